@@ -1,0 +1,105 @@
+"""Fine-tune, evaluate and submit language-model backbones.
+
+Everything the command line does can be done from here:
+
+    from benchrunner import Places, Runner, Study, discover, run_study
+
+    plugins = discover()
+    runner = Runner(plugins, Places.from_environment())
+    study = Study(("bert/base-uncased",), tuple(plugins.tasks_of(["glue/rte"])), seeds=(0, 1, 2))
+    result = run_study(study, runner)
+
+Importing this loads no torch, so that looking around stays quick.
+"""
+
+from benchrunner.backbones import Backbone, BackboneFamily, OneBackbone
+from benchrunner.errors import (
+    BenchrunnerError,
+    CheckpointError,
+    DataError,
+    FitError,
+    PluginError,
+    RequestError,
+    Undefined,
+    UnknownName,
+)
+from benchrunner.executors import Executor, Local
+from benchrunner.fits import Fit, Prediction
+from benchrunner.hookspecs import hookimpl
+from benchrunner.leaderboards import Leaderboard
+from benchrunner.methods import Job, Method, Outcome
+from benchrunner.metrics import ACCURACY, MATTHEWS, PEARSON, SPEARMAN, Metric, Score, f1
+from benchrunner.places import Places
+from benchrunner.plugins import Plugins, discover
+from benchrunner.problems import HeadShape, Problem
+from benchrunner.problems.classify import Classify
+from benchrunner.problems.regress import Regress
+from benchrunner.recipes import GRIDS, Grid, Recipe
+from benchrunner.records import Record
+from benchrunner.runner import Predicted, Runner
+from benchrunner.sources import HubTable, Rows, RowsFrom, Source, TextTable
+from benchrunner.studies import Result, Study
+from benchrunner.studies import run as run_study
+from benchrunner.submissions import Answers, check, write
+from benchrunner.tasks import Average, Split, Suite, Task, Term
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ACCURACY",
+    "GRIDS",
+    "MATTHEWS",
+    "PEARSON",
+    "SPEARMAN",
+    "Answers",
+    "Average",
+    "Backbone",
+    "BackboneFamily",
+    "BenchrunnerError",
+    "CheckpointError",
+    "Classify",
+    "DataError",
+    "Executor",
+    "Fit",
+    "FitError",
+    "Grid",
+    "HeadShape",
+    "HubTable",
+    "Job",
+    "Leaderboard",
+    "Local",
+    "Method",
+    "Metric",
+    "OneBackbone",
+    "Outcome",
+    "Places",
+    "PluginError",
+    "Plugins",
+    "Predicted",
+    "Prediction",
+    "Problem",
+    "Recipe",
+    "Record",
+    "Regress",
+    "RequestError",
+    "Result",
+    "Rows",
+    "RowsFrom",
+    "Runner",
+    "Score",
+    "Source",
+    "Split",
+    "Study",
+    "Suite",
+    "Task",
+    "Term",
+    "TextTable",
+    "Undefined",
+    "UnknownName",
+    "check",
+    "discover",
+    "f1",
+    "hookimpl",
+    "run_study",
+    "write",
+]

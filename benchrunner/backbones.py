@@ -1,0 +1,56 @@
+"""A backbone: a name, a revision, and a way to load it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from benchrunner.places import Places
+
+if TYPE_CHECKING:
+    from benchrunner.encoders import Encoder
+
+
+class Backbone(ABC):
+    """A model with its tokenizer, not yet loaded."""
+
+    name: str
+    """As the user would name it again."""
+    about: str
+    """One line for `benchrunner list`."""
+    for_demo: bool = False
+    """Small enough for `benchrunner demo`, and at hand without a network."""
+
+    @abstractmethod
+    def revision(self, places: Places) -> str:
+        """A hash of the weights, the configuration and the tokenizer: the same revision is the same model."""
+
+    @abstractmethod
+    def load(self, places: Places, *, seed: int) -> Encoder:
+        """The encoder in fp32 on the CPU. Parts the checkpoint lacks are drawn from the seed."""
+
+
+class BackboneFamily(ABC):
+    """Backbones of one kind: some with names of their own, others found by pattern, path or hub id."""
+
+    @abstractmethod
+    def listed(self) -> list[Backbone]:
+        """Those that `benchrunner list` shows."""
+
+    @abstractmethod
+    def find(self, reference: str, places: Places) -> Backbone | None:
+        """The backbone that the user means, or None where this family does not know it."""
+
+
+@dataclass(frozen=True)
+class OneBackbone(BackboneFamily):
+    """A family of one, for a plugin that brings a single backbone."""
+
+    backbone: Backbone
+
+    def listed(self) -> list[Backbone]:
+        return [self.backbone]
+
+    def find(self, reference: str, places: Places) -> Backbone | None:
+        return self.backbone if reference == self.backbone.name else None

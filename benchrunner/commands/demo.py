@@ -1,0 +1,104 @@
+"""demo: the whole way on generated data and a small backbone, without a network."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from pathlib import Path
+
+from benchrunner.commands import options
+from benchrunner.errors import RequestError
+
+RECIPE = {"epochs": 6, "batch_size": 16, "lr": 1e-3}
+"""For a small backbone without pre-training on a few hundred sentences; nothing to fine-tune a real one with."""
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    demo = commands.add_parser(
+        "demo", help="see the whole way work: generated data, a small backbone, minutes on a CPU"
+    )
+    demo.add_argument("--out", type=Path, default=Path("benchrunner-demo"), metavar="DIR", help="where everything goes")
+    demo.add_argument("--backbone", metavar="B", help="instead of the smallest one at hand")
+    demo.add_argument("--seed", type=int, default=0, help="of the generated data and of the fits")
+    options.computing(demo)
+    demo.set_defaults(run=demo_command)
+
+
+def demo_command(arguments: argparse.Namespace) -> int:
+    from benchrunner.commands.fitting import run_watched, show
+    from benchrunner.places import Places
+    from benchrunner.runner import Runner
+    from benchrunner.studies import Study
+
+    started, plugins, home = time.monotonic(), arguments.plugins, arguments.out
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    tasks = [task for task in plugins.tasks.values() if task.demo_files is not None]
+    if not tasks:
+        raise RequestError(
+            "No installed task can write demo data: install a plugin that has some, such as benchrunner-glue."
+        )
+    backbone = arguments.backbone or _smallest(plugins)
+    print(f"1. Writing {len(tasks)} small data sets in their real file layouts to {home / 'data'}")
+    for task in tasks:
+        task.demo_files(arguments.seed, home / "data")
+    places = Places(runs=home / "runs", cache=home / "cache", data=home / "data", offline=True, official=False)
+    runner = Runner(plugins, places, device=arguments.device)
+    print(f"2. Fine-tuning {backbone} on each: no pre-training, so only what words give away can be learnt")
+    study = Study((backbone,), tuple(tasks), seeds=(arguments.seed,), changes={**RECIPE, "precision": "fp32"})
+    result = run_watched(study, runner, quiet=arguments.quiet)
+    code = show(result, as_json=False)
+    _untrained_twins(result, runner)
+    boards = [
+        one
+        for one in plugins.leaderboards.values()
+        if {name for name, _ in one.wanted} <= {task.name for task in tasks}
+    ]
+    for board in boards:
+        code = _submission(board, result, runner, home) or code
+    print(f"4. Done in {time.monotonic() - started:.0f} s. Next, with your own checkpoint and the real files:")
+    print(f"   benchrunner compare YOUR_CHECKPOINT {backbone} --tasks {tasks[0].name} --data YOUR_DATA --restarts 3")
+    return code
+
+
+def _smallest(plugins) -> str:  # type: ignore[no-untyped-def]
+    for family in plugins.families:
+        for one in family.listed():
+            if one.for_demo:
+                return str(one.name)
+    raise RequestError("No installed backbone is meant for the demo: install benchrunner-bert, or give --backbone.")
+
+
+def _untrained_twins(result, runner) -> None:  # type: ignore[no-untyped-def]
+    """Where the majority has no score, the same model that never learnt is what to compare with."""
+    for cell in result.cells:
+        task, fit = cell.cell.task, cell.selected
+        if fit is None or all(result.baseline[term].value is not None for term in cell.spreads):
+            continue
+        twin = runner.plan(
+            task, fit.backbone, method=fit.method, recipe=fit.recipe.changed(lr=0.0, epochs=1), seed=fit.seed
+        )
+        runner.run(twin)
+        for split in task.named("dev"):
+            scores = runner.predict(twin, split).record.scores
+            figures = ", ".join(
+                f"{metric.name} {scores[metric.name].value * metric.scale:.1f}"
+                if scores[metric.name].value is not None
+                else f"{metric.name} absent ({scores[metric.name].reason})"
+                for metric in task.metrics
+            )
+            print(f"  {task.name}: the majority has no correlation; an untrained twin scores {figures}")
+
+
+def _submission(board, result, runner, home: Path) -> int:  # type: ignore[no-untyped-def]
+    from benchrunner import submissions
+    from benchrunner.manifests import read_manifest
+    from benchrunner.submitting import answers
+
+    found = answers(board, result, {}, runner)
+    counts = {file.name: len(found[file.task, file.split].values) for file in board.files}
+    path = submissions.write(board, found, home, counts=counts)
+    problems = submissions.check(board, path, manifest=read_manifest(path))
+    verdict = "; ".join(problems) or "every file is as the board wants it, but for the official row counts"
+    print(f"3. Wrote {path} with {len(board.files)} files: {verdict}")
+    return int(bool(problems))

@@ -1,0 +1,147 @@
+"""run, compare, predict, export: fits and what is done with them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchrunner import studies
+from benchrunner.commands import options
+from benchrunner.executors import Executor
+from benchrunner.progress import Watch
+from benchrunner.studies import Result, Study
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from benchrunner.fits import Fit
+    from benchrunner.records import Record
+    from benchrunner.runner import Runner
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    run = commands.add_parser("run", help="fit one backbone to one task or a few, and score dev")
+    run.add_argument("tasks", nargs="+", metavar="TASK", help="a task (glue/rte), its short name, or a whole suite")
+    source = run.add_mutually_exclusive_group()
+    source.add_argument("--backbone", metavar="B", help="a name, a folder, a hub id, or run:ID")
+    source.add_argument("--init-from", metavar="RUN", help="go on from a finished fit; the same as --backbone run:RUN")
+    compare = commands.add_parser(
+        "compare", help="several backbones on several tasks: grid, restarts, selection, table"
+    )
+    compare.add_argument("backbones", nargs="+", metavar="B", help="a name, a folder, a hub id, or run:ID")
+    compare.add_argument("--tasks", nargs="+", required=True, metavar="TASK", help="tasks or suites, by space or comma")
+    for parser, action in ((run, run_command), (compare, compare_command)):
+        options.recipe(parser)
+        options.places(parser)
+        options.computing(parser)
+        options.output(parser)
+        parser.set_defaults(run=action)
+    predict = commands.add_parser("predict", help="a finished fit's answers to your own file")
+    predict.add_argument("fit", metavar="RUN", help="the fit's id or the beginning of it")
+    predict.add_argument(
+        "file", type=Path, metavar="FILE", help="TSV with a header (columns a, b or the task's own), or .txt"
+    )
+    predict.add_argument("--out", type=Path, metavar="FILE", help="instead of standard output")
+    predict.set_defaults(run=predict_command)
+    export = commands.add_parser("export", help="a finished fit as a checkpoint that other libraries load")
+    export.add_argument("fit", metavar="RUN", help="the fit's id or the beginning of it")
+    export.add_argument("folder", type=Path, metavar="DIR", help="a folder that does not exist yet")
+    export.set_defaults(run=export_command)
+    for parser in (predict, export):
+        options.places(parser)
+        options.computing(parser)
+
+
+class Watched(Executor):
+    """Another executor, with a bar over all of its fits."""
+
+    name = "watched"
+    about = "an executor and its progress"
+
+    def __init__(self, inner: Executor, watch: Watch) -> None:
+        self._inner, self._watch = inner, watch
+
+    def run(self, fits: Iterable[Fit], runner: Runner) -> Iterator[tuple[Fit, Record]]:
+        for fit, record in self._inner.run(fits, runner):
+            self._watch.finished(fit)
+            yield fit, record
+
+
+def run_watched(study: Study, runner: Runner, *, executor: str = "local", quiet: bool = False) -> Result:
+    """A study with its progress on the terminal."""
+    cells = studies.plan(study, runner)
+    weights = [(fit, studies.work(fit, runner)) for cell in cells for fit in cell.fits]
+    with Watch(weights, quiet=quiet) as watch:
+        runner.report = watch
+        return studies.run(study, runner, executor=Watched(runner.plugins.executor(executor), watch), cells=cells)
+
+
+def show(result: Result, *, as_json: bool) -> int:
+    """Print a result; the exit code says whether every fit finished."""
+    from benchrunner.report import tables
+
+    if as_json:
+        print(json.dumps(tables.as_json(result), indent=2, ensure_ascii=False))
+    else:
+        from rich.console import Console
+
+        console = Console(width=None if sys.stdout.isatty() else 140)
+        console.print(tables.comparison(result))
+        for note in tables.footnotes(result):
+            console.print(f"  {note}", markup=False, highlight=False, soft_wrap=True)
+    return 1 if any(one.lost for one in result.cells) else 0
+
+
+def run_command(arguments: argparse.Namespace) -> int:
+    runner = options.runner(arguments)
+    tasks = options.tasks(arguments, arguments.tasks)
+    asked = f"run:{arguments.init_from.removeprefix('run:')}" if arguments.init_from else arguments.backbone
+    if asked is None:
+        methods = {arguments.plugins.method(arguments.method or task.method) for task in tasks}
+        if any(method.needs_backbone for method in methods):
+            arguments.plugins.backbone("", runner.places)
+        asked = "none"
+    study = options.study(arguments, (asked,), tasks, runner)
+    result = run_watched(study, runner, executor=arguments.executor, quiet=arguments.quiet)
+    code = show(result, as_json=arguments.json)
+    if not arguments.json:
+        for one in result.cells:
+            if one.selected is not None:
+                print(f"  {one.cell.task.name}: run {one.selected.id} in {runner.folder(one.selected).path}")
+    return code
+
+
+def compare_command(arguments: argparse.Namespace) -> int:
+    runner = options.runner(arguments)
+    tasks = options.tasks(arguments, arguments.tasks)
+    study = options.study(arguments, tuple(arguments.backbones), tasks, runner)
+    result = run_watched(study, runner, executor=arguments.executor, quiet=arguments.quiet)
+    return show(result, as_json=arguments.json)
+
+
+def predict_command(arguments: argparse.Namespace) -> int:
+    from benchrunner.answering import answer_file
+
+    runner = options.runner(arguments)
+    answers = answer_file(arguments.fit, arguments.file, runner)
+    lines = "".join(f"{at}\t{answer}\n" for at, answer in enumerate(answers))
+    text = f"index\tprediction\n{lines}"
+    if arguments.out is None:
+        print(text, end="")
+    else:
+        from benchrunner.records import write_atomically
+
+        write_atomically(arguments.out, lambda part: part.write_text(text, encoding="utf-8"))
+        print(f"{len(answers)} answers in {arguments.out}")
+    return 0
+
+
+def export_command(arguments: argparse.Namespace) -> int:
+    from benchrunner.answering import export
+
+    export(arguments.fit, arguments.folder, options.runner(arguments))
+    print(f"{arguments.folder} holds the encoder and its head in the backbone's published layout.")
+    return 0

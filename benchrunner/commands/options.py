@@ -1,0 +1,118 @@
+"""Options that several commands share, and what they mean."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from benchrunner.errors import RequestError
+from benchrunner.places import Places
+from benchrunner.recipes import GRIDS, Grid, Recipe
+from benchrunner.runner import Runner
+from benchrunner.studies import Study
+from benchrunner.tasks import Task
+
+T = TypeVar("T")
+
+
+def places(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--data", type=Path, metavar="DIR", help="raw data files, asked before the hub (BENCHRUNNER_DATA)"
+    )
+    parser.add_argument("--runs", type=Path, metavar="DIR", help="where fits are kept (BENCHRUNNER_RUNS, else ./runs)")
+    parser.add_argument("--offline", action="store_true", help="never ask the hub (HF_HUB_OFFLINE)")
+
+
+def computing(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--device", default="auto", help="cpu, cuda, cuda:1, ... (auto)")
+    parser.add_argument("--quiet", action="store_true", help="no progress")
+
+
+def output(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="results as JSON")
+
+
+def recipe(parser: argparse.ArgumentParser) -> None:
+    """What a fit is told. Several values, separated by commas, are a grid."""
+    group = parser.add_argument_group("recipe", "one value, or several separated by commas to choose from on dev")
+    group.add_argument("--lr", type=listed(float), metavar="A,B", help="peak learning rate")
+    group.add_argument("--epochs", type=listed(int), metavar="A,B", help="passes over the training data")
+    group.add_argument("--batch-size", type=listed(int), metavar="A,B", help="examples in one step")
+    group.add_argument("--grid", choices=sorted(GRIDS), help="a named grid; the options above override its lists")
+    group.add_argument("--max-length", type=int, metavar="N", help="tokens of one sequence")
+    group.add_argument("--dropout", type=float, metavar="RATE", help="instead of the backbone's own")
+    group.add_argument("--paper-adam", action="store_true", help="the released BERT's Adam, without bias correction")
+    group.add_argument(
+        "--precision", choices=("auto", "fp32", "bf16"), default="auto", help="auto: bf16 on a GPU, fp32 on a CPU"
+    )
+    group.add_argument("--micro-tokens", type=int, metavar="N", help="the most tokens computed at once")
+    group.add_argument("--limit-train", type=int, metavar="N", help="learn from the first N rows")
+    group.add_argument("--method", help="instead of each task's own")
+    seeds = group.add_mutually_exclusive_group()
+    seeds.add_argument("--seeds", type=listed(int), metavar="0,1,2", help="one restart for each seed")
+    seeds.add_argument("--restarts", type=int, metavar="N", help="seeds 0 to N - 1")
+    group.add_argument("--keep", choices=("selected", "all", "none"), default="selected", help="whose weights stay")
+    group.add_argument("--executor", default="local", help="where fits run")
+
+
+def listed(kind: Callable[[str], T]) -> Callable[[str], tuple[T, ...]]:
+    """An argparse type: values separated by commas."""
+
+    def values(text: str) -> tuple[T, ...]:
+        try:
+            return tuple(kind(one) for one in text.split(","))
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"'{text}' is not a list of numbers such as 1,2") from None
+
+    return values
+
+
+def found_places(arguments: argparse.Namespace) -> Places:
+    found = Places.from_environment(data=arguments.data, runs=arguments.runs)
+    if arguments.data is not None and not arguments.data.is_dir():
+        raise RequestError(f"--data {arguments.data}: there is no such folder.")
+    if arguments.offline:
+        os.environ["HF_HUB_OFFLINE"] = "1"  # read by the hub's own libraries when they are imported
+        return dataclasses.replace(found, offline=True)
+    return found
+
+
+def runner(arguments: argparse.Namespace) -> Runner:
+    return Runner(arguments.plugins, found_places(arguments), device=getattr(arguments, "device", "auto"))
+
+
+def study(arguments: argparse.Namespace, backbones: tuple[str, ...], tasks: list[Task], runner: Runner) -> Study:
+    """The study that the recipe options describe."""
+    choices: dict[str, Sequence[Any]] = dict(GRIDS[arguments.grid]) if arguments.grid else {}
+    for name in ("lr", "epochs", "batch_size"):
+        if getattr(arguments, name) is not None:
+            choices[name] = getattr(arguments, name)
+    changes: dict[str, Any] = {"precision": runner.precision(arguments.precision)}
+    for name in ("max_length", "dropout", "micro_tokens", "limit_train"):
+        if getattr(arguments, name) is not None:
+            changes[name] = getattr(arguments, name)
+    if arguments.paper_adam:
+        changes["bias_correction"] = False
+    for name, values in choices.items():
+        for value in values:
+            Recipe(**{name: value})  # a bad value is said before anything is loaded
+    if arguments.restarts is not None and arguments.restarts < 1:
+        raise RequestError(f"--restarts must be at least 1, not {arguments.restarts}.")
+    seeds = arguments.seeds or tuple(range(arguments.restarts or 1))
+    return Study(
+        backbones=tuple(dict.fromkeys(backbones)),
+        tasks=tuple(tasks),
+        grid=Grid(choices),
+        seeds=seeds,
+        changes=changes,
+        method=arguments.method,
+        keep=arguments.keep,
+    )
+
+
+def tasks(arguments: argparse.Namespace, names: list[str]) -> list[Task]:
+    return arguments.plugins.tasks_of(name for one in names for name in one.split(",") if name)  # type: ignore[no-any-return]

@@ -1,0 +1,62 @@
+"""Rows to flat features: encoded once, kept memory-mapped, found again by what they were made from."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchrunner.fits import identity
+from benchrunner.records import write_folder_atomically, write_json
+from benchrunner.sources import fingerprint
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from benchrunner.encoders import Encoder
+    from benchrunner.features import Features
+    from benchrunner.problems import Problem
+
+
+class Cache:
+    """A folder of things that can be made again. Its keys hold everything the value depends on, so it cannot lie."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def features(
+        self, table: pa.Table, problem: Problem, encoder: Encoder, max_length: int, code: Mapping[str, str]
+    ) -> Features:
+        """The encoded rows, from the cache where they are; `code` is the versions of what encodes them."""
+        from benchrunner.features import Features
+
+        key = identity(
+            {
+                "data": fingerprint(table),
+                "problem": problem.identity(),
+                "tokenizer": encoder.tokenizer_fingerprint,
+                "length": max_length,
+                "code": dict(code),
+            }
+        )
+        folder = self._folder / "features" / key
+        with contextlib.suppress(OSError, ValueError):  # not there, or damaged: encode again
+            return Features.open(folder)
+        made = problem.encode(table, encoder, max_length)
+        write_folder_atomically(folder, made.save)
+        return Features.open(folder)
+
+    def file_hash(self, path: Path) -> str:
+        """sha256 of a file, remembered for as long as its size, time and place stay the same."""
+        path = path.resolve()
+        facts = path.stat()
+        key = identity({"path": str(path), "size": facts.st_size, "time": facts.st_mtime_ns, "inode": facts.st_ino})
+        memory = self._folder / "hashes" / key
+        with contextlib.suppress(OSError):
+            return memory.read_text(encoding="ascii").strip().strip('"')
+        with path.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        write_json(memory, found)
+        return found

@@ -1,0 +1,62 @@
+"""Everything that can go wrong, as one tree.
+
+BenchrunnerError
+├── RequestError           what the user asked cannot be understood or found (exit code 2)
+│   ├── UnknownName        no task, backbone, method or leaderboard of that name
+│   ├── DataError          a data file or hub data set is missing or malformed; names file and line
+│   └── CheckpointError    a backbone's files are missing, foreign or do not fit together
+├── PluginError            a plugin broke its contract; discovery sets the plugin aside
+├── FitError               a fit could not be finished (exit code 1)
+└── Undefined              a metric has no value here; the score is absent, with this reason
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class BenchrunnerError(Exception):
+    """The root: catching it catches every failure that benchrunner foresees."""
+
+
+class RequestError(BenchrunnerError):
+    """What the user asked cannot be understood or found."""
+
+
+class UnknownName(RequestError):
+    """A name that nothing answers to, with the names that come closest."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], advice: str = "") -> None:
+        known = sorted(known)
+        tails = {one.rsplit("/", 1)[-1]: one for one in known}
+        close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+        close += [tails[tail] for tail in difflib.get_close_matches(name, list(tails), n=3, cutoff=0.6)]
+        text = f"There is no {kind} '{name}'."
+        if close:
+            text += f" Did you mean {' or '.join(dict.fromkeys(close))}?"
+        elif known:
+            text += f" Known: {', '.join(known[:12])}{', ...' if len(known) > 12 else ''}."
+        else:
+            text += f" No plugin offers a {kind}: see 'benchrunner doctor'."
+        super().__init__(f"{text} {advice}".rstrip())
+
+
+class DataError(RequestError):
+    """A data file or hub data set is missing or malformed."""
+
+
+class CheckpointError(RequestError):
+    """A backbone's files are missing, foreign or do not fit together."""
+
+
+class PluginError(BenchrunnerError):
+    """A plugin broke its contract."""
+
+
+class FitError(BenchrunnerError):
+    """A fit could not be finished."""
+
+
+class Undefined(BenchrunnerError):
+    """A metric has no value for these predictions; the message is the reason shown in its place."""

@@ -1,0 +1,60 @@
+"""A finished fit is a backbone: stages are a chain of fits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+from benchrunner.backbones import Backbone
+from benchrunner.errors import CheckpointError, RequestError
+from benchrunner.places import Places
+from benchrunner.records import RunFolder, find_run
+
+if TYPE_CHECKING:
+    from benchrunner.encoders import Encoder
+    from benchrunner.plugins import Plugins
+
+PREFIX = "run:"
+
+
+@final
+@dataclass(frozen=True)
+class FinishedFit(Backbone):
+    """The encoder that a fit left; its head carries over where the problem is the same."""
+
+    name: str
+    inner: Backbone
+    folder: RunFolder
+    problem: Any
+    """The identity of the problem that its head answers."""
+    about: str = "a finished fit"
+
+    def revision(self, places: Places) -> str:
+        return f"{PREFIX}{self.folder.path.name}"
+
+    def load(self, places: Places, *, seed: int) -> Encoder:
+        return self.inner.load(places, seed=seed)
+
+
+def find(reference: str, plugins: Plugins, places: Places) -> FinishedFit:
+    """`run:ID`, or a beginning of the id that is unambiguous."""
+    folder = find_run(places.runs, reference)
+    record, fit = folder.record(), folder.fit()
+    if record is None or record.status != "done":
+        state = "not finished" if record is None else f"{record.status}: {record.reason}"
+        raise RequestError(f"The fit {folder.path.name} ({fit.task}, {fit.backbone}) cannot be started from: {state}.")
+    if not fit.backbone:
+        raise RequestError(
+            f"The fit {folder.path.name} is of the method '{fit.method}', which has no encoder to start from."
+        )
+    if not folder.model.is_dir():
+        raise CheckpointError(
+            f"The weights of fit {folder.path.name} were not kept: run it again with --keep all "
+            f"(benchrunner run {fit.task} --backbone {fit.backbone} --lr {fit.recipe.lr:g} --seeds {fit.seed})."
+        )
+    return FinishedFit(f"{PREFIX}{folder.path.name}", saved(folder, plugins, places), folder, fit.problem)
+
+
+def saved(folder: RunFolder, plugins: Plugins, places: Places) -> Backbone:
+    """The checkpoint inside a run's folder, read by whichever family knows it."""
+    return plugins.backbone(str(folder.model), places)[0]

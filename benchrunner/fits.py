@@ -1,0 +1,68 @@
+"""What was asked: a fit and a prediction, each with an identity that is a hash of everything that can change it."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from benchrunner.recipes import Recipe
+
+
+def identity(description: Mapping[str, Any]) -> str:
+    """A short hash of a JSON description, whatever the order of its keys."""
+    text = json.dumps(description, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """One backbone fitted to one task's training data in one way.
+
+    The identity covers what training can see. Names are for people: the same weights under another path and the
+    same rows from another source are the same fit.
+    """
+
+    task: str
+    backbone: str
+    """Empty for a method that needs none."""
+    method: str
+    recipe: Recipe
+    seed: int
+    data: str
+    """The fingerprint of the training rows."""
+    problem: Mapping[str, Any]
+    revision: str
+    """The backbone's."""
+    suppliers: Mapping[str, str]
+    """The plugins whose code had a part in it -> their versions."""
+
+    @property
+    def id(self) -> str:
+        seen = {name: value for name, value in self.as_dict().items() if name not in ("task", "backbone")}
+        return identity(seen)
+
+    def as_dict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Fit:
+        return cls(**{**data, "recipe": Recipe(**data["recipe"])})
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A fit's answers to the rows of one split."""
+
+    fit: str
+    """The fit's id."""
+    split: str
+    data: str
+    """The fingerprint of the rows without their labels' influence: what was asked."""
+
+    @property
+    def id(self) -> str:
+        return identity(dataclasses.asdict(self))

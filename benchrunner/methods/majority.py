@@ -1,0 +1,40 @@
+"""The baseline that never looks at the question: the most frequent training answer, or the training mean."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, final
+
+from benchrunner.methods import Job, Method, Outcome
+from benchrunner.records import write_atomically
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+
+
+@final
+class Majority(Method):
+    """What any other method must beat."""
+
+    name = "majority"
+    about = "always the most frequent training answer (numbers: the mean); no learning"
+    needs_backbone = False
+
+    def fit(self, job: Job) -> Outcome:
+        import numpy as np
+
+        assert job.train is not None
+        output = job.problem.constant(job.train.table)
+
+        def write(part):  # type: ignore[no-untyped-def]
+            with part.open("wb") as file:
+                np.save(file, output)
+
+        write_atomically(job.model / "constant.npy", write)
+        return Outcome()
+
+    def predict(self, job: Job, table: pa.Table) -> np.ndarray:
+        import numpy as np
+
+        output = np.load(job.model / "constant.npy", allow_pickle=False)
+        return np.tile(output, (table.num_rows, 1))

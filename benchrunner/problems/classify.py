@@ -1,0 +1,64 @@
+"""One label for a text or a pair of texts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+from benchrunner.errors import PluginError
+from benchrunner.problems.sentences import SentenceProblem
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    import torch
+
+
+@final
+@dataclass(frozen=True)
+class Classify(SentenceProblem):
+    """Softmax over the labels; the answer is the likeliest."""
+
+    labels: tuple[str, ...]
+    """In the order of the head's outputs."""
+    name: str = "classify"
+
+    def __post_init__(self) -> None:
+        if len(set(self.labels)) != len(self.labels) or len(self.labels) < 2:
+            raise PluginError(f"Classify needs two or more different labels, not {self.labels}.")
+
+    def identity(self) -> dict[str, Any]:
+        return {"kind": self.name, "labels": list(self.labels)}
+
+    @property
+    def width(self) -> int:
+        return len(self.labels)
+
+    def _label(self, value: Any) -> str:
+        if value not in self.labels:
+            raise ValueError(f"one of {', '.join(self.labels)}")
+        return str(value)
+
+    def _targets(self, labels: Sequence[Any]) -> np.ndarray:
+        import numpy as np
+
+        number = {label: at for at, label in enumerate(self.labels)}
+        return np.array([number[label] for label in labels], dtype=np.int64)
+
+    def loss(self, outputs: torch.Tensor, targets: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        import torch
+
+        return torch.nn.functional.cross_entropy(outputs.float(), targets["label"], reduction="sum")
+
+    def decode(self, outputs: np.ndarray) -> list[Any]:
+        return [self.labels[at] for at in outputs.argmax(axis=-1)]
+
+    def constant(self, table: pa.Table) -> np.ndarray:
+        """The most frequent label; of equally frequent ones the first in the problem's order."""
+        import numpy as np
+
+        counts = Counter(table.column("label").to_pylist())
+        likeliest = max(self.labels, key=lambda label: counts[label])
+        return np.array([float(label == likeliest) for label in self.labels], dtype=np.float32)

@@ -1,0 +1,71 @@
+"""One number for a text or a pair of texts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+from benchrunner.problems.sentences import SentenceProblem
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    import torch
+
+
+@final
+@dataclass(frozen=True)
+class Regress(SentenceProblem):
+    """One output, squared error; the answer is the output as it is, outside the range too."""
+
+    low: float
+    high: float
+    """The range of the labels: a label outside it is an error in the data."""
+    name: str = "regress"
+
+    def identity(self) -> dict[str, Any]:
+        return {"kind": self.name, "range": [self.low, self.high]}
+
+    @property
+    def width(self) -> int:
+        return 1
+
+    def _label(self, value: Any) -> float:
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = math.nan
+        if not self.low <= number <= self.high:
+            raise ValueError(f"a number from {self.low:g} to {self.high:g}")
+        return number
+
+    def parse(self, text: str) -> float:
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            raise ValueError("a finite number")
+        return number
+
+    def _targets(self, labels: Sequence[Any]) -> np.ndarray:
+        import numpy as np
+
+        return np.array(labels, dtype=np.float32)
+
+    def loss(self, outputs: torch.Tensor, targets: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        import torch
+
+        return torch.nn.functional.mse_loss(outputs.float().squeeze(-1), targets["label"], reduction="sum")
+
+    def decode(self, outputs: np.ndarray) -> list[Any]:
+        return [float(one) for one in outputs[:, 0]]
+
+    def constant(self, table: pa.Table) -> np.ndarray:
+        """The training mean: its squared error is the least, and its correlation is absent."""
+        import numpy as np
+
+        labels = table.column("label").to_pylist()
+        return np.array([math.fsum(labels) / len(labels)], dtype=np.float32)

@@ -1,0 +1,106 @@
+"""Hyper-parameters: one resolved recipe, and grids of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from benchrunner.errors import RequestError
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What training is told, one value each. The defaults are BERT's for sentence tasks (Devlin et al. 2019, A.3)."""
+
+    lr: float = 5e-5
+    """The peak learning rate."""
+    epochs: int = 3
+    """Passes over the training data."""
+    batch_size: int = 32
+    """Units in one optimizer step, whatever the memory."""
+    max_length: int = 128
+    """Tokens of one sequence, special tokens included; longer ones are truncated."""
+    warmup: float = 0.1
+    """The share of the steps over which the learning rate rises from zero."""
+    weight_decay: float = 0.01
+    """Decoupled decay of weights; biases and LayerNorm have none."""
+    beta1: float = 0.9
+    """Adam's decay of the gradient's mean."""
+    beta2: float = 0.999
+    """Adam's decay of the gradient's square."""
+    epsilon: float = 1e-6
+    """Adam's guard against division by nothing."""
+    bias_correction: bool = True
+    """False is the released BERT's Adam, which is less steady on small data."""
+    clip: float = 1.0
+    """The largest norm of one step's gradient; 0 does not clip."""
+    dropout: float | None = None
+    """Of every dropout site; None takes what the backbone's own configuration says (0.1 for BERT)."""
+    precision: str = "fp32"
+    """fp32 or bf16: what matrix products are computed in; weights and their updates are fp32."""
+    micro_tokens: int = 8192
+    """The most tokens computed at once; a larger batch is split and its gradients are added up."""
+    limit_train: int | None = None
+    """Learn from the first so many rows only; None is all of them."""
+
+    def __post_init__(self) -> None:
+        positive = ("epochs", "batch_size", "max_length", "micro_tokens", "epsilon")
+        for name in positive:
+            if not getattr(self, name) > 0:
+                raise RequestError(f"A recipe's {name} must be above zero, not {getattr(self, name)}.")
+        for name in ("lr", "weight_decay", "clip"):
+            if not 0 <= getattr(self, name) < float("inf"):
+                raise RequestError(f"A recipe's {name} must be a number from zero up, not {getattr(self, name)}.")
+        for name in ("warmup", "beta1", "beta2"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise RequestError(f"A recipe's {name} is a share from 0 to 1, not {getattr(self, name)}.")
+        if self.dropout is not None and not 0 <= self.dropout < 1:
+            raise RequestError(f"Dropout is a rate from 0 to below 1, not {self.dropout}.")
+        if self.precision not in ("fp32", "bf16"):
+            raise RequestError(f"Precision is fp32 or bf16 by the time a recipe is made, not '{self.precision}'.")
+        if self.limit_train is not None and self.limit_train < 1:
+            raise RequestError(f"limit_train must leave at least one row, not {self.limit_train}.")
+
+    def changed(self, **values: Any) -> Recipe:
+        """The same recipe with some values replaced."""
+        return dataclasses.replace(self, **values)
+
+    def as_dict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+
+GRIDS: Mapping[str, Mapping[str, Sequence[Any]]] = {
+    "paper": {"lr": (5e-5, 4e-5, 3e-5, 2e-5)},
+    "paper-appendix": {"batch_size": (16, 32), "lr": (5e-5, 3e-5, 2e-5), "epochs": (2, 3, 4)},
+}
+"""Named grids: the one behind Table 1 of Devlin et al. 2019, and the one their appendix A.3 recommends."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Values to try for some of a recipe's fields; every combination is one recipe."""
+
+    choices: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        fields = {one.name for one in dataclasses.fields(Recipe)}
+        for name, values in self.choices.items():
+            if name not in fields:
+                raise RequestError(f"A recipe has no '{name}'. It has: {', '.join(sorted(fields))}.")
+            if not values:
+                raise RequestError(f"The grid's list for '{name}' is empty.")
+
+    @classmethod
+    def named(cls, name: str) -> Grid:
+        if name not in GRIDS:
+            raise RequestError(f"There is no grid '{name}'. Known: {', '.join(GRIDS)}.")
+        return cls(GRIDS[name])
+
+    def points(self, base: Recipe) -> Iterator[Recipe]:
+        """Every combination, in the order in which the values were given."""
+        names = list(self.choices)
+        for values in itertools.product(*(dict.fromkeys(self.choices[name]) for name in names)):
+            yield base.changed(**dict(zip(names, values, strict=True)))

@@ -1,0 +1,127 @@
+"""A study's result as a terminal table, and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from benchrunner.metrics import Score
+from benchrunner.studies import CellResult, Result, Spread
+from benchrunner.tasks import Task, Term
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+ABSENT = "-"
+
+
+def comparison(result: Result) -> Table:
+    """Tasks down, backbones across; two columns a backbone, since the best on dev is not what to expect."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(title="dev", title_justify="left")
+    table.add_column("task")
+    table.add_column("metric")
+    table.add_column("majority", justify="right")
+    for backbone in result.study.backbones:
+        table.add_column(f"{escape(backbone)}\nbest on dev", justify="right", overflow="fold")
+        table.add_column(f"\nmean ± dev ({len(result.study.seeds)})", justify="right")
+    for task in result.study.tasks:
+        several = len(task.named("dev")) > 1
+        for split in task.named("dev"):
+            for metric in task.metrics:
+                term = Term(task.name, split, metric.name)
+                name = f"{task.name} ({split})" if several else task.name
+                cells = [_cells(result.of(one, task.name), term, metric.scale) for one in result.study.backbones]
+                table.add_row(
+                    escape(name), metric.name, figure(result.baseline[term], metric.scale), *chain.from_iterable(cells)
+                )
+    averages = {one: result.averages(one) for one in result.study.backbones}
+    names = list(next(iter(averages.values())))
+    for at, name in enumerate(names):
+        if at == 0:
+            table.add_section()
+        values = [figure(Score(value), 100.0) for one in averages.values() for value in one[name]]
+        table.add_row(escape(name), "", "", *values)
+    return table
+
+
+def footnotes(result: Result) -> Iterator[str]:
+    """What the table cannot say: default methods that are no learning, flags, losses, absences, odd data."""
+    for task in result.study.tasks:
+        if task.method_reason and result.study.method is None:
+            yield f"{task.name} is answered by '{task.method}': {task.method_reason}"
+    for one in result.cells:
+        where = f"{one.cell.backbone} on {one.cell.task.name}"
+        for flag, count in one.flagged.items():
+            yield f"{where}: {flag} in {count} of {len(result.study.seeds)} restart(s)"
+        for fit, reason in one.lost.items():
+            yield f"{where}: fit {fit} has no scores: {reason}"
+        for term, spread in one.spreads.items():
+            if spread.best.value is None:
+                yield f"{where}: {term.metric} on {term.split} is absent: {spread.best.reason}"
+    notes = {f"{one.cell.task.name}: {note}": None for one in result.cells for note in one.notes}
+    yield from notes
+
+
+def figure(score: Score | None, scale: float) -> str:
+    if score is None or score.value is None:
+        return ABSENT
+    return f"{score.value * scale:.1f}"
+
+
+def _cells(result: CellResult, term: Term, scale: float) -> list[str]:
+    spread = result.spreads.get(term)
+    if spread is None:
+        return [ABSENT, ABSENT]
+    mean = figure(spread.mean, scale)
+    if spread.deviation is not None:
+        mean += f" ± {spread.deviation * scale:.1f}"
+    return [figure(spread.best, scale), mean]
+
+
+def as_json(result: Result) -> dict[str, Any]:
+    """Everything the table shows and what stands behind it."""
+    return {
+        "backbones": list(result.study.backbones),
+        "seeds": list(result.study.seeds),
+        "cells": [_cell_json(one) for one in result.cells],
+        "majority": [_term(term) | {"score": score.as_json()} for term, score in result.baseline.items()],
+        "averages": {
+            backbone: {
+                name: {"best_on_dev": best, "mean": mean} for name, (best, mean) in result.averages(backbone).items()
+            }
+            for backbone in result.study.backbones
+        },
+        "notes": list(footnotes(result)),
+    }
+
+
+def _term(term: Term) -> dict[str, str]:
+    return {"task": term.task, "split": term.split, "metric": term.metric}
+
+
+def _cell_json(result: CellResult) -> dict[str, Any]:
+    task: Task = result.cell.task
+    return {
+        "backbone": result.cell.backbone,
+        "task": task.name,
+        "method": next(result.cell.fits).method,
+        "selected": result.selected.id if result.selected else None,
+        "recipe": result.chosen.as_dict() if result.chosen else None,
+        "scores": [_term(term) | _spread_json(spread) for term, spread in result.spreads.items()],
+        "flags": dict(result.flagged),
+        "lost": dict(result.lost),
+        "fits": [{"id": fit.id, "seed": fit.seed, "recipe": fit.recipe.as_dict()} for fit in result.cell.fits],
+    }
+
+
+def _spread_json(spread: Spread) -> dict[str, Any]:
+    return {
+        "best_on_dev": spread.best.as_json(),
+        "mean": spread.mean.as_json(),
+        "deviation": spread.deviation,
+        "restarts": list(spread.values),
+    }

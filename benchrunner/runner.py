@@ -1,0 +1,295 @@
+"""From a fit to its record: the page to read first.
+
+load the task's rows -> check that they and the backbone are what the fit was planned for -> let the method learn
+-> write the record -> predict a split -> decode -> score -> write that record.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchrunner import finished
+from benchrunner.backbones import Backbone
+from benchrunner.encoding import Cache
+from benchrunner.errors import BenchrunnerError, FitError, RequestError
+from benchrunner.fits import Fit, Prediction
+from benchrunner.methods import Job
+from benchrunner.metrics import Score, score
+from benchrunner.places import Places
+from benchrunner.plugins import Plugins
+from benchrunner.progress import Event
+from benchrunner.recipes import Recipe
+from benchrunner.records import Record, RunFolder, write_folder_atomically, write_json
+from benchrunner.sources import Rows, fingerprint
+from benchrunner.tasks import Task
+
+MAJORITY = "majority"
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """A split's answers with their record."""
+
+    record: Record
+    answers: list[Any]
+    """One a row, in the order of the rows."""
+    folder: Path
+
+
+class Runner:
+    """Runs fits in one place with one set of plugins."""
+
+    def __init__(
+        self,
+        plugins: Plugins,
+        places: Places,
+        *,
+        device: str = "auto",
+        report: Callable[[Fit, Event], None] = lambda fit, event: None,
+    ) -> None:
+        self.plugins, self.places, self.report = plugins, places, report
+        self.cache = Cache(places.cache)
+        self._device = device
+        self._rows: dict[tuple[str, str], Rows] = {}
+        self._warned: set[str] = set()
+
+    @property
+    def device(self) -> str:
+        """Where models run, `auto` resolved."""
+        import torch
+
+        if self._device == "auto":
+            self._device = "cuda" if torch.cuda.is_available() else "cpu"
+        try:
+            torch.empty(0, device=self._device)
+        except (RuntimeError, AssertionError) as error:
+            raise RequestError(f"Device '{self._device}' cannot be used: {str(error).splitlines()[0]}") from None
+        return self._device
+
+    def precision(self, asked: str) -> str:
+        """`auto` is bf16 on accelerators that have it, and fp32 on the CPU."""
+        if asked != "auto":
+            return asked
+        import torch
+
+        return "bf16" if self.device.startswith("cuda") and torch.cuda.is_bf16_supported() else "fp32"
+
+    def plan(
+        self, task: Task, backbone: str, *, method: str | None = None, recipe: Recipe | None = None, seed: int = 0
+    ) -> Fit:
+        """The fit that is meant, with its identity: nothing has run yet."""
+        how = self.plugins.method(method or task.method)
+        wanted = recipe or task.recipe
+        suppliers = [self.plugins.core, self.plugins.supplier(task), self.plugins.supplier(how)]
+        revision = ""
+        if how.needs_backbone:
+            found = self.backbone(backbone)
+            revision = found.revision(self.places)
+            if not isinstance(found, finished.FinishedFit):
+                suppliers.append(self.plugins.supplier(self.plugins.backbone(backbone, self.places)[1]))
+        else:  # what it never looks at must not tell two of its fits apart
+            backbone, wanted, seed = "", Recipe(limit_train=wanted.limit_train), 0
+        return Fit(
+            task=task.name,
+            backbone=backbone,
+            method=how.name,
+            recipe=wanted,
+            seed=seed,
+            data=fingerprint(self._training_rows(task, wanted).table),
+            problem=task.problem.identity(),
+            revision=revision,
+            suppliers={f"{one.name} ({one.distribution})": one.version for one in suppliers},
+        )
+
+    def backbone(self, reference: str) -> Backbone:
+        """By name, path or hub id, or a finished fit as `run:ID`."""
+        if reference.startswith(finished.PREFIX):
+            return finished.find(reference, self.plugins, self.places)
+        return self.plugins.backbone(reference, self.places)[0]
+
+    def rows(self, task: Task, split: str) -> Rows:
+        """A split's rows; the last few are kept at hand."""
+        key = (task.name, split)
+        if key not in self._rows:
+            while len(self._rows) >= 6:
+                self._rows.pop(next(iter(self._rows)))
+            self._rows[key] = task.load(split, self.places)
+        return self._rows[key]
+
+    def _training_rows(self, task: Task, recipe: Recipe) -> Rows:
+        rows = self.rows(task, task.train)
+        if recipe.limit_train is None or recipe.limit_train >= len(rows):
+            return rows
+        return Rows(rows.table.slice(0, recipe.limit_train), rows.origin, rows.lines, rows.notes)
+
+    def folder(self, fit: Fit) -> RunFolder:
+        return RunFolder(self.places.runs, fit.id)
+
+    def run(self, fit: Fit, *, weights: bool = False) -> Record:
+        """The fit's record: read where it is finished, made where it is not. `weights` asks for its model as well."""
+        folder = self.folder(fit)
+        with folder.locked(lambda: self._event(fit, Event("waiting", text=f"another process runs {fit.id}"))):
+            record = folder.record()
+            if record is not None and record.status != "failed":
+                if record.status == "diverged" or folder.model.exists() or not weights:
+                    return record
+                self._event(fit, Event("note", text="its weights were not kept, so it is fitted again"))
+            return self._fit(fit, folder)
+
+    def _fit(self, fit: Fit, folder: RunFolder) -> Record:
+        task, method = self.plugins.task(fit.task), self.plugins.method(fit.method)
+        rows = self._training_rows(task, fit.recipe)
+        backbone = self.backbone(fit.backbone) if method.needs_backbone else None
+        self._check_unchanged(fit, rows, backbone)
+        write_json(folder.path / "fit.json", fit.as_dict())
+        self._tell("before_fit", fit=fit)
+        job = self._job(fit, folder, task, train=rows, backbone=backbone)
+        started = time.monotonic()
+        try:
+            outcome = method.fit(job)
+        except Exception as error:  # a fit of any plugin may fail in any way; the study goes on
+            known = isinstance(error, BenchrunnerError)
+            reason = str(error) if known else f"{type(error).__name__}: {error}"
+            if not known:
+                (folder.path / "traceback.txt").write_text(traceback.format_exc(), encoding="utf-8")
+            record = Record(fit.id, "failed", reason, timings={"seconds": time.monotonic() - started})
+            write_json(folder.path / "record.json", record.as_json())
+            self._tell("on_fit_error", fit=fit, error=error)
+            return record
+        timings = {**outcome.timings, "seconds": time.monotonic() - started}
+        notes = (*rows.notes, *outcome.notes)
+        record = Record(fit.id, outcome.status, outcome.reason, timings=timings, numerics=outcome.numerics, notes=notes)
+        write_json(folder.path / "record.json", record.as_json())
+        shutil.rmtree(folder.checkpoint, ignore_errors=True)
+        self._tell("after_fit", fit=fit, record=record)
+        return record
+
+    def _check_unchanged(self, fit: Fit, rows: Rows, backbone: Backbone | None) -> None:
+        if fingerprint(rows.table) != fit.data:
+            raise RequestError(f"{rows.origin}: the training data of {fit.task} changed since this fit was planned.")
+        if backbone is not None and backbone.revision(self.places) != fit.revision:
+            raise RequestError(f"The backbone {fit.backbone} changed since this fit was planned.")
+
+    def _job(self, fit: Fit, folder: RunFolder, task: Task, *, train: Rows | None, backbone: Backbone | None) -> Job:
+        head = None
+        if isinstance(backbone, finished.FinishedFit) and backbone.problem == task.problem.identity():
+            head = backbone.folder.model
+        return Job(
+            fit=fit,
+            problem=task.problem,
+            places=self.places,
+            cache=self.cache,
+            device=self.device if backbone is not None else "cpu",
+            model=folder.model,
+            checkpoint=folder.checkpoint,
+            log=folder.log,
+            report=lambda event: self._event(fit, event),
+            train=train,
+            backbone=backbone,
+            head=head,
+        )
+
+    def predict(self, fit: Fit, split: str) -> Predicted:
+        """The fit's answers to a split, with their scores where the rows have labels; computed once."""
+        task = self.plugins.task(fit.task)
+        rows = self.rows(task, split)
+        prediction = Prediction(fit.id, split, fingerprint(rows.table))
+        folder = self.folder(fit)
+        home = folder.prediction(prediction.id)
+        record = folder.prediction_record(prediction.id)
+        if record is None:
+            fitted = self.run(fit, weights=True)
+            if fitted.status != "done":
+                raise FitError(f"The fit {fit.id} ({fit.task}, {fit.backbone}) has no answers: {fitted.reason}")
+            started = time.monotonic()
+            outputs = self.outputs(fit, rows)
+            answers = task.problem.decode(outputs)
+            timings = {"seconds": time.monotonic() - started}
+            record = self._scored(fit, task, rows, prediction, split, answers, timings)
+            write_folder_atomically(home, lambda part: _write_prediction(part, prediction, record, outputs, answers))
+        lines = (home / "answers.jsonl").read_text(encoding="utf-8").splitlines()
+        return Predicted(record, [json.loads(line)["answer"] for line in lines], home)
+
+    def outputs(self, fit: Fit, rows: Rows) -> Any:
+        """Raw outputs of a finished fit for any rows of its problem: (rows, ...), in their order."""
+        task, method, folder = self.plugins.task(fit.task), self.plugins.method(fit.method), self.folder(fit)
+        backbone = finished.saved(folder, self.plugins, self.places) if method.needs_backbone else None
+        outputs = method.predict(self._job(fit, folder, task, train=None, backbone=backbone), rows.table)
+        if len(outputs) != len(rows):
+            raise FitError(f"{method.name} gave {len(outputs)} outputs for {len(rows)} rows of {rows.origin}")
+        return outputs
+
+    def _scored(
+        self,
+        fit: Fit,
+        task: Task,
+        rows: Rows,
+        prediction: Prediction,
+        split: str,
+        answers: list[Any],
+        timings: Mapping[str, float],
+    ) -> Record:
+        gold = task.problem.gold(rows.table)
+        scores = {} if gold is None else {one.name: score(one, gold, answers) for one in task.metrics}
+        flags = []
+        if fit.method != MAJORITY and task.problem.is_constant(answers):
+            flags.append("constant predictions")
+        if fit.method != MAJORITY and gold is not None and self._no_better(scores, self.baseline(fit, split)):
+            flags.append("no better than majority")
+        return Record(prediction.id, "done", "", scores, tuple(flags), timings, notes=rows.notes)
+
+    def baseline(self, fit: Fit, split: str) -> Mapping[str, Score]:
+        """What the same training rows' majority scores on a split."""
+        task = self.plugins.task(fit.task)
+        return self.predict(self.plan(task, "", method=MAJORITY, recipe=fit.recipe), split).record.scores
+
+    @staticmethod
+    def _no_better(scores: Mapping[str, Score], baseline: Mapping[str, Score]) -> bool:
+        """By the headline; where the baseline's is absent, as a correlation is, anything above zero is better."""
+        name = next(iter(scores))
+        mine, theirs = scores[name].value, baseline[name].value
+        return mine is None or mine <= (theirs or 0.0)
+
+    def forget_weights(self, fit: Fit) -> None:
+        """Remove a fit's model; its record and predictions stay."""
+        if self.plugins.method(fit.method).needs_backbone:
+            shutil.rmtree(self.folder(fit).model, ignore_errors=True)
+
+    def _event(self, fit: Fit, event: Event) -> None:
+        self.report(fit, event)
+        self._tell("on_progress", fit=fit, event=event)
+
+    def _tell(self, hook: str, **facts: Any) -> None:
+        """Call every observer; one that fails is reported once and stops nobody."""
+        for observer in getattr(self.plugins.hook, hook).get_hookimpls():
+            try:
+                observer.function(*(facts[name] for name in observer.argnames))
+            except Exception as error:  # an observer may fail in any way
+                text = f"The observer {hook} of plugin '{observer.plugin_name}' failed: {type(error).__name__}: {error}"
+                if text not in self._warned:
+                    self._warned.add(text)
+                    print(text, file=sys.stderr)
+
+
+def _write_prediction(folder: Path, prediction: Prediction, record: Record, outputs: Any, answers: list[Any]) -> None:
+    import dataclasses
+
+    import numpy as np
+
+    np.save(folder / "outputs.npy", outputs)
+    lines = (json.dumps({"index": at, "answer": one}, ensure_ascii=False) for at, one in enumerate(answers))
+    (folder / "answers.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    (folder / "prediction.json").write_text(
+        json.dumps(dataclasses.asdict(prediction), indent=2) + "\n", encoding="utf-8"
+    )
+    (folder / "record.json").write_text(
+        json.dumps(record.as_json(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
+    )

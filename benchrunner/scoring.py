@@ -1,0 +1,104 @@
+"""Anybody's prediction file against labelled rows, with the task's own metrics."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from benchrunner.errors import DataError
+from benchrunner.faults import shown
+from benchrunner.leaderboards import Leaderboard
+from benchrunner.metrics import Score, score
+from benchrunner.problems import Problem
+from benchrunner.sources import Rows
+from benchrunner.tasks import Task
+
+_HEADER = ["index", "prediction"]
+
+
+def score_file(task: Task, rows: Rows, path: Path, *, spellings: Mapping[str, str] | None = None) -> dict[str, Score]:
+    """Each of the task's metrics for the answers in a file.
+
+    The file is `index<TAB>prediction` below that header, rows in any order, or one answer a line in the order of the
+    rows. Answers are the task's labels or numbers, or one of `spellings`: a file's text -> the task's label.
+    """
+    gold = task.problem.gold(rows.table)
+    if gold is None:
+        raise DataError(f"{rows.origin}: these rows have no labels, so nothing can be scored; choose a labelled split.")
+    answers = _read(path, len(gold), task.problem, spellings or {})
+    return {metric.name: score(metric, gold, answers) for metric in task.metrics}
+
+
+def spellings_of(task: Task, boards: Iterable[Leaderboard]) -> dict[str, str]:
+    """How boards and the task's own data files spell its labels: text -> label.
+
+    A text that two of them mean differently stands for nothing: guessing would be a wrong score.
+    """
+    known = [file.kind.meanings for board in boards for file in board.files_of(task.name)]
+    known += [getattr(source, "labels", {}) for split in task.splits.values() for source in split.sources]
+    found: dict[str, set[str]] = {}
+    for meanings in known:
+        for text, label in meanings.items():
+            found.setdefault(text, set()).add(label)
+    return {text: labels.pop() for text, labels in found.items() if len(labels) == 1}
+
+
+def _read(path: Path, rows: int, problem: Problem, spellings: Mapping[str, str]) -> list[Any]:
+    """The file's answers in the order of the rows."""
+    lines = _lines(path)
+    answers = _indexed(path, lines, rows) if "\t" in lines[0] else dict(enumerate(enumerate(lines, start=1)))
+    if len(answers) != rows:
+        missing = next((index for index in range(rows) if index not in answers), None)
+        first = "" if missing is None else f" The first without an answer is row {missing}."
+        raise DataError(f"{path}: {len(answers):,} answers, expected {rows:,}, one for each row.{first}")
+    return [_parsed(path, *answers[index], problem, spellings) for index in range(rows)]
+
+
+def _lines(path: Path) -> list[str]:
+    """The lines; line ends and byte order marks of any system are no matter here, unlike in a submission."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise DataError(f"{path}:{line}: not UTF-8 text; is it a text file? Unpack archives first.") from None
+    lines = text.replace("\r\n", "\n").rstrip("\n").split("\n")
+    if lines == [""]:
+        raise DataError(f"{path}: the file is empty.")
+    return lines
+
+
+def _indexed(path: Path, lines: list[str], rows: int) -> dict[int, tuple[int, str]]:
+    """Index -> (line, answer)."""
+    if lines[0].split("\t") != _HEADER:
+        raise DataError(f"{path}:1: expected the header 'index<TAB>prediction', found {shown(lines[0])}.")
+    answers: dict[int, tuple[int, str]] = {}
+    for line, text in enumerate(lines[1:], start=2):
+        fields = text.split("\t")
+        if len(fields) != 2:
+            raise DataError(f"{path}:{line}: expected index<TAB>prediction, found {shown(text)}.")
+        index = int(fields[0]) if re.fullmatch(r"[0-9]{1,18}", fields[0]) else rows
+        if index >= rows:
+            raise DataError(f"{path}:{line}: expected an index from 0 to {rows - 1:,}, found {shown(fields[0])}.")
+        if index in answers:
+            before = answers[index][0]
+            raise DataError(f"{path}:{line}: index {index} stands on line {before} already; each must stand once.")
+        answers[index] = (line, fields[1])
+    return answers
+
+
+def _parsed(path: Path, line: int, text: str, problem: Problem, spellings: Mapping[str, str]) -> Any:
+    try:
+        return problem.parse(text)
+    except ValueError as reason:
+        expected = str(reason)
+    if text in spellings:
+        try:
+            return problem.parse(spellings[text])
+        except ValueError:  # a board or a data file that knows another label set: of no use here
+            pass
+    also = f" (or, as files spell them, {', '.join(spellings)})" if spellings else ""
+    raise DataError(f"{path}:{line}: found {shown(text)}; expected {expected}{also}.")

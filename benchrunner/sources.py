@@ -1,0 +1,284 @@
+"""Where rows come from: delimited files with their quirks, data sets on the hub, or a plugin's own function."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchrunner.errors import DataError
+from benchrunner.places import Places
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class NotThere(DataError):
+    """This source has nothing here; the next one is asked. The message says where it looked."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """One split's rows, and where each of them was read."""
+
+    table: pa.Table
+    origin: str
+    """The file or the hub data set, for people."""
+    lines: Sequence[int] | None = None
+    """The line of the file on which each row begins, counted from 1."""
+    notes: tuple[str, ...] = ()
+    """What was left out or is unusual, one sentence each."""
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    def where(self, row: int) -> str:
+        """A place that a person can open: file and line, or data set and row."""
+        return f"{self.origin}:{self.lines[row]}" if self.lines is not None else f"{self.origin}, row {row}"
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of the content alone: the same rows from a file and from the hub are the same data."""
+        return fingerprint(self.table)
+
+
+def fingerprint(table: pa.Table) -> str:
+    """A hash of a table's column names, types and values, whatever its chunks."""
+    digest = hashlib.sha256()
+    for name in sorted(table.column_names):
+        values = table.column(name).to_pylist()
+        texts = [("" if value is None else str(value)).encode() for value in values]
+        missing = bytes(value is None for value in values)
+        lengths = ",".join(str(len(text)) for text in texts).encode()
+        for part in (name.encode(), str(table.column(name).type).encode(), missing, lengths, b"".join(texts)):
+            digest.update(len(part).to_bytes(8, "little"))
+            digest.update(part)
+    return digest.hexdigest()
+
+
+class Source(ABC):
+    """One place that may hold a split's rows."""
+
+    @abstractmethod
+    def where(self, places: Places) -> str:
+        """Where this source would look, for messages."""
+
+    @abstractmethod
+    def read(self, places: Places) -> Rows:
+        """The rows, or `NotThere`."""
+
+
+@dataclass(frozen=True)
+class RowsFrom(Source):
+    """A plugin's own reader: a function from the places to a mapping of columns."""
+
+    function: Callable[[Places], Mapping[str, Sequence[object]]]
+
+    def where(self, places: Places) -> str:
+        return f"{self.function.__module__}.{self.function.__qualname__}"
+
+    def read(self, places: Places) -> Rows:
+        import pyarrow as pa
+
+        return Rows(pa.table(dict(self.function(places))), self.where(places))
+
+
+@dataclass(frozen=True)
+class TextTable(Source):
+    """A delimited text file below the user's data folder, read line by line and never guessed at."""
+
+    path: str | tuple[str, ...]
+    """Relative to the data folder; the first that exists is read."""
+    columns: Mapping[str, str]
+    """Our column -> the file's column."""
+    names: tuple[str, ...] | None = None
+    """The file's columns where it has no header line."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """The file's spelling of a label -> the task's; others stay as they are, for the problem to judge."""
+    separator: str = "\t"
+    quoted: bool = False
+    """True reads quotes as CSV does. False takes them as text, which is what the official TSV files need."""
+    counted: str | None = None
+    """A column that must count 0, 1, 2, ...: a reordered test file is an error, not a wrong submission."""
+    breaks_inside_fields: bool = False
+    """The official file is known to hold records broken across lines inside a field: those are dropped, aloud."""
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return (self.path,) if isinstance(self.path, str) else self.path
+
+    def where(self, places: Places) -> str:
+        first = str(places.data / self._names[0] if places.data else self._names[0])
+        others = len(self._names) - 1
+        return f"{first} (or {others} other usual place{'s' * (others > 1)})" if others else first
+
+    def read(self, places: Places) -> Rows:
+        import pyarrow as pa
+
+        if places.data is None:
+            raise NotThere(f"no data folder with {self._names[0]}: give --data DIR or set BENCHRUNNER_DATA")
+        paths = [places.data / name for name in self._names]
+        found = next((path for path in paths if path.is_file()), None)
+        if found is None:
+            raise NotThere(f"no file {self.where(places)}")
+        records = _Records(found, self)
+        columns: dict[str, list[str]] = {name: [] for name in self.columns}
+        lines: list[int] = []
+        for line, fields in records:
+            for name, position in records.positions.items():
+                columns[name].append(fields[position])
+            if records.counter is not None and fields[records.counter] != str(len(lines)):
+                raise DataError(
+                    f"{found}:{line}: column '{self.counted}' must count the rows from 0: "
+                    f"expected {len(lines)}, found '{fields[records.counter]}'. Is the file reordered or cut?"
+                )
+            lines.append(line)
+        if "label" in columns and self.labels:
+            columns["label"] = [self.labels.get(one, one) for one in columns["label"]]
+        table = pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
+        return Rows(table, str(found), lines, tuple(records.notes))
+
+
+class _Records:
+    """The records of one delimited file with their line numbers, its header understood."""
+
+    def __init__(self, path: Path, shape: TextTable) -> None:
+        self.path, self.shape, self.notes = path, shape, list[str]()
+        text = self._text()
+        self._records = self._csv(text) if shape.quoted else self._lines(text)
+        self.names = self._header()
+        self.positions = {ours: self._position(theirs) for ours, theirs in shape.columns.items()}
+        self.counter = None if shape.counted is None else self._position(shape.counted)
+
+    def _text(self) -> str:
+        try:
+            text = self.path.read_bytes().decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            line = error.object[: error.start].count(b"\n") + 1
+            raise DataError(
+                f"{self.path}:{line}: not UTF-8 text ({error.reason}); convert the file and try again."
+            ) from None
+        except OSError as error:
+            raise DataError(f"{self.path}: cannot be read: {error.strerror}.") from None
+        if not text.strip():
+            wanted = "rows were" if self.shape.names else "a header line was"
+            raise DataError(f"{self.path}:1: the file is empty; {wanted} expected.")
+        return text
+
+    def _header(self) -> tuple[str, ...]:
+        return self.shape.names or tuple(next(self._records)[1])
+
+    def _position(self, column: str) -> int:
+        if column not in self.names:
+            raise DataError(f"{self.path}:1: no column '{column}' in the header; it has {', '.join(self.names)}.")
+        return self.names.index(column)
+
+    def __iter__(self) -> Iterator[tuple[int, list[str]]]:
+        width = len(self.names)
+        pieces = list[tuple[int, list[str]]]()
+        broken = list[int]()
+        for line, fields in self._records:
+            if len(fields) == width and not pieces:
+                yield line, fields
+                continue
+            pieces.append((line, fields))
+            # A break inside a field adds a line and no separator: the pieces' separators add up to a whole record's.
+            columns = 1 + sum(len(piece) - 1 for _, piece in pieces)
+            if not self.shape.breaks_inside_fields or columns > width or len(fields) == width:
+                raise self._ragged(*pieces[0])
+            if columns == width or (fields == [""] and len(pieces) == 1):
+                broken.append(pieces[0][0])
+                pieces = []
+        if pieces:
+            raise self._ragged(*pieces[0])
+        if broken:
+            at = ", ".join(str(line) for line in broken)
+            self.notes.append(
+                f"dropped {len(broken)} broken record(s), as the official file is known to hold (line {at})"
+            )
+
+    def _ragged(self, line: int, fields: list[str]) -> DataError:
+        found = "an empty line" if fields == [""] else str(len(fields))
+        return DataError(f"{self.path}:{line}: expected {len(self.names)} columns, found {found}.")
+
+    def _lines(self, text: str) -> Iterator[tuple[int, list[str]]]:
+        for line, one in enumerate(text.removesuffix("\n").split("\n"), start=1):
+            yield line, one.removesuffix("\r").split(self.shape.separator)
+
+    def _csv(self, text: str) -> Iterator[tuple[int, list[str]]]:
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=self.shape.separator, strict=True)
+        while True:
+            line = reader.line_num + 1
+            try:
+                fields = next(reader, None)
+            except csv.Error as error:
+                raise DataError(f"{self.path}:{line}: not valid CSV: {error}.") from None
+            if fields is None:
+                return
+            if fields:
+                yield line, fields
+
+
+@dataclass(frozen=True)
+class HubTable(Source):
+    """One split of a data set on the hub, read through `datasets`."""
+
+    repository: str
+    configuration: str
+    split: str
+    columns: Mapping[str, str]
+    """Our column -> the data set's column."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """The hub's name of a label -> the task's. Numbers are never mapped: their order is the hub's own affair."""
+
+    def where(self, places: Places) -> str:
+        return f"hub {self.repository} ({self.configuration}, {self.split})"
+
+    def read(self, places: Places) -> Rows:
+        import pyarrow as pa
+
+        found = self._download(places)
+        missing = [name for name in self.columns.values() if name not in found.column_names]
+        if missing:
+            has = ", ".join(found.column_names)
+            raise DataError(f"{self.where(places)} has no column {', '.join(missing)}; it has {has}.")
+        table = found.select_columns(list(self.columns.values())).with_format("arrow")[:]
+        columns = {
+            ours: _written(table.column(theirs), getattr(found.features[theirs], "names", None))
+            for ours, theirs in self.columns.items()
+        }
+        if "label" in columns and self.labels:
+            columns["label"] = [self.labels.get(one, one) for one in columns["label"]]
+        return Rows(pa.table(columns), self.where(places))
+
+    def _download(self, places: Places) -> Any:
+        import datasets
+
+        quiet = datasets.is_progress_bar_enabled()
+        datasets.disable_progress_bars()
+        try:
+            return datasets.load_dataset(self.repository, self.configuration, split=self.split)
+        except Exception as error:  # datasets raises whatever its transport raised
+            reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+            raise NotThere(f"{self.where(places)} could not be read: {reason}") from error
+        finally:
+            if quiet:
+                datasets.enable_progress_bars()
+
+
+def _written(column: pa.ChunkedArray, names: Sequence[str] | None) -> list[Any]:
+    """A hub column's values as they were written before the hub stored them: label names, and short decimals."""
+    import pyarrow as pa
+
+    if names is not None:
+        return [None if one is None or one < 0 else names[one] for one in column.to_pylist()]
+    if column.type == pa.float32():
+        # The nearest float32 of somebody's decimal: its shortest spelling gives 4.2 back, not 4.199999809.
+        return [None if one is None else float(one) for one in column.cast(pa.string()).to_pylist()]
+    return list(column.to_pylist())

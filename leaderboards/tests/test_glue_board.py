@@ -1,0 +1,196 @@
+"""The GLUE board: its files to the letter, its published rows, and that the tasks fit it."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchrunner.boardfiles import Table
+from benchrunner.leaderboards import BoardFile, Leaderboard, Published
+from benchrunner.spellings import Labels, Number
+from benchrunner.submissions import Answers, check, detect, write
+from benchrunner_leaderboards import register_leaderboards
+
+
+@pytest.fixture(scope="module")
+def glue() -> Leaderboard:
+    return {board.name: board for board in register_leaderboards()}["glue"]
+
+
+def file(board: Leaderboard, name: str) -> BoardFile:
+    return {one.name: one for one in board.files}[name]
+
+
+def labels(*texts: str) -> dict[str, str]:
+    return {text: text for text in texts}
+
+
+THREE = labels("entailment", "neutral", "contradiction")
+TWO = labels("entailment", "not_entailment")
+FILES: dict[str, tuple[str, str, int, dict[str, str] | None]] = {
+    "CoLA.tsv": ("glue/cola", "test", 1063, {"unacceptable": "0", "acceptable": "1"}),
+    "SST-2.tsv": ("glue/sst2", "test", 1821, {"negative": "0", "positive": "1"}),
+    "MRPC.tsv": ("glue/mrpc", "test", 1725, {"not_equivalent": "0", "equivalent": "1"}),
+    "STS-B.tsv": ("glue/stsb", "test", 1379, None),
+    "QQP.tsv": ("glue/qqp", "test", 390965, {"not_duplicate": "0", "duplicate": "1"}),
+    "MNLI-m.tsv": ("glue/mnli", "test_matched", 9796, THREE),
+    "MNLI-mm.tsv": ("glue/mnli", "test_mismatched", 9847, THREE),
+    "QNLI.tsv": ("glue/qnli", "test", 5463, TWO),
+    "RTE.tsv": ("glue/rte", "test", 3000, TWO),
+    "WNLI.tsv": ("glue/wnli", "test", 146, {"not_entailment": "0", "entailment": "1"}),
+    "AX.tsv": ("glue/mnli", "ax", 1104, THREE),
+}
+
+
+def test_the_server_takes_eleven_files(glue: Leaderboard) -> None:
+    assert [one.name for one in glue.files] == list(FILES)
+    assert glue.archive == "glue.zip"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_each_file_has_the_servers_rows_header_and_spelling(glue: Leaderboard, name: str) -> None:
+    task, split, rows, texts = FILES[name]
+    one = file(glue, name)
+    spelling = Number(0, 5, 3) if texts is None else Labels(texts)
+    assert (one.task, one.split, one.rows) == (task, split, rows)
+    assert one.kind == Table(("index", "prediction"), spelling)
+
+
+COLUMNS = ("MNLI-m", "MNLI-mm", "QQP", "QNLI", "SST-2", "CoLA", "STS-B", "MRPC", "RTE")
+TABLE_1 = {
+    "Pre-OpenAI SOTA": (80.6, 80.1, 66.1, 82.3, 93.2, 35.0, 81.0, 86.0, 61.7, 74.0),
+    "BiLSTM+ELMo+Attn": (76.4, 76.1, 64.8, 79.8, 90.4, 36.0, 73.3, 84.9, 56.8, 71.0),
+    "OpenAI GPT": (82.1, 81.4, 70.3, 87.4, 91.3, 45.4, 80.0, 82.3, 56.0, 75.1),
+    "BERT-BASE": (84.6, 83.4, 71.2, 90.5, 93.5, 52.1, 85.8, 88.9, 66.4, 79.6),
+    "BERT-LARGE": (86.7, 85.9, 72.1, 92.7, 94.9, 60.5, 86.5, 89.3, 70.1, 82.1),
+}
+
+
+def versioned(board: Leaderboard, version: str) -> dict[str, Published]:
+    return {row.system: row for row in board.published if row.version == version}
+
+
+def test_the_published_rows_are_table_1(glue: Leaderboard) -> None:
+    rows = versioned(glue, "2019")
+    assert {name: (*(row.cells[one] for one in COLUMNS), row.average) for name, row in rows.items()} == TABLE_1
+    assert tuple(glue.columns) == COLUMNS
+
+
+# Four averages are their cells' mean, rounded; of ELMo's cells it is 70.94, where the paper prints 71.0.
+@pytest.mark.parametrize("name", TABLE_1)
+def test_the_average_is_over_the_nine_columns(glue: Leaderboard, name: str) -> None:
+    row = versioned(glue, "2019")[name]
+    assert row.average == pytest.approx(sum(row.cells.values()) / 9, abs=0.06)
+
+
+def test_the_first_version_differs_in_qnli_and_the_average(glue: Leaderboard) -> None:
+    rows = versioned(glue, "2018")
+    assert {name: (dict(row.cells), row.average) for name, row in rows.items()} == {
+        "BiLSTM+ELMo+Attn": ({"QNLI": 79.9}, 71.0),
+        "OpenAI GPT": ({"QNLI": 88.1}, 75.2),
+        "BERT-BASE": ({"QNLI": 90.1}, 79.6),
+        "BERT-LARGE": ({"QNLI": 91.1}, 81.9),
+    }
+
+
+def test_the_official_score_is_a_figure_of_its_own(glue: Leaderboard) -> None:
+    assert {row.system: row.score for row in glue.published if row.score} == {"OpenAI GPT": 72.8, "BERT-LARGE": 80.5}
+
+
+@pytest.fixture(scope="module")
+def answers(glue: Leaderboard) -> dict[tuple[str, str], Answers]:
+    """A whole submission: each label in turn, and numbers beyond both ends of the range."""
+    whole = {}
+    for one in glue.files:
+        known: list[Any] = list(FILES[one.name][3] or [-0.5, 2.34567, 5.5])
+        whole[one.task, one.split] = Answers([known[index % len(known)] for index in range(one.rows)])
+    return whole
+
+
+def test_a_whole_submission_is_written_and_checks_clean(
+    glue: Leaderboard, answers: dict[tuple[str, str], Answers], tmp_path: Path
+) -> None:
+    path = write(glue, answers, tmp_path)
+    assert check(glue, path) == []
+    assert detect([glue], path) is glue
+    with zipfile.ZipFile(path) as archive:
+        assert archive.namelist() == list(FILES)
+        assert archive.read("CoLA.tsv")[:25] == b"index\tprediction\n0\t0\n1\t1\n"
+        assert archive.read("STS-B.tsv").splitlines()[1:4] == [b"0\t0.000", b"1\t2.346", b"2\t5.000"]
+        assert archive.read("AX.tsv").splitlines()[-1] == b"1103\tcontradiction"
+        assert [len(archive.read(name).splitlines()) - 1 for name in FILES] == [one.rows for one in glue.files]
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "said"),
+    [
+        (
+            "CoLA.tsv",
+            b"\n1\t1\n",
+            b"\n1\tacceptable\n",
+            "CoLA.tsv:3: found 'acceptable'; expected 0 or 1: write 1 for acceptable.",
+        ),
+        (
+            "MRPC.tsv",
+            b"\n1\t1\n",
+            b"\n1\tequivalent\n",
+            "MRPC.tsv:3: found 'equivalent'; expected 0 or 1: write 1 for equivalent.",
+        ),
+        (
+            "RTE.tsv",
+            b"\n1\tnot_entailment\n",
+            b"\n1\t1\n",
+            "RTE.tsv:3: found '1'; expected entailment or not_entailment: write the",
+        ),
+        (
+            "AX.tsv",
+            b"\n0\tentailment\n",
+            b"\n0\tnot_entailment\n",
+            "AX.tsv:2: found 'not_entailment'; expected entailment, neutral",
+        ),
+        ("STS-B.tsv", b"2\t5.000", b"2\t5.100", "STS-B.tsv:4: found '5.100'; expected a number from 0 to 5: clip"),
+    ],
+)
+def test_what_other_tools_get_wrong_is_caught(
+    glue: Leaderboard, answers: dict[tuple[str, str], Answers], name: str, old: bytes, new: bytes, said: str
+) -> None:
+    one = file(glue, name)
+    content = one.kind.write(name, answers[one.task, one.split].values)
+    assert old in content
+    (problem,) = one.kind.check(name, content.replace(old, new, 1), one.rows)
+    assert problem.startswith(said)
+
+
+def test_the_older_qnli_test_set_is_told_by_its_count(glue: Leaderboard) -> None:
+    one = file(glue, "QNLI.tsv")
+    problems = one.kind.check(one.name, one.kind.write(one.name, ["entailment"] * 5740), one.rows, one.other_rows)
+    assert "QNLI.tsv: 5,740 rows (the older QNLI test set), expected 5,463." in problems
+
+
+def test_the_tasks_fit_the_board(glue: Leaderboard) -> None:
+    plugin = pytest.importorskip("benchrunner_glue")
+    tasks = {task.name: task for task in plugin.register_tasks()}
+    for one in glue.files:
+        task = tasks[one.task]
+        assert task.splits[one.split].rows == one.rows
+        assert task.splits[one.split].role == "test"
+        assert set(one.kind.meanings.values()) == set(task.problem.identity().get("labels", []))
+    for term in glue.columns.values():
+        assert term.metric in {metric.name for metric in tasks[term.task].metrics}
+
+
+def test_the_board_of_the_readme_can_be_read(tmp_path: Path) -> None:
+    readme = Path(__file__).parents[1] / "README.md"
+    (block,) = re.findall(r"```toml\n(.*?)```", readme.read_text(), flags=re.DOTALL)
+    (tmp_path / "moods.toml").write_text(block)
+    assert Leaderboard.from_toml(tmp_path / "moods.toml").name == "moods"
+
+
+def test_the_readme_lists_every_board() -> None:
+    readme = (Path(__file__).parents[1] / "README.md").read_text()
+    for board in register_leaderboards():
+        assert f"| `{board.name}` | `{board.archive}` | {len(board.files)} tables |" in readme

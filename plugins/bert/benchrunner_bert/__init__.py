@@ -1,0 +1,14 @@
+"""BERT for benchrunner: the released models, any checkpoint in the hub's layout, and fresh weights of any size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from benchrunner.backbones import BackboneFamily
+from benchrunner.hookspecs import hookimpl
+from benchrunner_bert.backbones import BertFamily
+
+
+@hookimpl
+def register_backbones() -> Iterator[BackboneFamily]:
+    yield BertFamily()

@@ -1,0 +1,210 @@
+"""Names, paths and hub ids to backbones: the released models, anybody's checkpoint, and fresh weights of any size."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, final
+
+from benchrunner.backbones import Backbone, BackboneFamily
+from benchrunner.encoding import Cache
+from benchrunner.errors import CheckpointError
+from benchrunner.places import Places
+from benchrunner_bert.configuration import SIZES, Configuration, read_json
+
+if TYPE_CHECKING:
+    from benchrunner.encoders import Encoder
+
+RELEASED = {
+    "bert/base-uncased": ("google-bert/bert-base-uncased", "BASE: 12 layers, 768 wide, 110M parameters"),
+    "bert/base-cased": ("google-bert/bert-base-cased", "BASE with capital letters kept"),
+    "bert/large-uncased": ("google-bert/bert-large-uncased", "LARGE: 24 layers, 1024 wide, 335M parameters"),
+    "bert/large-cased": ("google-bert/bert-large-cased", "LARGE with capital letters kept"),
+    "bert/large-uncased-whole-word-masking": (
+        "google-bert/bert-large-uncased-whole-word-masking",
+        "LARGE, pre-trained with whole words masked",
+    ),
+    "bert/large-cased-whole-word-masking": (
+        "google-bert/bert-large-cased-whole-word-masking",
+        "LARGE with capital letters, pre-trained with whole words masked",
+    ),
+}
+"""Our name -> the hub id, and a line about it."""
+
+MINIATURES = tuple((layers, hidden) for layers in (2, 4, 6, 8, 10, 12) for hidden in (128, 256, 512, 768))
+"""Layers and width of the 24 released small models (Turc et al., 2019)."""
+
+FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt")
+RANDOM = "bert/random-"
+VOCABULARY = Path(__file__).with_name("vocabulary.txt")
+"""8,000 uncased pieces learnt from public-domain novels (vocabulary.json says which): what fresh models read with."""
+
+_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+
+
+@final
+@dataclass(frozen=True)
+class FolderBert(Backbone):
+    """A checkpoint in a folder."""
+
+    name: str
+    folder: Path
+    about: str = "a checkpoint in a folder"
+
+    def revision(self, places: Places) -> str:
+        return _revision(self.folder, places)
+
+    def load(self, places: Places, *, seed: int) -> Encoder:
+        from benchrunner_bert.checkpoint import read
+
+        return read(self.folder, seed=seed)
+
+
+@final
+@dataclass(frozen=True)
+class HubBert(Backbone):
+    """A checkpoint on the hub, downloaded once into the hub's own cache."""
+
+    name: str
+    repository: str
+    about: str
+
+    def revision(self, places: Places) -> str:
+        return _revision(self._folder(places), places)
+
+    def load(self, places: Places, *, seed: int) -> Encoder:
+        from benchrunner_bert.checkpoint import read
+
+        return read(self._folder(places), seed=seed)
+
+    def _folder(self, places: Places) -> Path:
+        folder = download(self.repository, "config.json", places).parent
+        for name in FILES[1:]:
+            download_if_there(self.repository, name, places)
+        if download_if_there(self.repository, "model.safetensors", places) is None:
+            download(self.repository, "pytorch_model.bin", places)
+        return folder
+
+
+@final
+@dataclass(frozen=True)
+class RandomBert(Backbone):
+    """Fresh weights: the twin that shows what pre-training is worth."""
+
+    name: str
+    size: str
+    about: str = "fresh weights, no pre-training; reads with the built-in vocabulary"
+
+    @property
+    def for_demo(self) -> bool:  # type: ignore[override]
+        return self.size == "tiny"
+
+    def revision(self, places: Places) -> str:
+        config = self._configuration()
+        text = f"random weights 1 {config} {hashlib.sha256(VOCABULARY.read_bytes()).hexdigest()}"
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def load(self, places: Places, *, seed: int) -> Encoder:
+        """The same weights for every seed: the seed of a fit must not change the backbone."""
+        from benchrunner.randomness import generator
+        from benchrunner_bert.model import Bert
+        from benchrunner_bert.tokenizer import BertTokenizer
+
+        model = Bert(self._configuration(), BertTokenizer.from_vocabulary(VOCABULARY, lowercase=True))
+        model.draw(generator(0, "random backbone"))
+        return model
+
+    def _configuration(self) -> Configuration:
+        return Configuration.of_size(self.size, _lines(VOCABULARY))
+
+
+@final
+class BertFamily(BackboneFamily):
+    """Everything that is a BERT."""
+
+    def listed(self) -> list[Backbone]:
+        return [*self._released(), *self._miniatures(), *(RandomBert(f"{RANDOM}{size}", size) for size in SIZES)]
+
+    @staticmethod
+    def _released() -> Iterator[Backbone]:
+        for name, (repository, about) in RELEASED.items():
+            yield HubBert(name, repository, about)
+
+    @staticmethod
+    def _miniatures() -> Iterator[Backbone]:
+        named = {size: name for name, size in SIZES.items() if name not in ("base", "large")}
+        for layers, hidden in MINIATURES:
+            repository = f"google/bert_uncased_L-{layers}_H-{hidden}_A-{hidden // 64}"
+            name = f"bert/{named[layers, hidden]}" if (layers, hidden) in named else repository
+            yield HubBert(name, repository, f"a released miniature: {layers} layers, {hidden} wide")
+
+    def find(self, reference: str, places: Places) -> Backbone | None:
+        if reference.startswith(RANDOM):
+            size = reference.removeprefix(RANDOM)
+            Configuration.of_size(size, 1)
+            return RandomBert(reference, size)
+        for one in self.listed():
+            if isinstance(one, HubBert) and reference in (one.name, one.repository, one.name.replace("/", "-")):
+                return one
+        folder = Path(reference)
+        if folder.is_dir():
+            return FolderBert(reference, folder) if _is_bert(folder / "config.json") else None
+        if _HUB_ID.fullmatch(reference) and not folder.exists():
+            config = download(reference, "config.json", places)
+            return HubBert(reference, reference, "a checkpoint on the hub") if _is_bert(config) else None
+        return None
+
+
+def _is_bert(config: Path) -> bool:
+    if not config.is_file():
+        return False
+    found = read_json(config)
+    return bool(found.get("model_type", "bert" if "num_hidden_layers" in found else None) == "bert")
+
+
+def _revision(folder: Path, places: Places) -> str:
+    """A hash of everything that `load` reads."""
+    from benchrunner_bert.checkpoint import weights_file
+
+    cache, digest = Cache(places.cache), hashlib.sha256()
+    for path in (*(folder / name for name in FILES), weights_file(folder)):
+        if path.is_file():
+            digest.update(f"{path.name} {cache.file_hash(path)}\n".encode())
+    return digest.hexdigest()
+
+
+def download(repository: str, name: str, places: Places) -> Path:
+    """A file of a hub repository, from the hub's cache where it is there already."""
+    found = download_if_there(repository, name, places)
+    if found is None:
+        raise CheckpointError(f"hub {repository}: there is no file {name}.")
+    return found
+
+
+def download_if_there(repository: str, name: str, places: Places) -> Path | None:
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
+
+    try:
+        return Path(hf_hub_download(repository, name, local_files_only=places.offline))
+    except LocalEntryNotFoundError as error:
+        if places.offline and name != "config.json":
+            return None
+        raise CheckpointError(
+            f"hub {repository}: {name} is not in the local cache and cannot be fetched: {_first_line(error)}"
+        ) from None
+    except EntryNotFoundError:
+        return None
+    except Exception as error:  # a missing repository, a refused or broken connection: each has a class of its own
+        raise CheckpointError(f"hub {repository}: {name} cannot be fetched: {_first_line(error)}") from None
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+def _lines(path: Path) -> int:
+    return path.read_text(encoding="utf-8").count("\n")

@@ -1,0 +1,104 @@
+"""The numbers that make one BERT different from another."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchrunner.errors import CheckpointError, RequestError
+
+SIZES: Mapping[str, tuple[int, int]] = {
+    "tiny": (2, 128),
+    "mini": (4, 256),
+    "small": (4, 512),
+    "medium": (8, 512),
+    "base": (12, 768),
+    "large": (24, 1024),
+}
+"""Layers and width of the released sizes that have names."""
+
+HEAD_SIZE = 64
+"""Of every released model: the number of heads is the width over this."""
+
+_NAMES = {
+    "vocabulary": "vocab_size",
+    "hidden": "hidden_size",
+    "layers": "num_hidden_layers",
+    "heads": "num_attention_heads",
+    "inner": "intermediate_size",
+    "activation": "hidden_act",
+    "dropout": "hidden_dropout_prob",
+    "attention_dropout": "attention_probs_dropout_prob",
+    "positions": "max_position_embeddings",
+    "segments": "type_vocab_size",
+    "epsilon": "layer_norm_eps",
+    "deviation": "initializer_range",
+}
+"""Our names -> those of a checkpoint's config.json."""
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """Everything about a BERT but its weights and its vocabulary. The defaults are BASE's."""
+
+    vocabulary: int = 30522
+    hidden: int = 768
+    layers: int = 12
+    heads: int = 12
+    inner: int = 3072
+    """Width of the feed-forward layer: 4 x hidden in every released model."""
+    activation: str = "gelu"
+    dropout: float = 0.1
+    attention_dropout: float = 0.1
+    positions: int = 512
+    segments: int = 2
+    epsilon: float = 1e-12
+    deviation: float = 0.02
+
+    @classmethod
+    def of_size(cls, size: str, vocabulary: int) -> Configuration:
+        """`tiny` ... `large`, `L/H` with heads of 64, or `L/H/A`."""
+        if size in SIZES:
+            layers, hidden = SIZES[size]
+            return cls.of_size(f"{layers}/{hidden}", vocabulary)
+        parts = size.split("/")
+        if len(parts) not in (2, 3) or not all(part.isdecimal() and int(part) > 0 for part in parts):
+            raise RequestError(f"A BERT's size is {', '.join(SIZES)}, L/H or L/H/A such as 4/256/4; not '{size}'.")
+        layers, hidden = int(parts[0]), int(parts[1])
+        heads = int(parts[2]) if len(parts) == 3 else max(1, hidden // HEAD_SIZE)
+        if hidden % heads:
+            raise RequestError(f"A width of {hidden} cannot be shared by {heads} heads: in L/H/A, A must divide H.")
+        return cls(vocabulary=vocabulary, hidden=hidden, layers=layers, heads=heads, inner=4 * hidden)
+
+    @classmethod
+    def read(cls, path: Path) -> Configuration:
+        """From a checkpoint's config.json."""
+        found = read_json(path)
+        for name, wanted in (("position_embedding_type", "absolute"), ("is_decoder", False)):
+            if found.get(name, wanted) != wanted:
+                raise CheckpointError(f"{path}: {name} is {found[name]!r}; only {wanted!r} is BERT as published.")
+        missing = [
+            theirs for ours, theirs in _NAMES.items() if ours in ("hidden", "layers", "heads") and theirs not in found
+        ]
+        if missing:
+            raise CheckpointError(f"{path}: {', '.join(missing)} missing: is this a BERT?")
+        values = {ours: found[theirs] for ours, theirs in _NAMES.items() if theirs in found}
+        return cls(**{"inner": 4 * values["hidden"], **values})
+
+    def as_json(self) -> dict[str, Any]:
+        """What config.json holds, so that other libraries read it too."""
+        values = {theirs: getattr(self, ours) for ours, theirs in _NAMES.items()}
+        return {"model_type": "bert", "architectures": ["BertModel"], "pad_token_id": 0, **values}
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"{path}: not a readable JSON file: {error}.") from None
+    if not isinstance(found, dict):
+        raise CheckpointError(f"{path}: a JSON object was expected.")
+    return found

@@ -1,0 +1,17 @@
+"""GLUE for benchrunner: nine tasks, and AX among MNLI's splits (Wang et al. 2019)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from benchrunner.hookspecs import hookimpl
+from benchrunner.tasks import Task
+from benchrunner_glue.averages import GLUE
+from benchrunner_glue.table import tasks
+
+__all__ = ["GLUE", "register_tasks"]
+
+
+@hookimpl
+def register_tasks() -> Iterator[Task]:
+    yield from tasks(GLUE)

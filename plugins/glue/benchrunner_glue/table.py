@@ -1,0 +1,157 @@
+"""The nine tasks: one row each, and how a row becomes a task with its official files and its hub data set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+from benchrunner.metrics import ACCURACY, MATTHEWS, PEARSON, SPEARMAN, Metric, f1
+from benchrunner.problems import Problem
+from benchrunner.problems.classify import Classify
+from benchrunner.problems.regress import Regress
+from benchrunner.sources import HubTable, TextTable
+from benchrunner.tasks import Role, Split, Suite, Task
+from benchrunner_glue import demo
+
+REPOSITORY = "nyu-mll/glue"
+"""GLUE's home on the hub."""
+ROOTS = ("", "glue/", "GLUE/", "glue_data/")
+"""Where people unpack the official archives, below the data folder; the last is the download script's choice."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One split: what the hub calls it, how many rows it officially has, which files it is."""
+
+    role: Role
+    hub: str
+    """The hub's name of the split."""
+    rows: int
+    """The official count."""
+    configuration: str = ""
+    """The hub's configuration, where it is not the task's own."""
+    files: tuple[str, ...] = ()
+    """Below the root, where they are not FOLDER/SPLIT.tsv."""
+
+
+def _three(train: int, dev: int, test: int) -> dict[str, Part]:
+    return {
+        "train": Part("train", "train", train),
+        "dev": Part("dev", "validation", dev),
+        "test": Part("test", "test", test),
+    }
+
+
+@dataclass(frozen=True)
+class Row:
+    """One task as the official files and the hub have it. Every hub label is already spelled our way."""
+
+    name: str
+    folder: str
+    """Of the official layout."""
+    about: str
+    texts: tuple[str, ...]
+    """The files' columns of the text, or of the two texts."""
+    label: str
+    """The files' label column; the hub's is always `label`."""
+    problem: Problem
+    metrics: tuple[Metric, ...]
+    """The headline first."""
+    parts: Mapping[str, Part]
+    spelled: Mapping[str, str] = field(default_factory=dict)
+    """The files' spelling of a label -> ours."""
+    hub_texts: tuple[str, ...] | None = None
+    """The hub's columns, where they are not the files'."""
+    counted: str = "index"
+    """The column that counts the rows of a test file."""
+    headless: tuple[str, ...] | None = None
+    """The columns of train and dev files that have no header line."""
+    breaks: bool = False
+    """Train and dev hold records that are broken across lines inside a question."""
+    method: str = "finetune"
+    reason: str = ""
+
+    def task(self, suite: Suite) -> Task:
+        return Task(
+            name=f"glue/{self.name}",
+            about=self.about,
+            problem=self.problem,
+            splits={
+                name: Split(part.role, (self._file(name, part), self._hub(part)), part.rows)
+                for name, part in self.parts.items()
+            },
+            metrics=self.metrics,
+            method=self.method,
+            method_reason=self.reason,
+            suite=suite,
+            demo_files=partial(demo.write, self.name),
+        )
+
+    def _file(self, split: str, part: Part) -> TextTable:
+        answered = part.role != "test"
+        files = part.files or (f"{self.folder}/{split}.tsv",)
+        return TextTable(
+            path=tuple(f"{root}{file}" for root in ROOTS for file in files),
+            columns=_columns(self.texts, self.label if answered else None),
+            names=self.headless if answered else None,
+            labels=self.spelled,
+            counted=None if answered else self.counted,
+            breaks_inside_fields=self.breaks and answered,
+        )
+
+    def _hub(self, part: Part) -> HubTable:
+        """The label of a test row is never read: MRPC's test rows have theirs on the hub."""
+        label = "label" if part.role != "test" else None
+        return HubTable(
+            REPOSITORY, part.configuration or self.name, part.hub, _columns(self.hub_texts or self.texts, label)
+        )
+
+
+def _columns(texts: tuple[str, ...], label: str | None) -> dict[str, str]:
+    columns = dict(zip("ab", texts, strict=False))
+    return columns if label is None else columns | {"label": label}
+
+
+# fmt: off
+TABLE = (
+    Row("cola", "CoLA", "Is the sentence acceptable English?", ("sentence",), "label",
+        Classify(("unacceptable", "acceptable")), (MATTHEWS,), _three(8_551, 1_043, 1_063),
+        spelled={"0": "unacceptable", "1": "acceptable"}, headless=("source", "label", "star", "sentence")),
+    Row("sst2", "SST-2", "Is what the review says positive or negative?", ("sentence",), "label",
+        Classify(("negative", "positive")), (ACCURACY,), _three(67_349, 872, 1_821),
+        spelled={"0": "negative", "1": "positive"}),
+    Row("mrpc", "MRPC", "Do the two sentences from the news mean the same?", ("#1 String", "#2 String"), "Quality",
+        Classify(("not_equivalent", "equivalent")), (f1("equivalent"), ACCURACY), _three(3_668, 408, 1_725),
+        spelled={"0": "not_equivalent", "1": "equivalent"}, hub_texts=("sentence1", "sentence2")),
+    Row("stsb", "STS-B", "How similar are the two sentences, from 0 to 5?", ("sentence1", "sentence2"), "score",
+        Regress(0, 5), (SPEARMAN, PEARSON), _three(5_749, 1_500, 1_379)),
+    Row("qqp", "QQP", "Do the two questions ask the same?", ("question1", "question2"), "is_duplicate",
+        Classify(("not_duplicate", "duplicate")), (f1("duplicate"), ACCURACY), _three(363_846, 40_430, 390_965),
+        spelled={"0": "not_duplicate", "1": "duplicate"}, counted="id", breaks=True),
+    Row("mnli", "MNLI", "Does the premise entail or contradict the hypothesis?", ("sentence1", "sentence2"),
+        "gold_label", Classify(("entailment", "neutral", "contradiction")), (ACCURACY,), {
+            "train": Part("train", "train", 392_702),
+            "dev_matched": Part("dev", "validation_matched", 9_815),
+            "dev_mismatched": Part("dev", "validation_mismatched", 9_832),
+            "test_matched": Part("test", "test_matched", 9_796),
+            "test_mismatched": Part("test", "test_mismatched", 9_847),
+            "ax": Part("test", "test", 1_104, configuration="ax",
+                       files=("diagnostic/diagnostic.tsv", "AX/diagnostic.tsv", "AX/test.tsv")),
+        }),
+    Row("qnli", "QNLI", "Does the sentence hold the answer to the question?", ("question", "sentence"), "label",
+        Classify(("entailment", "not_entailment")), (ACCURACY,), _three(104_743, 5_463, 5_463)),
+    Row("rte", "RTE", "Does the first text entail the second?", ("sentence1", "sentence2"), "label",
+        Classify(("entailment", "not_entailment")), (ACCURACY,), _three(2_490, 277, 3_000)),
+    Row("wnli", "WNLI", "Is the pronoun replaced by the right noun?", ("sentence1", "sentence2"), "label",
+        Classify(("not_entailment", "entailment")), (ACCURACY,), _three(635, 71, 146),
+        spelled={"0": "not_entailment", "1": "entailment"}, method="majority",
+        reason="dev repeats train's sentences with the opposite answers, so what is learned misleads; the majority "
+               "class is the paper's policy and scores 65.1 on test"),
+)
+# fmt: on
+
+
+def tasks(suite: Suite) -> Iterator[Task]:
+    for row in TABLE:
+        yield row.task(suite)

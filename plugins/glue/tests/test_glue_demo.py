@@ -1,0 +1,107 @@
+"""The demo data: real layout, real quirks, the same bytes for the same seed, and something to learn."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import pytest
+
+from benchrunner.places import Places
+from benchrunner.tasks import Task
+from benchrunner_glue import register_tasks
+
+FOLDERS = ("CoLA", "SST-2", "MRPC", "STS-B", "QQP", "QNLI", "RTE", "WNLI")
+TASKS = {task.name.removeprefix("glue/"): task for task in register_tasks()}
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write(tmp_path_factory.mktemp("demo"), seed=1)
+
+
+def write(folder: Path, seed: int) -> Path:
+    for task in TASKS.values():
+        assert task.demo_files is not None
+        task.demo_files(seed, folder)
+    return folder
+
+
+def load(folder: Path, task: Task, split: str) -> list[dict[str, str]]:
+    places = Places(runs=folder / "runs", cache=folder / "cache", data=folder)
+    rows: list[dict[str, str]] = task.load(split, places).table.to_pylist()
+    return rows
+
+
+def test_the_same_seed_writes_the_same_bytes_and_another_seed_others(demo: Path, tmp_path: Path) -> None:
+    again, other = write(tmp_path / "again", seed=1), write(tmp_path / "other", seed=2)
+    for path in demo.rglob("*.tsv"):
+        name = path.relative_to(demo)
+        assert path.read_bytes() == (again / name).read_bytes() != (other / name).read_bytes()
+
+
+def test_the_files_have_the_official_names(demo: Path) -> None:
+    three = {f"{folder}/{name}.tsv" for folder in FOLDERS for name in ("train", "dev", "test")}
+    mnli = {"MNLI/train.tsv", *(f"MNLI/{part}_{kind}matched.tsv" for part in ("dev", "test") for kind in ("", "mis"))}
+    assert {path.relative_to(demo).as_posix() for path in demo.rglob("*.*")} == three | mnli | {
+        "diagnostic/diagnostic.tsv"
+    }
+
+
+def test_the_files_have_the_official_quirks(demo: Path) -> None:
+    assert (demo / "MRPC/train.tsv").read_bytes().startswith(b"\xef\xbb\xbfQuality\t")
+    assert not (demo / "MRPC/test.tsv").read_bytes().startswith(b"\xef\xbb\xbf")
+    assert len((demo / "CoLA/dev.tsv").read_text().splitlines()[0].split("\t")) == 4
+    assert (demo / "CoLA/test.tsv").read_text().startswith("index\tsentence\n")
+    broken = [line for line in (demo / "QQP/train.tsv").read_text().splitlines() if line.count("\t") != 5]
+    assert len(broken) == 3
+    assert (demo / "MNLI/dev_matched.tsv").read_text().split("\n")[0].endswith("label4\tlabel5\tgold_label")
+
+
+@pytest.mark.parametrize("task", TASKS.values(), ids=TASKS.keys())
+def test_every_split_loads_and_sentences_are_short_and_quoted(demo: Path, task: Task) -> None:
+    texts = [
+        row[column] for split in task.splits for row in load(demo, task, split) for column in row if column in "ab"
+    ]
+    assert min(len(text.split()) for text in texts) >= 4
+    assert max(len(text.split()) for text in texts) <= 18  # MRPC and SST-2 count punctuation, too
+    assert sum(text.count('"') % 2 for text in texts) or task.name in ("glue/cola", "glue/stsb", "glue/wnli")
+    assert any('"' in text for text in texts)
+
+
+def naive_bayes(train: list[dict[str, str]], dev: list[dict[str, str]]) -> float:
+    """The accuracy of counting words: what a small encoder can learn from these rows at the least."""
+    words: dict[str, Counter[str]] = defaultdict(Counter)
+    for row in train:
+        words[row["label"]].update(set(re.findall(r"\w+", row.get("b", row["a"]).lower())))
+    sizes = Counter(row["label"] for row in train)
+
+    def likelihood(label: str, row: dict[str, str]) -> float:
+        share = sizes[label] / len(train)
+        for word in set(re.findall(r"\w+", row.get("b", row["a"]).lower())):
+            share *= (words[label][word] + 0.1) / (sizes[label] + 0.2)
+        return share
+
+    return sum(max(sizes, key=lambda one: likelihood(one, row)) == row["label"] for row in dev) / len(dev)
+
+
+@pytest.mark.parametrize("name", [name for name in TASKS if name not in ("stsb", "wnli")])
+def test_words_alone_tell_the_answer(demo: Path, name: str) -> None:
+    train = load(demo, TASKS[name], "train")
+    for split in TASKS[name].named("dev"):
+        dev = load(demo, TASKS[name], split)
+        majority = max(Counter(row["label"] for row in dev).values()) / len(dev)
+        assert majority < 0.75
+        assert 0.9 < naive_bayes(train, dev) < 1.01
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_wnlis_dev_contradicts_its_train(seed: int, tmp_path: Path) -> None:
+    assert TASKS["wnli"].demo_files is not None
+    TASKS["wnli"].demo_files(seed, tmp_path)
+    train = {(row["a"], row["b"]): row["label"] for row in load(tmp_path, TASKS["wnli"], "train")}
+    dev = load(tmp_path, TASKS["wnli"], "dev")
+    assert all(train[row["a"], row["b"]] != row["label"] for row in dev)
+    assert Counter(train.values()).most_common(1)[0][0] == "not_entailment"
+    assert Counter(row["label"] for row in dev)["not_entailment"] > len(dev) / 2

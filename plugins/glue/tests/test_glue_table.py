@@ -1,0 +1,144 @@
+"""The nine rows: names, official counts, metrics, and what importing them costs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from benchrunner.problems.classify import Classify
+from benchrunner.recipes import Recipe
+from benchrunner.sources import HubTable, TextTable
+from benchrunner.tasks import Average, Task, Term
+from benchrunner_glue import GLUE, register_tasks
+from benchrunner_glue.averages import GLUE_SCORE, ON_TEST, PAPER_AVERAGE
+
+TASKS = {task.name.removeprefix("glue/"): task for task in register_tasks()}
+
+
+def test_there_are_nine_tasks() -> None:
+    assert list(TASKS) == ["cola", "sst2", "mrpc", "stsb", "qqp", "mnli", "qnli", "rte", "wnli"]
+
+
+@pytest.mark.parametrize(
+    ("name", "counts"),
+    [
+        ("cola", [8551, 1043, 1063]),
+        ("sst2", [67349, 872, 1821]),
+        ("mrpc", [3668, 408, 1725]),
+        ("stsb", [5749, 1500, 1379]),
+        ("qqp", [363846, 40430, 390965]),
+        ("mnli", [392702, 9815, 9832, 9796, 9847, 1104]),
+        ("qnli", [104743, 5463, 5463]),
+        ("rte", [2490, 277, 3000]),
+        ("wnli", [635, 71, 146]),
+    ],
+)
+def test_every_split_knows_its_official_count(name: str, counts: list[int]) -> None:
+    assert [split.rows for split in TASKS[name].splits.values()] == counts
+
+
+@pytest.mark.parametrize("name", [name for name in TASKS if name != "mnli"])
+def test_a_task_has_train_dev_and_test(name: str) -> None:
+    assert [*TASKS[name].splits] == ["train", "dev", "test"]
+
+
+def test_ax_is_a_test_split_of_mnli() -> None:
+    assert TASKS["mnli"].named("dev") == ["dev_matched", "dev_mismatched"]
+    assert TASKS["mnli"].named("test") == ["test_matched", "test_mismatched", "ax"]
+
+
+def test_metrics_are_the_official_ones_headline_first() -> None:
+    names = {name: [metric.name for metric in task.metrics] for name, task in TASKS.items()}
+    assert names == {
+        "cola": ["matthews"],
+        "sst2": ["accuracy"],
+        "mrpc": ["f1", "accuracy"],
+        "stsb": ["spearman", "pearson"],
+        "qqp": ["f1", "accuracy"],
+        "mnli": ["accuracy"],
+        "qnli": ["accuracy"],
+        "rte": ["accuracy"],
+        "wnli": ["accuracy"],
+    }
+
+
+@pytest.mark.parametrize("name", ["mrpc", "qqp"])
+def test_f1_is_of_the_second_label_as_officially(name: str) -> None:
+    problem = TASKS[name].problem
+    assert isinstance(problem, Classify)
+    no, yes = problem.labels
+    assert TASKS[name].metrics[0].compute([yes, no, no], [yes, yes, no]) == pytest.approx(2 / 3)
+
+
+def test_files_are_asked_before_the_hub_and_test_labels_never() -> None:
+    for task in TASKS.values():
+        for split in task.splits.values():
+            file, hub = split.sources
+            assert isinstance(file, TextTable)
+            assert isinstance(hub, HubTable)
+            assert set(file.columns) == set(hub.columns)
+            assert ("label" in file.columns) == (split.role != "test")
+
+
+def test_every_test_file_must_count_its_rows() -> None:
+    for task in TASKS.values():
+        for split in task.splits.values():
+            assert (split.sources[0].counted is not None) == (split.role == "test")  # type: ignore[attr-defined]
+
+
+def test_recipes_are_the_papers_and_only_wnli_is_not_learned() -> None:
+    assert all(task.recipe == Recipe() for task in TASKS.values())
+    assert [name for name, task in TASKS.items() if task.method != "finetune"] == ["wnli"]
+    assert (TASKS["wnli"].method, "65.1" in TASKS["wnli"].method_reason) == ("majority", True)
+
+
+def cells(average: Average, row: str) -> dict[Term, float]:
+    """Published figures in the order of the average's terms."""
+    terms = [term for group in average.terms for term in group]
+    return dict(zip(terms, map(float, row.replace("/", " ").split()), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("row", "average"),
+    [
+        ("80.6/80.1 66.1 82.3 93.2 35.0 81.0 86.0 61.7", 74.0),  # before GPT
+        ("76.4/76.1 64.8 79.9 90.4 36.0 73.3 84.9 56.8", 71.0),  # ELMo, first version: QNLI 79.9
+        ("82.1/81.4 70.3 87.4 91.3 45.4 80.0 82.3 56.0", 75.1),  # GPT
+        ("84.6/83.4 71.2 90.5 93.5 52.1 85.8 88.9 66.4", 79.6),  # BERT-BASE
+        ("86.7/85.9 72.1 92.7 94.9 60.5 86.5 89.3 70.1", 82.1),  # BERT-LARGE
+    ],
+)
+def test_the_paper_average_is_the_one_of_table_1(row: str, average: float) -> None:
+    found = PAPER_AVERAGE.of(cells(PAPER_AVERAGE, row))
+    assert found is not None
+    assert round(found, 1) == average
+
+
+def test_elmos_published_average_stayed_when_its_qnli_cell_changed() -> None:
+    """The final Table 1 prints 71.0 beside QNLI 79.8; its own cells average to 70.94."""
+    found = PAPER_AVERAGE.of(cells(PAPER_AVERAGE, "76.4/76.1 64.8 79.8 90.4 36.0 73.3 84.9 56.8"))
+    assert found == pytest.approx(71.0, abs=0.06)
+
+
+def test_the_glue_score_is_the_leaderboards() -> None:
+    on_test = GLUE_SCORE.on(ON_TEST)
+    large = "60.5  94.9  89.3/85.4  86.5/87.6  72.1/89.3  86.7/85.9  92.7  70.1  65.1"
+    found = on_test.of(cells(on_test, large))
+    assert found is not None
+    assert round(found, 1) == 80.5
+
+
+def test_every_term_of_an_average_is_a_figure_that_its_task_has() -> None:
+    tasks: dict[str, Task] = {task.name: task for task in TASKS.values()}
+    for average in (*GLUE.averages, *(one.on(ON_TEST) for one in GLUE.averages)):
+        for term in (term for group in average.terms for term in group):
+            assert term.split in tasks[term.task].splits
+            assert term.metric in [metric.name for metric in tasks[term.task].metrics]
+
+
+def test_offering_the_tasks_loads_nothing_heavy() -> None:
+    code = "import sys, benchrunner_glue; list(benchrunner_glue.register_tasks()); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"torch", "numpy", "pyarrow", "datasets", "scipy", "sklearn"} & set(loaded)
