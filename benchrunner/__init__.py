@@ -6,13 +6,18 @@ Everything the command line does can be done from here:
 
     plugins = discover()
     runner = Runner(plugins, Places.from_environment())
-    study = Study(("bert/base-uncased",), tuple(plugins.tasks_of(["glue/rte"])), seeds=(0, 1, 2))
+    tasks = tuple(plugins.tasks_of(["mine/mood"]))
+    study = Study(("mine/words", "another/words"), tasks, seeds=(0, 1, 2))
     result = run_study(study, runner)
+    for cell in result.cells:
+        print(cell.cell.backbone, {term.metric: spread.mean.value for term, spread in cell.spreads.items()})
+    answers = runner.predict(result.cells[0].selected, "test").answers
 
 Importing this loads no torch, so that looking around stays quick.
 """
 
 from benchrunner.backbones import Backbone, BackboneFamily, OneBackbone
+from benchrunner.boardfiles import Table
 from benchrunner.errors import (
     BenchrunnerError,
     CheckpointError,
@@ -26,7 +31,7 @@ from benchrunner.errors import (
 from benchrunner.executors import Executor, Local
 from benchrunner.fits import Fit, Prediction
 from benchrunner.hookspecs import hookimpl
-from benchrunner.leaderboards import Leaderboard
+from benchrunner.leaderboards import BoardFile, Leaderboard
 from benchrunner.methods import Job, Method, Outcome
 from benchrunner.metrics import ACCURACY, MATTHEWS, PEARSON, SPEARMAN, Metric, Score, f1
 from benchrunner.places import Places
@@ -38,6 +43,7 @@ from benchrunner.recipes import GRIDS, Grid, Recipe
 from benchrunner.records import Record
 from benchrunner.runner import Predicted, Runner
 from benchrunner.sources import HubTable, Rows, RowsFrom, Source, TextTable
+from benchrunner.spellings import Labels, Number
 from benchrunner.studies import Result, Study
 from benchrunner.studies import run as run_study
 from benchrunner.submissions import Answers, check, write
@@ -56,6 +62,7 @@ __all__ = [
     "Backbone",
     "BackboneFamily",
     "BenchrunnerError",
+    "BoardFile",
     "CheckpointError",
     "Classify",
     "DataError",
@@ -66,10 +73,12 @@ __all__ = [
     "HeadShape",
     "HubTable",
     "Job",
+    "Labels",
     "Leaderboard",
     "Local",
     "Method",
     "Metric",
+    "Number",
     "OneBackbone",
     "Outcome",
     "Places",
@@ -91,6 +100,7 @@ __all__ = [
     "Split",
     "Study",
     "Suite",
+    "Table",
     "Task",
     "Term",
     "TextTable",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,15 +36,17 @@ def read_questions(task: Task, path: Path) -> Rows:
         raise RequestError(f"{path}: there is no such file.")
     places = Places(runs=Path(), cache=Path(), data=path.parent)
     separator = "," if path.suffix == ".csv" else "\t"
-    if path.suffix == ".txt":
-        shape = TextTable(path.name, {"a": "a"}, names=("a",), separator="\0")
-        return shape.read(places)
     own = [source for split in task.splits.values() for source in split.sources if isinstance(source, TextTable)]
     wanted = [{name: column for name, column in one.columns.items() if name != "label"} for one in own]
     pairs = any("b" in columns for columns in wanted)
+    if path.suffix == ".txt":
+        if pairs:
+            raise DataError(f"{path}: {task.name} asks about pairs of texts: give a table with the columns a and b.")
+        return TextTable(path.name, {"a": "a"}, names=("a",), separator="\0").read(places)
     wanted.append({"a": "a", "b": "b"} if pairs else {"a": "a"})
     with path.open(encoding="utf-8-sig", errors="replace") as file:
-        header = file.readline().rstrip("\r\n").split(separator)
+        first = file.readline().rstrip("\r\n")
+    header = next(csv.reader([first]), []) if separator == "," else first.split(separator)
     columns = next((one for one in wanted if set(one.values()) <= set(header)), None)
     if columns is None:
         known = " or ".join(dict.fromkeys(", ".join(one.values()) for one in wanted))
@@ -62,7 +65,9 @@ def export(reference: str, target: Path, runner: Runner) -> None:
     folder, fit = _finished(reference, runner)
     if not runner.plugins.method(fit.method).needs_backbone:
         raise RequestError(f"The fit {fit.id} is of the method '{fit.method}', which leaves no model.")
-    encoder = finished.saved(folder, runner.plugins, runner.places).load(runner.places, seed=fit.seed)
+    if not (folder.model / "head.safetensors").is_file():
+        raise RequestError(f"The fit {fit.id} is of the method '{fit.method}', whose model has no head to export.")
+    encoder = finished.saved(folder, runner.plugins, runner.places)[0].load(runner.places, seed=fit.seed)
     tensors = load_file(folder.model / "head.safetensors")
     head = {name.removeprefix("output."): one for name, one in tensors.items()}
     write_folder_atomically(target, lambda part: encoder.save(part, ExportedHead(head, dict(fit.problem))))
@@ -71,7 +76,6 @@ def export(reference: str, target: Path, runner: Runner) -> None:
 def _finished(reference: str, runner: Runner) -> tuple[RunFolder, Fit]:
     """A run whose model is there; one whose weights were not kept is fitted again."""
     folder = find_run(runner.places.runs, reference)
-    folder = RunFolder(runner.places.runs, folder.path.name) if folder.path.parent == runner.places.runs else folder
     runner.places = dataclasses.replace(runner.places, runs=folder.path.parent)
     record, fit = folder.record(), folder.fit()
     if record is None or record.status != "done":

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch.nn import functional
 
-from benchrunner.flat import FlatBatch
+from benchrunner.flat import FlatBatch, Run
 
 Kernel = Callable[[torch.Tensor, FlatBatch, float, str], torch.Tensor]
 """From (T, 3, heads, size), the batch, the dropout rate and its site to (T, heads, size)."""
@@ -35,7 +35,7 @@ def grouped(qkv: torch.Tensor, batch: FlatBatch, rate: float, site: str) -> torc
     """scaled_dot_product_attention over each block of equally long sequences: nothing is padded."""
     outputs = []
     for run in batch.runs:
-        query, key, value = _heads_first(qkv, run.start, run.count, run.length)
+        query, key, value = _blocks(qkv, run)
         context = functional.scaled_dot_product_attention(query, key, value)
         outputs.append(context.transpose(1, 2).flatten(0, 1))
     return torch.cat(outputs)
@@ -59,51 +59,50 @@ def explicit(qkv: torch.Tensor, batch: FlatBatch, rate: float, site: str) -> tor
     return output
 
 
-def _heads_first(x: torch.Tensor, start: int, count: int, length: int) -> tuple[torch.Tensor, ...]:
-    """(T, 3, heads, size) -> three views (count, heads, length, size)."""
-    block = x[start : start + count * length].view(count, length, *x.shape[1:])
-    return tuple(one.transpose(1, 2) for one in block.unbind(2))
+def _blocks(x: torch.Tensor, run: Run) -> torch.Tensor:
+    """One run of (T, k, heads, size) as a view (k, count, heads, length, size)."""
+    return x[run.start : run.stop].view(run.count, run.length, *x.shape[1:]).permute(2, 0, 3, 1, 4)
 
 
 class _Explicit(torch.autograd.Function):
-    """One node in the graph instead of eight a block; gradients go straight into one (T, 3, heads, size) tensor."""
+    """One node in the graph instead of eight a run; gradients go straight into one (T, 3, heads, size) tensor."""
 
     @staticmethod
     def forward(ctx, qkv, batch, rate, site):  # type: ignore[no-untyped-def]
         tokens, _, heads, size = qkv.shape
-        output = qkv.new_empty(tokens, heads, size)
+        output = qkv.new_empty(tokens, 1, heads, size)
         elements = [run.count * heads * run.length**2 for run in batch.runs]
-        mask = batch.dropout.mask((sum(elements),), rate, site, qkv.device)
+        mask = batch.dropout.mask((sum(elements),), rate, site, qkv)
         kept = []
         for run, drawn in zip(batch.runs, mask.split(elements), strict=True):
-            query, key, value = _heads_first(qkv, run.start, run.count, run.length)
-            scores = (query * size**-0.5) @ key.transpose(-1, -2)
+            flat = _blocks(qkv, run).reshape(3, -1, run.length, size)  # one copy, so that no product makes its own
+            query, key, value = flat
+            empty = qkv.new_empty(len(query), run.length, run.length)
+            scores = torch.baddbmm(empty, query, key.transpose(1, 2), beta=0, alpha=size**-0.5)
             probabilities = torch.softmax(scores, -1)
             keep = drawn.view_as(probabilities)
             # Scaling by 1 / (1 - rate) is left to the output, which is smaller than the probabilities.
-            context = (probabilities * keep) @ value
-            block = output[run.start : run.stop].unflatten(0, (run.count, run.length))
-            block.copy_(context.transpose(1, 2))
-            kept += [probabilities, keep]
-        output.mul_(1 / (1 - rate))
-        ctx.save_for_backward(qkv, *kept)
-        ctx.runs, ctx.rate = batch.runs, rate
-        return output
+            context = torch.bmm(probabilities * keep, value)
+            _blocks(output, run)[0].copy_(context.view(run.count, heads, run.length, size))
+            kept += [flat, probabilities, keep]
+        ctx.save_for_backward(*kept)
+        ctx.runs, ctx.factor = batch.runs, 1 / (1 - rate)
+        return output.mul_(ctx.factor).squeeze(1)
 
     @staticmethod
     def backward(ctx, gradient):  # type: ignore[no-untyped-def]
-        qkv, *kept = ctx.saved_tensors
-        result = torch.empty_like(qkv)
-        factor, scale = 1 / (1 - ctx.rate), qkv.shape[-1] ** -0.5
-        gradient = gradient * factor
-        for run, probabilities, keep in zip(ctx.runs, kept[::2], kept[1::2], strict=True):
-            query, key, value = _heads_first(qkv, run.start, run.count, run.length)
-            to_query, to_key, to_value = _heads_first(result, run.start, run.count, run.length)
-            outer = gradient[run.start : run.stop].unflatten(0, (run.count, run.length)).transpose(1, 2)
-            to_value.copy_((probabilities * keep).transpose(-1, -2) @ outer)
-            through = torch._softmax_backward_data(
-                (outer @ value.transpose(-1, -2)).mul_(keep), probabilities, -1, probabilities.dtype
-            )
-            to_query.copy_((through @ key).mul_(scale))
-            to_key.copy_((through.transpose(-1, -2) @ query).mul_(scale))
+        tokens, heads, size = gradient.shape
+        result = gradient.new_empty(tokens, 3, heads, size)
+        gradient = (gradient * ctx.factor).unsqueeze(1)
+        kept = ctx.saved_tensors
+        for run, flat, probabilities, keep in zip(ctx.runs, kept[::3], kept[1::3], kept[2::3], strict=True):
+            query, key, value = flat
+            outer = _blocks(gradient, run).reshape(-1, run.length, size)
+            through = torch.bmm(outer, value.transpose(1, 2)).mul_(keep)
+            through = torch._softmax_backward_data(through, probabilities, -1, probabilities.dtype).mul_(size**-0.5)
+            made = torch.empty_like(flat)
+            torch.bmm(through, key, out=made[0])
+            torch.bmm(through.transpose(1, 2), query, out=made[1])
+            torch.bmm((probabilities * keep).transpose(1, 2), outer, out=made[2])
+            _blocks(result, run).copy_(made.view(3, run.count, heads, run.length, size))
         return result, None, None, None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchrunner.places import Places
@@ -40,7 +42,10 @@ class BackboneFamily(ABC):
 
     @abstractmethod
     def find(self, reference: str, places: Places) -> Backbone | None:
-        """The backbone that the user means, or None where this family does not know it."""
+        """The backbone that the user means, or None where this family does not know it.
+
+        A folder that one of its encoders saved is one of them: what a fit leaves is read through this.
+        """
 
 
 @dataclass(frozen=True)
@@ -48,9 +53,13 @@ class OneBackbone(BackboneFamily):
     """A family of one, for a plugin that brings a single backbone."""
 
     backbone: Backbone
+    saved: Callable[[Path], Backbone | None]
+    """The backbone in a folder that its encoder's `save` wrote, or None where the folder holds something else."""
 
     def listed(self) -> list[Backbone]:
         return [self.backbone]
 
     def find(self, reference: str, places: Places) -> Backbone | None:
-        return self.backbone if reference == self.backbone.name else None
+        if reference == self.backbone.name:
+            return self.backbone
+        return self.saved(Path(reference)) if Path(reference).is_dir() else None

@@ -46,7 +46,9 @@ class Cache:
             return Features.open(folder)
         made = problem.encode(table, encoder, max_length)
         write_folder_atomically(folder, made.save)
-        return Features.open(folder)
+        with contextlib.suppress(OSError, ValueError):  # another process may just be putting its own in place
+            return Features.open(folder)
+        return made
 
     def file_hash(self, path: Path) -> str:
         """sha256 of a file, remembered for as long as its size, time and place stay the same."""

@@ -29,17 +29,23 @@ class UnknownName(RequestError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str], advice: str = "") -> None:
         known = sorted(known)
-        tails = {one.rsplit("/", 1)[-1]: one for one in known}
-        close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-        close += [tails[tail] for tail in difflib.get_close_matches(name, list(tails), n=3, cutoff=0.6)]
         text = f"There is no {kind} '{name}'."
-        if close:
-            text += f" Did you mean {' or '.join(dict.fromkeys(close))}?"
+        if close := closest(name, known):
+            text += f" Did you mean {' or '.join(close)}?"
         elif known:
             text += f" Known: {', '.join(known[:12])}{', ...' if len(known) > 12 else ''}."
-        else:
+        elif not advice:
             text += f" No plugin offers a {kind}: see 'benchrunner doctor'."
         super().__init__(f"{text} {advice}".rstrip())
+
+
+def closest(name: str, known: Iterable[str]) -> list[str]:
+    """The few names that somebody may have meant, compared whole and by their last part."""
+    known = sorted(known)
+    tails = {one.rsplit("/", 1)[-1]: one for one in known}
+    close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    close += [tails[tail] for tail in difflib.get_close_matches(name, list(tails), n=3, cutoff=0.6)]
+    return list(dict.fromkeys(close))
 
 
 class DataError(RequestError):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, final
+
+from benchrunner.errors import RequestError
 
 if TYPE_CHECKING:
     from benchrunner.fits import Fit
@@ -25,11 +28,22 @@ class Executor(ABC):
 
 @final
 class Local(Executor):
-    """One after another in this process."""
+    """One after another in this process, or several at once in processes that share its cores."""
 
     name = "local"
-    about = "one fit after another on this machine"
+    about = "on this machine, one fit after another or several at once (--jobs)"
+
+    def __init__(self, jobs: int = 1) -> None:
+        if jobs < 1:
+            raise RequestError(f"--jobs must be at least 1, not {jobs}.")
+        self._jobs = jobs
 
     def run(self, fits: Iterable[Fit], runner: Runner) -> Iterator[tuple[Fit, Record]]:
-        for fit in fits:
-            yield fit, runner.run(fit)
+        if self._jobs == 1:
+            for fit in fits:
+                yield fit, runner.run(fit)
+            return
+        from benchrunner.workers import Workers
+
+        with Workers(self._jobs, threads=max(1, len(os.sched_getaffinity(0)) // self._jobs)) as workers:
+            yield from workers.run(fits, runner)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,13 +62,20 @@ class Features:
             np.save(folder / f"{name}.npy", getattr(self, name))
         for name, values in self.targets.items():
             np.save(folder / f"target-{name}.npy", values)
+        (folder / "targets.json").write_text(json.dumps(sorted(self.targets)), encoding="utf-8")
 
     @classmethod
     def open(cls, folder: Path) -> Features:
+        """What `save` wrote, memory-mapped; `OSError` or `ValueError` where files are missing or damaged."""
+
         def array(path: Path) -> np.ndarray:
-            found: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
+            try:
+                found: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
+            except EOFError:
+                raise ValueError(f"{path} is empty") from None
             return found
 
-        targets = {path.stem.removeprefix("target-"): array(path) for path in sorted(folder.glob("target-*.npy"))}
-        names = ("tokens", "segments", "starts", "groups", "owner")
-        return cls(**{name: array(folder / f"{name}.npy") for name in names}, targets=targets)
+        names = json.loads((folder / "targets.json").read_text(encoding="utf-8"))
+        targets = {name: array(folder / f"target-{name}.npy") for name in names}
+        parts = ("tokens", "segments", "starts", "groups", "owner")
+        return cls(**{name: array(folder / f"{name}.npy") for name in parts}, targets=targets)

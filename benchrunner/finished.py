@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
-from benchrunner.backbones import Backbone
+from benchrunner.backbones import Backbone, BackboneFamily
 from benchrunner.errors import CheckpointError, RequestError
 from benchrunner.places import Places
 from benchrunner.records import RunFolder, find_run
@@ -36,8 +36,8 @@ class FinishedFit(Backbone):
         return self.inner.load(places, seed=seed)
 
 
-def find(reference: str, plugins: Plugins, places: Places) -> FinishedFit:
-    """`run:ID`, or a beginning of the id that is unambiguous."""
+def find(reference: str, plugins: Plugins, places: Places) -> tuple[FinishedFit, BackboneFamily]:
+    """`run:ID`, or a beginning of the id that is unambiguous; and the family that reads its checkpoint."""
     folder = find_run(places.runs, reference)
     record, fit = folder.record(), folder.fit()
     if record is None or record.status != "done":
@@ -49,12 +49,13 @@ def find(reference: str, plugins: Plugins, places: Places) -> FinishedFit:
         )
     if not folder.model.is_dir():
         raise CheckpointError(
-            f"The weights of fit {folder.path.name} were not kept: run it again with --keep all "
-            f"(benchrunner run {fit.task} --backbone {fit.backbone} --lr {fit.recipe.lr:g} --seeds {fit.seed})."
+            f"The weights of fit {folder.path.name} ({fit.task}, {fit.backbone}) were not kept. Repeat the command "
+            "that fitted it with --keep all, or 'benchrunner predict' with it: either fits it again."
         )
-    return FinishedFit(f"{PREFIX}{folder.path.name}", saved(folder, plugins, places), folder, fit.problem)
+    inner, family = saved(folder, plugins, places)
+    return FinishedFit(f"{PREFIX}{folder.path.name}", inner, folder, fit.problem), family
 
 
-def saved(folder: RunFolder, plugins: Plugins, places: Places) -> Backbone:
-    """The checkpoint inside a run's folder, read by whichever family knows it."""
-    return plugins.backbone(str(folder.model), places)[0]
+def saved(folder: RunFolder, plugins: Plugins, places: Places) -> tuple[Backbone, BackboneFamily]:
+    """The checkpoint inside a run's folder, and the family that knows it."""
+    return plugins.backbone(str(folder.model), places)

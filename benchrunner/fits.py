@@ -61,7 +61,7 @@ class Prediction:
     """The fit's id."""
     split: str
     data: str
-    """The fingerprint of the rows without their labels' influence: what was asked."""
+    """The fingerprint of the rows: other questions, or other labels, are another prediction."""
 
     @property
     def id(self) -> str:

@@ -11,7 +11,7 @@ from benchrunner.problems import HeadShape
 from benchrunner.randomness import generator
 
 INITIAL_DEVIATION = 0.02
-"""Of fresh weights: truncated normal, as BERT's (Devlin et al. 2019, released code)."""
+"""Of fresh weights: truncated normal (Devlin et al. 2019, released code)."""
 
 
 class LinearHead(nn.Module):

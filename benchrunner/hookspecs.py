@@ -55,23 +55,32 @@ def register_tasks() -> Iterable[Task]:  # type: ignore[empty-body]
 def register_backbones() -> Iterable[BackboneFamily]:  # type: ignore[empty-body]
     """Families of backbones this plugin can load.
 
+    import hashlib
+    from pathlib import Path
+
     from benchrunner import Backbone, OneBackbone, hookimpl
 
-    class Tiny(Backbone):
-        name = "mine/tiny"
+    class Mine(Backbone):
         about = "my own encoder"
 
+        def __init__(self, name="mine/words", folder=None):
+            self.name, self.folder = name, folder
+
         def revision(self, places):
-            return "tiny-1"
+            weights = (self.folder / "tiny.safetensors").read_bytes() if self.folder else b"fresh"
+            return hashlib.sha256(weights).hexdigest()
 
         def load(self, places, *, seed):
-            from mine.encoder import TinyEncoder  # a benchrunner.encoders.Encoder
+            from benchrunner.testing import TinyEncoder  # 50 lines of torch to copy from: a whole Encoder
 
-            return TinyEncoder(seed)
+            return TinyEncoder.read(self.folder) if self.folder else TinyEncoder()
+
+    def saved(folder):
+        return Mine(str(folder), folder) if (folder / "tiny.safetensors").is_file() else None
 
     @hookimpl
     def register_backbones():
-        yield OneBackbone(Tiny())
+        yield OneBackbone(Mine(), saved)
     """
 
 
@@ -90,6 +99,7 @@ def register_methods() -> Iterable[Method]:  # type: ignore[empty-body]
 
         def fit(self, job):
             first = job.problem.constant(job.train.table.slice(0, 1))
+            job.model.mkdir(parents=True, exist_ok=True)
             (job.model / "first.json").write_text(json.dumps(first.tolist()))
             return Outcome()
 
@@ -107,15 +117,15 @@ def register_methods() -> Iterable[Method]:  # type: ignore[empty-body]
 
 @hookspec
 def register_leaderboards() -> Iterable[Leaderboard]:  # type: ignore[empty-body]
-    """Leaderboards this plugin can write for.
+    """Leaderboards this plugin can write for. One that lies in a file is `Leaderboard.from_toml(path)`.
 
-    from pathlib import Path
-
-    from benchrunner import Leaderboard, hookimpl
+    from benchrunner import BoardFile, Labels, Leaderboard, Table, hookimpl
 
     @hookimpl
     def register_leaderboards():
-        yield Leaderboard.from_toml(Path(__file__).with_name("mine.toml"))
+        spelling = Labels({"glad": "1", "sad": "0"})
+        file = BoardFile("moods.tsv", "mine/mood", "test", rows=20, kind=Table(("id", "mood"), spelling))
+        yield Leaderboard("moods", "The board of moods", "https://example.org/moods", "moods.zip", files=(file,))
     """
 
 

@@ -64,6 +64,8 @@ class Optimizer:
         for name, one in self.named.items():
             with torch.no_grad():
                 one.copy_(tensors[f"weight/{name}"])
+            if f"exp_avg/{name}" not in tensors:  # it had no gradient yet, as a pooler that nothing reads
+                continue
             self._adam.state[one] = {
                 "step": torch.tensor(float(step), device=one.device if one.device.type != "cpu" else None),
                 "exp_avg": tensors[f"exp_avg/{name}"].to(one.device),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
-import inspect
 import json
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ import pluggy
 
 from benchrunner import hookspecs
 from benchrunner.backbones import Backbone, BackboneFamily
-from benchrunner.errors import CheckpointError, PluginError, RequestError, UnknownName
+from benchrunner.errors import CheckpointError, PluginError, RequestError, UnknownName, closest
 from benchrunner.executors import Executor, Local
 from benchrunner.leaderboards import Leaderboard
 from benchrunner.methods import Method
@@ -56,13 +56,13 @@ class Plugins:
         self.loaded: list[Plugin] = []
         self.set_aside: list[SetAside] = []
         self.families: list[BackboneFamily] = []
-        self._values: dict[str, dict[str, Any]] = {kind: {} for kind in _KINDS}
-        self._suppliers: dict[int, Plugin] = {}
+        self._values: dict[str, dict[str, Any]] = {kind: {} for kind in (*_KINDS, "backbone")}
+        self._homes: dict[str, BackboneFamily] = {}
+        self._suppliers: dict[int, tuple[object, Plugin]] = {}
         self._contested: dict[tuple[str, str], list[str]] = {}
-        core = Plugin("core", "benchrunner", _version("benchrunner", inspect.getmodule(Plugins)))
-        self.core = core
+        self.core = Plugin("core", "benchrunner", _version("benchrunner", sys.modules[__name__]))
         for kind, value in (("method", Finetune()), ("method", Majority()), ("executor", Local())):
-            self._offer(kind, value, core)
+            self._offer(kind, value, self.core)
 
     @property
     def hook(self) -> pluggy.HookRelay:
@@ -84,54 +84,84 @@ class Plugins:
     def executors(self) -> dict[str, Executor]:
         return dict(sorted(self._values["executor"].items()))
 
+    @property
+    def backbones(self) -> dict[str, Backbone]:
+        """Those with names of their own, in the order in which their families list them."""
+        return dict(self._values["backbone"])
+
     def add(self, plugin: Plugin, module: object) -> None:
         """Register one plugin and take its values; on any failure the plugin is set aside and nothing of it stays."""
-        before = {kind: dict(values) for kind, values in self._values.items()}
-        families = len(self.families)
+        if self.manager.has_plugin(plugin.name):
+            (first,) = (one.distribution for one in self.loaded if one.name == plugin.name)
+            reason = f"{first} has a plugin of that name already, so that of {plugin.distribution} is not used"
+            self.set_aside.append(SetAside(plugin.name, reason))
+            return
+        before = self._state()
         try:
-            self.manager.register(module, name=plugin.name)
-            self.manager.check_pending()
-            for kind, (hook, wanted) in _KINDS.items():
-                for value in self._answers(module, hook):
-                    if not isinstance(value, wanted):
-                        raise PluginError(f"{hook} gave {value!r}, which is not a {wanted.__name__}")
-                    self._offer(kind, value, plugin)
-            for family in self._answers(module, "register_backbones"):
-                if not isinstance(family, BackboneFamily):
-                    raise PluginError(f"register_backbones gave {family!r}, which is not a BackboneFamily")
-                self.families.append(family)
-                self._suppliers[id(family)] = plugin
-        except Exception as error:  # a plugin may fail in any way; it must not take the tool with it
+            self._register(plugin, module)
+        except (Exception, SystemExit) as error:  # a plugin may fail in any way; it must not take the tool with it
             if self.manager.has_plugin(plugin.name):
                 self.manager.unregister(name=plugin.name)
-            self._values, self.families = before, self.families[:families]
-            self.set_aside.append(SetAside(plugin.name, f"{type(error).__name__}: {_first_line(error)}"))
+            self._values, self._contested, self.families, self._homes, self.set_aside = before
+            self.set_aside.append(SetAside(plugin.name, described(error)))
         else:
             self.loaded.append(plugin)
 
-    def _answers(self, module: object, hook: str) -> Iterator[Any]:
-        caller = self.manager.subset_hook_caller(hook, [one for one in self.manager.get_plugins() if one is not module])
-        for answer in caller():
-            yield from answer or ()
+    def _state(self) -> tuple[Any, ...]:
+        """Copies of everything that a plugin adds to."""
+        values = {kind: dict(values) for kind, values in self._values.items()}
+        contested = {key: list(claims) for key, claims in self._contested.items()}
+        return values, contested, list(self.families), dict(self._homes), list(self.set_aside)
 
-    def _offer(self, kind: str, value: Any, plugin: Plugin) -> None:
-        known = self._values[kind].get(value.name)
-        if known is not None or (kind, value.name) in self._contested:
-            claims = self._contested.setdefault((kind, value.name), [])
-            if known is not None:
-                claims.append(self._suppliers[id(known)].name)
-                del self._values[kind][value.name]
-            claims.append(plugin.name)
-            self.set_aside.append(
-                SetAside(" and ".join(claims), f"both offer the {kind} '{value.name}', so neither is used")
-            )
-            return
-        self._values[kind][value.name] = value
-        self._suppliers[id(value)] = plugin
+    def _register(self, plugin: Plugin, module: object) -> None:
+        self.manager.register(module, name=plugin.name)
+        self.manager.check_pending()
+        if not self.manager.get_hookcallers(module):
+            raise PluginError("it has no hooks: is '@hookimpl' missing above them?")
+        for kind, (hook, wanted) in _KINDS.items():
+            for value in self._answers(module, hook, wanted):
+                self._offer(kind, value, plugin)
+        for family in self._answers(module, "register_backbones", BackboneFamily):
+            self.families.append(family)
+            self._suppliers[id(family)] = family, plugin
+            for backbone in family.listed():
+                if self._offer("backbone", backbone, plugin):
+                    self._homes[backbone.name] = family
+
+    def _answers(self, module: object, hook: str, wanted: type) -> Iterator[Any]:
+        """What one plugin's hook gives, one by one."""
+        hooks = getattr(self.hook, hook).get_hookimpls()
+        for answer in [own.function() for own in hooks if own.plugin is module]:
+            if not isinstance(answer, Iterable):
+                raise PluginError(f"{hook} gave {answer!r}: yield values, or return a list of them")
+            for value in answer:
+                if not isinstance(value, wanted):
+                    raise PluginError(f"{hook} gave {value!r}, which is not a {wanted.__name__}")
+                yield value
+
+    def _offer(self, kind: str, value: Any, plugin: Plugin) -> bool:
+        """Take a value; False where another plugin has one of that name, in which case neither is used."""
+        name = value.name
+        if not isinstance(name, str) or not name:
+            raise PluginError(f"the {kind} {value!r} has no name")
+        known = self._values[kind].get(name)
+        if known is None and (kind, name) not in self._contested:
+            self._values[kind][name] = value
+            self._suppliers[id(value)] = value, plugin
+            return True
+        if known is not None and self.supplier(known) in (self.core, plugin):
+            raise PluginError(f"the {kind} '{name}' is there already, from {self.supplier(known).distribution}")
+        claims = self._contested.setdefault((kind, name), [])
+        if known is not None:
+            claims.append(self.supplier(known).name)
+            del self._values[kind][name]
+        claims.append(plugin.name)
+        self.set_aside.append(SetAside(" and ".join(claims), f"both offer the {kind} '{name}', so neither is used"))
+        return False
 
     def supplier(self, value: object) -> Plugin:
         """The plugin that a task, method, family, leaderboard or executor came from."""
-        return self._suppliers.get(id(value), self.core)
+        return self._suppliers.get(id(value), (value, self.core))[1]
 
     def task(self, name: str) -> Task:
         found: Task = self._named("task", name)
@@ -150,42 +180,57 @@ class Plugins:
         return found
 
     def _named(self, kind: str, name: str) -> Any:
-        values = self._values[kind]
-        if name in values:
-            return values[name]
-        if (kind, name) in self._contested:
-            claims = " and ".join(self._contested[kind, name])
-            raise RequestError(f"The {kind} '{name}' is offered by {claims}; uninstall one of them.")
-        short = [full for full in values if full.rsplit("/", 1)[-1] == name]
-        if len(short) == 1:
-            return values[short[0]]
-        if short:
-            raise RequestError(f"'{name}' could be {' or '.join(sorted(short))}: say which.")
-        raise UnknownName(kind, name, values)
+        full = self._full_name(kind, name)
+        if full is None:
+            raise UnknownName(kind, name, self._values[kind])
+        return self._values[kind][full]
+
+    def _full_name(self, kind: str, name: str) -> str | None:
+        """The one name that is meant by it or by its last part; an error where two plugins claim it."""
+        contested = {full: claims for (one, full), claims in self._contested.items() if one == kind}
+        known = {*self._values[kind], *contested}
+        matches = [name] if name in known else sorted(full for full in known if full.rsplit("/", 1)[-1] == name)
+        if len(matches) > 1:
+            raise RequestError(f"'{name}' could be {' or '.join(matches)}: say which.")
+        if matches and matches[0] in contested:
+            claims = " and ".join(contested[matches[0]])
+            raise RequestError(f"The {kind} '{matches[0]}' is offered by {claims}; uninstall one of them.")
+        return matches[0] if matches else None
 
     def tasks_of(self, names: Iterable[str]) -> list[Task]:
         """Tasks by name, by short name, or by the name of their suite, each once and in the order asked for."""
         found: dict[str, Task] = {}
-        suites = {name.split("/", 1)[0] for name in self.tasks}
+        known = [*self.tasks, *(full for kind, full in self._contested if kind == "task")]
         for name in names:
-            members = [task for full, task in self.tasks.items() if full.split("/", 1)[0] == name]
-            for task in members if name in suites else [self.task(name)]:
+            members = sorted(full for full in known if full.split("/", 1)[0] == name)
+            for full in members or [name]:
+                task = self.task(full)
                 found[task.name] = task
         return list(found.values())
 
     def backbone(self, reference: str, places: Places) -> tuple[Backbone, BackboneFamily]:
         """The backbone that a name, path or hub id means, and the family that knows it."""
-        shorts = [
-            one for family in self.families for one in family.listed() if one.name.rsplit("/", 1)[-1] == reference
-        ]
-        asked = shorts[0].name if len(shorts) == 1 and not Path(reference).exists() else reference
-        for family in self.families:
-            found = family.find(asked, places)
-            if found is not None:
-                return found, family
-        if Path(reference).exists():
+        known, there = self._values["backbone"], bool(reference) and Path(reference).exists()
+        name = reference if there and reference not in known else self._full_name("backbone", reference)
+        if name in known:
+            return known[name], self._homes[name]
+        refusals = []
+        for family in self.families if reference else []:
+            try:
+                found = family.find(reference, places)
+            except RequestError as refusal:  # another family may know it
+                refusals.append(refusal)
+            except Exception as error:  # a family may fail in any way
+                supplier = self.supplier(family).name
+                refusals.append(CheckpointError(f"The plugin '{supplier}' failed on {reference}: {described(error)}."))
+            else:
+                if found is not None:
+                    return found, family
+        if refusals:
+            close = [] if there else closest(reference, known)
+            raise type(refusals[0])(str(refusals[0]) + (f" Did you mean {' or '.join(close)}?" if close else ""))
+        if there:
             raise CheckpointError(f"No plugin can load {reference}: a folder with config.json and weights is expected.")
-        known = [one.name for family in self.families for one in family.listed()]
         raise UnknownName("backbone", reference, known, "A folder or a hub id ('owner/name') is understood as well.")
 
 
@@ -207,7 +252,7 @@ def discover(*, extra: Iterable[tuple[str, object]] = (), installed: bool = True
             distribution = point.dist.name if point.dist is not None else point.name
             plugins.add(Plugin(point.name, distribution, _version(distribution, module)), module)
     for name, module in extra:
-        plugins.add(Plugin(name, name, _version(name, module)), module)
+        plugins.add(Plugin(name, name, f"0+source.{_source_hash(module)}"), module)
     return plugins
 
 
@@ -215,31 +260,37 @@ def _attempt(plugins: Plugins, name: str, load: Callable[[], T]) -> T | None:
     try:
         return load()
     except (Exception, SystemExit) as error:  # an import may do anything
-        plugins.set_aside.append(SetAside(name, f"{type(error).__name__}: {_first_line(error)}"))
+        plugins.set_aside.append(SetAside(name, described(error)))
         return None
 
 
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [""])[0]
+def described(error: BaseException) -> str:
+    """Any error in one line: its kind and what it says."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def _version(distribution: str, module: object) -> str:
+def _version(distribution: str, plugin: object) -> str:
     """The installed version; with a hash of the source where an edit would not change the version."""
     try:
         found = importlib.metadata.distribution(distribution)
-    except importlib.metadata.PackageNotFoundError:
-        return f"0+source.{_source_hash(module)}"
-    origin = json.loads(found.read_text("direct_url.json") or "{}")
-    editable = origin.get("dir_info", {}).get("editable", False)
-    return f"{found.version}+source.{_source_hash(module)}" if editable else found.version
+        origin = json.loads(found.read_text("direct_url.json") or "{}")
+    except (importlib.metadata.PackageNotFoundError, ValueError):
+        return f"0+source.{_source_hash(plugin)}"
+    # Somebody's own folder, installed editable or not: its code changes from one install to the next.
+    return f"{found.version}+source.{_source_hash(plugin)}" if "dir_info" in origin else found.version
 
 
-def _source_hash(module: object) -> str:
+def _source_hash(plugin: object) -> str:
+    """Of the plugin's module, or of the whole package that it belongs to."""
+    home = plugin.__name__ if isinstance(plugin, ModuleType) else type(plugin).__module__
+    parts = home.split(".")
+    parents = (sys.modules.get(".".join(parts[: at + 1])) for at in range(len(parts)))
+    module = next((one for one in parents if getattr(one, "__file__", None)), plugin)
     if not isinstance(module, ModuleType) or module.__file__ is None:
         return "none"
-    path = Path(module.__file__)
-    package = path.parent if path.name == "__init__.py" or module.__name__ == __name__ else None
-    digest = hashlib.sha256()
-    for one in sorted(package.rglob("*.py")) if package else [path]:
-        digest.update(one.name.encode() + b"\0" + one.read_bytes())
+    path, digest = Path(module.__file__), hashlib.sha256()
+    top = path.parent
+    for one in sorted(top.rglob("*.py")) if hasattr(module, "__path__") else [path]:
+        digest.update(one.relative_to(top).as_posix().encode() + b"\0" + one.read_bytes() + b"\0")
     return digest.hexdigest()[:12]

@@ -30,24 +30,24 @@ class Dropout:
     def __init__(self, seed: int, *step: object) -> None:
         self._seed, self._step = seed, step
 
-    def mask(self, shape: tuple[int, ...], rate: float, site: str, device: torch.device) -> torch.Tensor:
-        """uint8 of 0 and 1, 1 with probability 1 - rate: keep where it is 1 and scale by 1 / (1 - rate)."""
+    def mask(self, shape: tuple[int, ...], rate: float, site: str, like: torch.Tensor) -> torch.Tensor:
+        """1 with probability 1 - rate, else 0, in the type of `like` and where it is: scale by 1 / (1 - rate)."""
         place = derived(self._seed, "dropout", *self._step, site)
-        if device.type != "cpu":
-            drawn = torch.rand(shape, device=device, generator=torch.Generator(device).manual_seed(place))
-            return (drawn >= rate).to(torch.uint8)
+        if like.device.type != "cpu":
+            source = torch.Generator(like.device).manual_seed(place)
+            return (torch.rand(shape, device=like.device, generator=source) >= rate).to(like.dtype)
         # torch draws Bernoulli numbers one by one: 0.1 G a second. Sixteen random bits an element are 15 times as
         # fast and put the rate right to 1 / 65536.
         count = int(np.prod(shape, dtype=np.int64))
         words = np.random.SFC64(place).random_raw((count + 3) // 4)
-        keep = words.view(np.uint16)[:count] >= np.uint16(round(rate * 65536))
-        return torch.from_numpy(keep.view(np.uint8)).view(shape)
+        keep = words.view(np.uint16)[:count] >= np.uint16(min(round(rate * 65536), 65535))
+        return torch.from_numpy(keep).view(shape).to(like.dtype)
 
     def __call__(self, x: torch.Tensor, rate: float, site: str) -> torch.Tensor:
         """x with a share of its elements zeroed and the rest scaled up."""
         if rate == 0.0:
             return x
-        mask = self.mask(tuple(x.shape), rate, site, x.device)
+        mask = self.mask(tuple(x.shape), rate, site, x)
         dropped: torch.Tensor = _Drop.apply(x, mask, 1 / (1 - rate))  # type: ignore[no-untyped-call]
         return dropped
 
@@ -63,7 +63,7 @@ class NoDropout(Dropout):
 
 
 class _Drop(torch.autograd.Function):
-    """x * mask * scale, keeping one byte an element for the way back."""
+    """x * mask * scale; the scale stays out of the mask, where half precision would round it."""
 
     @staticmethod
     def forward(ctx, x, mask, scale):  # type: ignore[no-untyped-def]

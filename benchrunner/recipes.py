@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,7 @@ from benchrunner.errors import RequestError
 
 @dataclass(frozen=True)
 class Recipe:
-    """What training is told, one value each. The defaults are BERT's for sentence tasks (Devlin et al. 2019, A.3)."""
+    """What training is told, one value each. The defaults are those of Devlin et al. 2019, A.3, for sentence tasks."""
 
     lr: float = 5e-5
     """The peak learning rate."""
@@ -34,11 +34,11 @@ class Recipe:
     epsilon: float = 1e-6
     """Adam's guard against division by nothing."""
     bias_correction: bool = True
-    """False is the released BERT's Adam, which is less steady on small data."""
+    """False is Adam as that paper's code has it, which is less steady on small data."""
     clip: float = 1.0
     """The largest norm of one step's gradient; 0 does not clip."""
     dropout: float | None = None
-    """Of every dropout site; None takes what the backbone's own configuration says (0.1 for BERT)."""
+    """Of every dropout site; None takes what the backbone's own configuration says."""
     precision: str = "fp32"
     """fp32 or bf16: what matrix products are computed in; weights and their updates are fp32."""
     micro_tokens: int = 8192
@@ -47,6 +47,8 @@ class Recipe:
     """Learn from the first so many rows only; None is all of them."""
 
     def __post_init__(self) -> None:
+        for one in dataclasses.fields(self):
+            self._settle(one.name, str(one.type))
         positive = ("epochs", "batch_size", "max_length", "micro_tokens", "epsilon")
         for name in positive:
             if not getattr(self, name) > 0:
@@ -64,12 +66,30 @@ class Recipe:
         if self.limit_train is not None and self.limit_train < 1:
             raise RequestError(f"limit_train must leave at least one row, not {self.limit_train}.")
 
+    def _settle(self, name: str, kind: str) -> None:
+        """One type a field: a rate of 1 and one of 1.0 are the same recipe, and half an epoch is none."""
+        value, optional = getattr(self, name), kind.endswith(" | None")
+        wanted: type = {"float": float, "int": int, "bool": bool, "str": str}[kind.removesuffix(" | None")]
+        if wanted is float and type(value) is int:
+            object.__setattr__(self, name, float(value))
+        elif type(value) is not wanted and not (optional and value is None):
+            raise RequestError(f"A recipe's {name} is of the kind {wanted.__name__}, so it cannot be {value!r}.")
+
     def changed(self, **values: Any) -> Recipe:
         """The same recipe with some values replaced."""
+        check_fields(values)
         return dataclasses.replace(self, **values)
 
     def as_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
+
+
+def check_fields(names: Iterable[str]) -> None:
+    """A `RequestError` for a name that no recipe has."""
+    known = [one.name for one in dataclasses.fields(Recipe)]
+    for name in names:
+        if name not in known:
+            raise RequestError(f"A recipe has no '{name}'. It has: {', '.join(sorted(known))}.")
 
 
 GRIDS: Mapping[str, Mapping[str, Sequence[Any]]] = {
@@ -86,10 +106,8 @@ class Grid:
     choices: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        fields = {one.name for one in dataclasses.fields(Recipe)}
+        check_fields(self.choices)
         for name, values in self.choices.items():
-            if name not in fields:
-                raise RequestError(f"A recipe has no '{name}'. It has: {', '.join(sorted(fields))}.")
             if not values:
                 raise RequestError(f"The grid's list for '{name}' is empty.")
 

@@ -11,13 +11,18 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from benchrunner.errors import RequestError, UnknownName
 from benchrunner.fits import Fit
 from benchrunner.metrics import Score
 
+T = TypeVar("T")
+
 Status = Literal["done", "diverged", "failed"]
+
+CHECKPOINT_SECONDS = 120.0
+"""Between two checkpoints: what a kill -9 can cost. Where they fall changes no result."""
 
 
 @dataclass(frozen=True)
@@ -74,13 +79,16 @@ def write_folder_atomically(path: Path, write: Callable[[Path], object]) -> None
         for one in part.rglob("*"):
             sync(one)
         sync(part)
-        shutil.rmtree(path, ignore_errors=True)
+        old = part.with_suffix(".old.part")
+        with contextlib.suppress(FileNotFoundError):
+            path.replace(old)  # no reader ever sees a folder that is half removed
         try:
             part.replace(path)
         except OSError:
             if not path.is_dir():
                 raise
         sync(path.parent)
+        shutil.rmtree(old, ignore_errors=True)
     finally:
         shutil.rmtree(part, ignore_errors=True)
 
@@ -115,16 +123,33 @@ class RunFolder:
         self.log = self.path / "log.jsonl"
 
     def fit(self) -> Fit:
-        return Fit.from_dict(json.loads((self.path / "fit.json").read_text(encoding="utf-8")))
+        """What was asked of it."""
+        path = self.path / "fit.json"
+        fit = _read(path, Fit.from_dict)
+        if fit is None:
+            raise RequestError(f"{path}: there is no such file, so nothing says what this run is.")
+        if fit.id != self.path.name:
+            raise RequestError(
+                f"{path}: this is the fit {fit.id}, not its folder's: it was edited, or written by another version."
+            )
+        return fit
 
     def record(self) -> Record | None:
-        return _record(self.path / "record.json")
+        return _read(self.path / "record.json", Record.from_json)
 
     def prediction(self, prediction: str) -> Path:
         return self.path / "predictions" / prediction
 
     def prediction_record(self, prediction: str) -> Record | None:
-        return _record(self.prediction(prediction) / "record.json")
+        return _read(self.prediction(prediction) / "record.json", Record.from_json)
+
+    def sweep(self) -> None:
+        """Remove what writers that were killed left behind; only for the holder of the lock."""
+        for part in self.path.rglob(".*.part"):
+            if part.is_dir():
+                shutil.rmtree(part, ignore_errors=True)
+            else:
+                part.unlink(missing_ok=True)
 
     @contextlib.contextmanager
     def locked(self, waiting: Callable[[], None]) -> Iterator[None]:
@@ -144,19 +169,29 @@ class RunFolder:
             lock.release()
 
 
-def _record(path: Path) -> Record | None:
+def _read(path: Path, understand: Callable[[Mapping[str, Any]], T]) -> T | None:
+    """A JSON file's value, or None where there is none."""
     try:
-        return Record.from_json(json.loads(path.read_text(encoding="utf-8")))
+        return understand(json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         return None
-    except (ValueError, KeyError, TypeError) as error:
-        raise RequestError(f"{path}: not a record that this version can read ({error}); remove its folder.") from None
+    except (ValueError, KeyError, TypeError, AttributeError, RequestError) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise RequestError(f"{path}: nothing that this version can read ({reason}); remove its folder.") from None
+
+
+def read_answers(path: Path) -> list[Any]:
+    """A prediction's answers, one a row."""
+    try:
+        return [json.loads(line)["answer"] for line in path.read_text(encoding="utf-8").splitlines()]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise RequestError(f"{path}: damaged ({error}); remove its folder, and it is made again.") from None
 
 
 def find_run(runs: Path, reference: str) -> RunFolder:
     """A run by its id, by the beginning of it that is unambiguous, or by its folder."""
     name = reference.removeprefix("run:")
-    if (Path(name) / "fit.json").is_file():
+    if name and (Path(name) / "fit.json").is_file():
         return RunFolder(Path(name).resolve().parent, Path(name).resolve().name)
     known = sorted(path.parent.name for path in runs.glob("*/fit.json"))
     matches = [one for one in known if name and one.startswith(name)]

@@ -6,29 +6,37 @@ load the task's rows -> check that they and the backbone are what the fit was pl
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import sys
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from benchrunner import finished
-from benchrunner.backbones import Backbone
+from benchrunner.backbones import Backbone, BackboneFamily
 from benchrunner.encoding import Cache
 from benchrunner.errors import BenchrunnerError, FitError, RequestError
 from benchrunner.fits import Fit, Prediction
 from benchrunner.methods import Job
 from benchrunner.metrics import Score, score
 from benchrunner.places import Places
-from benchrunner.plugins import Plugins
+from benchrunner.plugins import Plugins, described
 from benchrunner.progress import Event
 from benchrunner.recipes import Recipe
-from benchrunner.records import Record, RunFolder, write_folder_atomically, write_json
-from benchrunner.sources import Rows, fingerprint
+from benchrunner.records import (
+    CHECKPOINT_SECONDS,
+    Record,
+    RunFolder,
+    read_answers,
+    write_folder_atomically,
+    write_json,
+)
+from benchrunner.sources import Rows
 from benchrunner.tasks import Task
 
 MAJORITY = "majority"
@@ -53,9 +61,11 @@ class Runner:
         places: Places,
         *,
         device: str = "auto",
+        checkpoint_seconds: float = CHECKPOINT_SECONDS,
         report: Callable[[Fit, Event], None] = lambda fit, event: None,
     ) -> None:
         self.plugins, self.places, self.report = plugins, places, report
+        self.checkpoint_seconds = checkpoint_seconds
         self.cache = Cache(places.cache)
         self._device = device
         self._rows: dict[tuple[str, str], Rows] = {}
@@ -91,10 +101,9 @@ class Runner:
         suppliers = [self.plugins.core, self.plugins.supplier(task), self.plugins.supplier(how)]
         revision = ""
         if how.needs_backbone:
-            found = self.backbone(backbone)
+            found, family = self._found(backbone)
             revision = found.revision(self.places)
-            if not isinstance(found, finished.FinishedFit):
-                suppliers.append(self.plugins.supplier(self.plugins.backbone(backbone, self.places)[1]))
+            suppliers.append(self.plugins.supplier(family))
         else:  # what it never looks at must not tell two of its fits apart
             backbone, wanted, seed = "", Recipe(limit_train=wanted.limit_train), 0
         return Fit(
@@ -103,7 +112,7 @@ class Runner:
             method=how.name,
             recipe=wanted,
             seed=seed,
-            data=fingerprint(self._training_rows(task, wanted).table),
+            data=self._training_rows(task, wanted).fingerprint,
             problem=task.problem.identity(),
             revision=revision,
             suppliers={f"{one.name} ({one.distribution})": one.version for one in suppliers},
@@ -111,9 +120,13 @@ class Runner:
 
     def backbone(self, reference: str) -> Backbone:
         """By name, path or hub id, or a finished fit as `run:ID`."""
+        return self._found(reference)[0]
+
+    def _found(self, reference: str) -> tuple[Backbone, BackboneFamily]:
+        """The same, with the family whose code loads it."""
         if reference.startswith(finished.PREFIX):
             return finished.find(reference, self.plugins, self.places)
-        return self.plugins.backbone(reference, self.places)[0]
+        return self.plugins.backbone(reference, self.places)
 
     def rows(self, task: Task, split: str) -> Rows:
         """A split's rows; the last few are kept at hand."""
@@ -135,20 +148,30 @@ class Runner:
 
     def run(self, fit: Fit, *, weights: bool = False) -> Record:
         """The fit's record: read where it is finished, made where it is not. `weights` asks for its model as well."""
+        with self._locked(fit) as folder:
+            return self._run(fit, folder, weights=weights)
+
+    @contextlib.contextmanager
+    def _locked(self, fit: Fit) -> Iterator[RunFolder]:
+        """A fit's folder, held alone: while it learns, while its weights are read, while they are removed."""
         folder = self.folder(fit)
         with folder.locked(lambda: self._event(fit, Event("waiting", text=f"another process runs {fit.id}"))):
-            record = folder.record()
-            if record is not None and record.status != "failed":
-                if record.status == "diverged" or folder.model.exists() or not weights:
-                    return record
-                self._event(fit, Event("note", text="its weights were not kept, so it is fitted again"))
-            return self._fit(fit, folder)
+            yield folder
+
+    def _run(self, fit: Fit, folder: RunFolder, *, weights: bool) -> Record:
+        record = folder.record()
+        if record is not None and record.status != "failed":
+            if record.status == "diverged" or folder.model.exists() or not weights:
+                return record
+            self._event(fit, Event("note", text="its weights were not kept, so it is fitted again"))
+        return self._fit(fit, folder)
 
     def _fit(self, fit: Fit, folder: RunFolder) -> Record:
         task, method = self.plugins.task(fit.task), self.plugins.method(fit.method)
         rows = self._training_rows(task, fit.recipe)
         backbone = self.backbone(fit.backbone) if method.needs_backbone else None
         self._check_unchanged(fit, rows, backbone)
+        folder.sweep()
         write_json(folder.path / "fit.json", fit.as_dict())
         self._tell("before_fit", fit=fit)
         job = self._job(fit, folder, task, train=rows, backbone=backbone)
@@ -157,9 +180,7 @@ class Runner:
             outcome = method.fit(job)
         except Exception as error:  # a fit of any plugin may fail in any way; the study goes on
             known = isinstance(error, BenchrunnerError)
-            reason = str(error) if known else f"{type(error).__name__}: {error}"
-            if not known:
-                (folder.path / "traceback.txt").write_text(traceback.format_exc(), encoding="utf-8")
+            reason = str(error) if known else self._unforeseen(folder, error)
             record = Record(fit.id, "failed", reason, timings={"seconds": time.monotonic() - started})
             write_json(folder.path / "record.json", record.as_json())
             self._tell("on_fit_error", fit=fit, error=error)
@@ -172,8 +193,14 @@ class Runner:
         self._tell("after_fit", fit=fit, record=record)
         return record
 
+    @staticmethod
+    def _unforeseen(folder: RunFolder, error: Exception) -> str:
+        """Somebody's bug in one line; where it happened stands in the run's folder."""
+        (folder.path / "traceback.txt").write_text(traceback.format_exc(), encoding="utf-8")
+        return f"{described(error)} (see {folder.path / 'traceback.txt'})"
+
     def _check_unchanged(self, fit: Fit, rows: Rows, backbone: Backbone | None) -> None:
-        if fingerprint(rows.table) != fit.data:
+        if rows.fingerprint != fit.data:
             raise RequestError(f"{rows.origin}: the training data of {fit.task} changed since this fit was planned.")
         if backbone is not None and backbone.revision(self.places) != fit.revision:
             raise RequestError(f"The backbone {fit.backbone} changed since this fit was planned.")
@@ -195,34 +222,55 @@ class Runner:
             train=train,
             backbone=backbone,
             head=head,
+            checkpoint_seconds=self.checkpoint_seconds,
         )
 
     def predict(self, fit: Fit, split: str) -> Predicted:
         """The fit's answers to a split, with their scores where the rows have labels; computed once."""
         task = self.plugins.task(fit.task)
         rows = self.rows(task, split)
-        prediction = Prediction(fit.id, split, fingerprint(rows.table))
+        prediction = Prediction(fit.id, split, rows.fingerprint)
         folder = self.folder(fit)
-        home = folder.prediction(prediction.id)
         record = folder.prediction_record(prediction.id)
         if record is None:
-            fitted = self.run(fit, weights=True)
-            if fitted.status != "done":
-                raise FitError(f"The fit {fit.id} ({fit.task}, {fit.backbone}) has no answers: {fitted.reason}")
-            started = time.monotonic()
-            outputs = self.outputs(fit, rows)
-            answers = task.problem.decode(outputs)
+            with self._locked(fit):
+                record = folder.prediction_record(prediction.id) or self._predict(fit, folder, rows, prediction)
+        home = folder.prediction(prediction.id)
+        return Predicted(record, read_answers(home / "answers.jsonl"), home)
+
+    def _predict(self, fit: Fit, folder: RunFolder, rows: Rows, prediction: Prediction) -> Record:
+        problem, started = self.plugins.task(fit.task).problem, time.monotonic()
+        outputs = self._outputs(fit, folder, rows)
+        try:
+            answers = problem.decode(outputs)
             timings = {"seconds": time.monotonic() - started}
-            record = self._scored(fit, task, rows, prediction, split, answers, timings)
-            write_folder_atomically(home, lambda part: _write_prediction(part, prediction, record, outputs, answers))
-        lines = (home / "answers.jsonl").read_text(encoding="utf-8").splitlines()
-        return Predicted(record, [json.loads(line)["answer"] for line in lines], home)
+            record = self._scored(fit, rows, prediction, answers, timings)
+        except BenchrunnerError:
+            raise
+        except Exception as error:  # a plugin's problem or metric may fail in any way; the study goes on
+            raise FitError(self._unforeseen(folder, error)) from error
+        home = folder.prediction(prediction.id)
+        write_folder_atomically(home, lambda part: _write_prediction(part, prediction, record, outputs, answers))
+        return record
 
     def outputs(self, fit: Fit, rows: Rows) -> Any:
-        """Raw outputs of a finished fit for any rows of its problem: (rows, ...), in their order."""
-        task, method, folder = self.plugins.task(fit.task), self.plugins.method(fit.method), self.folder(fit)
-        backbone = finished.saved(folder, self.plugins, self.places) if method.needs_backbone else None
-        outputs = method.predict(self._job(fit, folder, task, train=None, backbone=backbone), rows.table)
+        """Raw outputs of a fit for any rows of its problem: (rows, ...), in their order."""
+        with self._locked(fit) as folder:
+            return self._outputs(fit, folder, rows)
+
+    def _outputs(self, fit: Fit, folder: RunFolder, rows: Rows) -> Any:
+        fitted = self._run(fit, folder, weights=True)
+        if fitted.status != "done":
+            raise FitError(f"The fit {fit.id} ({fit.task}, {fit.backbone}) has no answers: {fitted.reason}")
+        task, method = self.plugins.task(fit.task), self.plugins.method(fit.method)
+        backbone = finished.saved(folder, self.plugins, self.places)[0] if method.needs_backbone else None
+        job = self._job(fit, folder, task, train=None, backbone=backbone)
+        try:
+            outputs = method.predict(job, rows.table)
+        except BenchrunnerError:
+            raise
+        except Exception as error:  # as in fitting
+            raise FitError(self._unforeseen(folder, error)) from error
         if len(outputs) != len(rows):
             raise FitError(f"{method.name} gave {len(outputs)} outputs for {len(rows)} rows of {rows.origin}")
         return outputs
@@ -230,20 +278,20 @@ class Runner:
     def _scored(
         self,
         fit: Fit,
-        task: Task,
         rows: Rows,
         prediction: Prediction,
-        split: str,
         answers: list[Any],
         timings: Mapping[str, float],
     ) -> Record:
+        task = self.plugins.task(fit.task)
         gold = task.problem.gold(rows.table)
         scores = {} if gold is None else {one.name: score(one, gold, answers) for one in task.metrics}
         flags = []
-        if fit.method != MAJORITY and task.problem.is_constant(answers):
-            flags.append("constant predictions")
-        if fit.method != MAJORITY and gold is not None and self._no_better(scores, self.baseline(fit, split)):
-            flags.append("no better than majority")
+        if fit.method != MAJORITY:
+            if task.problem.is_constant(answers):
+                flags.append("constant predictions")
+            if scores and self._no_better(scores, self.baseline(fit, prediction.split)):
+                flags.append("no better than majority")
         return Record(prediction.id, "done", "", scores, tuple(flags), timings, notes=rows.notes)
 
     def baseline(self, fit: Fit, split: str) -> Mapping[str, Score]:
@@ -260,8 +308,9 @@ class Runner:
 
     def forget_weights(self, fit: Fit) -> None:
         """Remove a fit's model; its record and predictions stay."""
-        if self.plugins.method(fit.method).needs_backbone:
-            shutil.rmtree(self.folder(fit).model, ignore_errors=True)
+        if self.plugins.method(fit.method).needs_backbone and self.folder(fit).model.exists():
+            with self._locked(fit) as folder:
+                shutil.rmtree(folder.model, ignore_errors=True)
 
     def _event(self, fit: Fit, event: Event) -> None:
         self.report(fit, event)
@@ -272,8 +321,8 @@ class Runner:
         for observer in getattr(self.plugins.hook, hook).get_hookimpls():
             try:
                 observer.function(*(facts[name] for name in observer.argnames))
-            except Exception as error:  # an observer may fail in any way
-                text = f"The observer {hook} of plugin '{observer.plugin_name}' failed: {type(error).__name__}: {error}"
+            except (Exception, SystemExit) as error:  # an observer may fail in any way
+                text = f"The observer {hook} of plugin '{observer.plugin_name}' failed: {described(error)}"
                 if text not in self._warned:
                     self._warned.add(text)
                     print(text, file=sys.stderr)

@@ -49,17 +49,32 @@ class Rows:
 
 
 def fingerprint(table: pa.Table) -> str:
-    """A hash of a table's column names, types and values, whatever its chunks."""
+    """A hash of a table's column names, types and values, whatever its chunks; straight from Arrow's buffers."""
     digest = hashlib.sha256()
     for name in sorted(table.column_names):
-        values = table.column(name).to_pylist()
-        texts = [("" if value is None else str(value)).encode() for value in values]
-        missing = bytes(value is None for value in values)
-        lengths = ",".join(str(len(text)) for text in texts).encode()
-        for part in (name.encode(), str(table.column(name).type).encode(), missing, lengths, b"".join(texts)):
+        column = table.column(name)
+        for part in (name.encode(), str(column.type).encode(), *_content(column)):
             digest.update(len(part).to_bytes(8, "little"))
             digest.update(part)
     return digest.hexdigest()
+
+
+def _content(column: pa.ChunkedArray) -> Iterator[bytes | memoryview]:
+    """Which values are missing, how long each text is, and all values one after another."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    values = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+    yield values.is_null().to_numpy(zero_copy_only=False).tobytes()
+    if not pa.types.is_string(values.type):
+        yield repr(values.to_pylist()).encode()
+        return
+    texts = pc.fill_null(values, "").cast(pa.large_binary())
+    _, offsets, content = texts.buffers()
+    ends = np.frombuffer(offsets, dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    yield np.diff(ends).tobytes()
+    yield memoryview(content)[ends[0] : ends[-1]] if content is not None else b""
 
 
 class Source(ABC):

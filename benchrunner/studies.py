@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from benchrunner.errors import FitError, RequestError
+from benchrunner.errors import FitError, PluginError, RequestError
 from benchrunner.executors import Executor, Local
 from benchrunner.fits import Fit
 from benchrunner.metrics import Score
@@ -33,8 +33,16 @@ class Study:
     """Whose weights stay after selection: `selected`, `all` or `none`."""
 
     def __post_init__(self) -> None:
+        names = [task.name for task in self.tasks]
         if not self.backbones or not self.tasks:
             raise RequestError("A study needs at least one backbone and one task.")
+        if len(set(self.backbones)) != len(self.backbones) or len(set(names)) != len(names):
+            raise RequestError(
+                f"A study has each backbone and each task once, not {', '.join((*self.backbones, *names))}."
+            )
+        for task in self.tasks:
+            if not task.named("dev"):
+                raise RequestError(f"{task.name} has no split of the role 'dev' to select on.")
         if not self.seeds or len(set(self.seeds)) != len(self.seeds):
             raise RequestError(f"Seeds must be one or more different numbers, not {list(self.seeds)}.")
         if self.keep not in ("selected", "all", "none"):
@@ -150,13 +158,22 @@ def run(
 
 def run_fits(fits: Iterable[Fit], runner: Runner, executor: Executor) -> dict[str, Record]:
     """Every different fit once, its dev splits predicted while its weights are there: fit id -> record."""
-    records = {}
-    for fit, record in executor.run(list({fit.id: fit for fit in fits}.values()), runner):
-        records[fit.id] = record
-        if record.status == "done":
-            for split in runner.plugins.task(fit.task).named("dev"):
-                runner.predict(fit, split)
+    wanted, records = {fit.id: fit for fit in fits}, dict[str, Record]()
+    for fit, record in executor.run(list(wanted.values()), runner):
+        records[fit.id] = record if record.status != "done" else _predicted(fit, record, runner)
+    if lost := len(wanted.keys() - records.keys()):
+        raise PluginError(f"The executor '{executor.name}' gave no record of {lost} of {len(wanted)} fits.")
     return records
+
+
+def _predicted(fit: Fit, record: Record, runner: Runner) -> Record:
+    """The record of a fit that answers dev; one that cannot has failed, and the study goes on."""
+    try:
+        for split in runner.plugins.task(fit.task).named("dev"):
+            runner.predict(fit, split)
+    except FitError as error:
+        return replace(record, status="failed", reason=str(error))
+    return record
 
 
 def _result(cell: Cell, records: Mapping[str, Record], runner: Runner) -> CellResult:
@@ -168,8 +185,6 @@ def _result(cell: Cell, records: Mapping[str, Record], runner: Runner) -> CellRe
         if records[fit.id].status != "done"
     }
     notes = dict.fromkeys(note for fit in cell.fits for note in records[fit.id].notes)
-    if not splits:
-        raise RequestError(f"{cell.task.name} has no split of the role 'dev' to select on.")
 
     def value(fit: Fit) -> float:
         found = runner.predict(fit, splits[0]).record.scores[headline].value

@@ -36,6 +36,21 @@ def missing(board: Leaderboard, tasks: Iterable[Task], chosen: Sequence[str], ru
     return absent
 
 
+def check_counts(board: Leaderboard, tasks: Iterable[Task], runner: Runner) -> None:
+    """A `RequestError` where test rows are not as many as the board wants: better before the fitting than after."""
+    wrong = []
+    for task in tasks:
+        for file in board.files_of(task.name):
+            rows = runner.rows(task, file.split)
+            if len(rows) != file.rows:
+                wrong.append(
+                    f"  - {file.name}: {rows.origin} has {len(rows):,} rows; {board.title} wants {file.rows:,}"
+                )
+    if wrong:
+        listed = "\n".join(wrong)
+        raise RequestError(f"{board.title} would refuse answers to these files:\n{listed}\nNothing was fitted.")
+
+
 def answers(
     board: Leaderboard, result: Result | None, absent: Mapping[str, str], runner: Runner
 ) -> dict[tuple[str, str], Answers]:

@@ -21,10 +21,9 @@ from benchrunner.optimizer import Optimizer
 from benchrunner.problems import Problem
 from benchrunner.randomness import Dropout
 from benchrunner.recipes import Recipe
+from benchrunner.records import CHECKPOINT_SECONDS
 from benchrunner.schedule import Schedule
 
-CHECKPOINT_SECONDS = 120.0
-"""Between two checkpoints: what a kill -9 can cost. Where they fall changes no result."""
 LOG_STEPS = 10
 """Between two lines of the log, and between two looks at a loss that is still on an accelerator."""
 

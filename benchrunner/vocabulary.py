@@ -36,5 +36,5 @@ class WordsInUse:
         """Put the whole table back: trained rows as they are, the others times `unused`."""
         rows = torch.from_numpy(self._used).to(self._full.device)
         whole = self._full * unused
-        whole[rows] = self._embedding.weight.detach()
+        whole[rows] = self._embedding.weight.detach().to(whole.device)
         self._embedding.weight = nn.Parameter(whole)

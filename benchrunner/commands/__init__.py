@@ -8,8 +8,8 @@ import sys
 from collections.abc import Sequence
 
 from benchrunner.commands import demo, fitting, looking, submitting
-from benchrunner.errors import BenchrunnerError, RequestError
-from benchrunner.plugins import Plugins, SetAside, discover
+from benchrunner.errors import BenchrunnerError, PluginError, RequestError
+from benchrunner.plugins import Plugins, SetAside, described, discover
 
 DONE, FAILED, MISUNDERSTOOD, INTERRUPTED = 0, 1, 2, 130
 """Exit codes; 130 is the shell's own for Ctrl-C."""
@@ -20,14 +20,16 @@ def main(words: Sequence[str] | None = None, *, plugins: Plugins | None = None) 
     # GNU OpenMP's threads spin for their next task. On a busy machine that starves the thread they wait for: 100 times
     # slower was measured. 3,000 rounds keep the speed of a quiet machine. Read when torch is loaded, which is later.
     os.environ.setdefault("GOMP_SPINCOUNT", "3000")
-    plugins = plugins or discover()
-    arguments = parser(plugins).parse_args(words)
-    arguments.plugins = plugins
-    if not getattr(arguments, "says_plugins", False):
-        for one in plugins.set_aside:
-            print(f"benchrunner: plugin {one.plugin} is set aside: {one.reason}", file=sys.stderr)
     try:
-        return int(arguments.run(arguments) or DONE)
+        plugins = plugins or discover()
+        arguments = parser(plugins).parse_args(words)
+        arguments.plugins = plugins
+        if not getattr(arguments, "says_plugins", False):
+            for one in plugins.set_aside:
+                print(f"benchrunner: plugin {one.plugin} is set aside: {one.reason}", file=sys.stderr)
+        code = int(arguments.run(arguments) or DONE)
+        sys.stdout.flush()  # here, where a reader that has gone can still be told from a failure
+        return code
     except RequestError as error:
         print(f"benchrunner: {error}", file=sys.stderr)
         return MISUNDERSTOOD
@@ -41,8 +43,12 @@ def main(words: Sequence[str] | None = None, *, plugins: Plugins | None = None) 
         )
         return INTERRUPTED
     except BrokenPipeError:  # `benchrunner list | head`
-        sys.stderr.close()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
+    except OSError as error:  # a full disk, a folder that cannot be written
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"benchrunner: {where}{error.strerror or error}", file=sys.stderr)
+        return FAILED
 
 
 def parser(plugins: Plugins) -> argparse.ArgumentParser:
@@ -56,8 +62,15 @@ def parser(plugins: Plugins) -> argparse.ArgumentParser:
     for group in (demo, looking, fitting, submitting):
         group.add(commands)
     for own in plugins.hook.register_commands.get_hookimpls():
+        before = set(commands.choices)
         try:
-            own.function(commands)
-        except Exception as error:  # a plugin's command may be broken; the others work
-            plugins.set_aside.append(SetAside(own.plugin_name, f"register_commands: {type(error).__name__}: {error}"))
+            own.function(*([commands] if own.argnames else []))
+            for name in set(commands.choices) - before:
+                if commands.choices[name].get_default("run") is None:
+                    raise PluginError(f"the command '{name}' has no set_defaults(run=...)")
+        except (Exception, SystemExit) as error:  # a plugin's command may be broken; the others work
+            for name in set(commands.choices) - before:
+                del commands.choices[name]
+            commands._choices_actions[:] = [one for one in commands._choices_actions if one.dest in commands.choices]
+            plugins.set_aside.append(SetAside(own.plugin_name, f"register_commands: {described(error)}"))
     return whole

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from benchrunner.commands import options
 from benchrunner.errors import RequestError
+from benchrunner.plugins import Plugins
 
 RECIPE = {"epochs": 6, "batch_size": 16, "lr": 1e-3}
 """For a small backbone without pre-training on a few hundred sentences; nothing to fine-tune a real one with."""
@@ -35,15 +36,13 @@ def demo_command(arguments: argparse.Namespace) -> int:
     os.environ["HF_HUB_OFFLINE"] = "1"
     tasks = [task for task in plugins.tasks.values() if task.demo_files is not None]
     if not tasks:
-        raise RequestError(
-            "No installed task can write demo data: install a plugin that has some, such as benchrunner-glue."
-        )
+        raise RequestError("No installed task can write demo data: install a plugin that has such a task.")
     backbone = arguments.backbone or _smallest(plugins)
     print(f"1. Writing {len(tasks)} small data sets in their real file layouts to {home / 'data'}")
     for task in tasks:
         task.demo_files(arguments.seed, home / "data")
     places = Places(runs=home / "runs", cache=home / "cache", data=home / "data", offline=True, official=False)
-    runner = Runner(plugins, places, device=arguments.device)
+    runner = Runner(plugins, places, device=arguments.device, checkpoint_seconds=arguments.checkpoint_every)
     print(f"2. Fine-tuning {backbone} on each: no pre-training, so only what words give away can be learnt")
     study = Study((backbone,), tuple(tasks), seeds=(arguments.seed,), changes={**RECIPE, "precision": "fp32"})
     result = run_watched(study, runner, quiet=arguments.quiet)
@@ -61,12 +60,13 @@ def demo_command(arguments: argparse.Namespace) -> int:
     return code
 
 
-def _smallest(plugins) -> str:  # type: ignore[no-untyped-def]
-    for family in plugins.families:
-        for one in family.listed():
-            if one.for_demo:
-                return str(one.name)
-    raise RequestError("No installed backbone is meant for the demo: install benchrunner-bert, or give --backbone.")
+def _smallest(plugins: Plugins) -> str:
+    for name, one in plugins.backbones.items():
+        if one.for_demo:
+            return name
+    raise RequestError(
+        "No installed backbone is meant for the demo: install a plugin that has one, or give --backbone."
+    )
 
 
 def _untrained_twins(result, runner) -> None:  # type: ignore[no-untyped-def]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import sys
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from benchrunner import studies
 from benchrunner.commands import options
-from benchrunner.executors import Executor
+from benchrunner.errors import RequestError
+from benchrunner.executors import Executor, Local
 from benchrunner.progress import Watch
 from benchrunner.studies import Result, Study
 
@@ -18,13 +20,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from benchrunner.fits import Fit
+    from benchrunner.plugins import Plugins
     from benchrunner.records import Record
     from benchrunner.runner import Runner
+    from benchrunner.tasks import Task
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     run = commands.add_parser("run", help="fit one backbone to one task or a few, and score dev")
-    run.add_argument("tasks", nargs="+", metavar="TASK", help="a task (glue/rte), its short name, or a whole suite")
+    run.add_argument("tasks", nargs="+", metavar="TASK", help="a task (suite/task), its short name, or a whole suite")
     source = run.add_mutually_exclusive_group()
     source.add_argument("--backbone", metavar="B", help="a name, a folder, a hub id, or run:ID")
     source.add_argument("--init-from", metavar="RUN", help="go on from a finished fit; the same as --backbone run:RUN")
@@ -70,13 +74,13 @@ class Watched(Executor):
             yield fit, record
 
 
-def run_watched(study: Study, runner: Runner, *, executor: str = "local", quiet: bool = False) -> Result:
+def run_watched(study: Study, runner: Runner, *, executor: Executor | None = None, quiet: bool = False) -> Result:
     """A study with its progress on the terminal."""
     cells = studies.plan(study, runner)
     weights = [(fit, studies.work(fit, runner)) for cell in cells for fit in cell.fits]
     with Watch(weights, quiet=quiet) as watch:
         runner.report = watch
-        return studies.run(study, runner, executor=Watched(runner.plugins.executor(executor), watch), cells=cells)
+        return studies.run(study, runner, executor=Watched(executor or Local(), watch), cells=cells)
 
 
 def show(result: Result, *, as_json: bool) -> int:
@@ -98,14 +102,8 @@ def show(result: Result, *, as_json: bool) -> int:
 def run_command(arguments: argparse.Namespace) -> int:
     runner = options.runner(arguments)
     tasks = options.tasks(arguments, arguments.tasks)
-    asked = f"run:{arguments.init_from.removeprefix('run:')}" if arguments.init_from else arguments.backbone
-    if asked is None:
-        methods = {arguments.plugins.method(arguments.method or task.method) for task in tasks}
-        if any(method.needs_backbone for method in methods):
-            arguments.plugins.backbone("", runner.places)
-        asked = "none"
-    study = options.study(arguments, (asked,), tasks, runner)
-    result = run_watched(study, runner, executor=arguments.executor, quiet=arguments.quiet)
+    study = options.study(arguments, (_backbone(arguments, tasks),), tasks, runner)
+    result = _run(study, runner, arguments)
     code = show(result, as_json=arguments.json)
     if not arguments.json:
         for one in result.cells:
@@ -114,11 +112,35 @@ def run_command(arguments: argparse.Namespace) -> int:
     return code
 
 
+def _backbone(arguments: argparse.Namespace, tasks: Iterable[Task]) -> str:
+    """The one that is asked for; none may be missing but for methods that never look at one."""
+    if arguments.init_from is not None:
+        return f"run:{arguments.init_from.removeprefix('run:')}"
+    if arguments.backbone is None:
+        plugins: Plugins = arguments.plugins
+        for task in tasks:
+            method = plugins.method(arguments.method or task.method)
+            if method.needs_backbone:
+                some = list(plugins.backbones)[:4]
+                known = f"'benchrunner list backbones' has {', '.join(some)}, ..." if some else "No plugin brings one"
+                raise RequestError(
+                    f"{task.name} is answered by '{method.name}', which needs a backbone: give --backbone with a name, "
+                    f"a folder or a hub id. {known}."
+                )
+    return str(arguments.backbone or "none")
+
+
+def _run(study: Study, runner: Runner, arguments: argparse.Namespace) -> Result:
+    """With --json, standard output is for the JSON: what plugins print goes where progress goes."""
+    with contextlib.redirect_stdout(sys.stderr) if arguments.json else contextlib.nullcontext():
+        return run_watched(study, runner, executor=options.executor(arguments), quiet=arguments.quiet)
+
+
 def compare_command(arguments: argparse.Namespace) -> int:
     runner = options.runner(arguments)
     tasks = options.tasks(arguments, arguments.tasks)
     study = options.study(arguments, tuple(arguments.backbones), tasks, runner)
-    result = run_watched(study, runner, executor=arguments.executor, quiet=arguments.quiet)
+    result = _run(study, runner, arguments)
     return show(result, as_json=arguments.json)
 
 

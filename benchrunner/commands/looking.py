@@ -42,7 +42,7 @@ def offered(plugins: Plugins) -> dict[str, list[dict[str, str]]]:
             | ({"method_reason": one.method_reason} if one.method_reason else {})
             for one in plugins.tasks.values()
         ],
-        "backbones": [{"name": one.name, "about": one.about} for family in plugins.families for one in family.listed()],
+        "backbones": [{"name": one.name, "about": one.about} for one in plugins.backbones.values()],
         "methods": [{"name": one.name, "about": one.about} for one in plugins.methods.values()],
         "leaderboards": [{"name": one.name, "about": one.title} for one in plugins.leaderboards.values()],
         "executors": [{"name": one.name, "about": one.about} for one in plugins.executors.values()],
@@ -104,7 +104,7 @@ def doctor_command(arguments: argparse.Namespace) -> int:
     print("devices: " + ", ".join(facts["devices"]))
     print(f"data: {places.data or 'no folder (--data DIR or BENCHRUNNER_DATA): the hub is asked'}")
     print(f"runs: {places.runs}; cache: {places.cache}" + ("; offline" if places.offline else ""))
-    print("plugins: " + (", ".join(facts["plugins"]) or "none; install one, such as benchrunner-glue"))
+    print("plugins: " + (", ".join(facts["plugins"]) or "none: tasks and backbones come from plugins, so install some"))
     for one in broken:
         print(f"WRONG: plugin {one['plugin']} is set aside: {one['reason']}")
         print(f"       Reinstall or uninstall the distribution that brings '{one['plugin']}'.")

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from benchrunner.errors import RequestError
+from benchrunner.executors import Executor, Local
 from benchrunner.places import Places
 from benchrunner.recipes import GRIDS, Grid, Recipe
+from benchrunner.records import CHECKPOINT_SECONDS
 from benchrunner.runner import Runner
 from benchrunner.studies import Study
 from benchrunner.tasks import Task
@@ -30,6 +32,13 @@ def places(parser: argparse.ArgumentParser) -> None:
 def computing(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", default="auto", help="cpu, cuda, cuda:1, ... (auto)")
     parser.add_argument("--quiet", action="store_true", help="no progress")
+    parser.add_argument(
+        "--checkpoint-every",
+        type=float,
+        default=CHECKPOINT_SECONDS,
+        metavar="SECONDS",
+        help=f"what a fit that is killed can lose ({CHECKPOINT_SECONDS:.0f})",
+    )
 
 
 def output(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +54,9 @@ def recipe(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--grid", choices=sorted(GRIDS), help="a named grid; the options above override its lists")
     group.add_argument("--max-length", type=int, metavar="N", help="tokens of one sequence")
     group.add_argument("--dropout", type=float, metavar="RATE", help="instead of the backbone's own")
-    group.add_argument("--paper-adam", action="store_true", help="the released BERT's Adam, without bias correction")
+    group.add_argument(
+        "--paper-adam", action="store_true", help="Adam without bias correction, as the paper's code has it"
+    )
     group.add_argument(
         "--precision", choices=("auto", "fp32", "bf16"), default="auto", help="auto: bf16 on a GPU, fp32 on a CPU"
     )
@@ -57,6 +68,9 @@ def recipe(parser: argparse.ArgumentParser) -> None:
     seeds.add_argument("--restarts", type=int, metavar="N", help="seeds 0 to N - 1")
     group.add_argument("--keep", choices=("selected", "all", "none"), default="selected", help="whose weights stay")
     group.add_argument("--executor", default="local", help="where fits run")
+    group.add_argument(
+        "--jobs", type=int, metavar="N", help="fits at once on this machine; as many as cores is best on a CPU"
+    )
 
 
 def listed(kind: Callable[[str], T]) -> Callable[[str], tuple[T, ...]]:
@@ -75,6 +89,8 @@ def found_places(arguments: argparse.Namespace) -> Places:
     found = Places.from_environment(data=arguments.data, runs=arguments.runs)
     if arguments.data is not None and not arguments.data.is_dir():
         raise RequestError(f"--data {arguments.data}: there is no such folder.")
+    if found.runs.exists() and not (found.runs.is_dir() and os.access(found.runs, os.R_OK | os.X_OK)):
+        raise RequestError(f"{found.runs}: fits are kept in a folder, and this is none that can be read.")
     if arguments.offline:
         os.environ["HF_HUB_OFFLINE"] = "1"  # read by the hub's own libraries when they are imported
         return dataclasses.replace(found, offline=True)
@@ -82,7 +98,14 @@ def found_places(arguments: argparse.Namespace) -> Places:
 
 
 def runner(arguments: argparse.Namespace) -> Runner:
-    return Runner(arguments.plugins, found_places(arguments), device=getattr(arguments, "device", "auto"))
+    if not arguments.checkpoint_every >= 0:
+        raise RequestError(f"--checkpoint-every is a number of seconds from zero up, not {arguments.checkpoint_every}.")
+    return Runner(
+        arguments.plugins,
+        found_places(arguments),
+        device=arguments.device,
+        checkpoint_seconds=arguments.checkpoint_every,
+    )
 
 
 def study(arguments: argparse.Namespace, backbones: tuple[str, ...], tasks: list[Task], runner: Runner) -> Study:
@@ -116,3 +139,13 @@ def study(arguments: argparse.Namespace, backbones: tuple[str, ...], tasks: list
 
 def tasks(arguments: argparse.Namespace, names: list[str]) -> list[Task]:
     return arguments.plugins.tasks_of(name for one in names for name in one.split(",") if name)  # type: ignore[no-any-return]
+
+
+def executor(arguments: argparse.Namespace) -> Executor:
+    """Where the fits of this command run."""
+    chosen: Executor = arguments.plugins.executor(arguments.executor)
+    if arguments.jobs is None:
+        return chosen
+    if not isinstance(chosen, Local):
+        raise RequestError(f"--jobs is for the executor 'local'; '{chosen.name}' decides for itself.")
+    return Local(arguments.jobs)

@@ -53,7 +53,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def submit_command(arguments: argparse.Namespace) -> int:
-    from benchrunner.submitting import answers, missing
+    from benchrunner.submitting import answers, check_counts, missing
 
     board = arguments.plugins.leaderboard(arguments.board)
     runner = options.runner(arguments)
@@ -67,10 +67,11 @@ def submit_command(arguments: argparse.Namespace) -> int:
             "Nothing was fitted. Give their data, or '--fill majority' to answer them by the majority."
         )
     fitted = [arguments.plugins.task(name) for name in wanted if name not in absent]
+    check_counts(board, fitted, runner)
     result = None
     if fitted:
         study = options.study(arguments, (arguments.backbone,), fitted, runner)
-        result = run_watched(study, runner, executor=arguments.executor, quiet=arguments.quiet)
+        result = run_watched(study, runner, executor=options.executor(arguments), quiet=arguments.quiet)
         show(result, as_json=False)
     path = submissions.write(board, answers(board, result, absent, runner), arguments.out)
     return _verdict(arguments, path, board.name)
@@ -90,6 +91,8 @@ def _verdict(arguments: argparse.Namespace, path: Path, board: str) -> int:
 
 def check_command(arguments: argparse.Namespace) -> int:
     boards = arguments.plugins.leaderboards
+    if not arguments.file.exists():
+        raise RequestError(f"{arguments.file}: there is no such file.")
     board = (
         arguments.plugins.leaderboard(arguments.board)
         if arguments.board
@@ -114,6 +117,8 @@ def score_command(arguments: argparse.Namespace) -> int:
     task = arguments.plugins.task(arguments.task)
     places = options.found_places(arguments)
     split = arguments.split or next(iter(task.named("dev")), task.train)
+    if split not in task.splits:
+        raise RequestError(f"{task.name} has no split '{split}'; it has {', '.join(task.splits)}.")
     rows = _gold(task, split, arguments.gold) if arguments.gold else task.load(split, places)
     scores = score_file(
         task, rows, arguments.file, spellings=spellings_of(task, arguments.plugins.leaderboards.values())

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from benchrunner.progress import Event
+from benchrunner.records import CHECKPOINT_SECONDS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,6 +46,8 @@ class Job:
     """What to start from while fitting, and what to load `model` with when predicting."""
     head: Path | None = None
     """A finished fit's head for this very problem, where the backbone is such a fit."""
+    checkpoint_seconds: float = CHECKPOINT_SECONDS
+    """Between two checkpoints."""
 
 
 @dataclass(frozen=True)

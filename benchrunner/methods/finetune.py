@@ -1,4 +1,4 @@
-"""All weights trained, with a linear layer on top: what the BERT paper does for every task."""
+"""All weights trained, with a linear layer on top: what Devlin et al. 2019 do for every task."""
 
 from __future__ import annotations
 
@@ -66,6 +66,7 @@ class Finetune(Method):
             checkpoint=Checkpoint(job.checkpoint),
             log=job.log,
             report=lambda step, steps: job.report(Event("step", step, steps)),
+            checkpoint_seconds=job.checkpoint_seconds,
         )
         training.run()
         seconds = time.monotonic() - encoded

@@ -34,17 +34,18 @@ def comparison(result: Result) -> Table:
             for metric in task.metrics:
                 term = Term(task.name, split, metric.name)
                 name = f"{task.name} ({split})" if several else task.name
+                if task.method_reason and result.study.method is None:
+                    name += f" by {task.method}"
                 cells = [_cells(result.of(one, task.name), term, metric.scale) for one in result.study.backbones]
                 table.add_row(
                     escape(name), metric.name, figure(result.baseline[term], metric.scale), *chain.from_iterable(cells)
                 )
-    averages = {one: result.averages(one) for one in result.study.backbones}
-    names = list(next(iter(averages.values())))
-    for at, name in enumerate(names):
-        if at == 0:
-            table.add_section()
-        values = [figure(Score(value), 100.0) for one in averages.values() for value in one[name]]
-        table.add_row(escape(name), "", "", *values)
+    table.add_section()
+    averages = [result.averages(one) for one in result.study.backbones]
+    for name in averages[0]:
+        values = [value for one in averages for value in one[name]]
+        if any(value is not None for value in values):  # an average over other tasks than were asked for says nothing
+            table.add_row(escape(name), "", "", *(figure(Score(value), 100.0) for value in values))
     return table
 
 

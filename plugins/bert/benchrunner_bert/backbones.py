@@ -185,13 +185,14 @@ def download(repository: str, name: str, places: Places) -> Path:
 
 
 def download_if_there(repository: str, name: str, places: Places) -> Path | None:
-    from huggingface_hub import hf_hub_download
+    from huggingface_hub import _CACHED_NO_EXIST, hf_hub_download, try_to_load_from_cache
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 
     try:
         return Path(hf_hub_download(repository, name, local_files_only=places.offline))
     except LocalEntryNotFoundError as error:
-        if places.offline and name != "config.json":
+        known_missing = try_to_load_from_cache(repository, name) is _CACHED_NO_EXIST
+        if known_missing or (places.offline and name != "config.json"):
             return None
         raise CheckpointError(
             f"hub {repository}: {name} is not in the local cache and cannot be fetched: {_first_line(error)}"

@@ -42,7 +42,7 @@ _BUFFERS = {"embeddings.position_ids", "embeddings.token_type_ids"}
 def read(folder: Path, *, seed: int) -> Bert:
     """The model of a checkpoint folder. A pooler that is not there is drawn from the seed, and said."""
     config = Configuration.read(folder / "config.json")
-    if config.activation not in ACTIVATIONS:
+    if str(config.activation) not in ACTIVATIONS:
         raise CheckpointError(
             f"{folder}/config.json: hidden_act '{config.activation}' is none of {', '.join(ACTIVATIONS)}."
         )
@@ -85,7 +85,9 @@ def _load(path: Path) -> dict[str, torch.Tensor]:
     except Exception as error:  # both raise many kinds for a file that is damaged or not what it says
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise CheckpointError(f"{path}: the weights cannot be read: {reason}") from None
-    if not isinstance(found, Mapping) or not all(isinstance(one, torch.Tensor) for one in found.values()):
+    if not isinstance(found, Mapping) or not all(
+        isinstance(name, str) and isinstance(one, torch.Tensor) for name, one in found.items()
+    ):
         raise CheckpointError(f"{path}: a flat table of tensors was expected.")
     return dict(found)
 
@@ -127,17 +129,19 @@ def _fill(model: Bert, tensors: Mapping[str, torch.Tensor], path: Path) -> None:
     faults = [f"missing: {name}" for name in sorted(wanted - tensors.keys())]
     faults += [f"unexpected: {name}" for name in sorted(tensors.keys() - wanted)]
     parameters = dict(model.named_parameters())
-    if not faults:
-        for ours, theirs in names.items():
-            value = torch.cat([tensors[one] for one in theirs])
-            if value.shape != parameters[ours].shape:
-                wanted_shape = tuple(parameters[ours].shape)
-                faults.append(f"{theirs[0]}: {tuple(value.shape)} where the configuration asks for {wanted_shape}")
-            else:
-                parameters[ours].data = value.to(torch.float32)
+    for ours, theirs in names.items():
+        first, *others = parameters[ours].shape
+        shape = (first // len(theirs), *others)
+        faults += [
+            f"{one}: {tuple(tensors[one].shape)} where the configuration asks for {shape}"
+            for one in theirs
+            if one in tensors and tensors[one].shape != shape
+        ]
     if faults:
         shown = faults[:20] + ([f"... and {len(faults) - 20} more"] if len(faults) > 20 else [])
         raise CheckpointError(f"{path} does not hold this BERT:\n" + "\n".join(f"  - {one}" for one in shown))
+    for ours, theirs in names.items():
+        parameters[ours].data = torch.cat([tensors[one].detach() for one in theirs]).to(torch.float32)
 
 
 def save(model: Bert, folder: Path, head: ExportedHead | None = None) -> None:

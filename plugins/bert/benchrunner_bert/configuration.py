@@ -86,7 +86,26 @@ class Configuration:
         if missing:
             raise CheckpointError(f"{path}: {', '.join(missing)} missing: is this a BERT?")
         values = {ours: found[theirs] for ours, theirs in _NAMES.items() if theirs in found}
-        return cls(**{"inner": 4 * values["hidden"], **values})
+        if isinstance(values["hidden"], int):
+            values.setdefault("inner", 4 * values["hidden"])
+        config = cls(**values)
+        if fault := config._fault():
+            raise CheckpointError(f"{path}: {fault}.")
+        return config
+
+    def _fault(self) -> str | None:
+        """What keeps the numbers of somebody's file from being a BERT's."""
+        for name in ("vocabulary", "hidden", "layers", "heads", "inner", "positions", "segments"):
+            value = getattr(self, name)
+            if type(value) is not int or value < 1:
+                return f"{_NAMES[name]} must be a whole number above zero, not {value!r}"
+        for name in ("dropout", "attention_dropout", "epsilon", "deviation"):
+            value = getattr(self, name)
+            if type(value) not in (int, float) or not 0 <= value < 1:
+                return f"{_NAMES[name]} must be a number from 0 to below 1, not {value!r}"
+        if self.hidden % self.heads:
+            return f"a hidden_size of {self.hidden} cannot be shared by {self.heads} attention heads"
+        return None
 
     def as_json(self) -> dict[str, Any]:
         """What config.json holds, so that other libraries read it too."""

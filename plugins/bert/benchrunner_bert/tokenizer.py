@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
-from benchrunner.errors import CheckpointError
+from benchrunner.errors import CheckpointError, RequestError
 from benchrunner.features import Sequences
 from benchrunner_bert.configuration import read_json
 
@@ -37,8 +37,8 @@ class BertTokenizer:
 
     @property
     def size(self) -> int:
-        """Entries of the vocabulary, added tokens included."""
-        return int(self._tokenizer.get_vocab_size())
+        """Embeddings needed: one more than the largest number of a piece, added tokens included."""
+        return 1 + int(max(self._tokenizer.get_vocab(with_added_tokens=True).values()))
 
     @classmethod
     def read(cls, folder: Path) -> BertTokenizer:
@@ -96,6 +96,9 @@ class BertTokenizer:
 
     def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:
         """Encoded by all cores; too-long pairs lose tokens from the end of the longer text."""
+        shortest = 3 if second is None else 5
+        if max_length < shortest:  # the Rust side would then not truncate at all
+            raise RequestError(f"A sequence needs at least {shortest} tokens here; max_length is {max_length}.")
         self._tokenizer.enable_truncation(max_length, strategy="longest_first")
         tokens, segments, lengths = list[np.ndarray](), list[np.ndarray](), list[int]()
         for at in range(0, len(first), _CHUNK):

