@@ -38,23 +38,24 @@ def grouped(qkv: torch.Tensor, batch: FlatBatch, rate: float, site: str) -> torc
         query, key, value = _blocks(qkv, run)
         context = functional.scaled_dot_product_attention(query, key, value)
         outputs.append(context.transpose(1, 2).flatten(0, 1))
-    return torch.cat(outputs)
+    filling = qkv.new_zeros(len(qkv) - batch.real, *qkv.shape[2:])
+    return torch.cat([*outputs, filling])
 
 
 def varlen(qkv: torch.Tensor, batch: FlatBatch, rate: float, site: str) -> torch.Tensor:
     """One kernel for all sequences; it reads their borders."""
     from torch.nn.attention.varlen import varlen_attn
 
-    query, key, value = (one.contiguous() for one in qkv.unbind(1))
+    query, key, value = (one.contiguous() for one in qkv[: batch.real].unbind(1))
     longest = batch.longest
     output = varlen_attn(query, key, value, batch.starts, batch.starts, longest, longest)
     assert isinstance(output, torch.Tensor)
-    return output
+    return functional.pad(output, (0, 0, 0, 0, 0, len(qkv) - batch.real))
 
 
 def explicit(qkv: torch.Tensor, batch: FlatBatch, rate: float, site: str) -> torch.Tensor:
     """softmax, the drawn mask and two products, block by block, with the gradient written out."""
-    with torch.autocast(qkv.device.type, enabled=False):  # qkv has the precision asked for; nothing is cast again
+    with torch.autocast(qkv.device.type, enabled=False):  # its types are its own affair
         output: torch.Tensor = _Explicit.apply(qkv, batch, rate, site)  # type: ignore[no-untyped-call]
     return output
 
@@ -64,20 +65,32 @@ def _blocks(x: torch.Tensor, run: Run) -> torch.Tensor:
     return x[run.start : run.stop].view(run.count, run.length, *x.shape[1:]).permute(2, 0, 3, 1, 4)
 
 
+def _packed(x: torch.Tensor, run: Run, kind: torch.dtype) -> torch.Tensor:
+    """The same as (k, count * heads, length, size) in one piece: one copy, so that no product makes its own."""
+    view = _blocks(x, run)
+    return torch.empty(view.shape, dtype=kind, device=x.device).copy_(view).flatten(1, 2)
+
+
 class _Explicit(torch.autograd.Function):
-    """One node in the graph instead of eight a run; gradients go straight into one (T, 3, heads, size) tensor."""
+    """One node in the graph instead of eight a run; gradients go straight into one (T, 3, heads, size) tensor.
+
+    On the CPU its products are fp32 whatever qkv is: they are a few per cent of a layer's, and small half-precision
+    products cost more to compile for all their shapes than to compute.
+    """
 
     @staticmethod
     def forward(ctx, qkv, batch, rate, site):  # type: ignore[no-untyped-def]
         tokens, _, heads, size = qkv.shape
+        kind = torch.promote_types(qkv.dtype, torch.float32) if qkv.device.type == "cpu" else qkv.dtype
         output = qkv.new_empty(tokens, 1, heads, size)
+        output[batch.real :] = 0
         elements = [run.count * heads * run.length**2 for run in batch.runs]
-        mask = batch.dropout.mask((sum(elements),), rate, site, qkv)
+        mask = batch.dropout.mask((sum(elements),), rate, site, qkv.new_empty(0, dtype=kind))
         kept = []
         for run, drawn in zip(batch.runs, mask.split(elements), strict=True):
-            flat = _blocks(qkv, run).reshape(3, -1, run.length, size)  # one copy, so that no product makes its own
+            flat = _packed(qkv, run, kind)
             query, key, value = flat
-            empty = qkv.new_empty(len(query), run.length, run.length)
+            empty = flat.new_empty(len(query), run.length, run.length)
             scores = torch.baddbmm(empty, query, key.transpose(1, 2), beta=0, alpha=size**-0.5)
             probabilities = torch.softmax(scores, -1)
             keep = drawn.view_as(probabilities)
@@ -86,18 +99,19 @@ class _Explicit(torch.autograd.Function):
             _blocks(output, run)[0].copy_(context.view(run.count, heads, run.length, size))
             kept += [flat, probabilities, keep]
         ctx.save_for_backward(*kept)
-        ctx.runs, ctx.factor = batch.runs, 1 / (1 - rate)
+        ctx.runs, ctx.real, ctx.factor, ctx.kind = batch.runs, batch.real, 1 / (1 - rate), kind
         return output.mul_(ctx.factor).squeeze(1)
 
     @staticmethod
     def backward(ctx, gradient):  # type: ignore[no-untyped-def]
         tokens, heads, size = gradient.shape
         result = gradient.new_empty(tokens, 3, heads, size)
+        result[ctx.real :] = 0
         gradient = (gradient * ctx.factor).unsqueeze(1)
         kept = ctx.saved_tensors
         for run, flat, probabilities, keep in zip(ctx.runs, kept[::3], kept[1::3], kept[2::3], strict=True):
             query, key, value = flat
-            outer = _blocks(gradient, run).reshape(-1, run.length, size)
+            (outer,) = _packed(gradient, run, ctx.kind)
             through = torch.bmm(outer, value.transpose(1, 2)).mul_(keep)
             through = torch._softmax_backward_data(through, probabilities, -1, probabilities.dtype).mul_(size**-0.5)
             made = torch.empty_like(flat)

@@ -31,7 +31,7 @@ class FlatBatch:
     """Whole units, their sequences ordered by length so that equal lengths are neighbours."""
 
     tokens: torch.Tensor
-    """int64 (T,)"""
+    """int64 (T,); the last few may be filling, which belongs to no sequence: see `collate`"""
     segments: torch.Tensor
     """int64 (T,)"""
     positions: torch.Tensor
@@ -52,14 +52,19 @@ class FlatBatch:
         return not isinstance(self.dropout, NoDropout)
 
     @property
+    def real(self) -> int:
+        """Tokens of all sequences, without the filling."""
+        return self.runs[-1].stop
+
+    @property
     def longest(self) -> int:
         return max(run.length for run in self.runs)
 
 
 def collate(
-    features: Features, units: np.ndarray, device: torch.device, *, dropout: Dropout | None = None
+    features: Features, units: np.ndarray, device: torch.device, *, dropout: Dropout | None = None, multiple: int = 1
 ) -> FlatBatch:
-    """The batch of some units."""
+    """The batch of some units, T filled up to a multiple: layers compute the filling, and nothing reads it."""
     counts = np.diff(features.groups)[units]
     sequences = ranges(features.groups[units], counts)
     lengths = features.starts[sequences + 1] - features.starts[sequences]
@@ -69,14 +74,18 @@ def collate(
     starts = np.concatenate([[0], np.cumsum(lengths)])
     restore = np.empty_like(order)
     restore[order] = np.arange(len(order))
+    filling = -len(places) % multiple
 
     def tensor(values: np.ndarray, kind: type[np.generic] = np.int64) -> torch.Tensor:
         return torch.from_numpy(np.ascontiguousarray(values, dtype=kind)).to(device)
 
+    def filled(values: np.ndarray) -> torch.Tensor:
+        return tensor(np.pad(values, (0, filling)))
+
     return FlatBatch(
-        tokens=tensor(features.tokens[places]),
-        segments=tensor(features.segments[places]),
-        positions=tensor(ranges(np.zeros(len(lengths), dtype=np.int64), lengths)),
+        tokens=filled(features.tokens[places]),
+        segments=filled(features.segments[places]),
+        positions=filled(ranges(np.zeros(len(lengths), dtype=np.int64), lengths)),
         starts=tensor(starts, np.int32),
         runs=tuple(_runs(lengths)),
         restore=tensor(restore),
@@ -85,6 +94,16 @@ def collate(
         },
         dropout=dropout or NoDropout(),
     )
+
+
+def rounding(precision: str) -> int:
+    """The multiple that a batch's tokens are filled up to.
+
+    Half-precision products are compiled for their shape when it is first seen (oneDNN on the CPU), or are fast at
+    round shapes only (CUDA); flat batches would bring a new shape every step. At most 63 tokens of some hundreds or
+    thousands are filling.
+    """
+    return 64 if precision == "bf16" else 1
 
 
 def ranges(starts: np.ndarray, counts: np.ndarray) -> np.ndarray:

@@ -203,6 +203,8 @@ class Plugins:
         known = [*self.tasks, *(full for kind, full in self._contested if kind == "task")]
         for name in names:
             members = sorted(full for full in known if full.split("/", 1)[0] == name)
+            if not members and self._full_name("task", name) is None:
+                raise UnknownName("task", name, {*known, *(full.split("/", 1)[0] for full in known)})
             for full in members or [name]:
                 task = self.task(full)
                 found[task.name] = task
@@ -287,9 +289,9 @@ def _source_hash(plugin: object) -> str:
     parts = home.split(".")
     parents = (sys.modules.get(".".join(parts[: at + 1])) for at in range(len(parts)))
     module = next((one for one in parents if getattr(one, "__file__", None)), plugin)
-    if not isinstance(module, ModuleType) or module.__file__ is None:
+    path, digest = Path(getattr(module, "__file__", None) or ""), hashlib.sha256()
+    if not path.is_file():  # made up by hand, or inside an archive
         return "none"
-    path, digest = Path(module.__file__), hashlib.sha256()
     top = path.parent
     for one in sorted(top.rglob("*.py")) if hasattr(module, "__path__") else [path]:
         digest.update(one.relative_to(top).as_posix().encode() + b"\0" + one.read_bytes() + b"\0")

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from benchrunner.features import Features
-from benchrunner.flat import FlatBatch, collate, micro_batches
+from benchrunner.flat import FlatBatch, collate, micro_batches, rounding
 
 
 def predict(
@@ -28,7 +28,8 @@ def predict(
     parts = micro_batches(np.arange(features.units), features.unit_tokens, micro_tokens)
     with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16"):
         for units in parts:
-            outputs.append(model(collate(features, units, device)).float().cpu().numpy())
+            batch = collate(features, units, device, multiple=rounding(precision))
+            outputs.append(model(batch).float().cpu().numpy())
             done += len(units)
             report(done, features.units)
     order = np.concatenate(parts)

@@ -74,10 +74,10 @@ class TinyEncoder(Encoder):
         yield torch.tanh(self.layer(hidden))
 
     def summary(self, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
-        """The mean over every sequence's tokens: (T, H) -> (N, H)."""
+        """The mean over every sequence's tokens: (T, H) -> (N, H). What fills a batch up belongs to no sequence."""
         lengths = batch.starts.diff().long()
         owner = torch.repeat_interleave(torch.arange(len(lengths), device=hidden.device), lengths)
-        sums = hidden.new_zeros(len(lengths), hidden.shape[1]).index_add(0, owner, hidden)
+        sums = hidden.new_zeros(len(lengths), hidden.shape[1]).index_add(0, owner, hidden[: len(owner)])
         return sums / lengths[:, None]
 
     def save(self, folder: Path, head: ExportedHead | None = None) -> None:

@@ -16,7 +16,8 @@ from torch import nn
 from benchrunner.checkpoints import Checkpoint
 from benchrunner.errors import FitError
 from benchrunner.features import Features
-from benchrunner.flat import FlatBatch, collate, micro_batches
+from benchrunner.flat import FlatBatch, collate, micro_batches, rounding
+from benchrunner.interrupts import HeldBack
 from benchrunner.optimizer import Optimizer
 from benchrunner.problems import Problem
 from benchrunner.randomness import Dropout
@@ -57,7 +58,14 @@ class Training:
         self._pending: list[tuple[int, torch.Tensor]] = []
 
     def run(self) -> None:
-        """All steps that are left. Afterwards `diverged` says whether the weights are of any use."""
+        """All steps that are left. Afterwards `diverged` says whether the weights are of any use.
+
+        Ctrl-C ends the step that is being computed, leaves a checkpoint and then goes its way.
+        """
+        with HeldBack() as interrupt:
+            self._steps(interrupt)
+
+    def _steps(self, interrupt: HeldBack) -> None:
         first = self._resume()
         saved = time.monotonic()
         for module in self.modules.values():
@@ -66,12 +74,15 @@ class Training:
             loss = self._learn(step)
             self._pending.append((step, loss))
             last = step + 1 == self.schedule.steps
-            if loss.device.type == "cpu" or last or len(self._pending) == LOG_STEPS:
+            if loss.device.type == "cpu" or last or len(self._pending) == LOG_STEPS or interrupt.asked:
                 if not self._settle():
                     return
-                if not last and time.monotonic() - saved > self.checkpoint_seconds:
+                due = not last and time.monotonic() - saved > self.checkpoint_seconds
+                if due or interrupt.asked:
                     self.checkpoint.save(step + 1, self.micro_tokens, self.optimizer)
                     saved = time.monotonic()
+                if interrupt.asked:
+                    return
             self.report(step + 1, self.schedule.steps)
 
     def _resume(self) -> int:
@@ -104,7 +115,8 @@ class Training:
         self.optimizer.clear()
         total = torch.zeros((), device=self.device)
         for part, chosen in enumerate(micro_batches(units, self._unit_tokens, self.micro_tokens)):
-            batch = collate(self.features, chosen, self.device, dropout=Dropout(self.seed, step, part))
+            dropout, multiple = Dropout(self.seed, step, part), rounding(self.recipe.precision)
+            batch = collate(self.features, chosen, self.device, dropout=dropout, multiple=multiple)
             with torch.autocast(self.device.type, torch.bfloat16, enabled=self.recipe.precision == "bf16"):
                 outputs = self.model(batch)
             # The mean over the recipe's batch, not over the part of it that fits into memory.

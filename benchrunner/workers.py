@@ -5,9 +5,11 @@ On a CPU, as many jobs as cores with one thread each finish more fits than one j
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -86,6 +88,7 @@ def _prepare(threads: int, messages: Messages) -> None:
     import torch
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides
+    sys.stdout = sys.stderr  # standard output is the parent's, and may be JSON that observers must not print into
     torch.set_num_threads(threads)
     threading.Thread(target=_end_with_the_parent, daemon=True).start()
     _mine.update(messages=messages, plugins=discover())
@@ -111,8 +114,8 @@ def _work(fit: dict[str, Any], places: Places, device: str, checkpoint_seconds: 
     try:
         wanted = Fit.from_dict(fit)
         record = runner.run(wanted)
-        if record.status == "done":
-            for split in runner.plugins.task(wanted.task).named("dev"):
+        with contextlib.suppress(FitError):  # the parent predicts as well, meets the error again and tells of it
+            for split in runner.plugins.task(wanted.task).named("dev") if record.status == "done" else []:
                 runner.predict(wanted, split)
     except BenchrunnerError as error:
         return str(error)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 import torch
@@ -28,7 +30,7 @@ def plain(qkv: torch.Tensor, batch: FlatBatch, rate: float, site: str) -> torch.
     mask = batch.dropout(qkv.new_ones(sum(run.count * heads * run.length**2 for run in batch.runs)), rate, site)
     outputs, used = [], 0
     borders = batch.starts.tolist()
-    for start, stop in zip(borders, borders[1:], strict=False):
+    for start, stop in itertools.pairwise(borders):
         length, columns = stop - start, []
         for head in range(heads):
             query, key, value = (qkv[start:stop, which, head] for which in range(3))

@@ -55,5 +55,5 @@ def test_a_missing_empty_or_cut_file_is_an_error_and_not_other_features(tmp_path
 def test_a_pickle_in_the_place_of_an_array_is_refused(tmp_path: Path) -> None:
     features(5).save(tmp_path)
     np.save(tmp_path / "tokens.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
-    with pytest.raises(ValueError, match="[Pp]ython objects|allow_pickle"):
+    with pytest.raises(ValueError, match=r"[Pp]ython objects|allow_pickle"):
         Features.open(tmp_path)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import torch
 from hypothesis import given
@@ -52,7 +54,7 @@ def test_every_token_of_every_chosen_unit_is_in_the_batch_once(units: list[list[
     chance.shuffle(chosen)  # type: ignore[attr-defined]
     batch = collate(made(units), np.array(chosen), CPU)
     borders = batch.starts.tolist()
-    standing = [batch.tokens[a:b].tolist() for a, b in zip(borders, borders[1:], strict=False)]
+    standing = [batch.tokens[a:b].tolist() for a, b in itertools.pairwise(borders)]
     assert [standing[at] for at in batch.restore] == [sequence for unit in chosen for sequence in units[unit]]
     assert [len(one) for one in standing] == sorted(len(one) for one in standing)
     assert [length for run in batch.runs for length in [run.length] * run.count] == [len(one) for one in standing]

@@ -134,7 +134,9 @@ def test_an_epochs_order_is_its_own_and_can_be_asked_for_out_of_turn() -> None:
 
 def test_the_rate_rises_over_the_warm_up_and_falls_to_zero() -> None:
     schedule = Schedule(20, Recipe(lr=8.0, batch_size=2, epochs=1, warmup=0.4), seed=0)
-    assert [schedule.lr(step) for step in range(10)] == pytest.approx([0, 2, 4, 6, *(8 * n / 6 for n in range(6, 0, -1))])
+    assert [schedule.lr(step) for step in range(10)] == pytest.approx(
+        [0, 2, 4, 6, *(8 * n / 6 for n in range(6, 0, -1))]
+    )
     flat = Schedule(4, Recipe(lr=8.0, batch_size=1, epochs=1, warmup=0.0), seed=0)
     assert [flat.lr(step) for step in range(4)] == pytest.approx([8, 6, 4, 2])
     rising = Schedule(4, Recipe(lr=8.0, batch_size=1, epochs=1, warmup=1.0), seed=0)
@@ -197,7 +199,9 @@ def by_the_book(recipe: Recipe, rates: list[float]) -> list[torch.Tensor]:
 @pytest.mark.parametrize("bias_correction", [True, False])
 @pytest.mark.parametrize("clip", [0.0, 1.0])
 @pytest.mark.parametrize("epsilon", [1e-6, 1e-3])
-def test_adam_with_and_without_correction_is_the_ten_line_one(bias_correction: bool, clip: float, epsilon: float) -> None:
+def test_adam_with_and_without_correction_is_the_ten_line_one(
+    bias_correction: bool, clip: float, epsilon: float
+) -> None:
     recipe = Recipe(weight_decay=0.1, clip=clip, bias_correction=bias_correction, epsilon=epsilon)
     rates = [0.0, 0.01, 0.02, 0.03, *(0.03 * left / 20 for left in range(20, 0, -1))]
     for mine, theirs in zip(optimized(recipe, rates), by_the_book(recipe, rates), strict=True):

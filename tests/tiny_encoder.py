@@ -44,7 +44,9 @@ class TinyEncoder(Encoder):
     def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:
         self.assembled += 1
         texts = first if second is None else [f"{a} {b}" for a, b in zip(first, second, strict=True)]
-        rows = [[1, *(2 + zlib.crc32(word.encode()) % (self.vocabulary - 2) for word in text.split())] for text in texts]
+        rows = [
+            [1, *(2 + zlib.crc32(word.encode()) % (self.vocabulary - 2) for word in text.split())] for text in texts
+        ]
         rows = [row[:max_length] for row in rows]
         flat = np.array([token for row in rows for token in row], dtype=np.int32)
         starts = np.cumsum([0, *map(len, rows)], dtype=np.int64)

@@ -127,7 +127,8 @@ def _backbone(arguments: argparse.Namespace, tasks: Iterable[Task]) -> str:
                     f"{task.name} is answered by '{method.name}', which needs a backbone: give --backbone with a name, "
                     f"a folder or a hub id. {known}."
                 )
-    return str(arguments.backbone or "none")
+        return "none"
+    return str(arguments.backbone)
 
 
 def _run(study: Study, runner: Runner, arguments: argparse.Namespace) -> Result:

@@ -82,10 +82,11 @@ class HubBert(Backbone):
 
     def _folder(self, places: Places) -> Path:
         folder = download(self.repository, "config.json", places).parent
+        commit = folder.name  # all files of one commit; those that are here already need no question to the hub
         for name in FILES[1:]:
-            download_if_there(self.repository, name, places)
-        if download_if_there(self.repository, "model.safetensors", places) is None:
-            download(self.repository, "pytorch_model.bin", places)
+            download_if_there(self.repository, name, places, commit)
+        if download_if_there(self.repository, "model.safetensors", places, commit) is None:
+            download(self.repository, "pytorch_model.bin", places, commit)
         return folder
 
 
@@ -176,23 +177,24 @@ def _revision(folder: Path, places: Places) -> str:
     return digest.hexdigest()
 
 
-def download(repository: str, name: str, places: Places) -> Path:
+def download(repository: str, name: str, places: Places, commit: str | None = None) -> Path:
     """A file of a hub repository, from the hub's cache where it is there already."""
-    found = download_if_there(repository, name, places)
+    found = download_if_there(repository, name, places, commit)
     if found is None:
         raise CheckpointError(f"hub {repository}: there is no file {name}.")
     return found
 
 
-def download_if_there(repository: str, name: str, places: Places) -> Path | None:
+def download_if_there(repository: str, name: str, places: Places, commit: str | None = None) -> Path | None:
     from huggingface_hub import _CACHED_NO_EXIST, hf_hub_download, try_to_load_from_cache
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 
+    if commit is not None and try_to_load_from_cache(repository, name, revision=commit) is _CACHED_NO_EXIST:
+        return None
     try:
-        return Path(hf_hub_download(repository, name, local_files_only=places.offline))
+        return Path(hf_hub_download(repository, name, revision=commit, local_files_only=places.offline))
     except LocalEntryNotFoundError as error:
-        known_missing = try_to_load_from_cache(repository, name) is _CACHED_NO_EXIST
-        if known_missing or (places.offline and name != "config.json"):
+        if places.offline and name != "config.json":
             return None
         raise CheckpointError(
             f"hub {repository}: {name} is not in the local cache and cannot be fetched: {_first_line(error)}"

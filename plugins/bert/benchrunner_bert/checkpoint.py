@@ -49,7 +49,8 @@ def read(folder: Path, *, seed: int) -> Bert:
     model = Bert(config, BertTokenizer.read(folder))
     if model.tokenizer.size > config.vocabulary:
         raise CheckpointError(
-            f"{folder}: the vocabulary has {model.tokenizer.size} pieces, the model only {config.vocabulary} embeddings."
+            f"{folder}: the vocabulary has {model.tokenizer.size} pieces, "
+            f"the model only {config.vocabulary} embeddings."
         )
     path = weights_file(folder)
     tensors, dropped = _ours(_load(path))
@@ -59,7 +60,7 @@ def read(folder: Path, *, seed: int) -> Bert:
     if not any(name.startswith("pooler.") for name in tensors):
         draw_weight(model.pooler.weight, config, generator(seed, "pooler"))
         torch.nn.init.zeros_(model.pooler.bias)
-        tensors |= {f"pooler.{name}": one.detach() for name, one in model.pooler.named_parameters()}
+        tensors |= {f"pooler.dense.{name}": one.detach() for name, one in model.pooler.named_parameters()}
         notes.append("the checkpoint has no pooler; a fresh one is drawn from the seed")
     _fill(model, tensors, path)
     model.notes = tuple(notes)

@@ -85,13 +85,18 @@ class BertTokenizer:
         return cls(tokenizer, str(path))
 
     def save(self, folder: Path) -> None:
-        """tokenizer.json, vocab.txt and the one setting that other readers of vocab.txt need."""
+        """tokenizer.json, vocab.txt and the settings that other readers of vocab.txt need."""
         self._tokenizer.no_truncation()
         self._tokenizer.save(str(folder / "tokenizer.json"))
         pieces = sorted(self._tokenizer.get_vocab(with_added_tokens=True).items(), key=lambda item: item[1])
         (folder / "vocab.txt").write_text("".join(f"{piece}\n" for piece, _ in pieces), encoding="utf-8")
         normalizer = json.loads(self._tokenizer.to_str()).get("normalizer") or {}
-        settings = {"tokenizer_class": "BertTokenizer", "do_lower_case": bool(normalizer.get("lowercase", True))}
+        settings = {
+            "tokenizer_class": "BertTokenizer",
+            "do_lower_case": bool(normalizer.get("lowercase", True)),
+            "strip_accents": normalizer.get("strip_accents"),
+            "tokenize_chinese_chars": bool(normalizer.get("handle_chinese_chars", True)),
+        }
         (folder / "tokenizer_config.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
 
     def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:

@@ -69,10 +69,11 @@ def test_single_texts_equal_transformers(
 
 @pytest.mark.parametrize("max_length", [5, 6, 7, 8, 9, 12, 13, 31, 32, 128, 512])
 def test_pairs_equal_transformers(released: tuple[BertTokenizer, PreTrainedTokenizerBase], max_length: int) -> None:
-    """Every text beside every other: shorter, longer and equal ones, over even and odd budgets."""
+    """Every text beside itself and others: shorter, longer and equal ones, over even and odd budgets."""
     ours, other = released
     texts = [*FIRST, *SECOND, *ODD_TEXTS]
-    first, second = (list(column) for column in zip(*itertools.product(texts, texts), strict=True))
+    first = texts * 4
+    second = [text for turn in (0, 1, 7, 16) for text in (*texts[turn:], *texts[:turn])]
     assert rows(ours.assemble(first, second, max_length)) == theirs(other, first, second, max_length)
 
 
@@ -89,7 +90,7 @@ def test_pairs_of_equal_length_equal_transformers(
 
 
 @given(some.lists(some.tuples(some.text(max_size=60), some.text(max_size=60)), min_size=1, max_size=6))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_any_text_equals_transformers(
     released: tuple[BertTokenizer, PreTrainedTokenizerBase], pairs: list[tuple[str, str]]
 ) -> None:
@@ -104,7 +105,7 @@ def test_real_text_equals_transformers(
     released: tuple[BertTokenizer, PreTrainedTokenizerBase], max_length: int
 ) -> None:
     ours, other = released
-    first, second = real_pairs("train.tsv")
+    first, second = (column[:1000] for column in real_pairs("train.tsv"))
     assert rows(ours.assemble(first, second, max_length)) == theirs(other, first, second, max_length)
 
 

@@ -1,0 +1,117 @@
+"""Checkpoints by hub id, from a hub on this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bert_samples import fresh
+
+from hub_server import Hub
+
+CLIENT = """
+import json, sys
+from pathlib import Path
+from benchrunner.errors import CheckpointError
+from benchrunner.places import Places
+from benchrunner_bert.backbones import BertFamily
+cache, offline, answers = Path(sys.argv[1]), sys.argv[2] == "offline", []
+places = Places(runs=cache, cache=cache, offline=offline)
+for reference in sys.argv[3:]:
+    try:
+        found = BertFamily().find(reference, places)
+        if found is None:
+            answers.append({"found": None})
+            continue
+        revision, model = found.revision(places), found.load(places, seed=3)
+        total = sum(one.double().sum().item() for one in model.parameters())
+        answers.append({"found": found.name, "revision": revision, "total": total, "notes": model.notes})
+    except CheckpointError as error:
+        answers.append({"error": str(error)})
+print(json.dumps(answers))
+"""
+
+
+def asked(environment: dict[str, str], home: Path, *references: str, offline: bool = False) -> list[dict[str, Any]]:
+    """What a process of its own finds under each reference."""
+    if offline:
+        environment = environment | {"HF_HUB_OFFLINE": "1"}
+    command = [sys.executable, "-c", CLIENT, str(home / "cache"), "offline" if offline else "online", *references]
+    done = subprocess.run(
+        command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=240, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    answers: list[dict[str, Any]] = json.loads(done.stdout)
+    return answers
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A hub with three BERTs and something else."""
+    models = tmp_path / "hub" / "models"
+    model = fresh(hidden=24, heads=2, layers=1, inner=24)
+    model.save(models / "somebody" / "small-bert")
+    model.save(models / "google" / "bert_uncased_L-2_H-128_A-2")
+    model.save(models / "old" / "bare-bert")
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        (models / "old" / "bare-bert" / name).unlink()
+    (models / "somebody" / "gpt").mkdir()
+    (models / "somebody" / "gpt" / "config.json").write_text('{"model_type": "gpt2"}')
+    (models / "somebody" / "no-weights").mkdir()
+    for name in ("config.json", "tokenizer.json"):
+        content = (models / "somebody" / "small-bert" / name).read_bytes()
+        (models / "somebody" / "no-weights" / name).write_bytes(content)
+    return tmp_path / "hub"
+
+
+def total() -> float:
+    model = fresh(hidden=24, heads=2, layers=1, inner=24)
+    return sum(one.double().sum().item() for one in model.parameters())
+
+
+def test_a_hub_id_is_downloaded_once_and_then_found_without_the_hub(root: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    with Hub(root) as hub:
+        environment = hub.environment(home)
+        answers = asked(environment, home, "somebody/small-bert", "somebody/small-bert", "old/bare-bert")
+        downloads = [one for one in hub.requests if one.startswith("GET") and "small-bert" in one]
+        assert len([one for one in downloads if "model.safetensors" in one]) == 1
+    first, again, bare = answers
+    assert first == again
+    assert first["found"] == "somebody/small-bert" and first["notes"] == []
+    assert first["total"] == bare["total"] == pytest.approx(total(), abs=1e-9)
+    assert first["revision"] != bare["revision"], "another set of tokenizer files"
+    # The hub is gone: asked not to call it, or calling it in vain, the answer is the same.
+    for offline in (True, False):
+        assert asked(environment, home, "somebody/small-bert", "old/bare-bert", offline=offline) == [first, bare]
+
+
+def test_a_released_model_comes_from_its_repository_and_what_is_not_there_is_one_clear_error(
+    root: Path, tmp_path: Path
+) -> None:
+    with Hub(root) as hub:
+        references = ("bert/tiny", "somebody/gpt", "somebody/nothing", "somebody/no-weights")
+        tiny, other, missing, weightless = asked(hub.environment(tmp_path / "home"), tmp_path, *references)
+    assert tiny["found"] == "bert/tiny" and tiny["total"] == pytest.approx(total(), abs=1e-9)
+    assert other == {"found": None}
+    assert missing["error"].startswith("hub somebody/nothing: config.json cannot be fetched: ")
+    assert "\n" not in missing["error"]
+    assert weightless["error"] == "hub somebody/no-weights: there is no file pytorch_model.bin."
+
+
+@pytest.mark.parametrize(
+    "offline",
+    [True, pytest.param(False, marks=pytest.mark.slow)],  # its client tries for half a minute
+)
+def test_a_hub_that_cannot_be_reached_is_one_clear_error(root: Path, tmp_path: Path, offline: bool) -> None:
+    with Hub(root) as hub:
+        environment = hub.environment(tmp_path / "home")
+    # From here on nothing listens at that address.
+    (answer,) = asked(environment, tmp_path, "somebody/small-bert", offline=offline)
+    assert answer["error"].startswith("hub somebody/small-bert: config.json is not in the local cache")
+    assert "\n" not in answer["error"]

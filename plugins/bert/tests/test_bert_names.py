@@ -1,0 +1,159 @@
+"""Names, sizes and parameter counts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from benchrunner.errors import RequestError
+from benchrunner.places import Places
+from benchrunner.plugins import discover
+from benchrunner_bert.backbones import MINIATURES, RELEASED, BertFamily, HubBert, RandomBert
+from benchrunner_bert.configuration import SIZES, Configuration
+from benchrunner_bert.model import Bert
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Places:
+    return Places(runs=tmp_path, cache=tmp_path, offline=True)
+
+
+class NoTokenizer:
+    """For models that are only counted."""
+
+    fingerprint = "none"
+
+
+def parameters(config: Configuration) -> int:
+    with torch.device("meta"):  # shapes without memory
+        model = Bert(config, NoTokenizer())  # type: ignore[arg-type]
+    assert all(one.is_meta for one in model.parameters())
+    return sum(one.numel() for one in model.parameters())
+
+
+@pytest.mark.parametrize(
+    ("size", "vocabulary", "count"),
+    [
+        ("base", 30522, 109_482_240),
+        ("large", 30522, 335_141_888),
+        ("base", 28996, 108_310_272),
+        ("tiny", 30522, 4_385_920),
+        ("mini", 30522, 11_170_560),
+        ("small", 30522, 28_763_648),
+        ("medium", 30522, 41_373_184),
+    ],
+)
+def test_the_published_sizes_have_the_published_numbers_of_parameters(size: str, vocabulary: int, count: int) -> None:
+    assert parameters(Configuration.of_size(size, vocabulary)) == count
+
+
+@pytest.mark.parametrize(("layers", "hidden"), MINIATURES)
+def test_every_miniature_has_the_parameters_of_the_formula(layers: int, hidden: int) -> None:
+    embeddings = (30522 + 512 + 2 + 2) * hidden
+    wanted = embeddings + layers * (12 * hidden**2 + 13 * hidden) + hidden**2 + hidden
+    assert parameters(Configuration.of_size(f"{layers}/{hidden}", 30522)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("size", "shape"),
+    [
+        ("tiny", (2, 128, 2)),
+        ("large", (24, 1024, 16)),
+        ("4/256", (4, 256, 4)),
+        ("2/96/3", (2, 96, 3)),
+        ("6/768/3", (6, 768, 3)),
+        ("1/32", (1, 32, 1)),
+        ("3/7/7", (3, 7, 7)),
+    ],
+)
+def test_a_size_is_layers_width_and_heads(size: str, shape: tuple[int, int, int]) -> None:
+    config = Configuration.of_size(size, 100)
+    assert (config.layers, config.hidden, config.heads) == shape
+    assert config.inner == 4 * config.hidden and config.positions == 512
+
+
+@pytest.mark.parametrize(
+    "size", ["", "huge", "4", "4/256/4/4", "0/64", "4/0", "4/-64", "4/x", "2/200", "4/96/5", "²/64"]
+)
+def test_a_size_that_cannot_be_is_refused(size: str, places: Places) -> None:
+    with pytest.raises(RequestError, match=r"A BERT's size is|cannot be shared"):
+        BertFamily().find(f"bert/random-{size}", places)
+
+
+@pytest.mark.parametrize("size", ["2/96/3", "1/32", "1/24/24"])
+def test_fresh_weights_are_the_same_each_time_and_drawn_as_published(size: str, places: Places) -> None:
+    backbone = BertFamily().find(f"bert/random-{size}", places)
+    assert isinstance(backbone, RandomBert)
+    first, other = backbone.load(places, seed=1), backbone.load(places, seed=2)
+    assert isinstance(first, Bert)
+    assert all(torch.equal(one, other.state_dict()[name]) for name, one in first.state_dict().items())
+    word = first.embeddings.word.weight
+    assert word.abs().max() <= 0.04 and 0.016 < word.std().item() < 0.019  # cut at two deviations of 0.02
+    assert not first.layers[0].qkv.bias.any() and bool((first.embeddings.norm.weight == 1).all())
+    assert first.embeddings.word.num_embeddings == first.tokenizer.size == 8000
+
+
+def test_loading_fresh_weights_leaves_the_global_generator_where_a_reader_expects_it(places: Places) -> None:
+    """Nothing that is drawn afterwards is what the model drew."""
+    backbone = RandomBert("bert/random-1/32", "1/32")
+    torch.manual_seed(1)
+    first = backbone.load(places, seed=0).state_dict()
+    torch.manual_seed(2)
+    again = backbone.load(places, seed=0).state_dict()
+    assert all(torch.equal(one, again[name]) for name, one in first.items())
+
+
+def test_sizes_have_revisions_of_their_own(places: Places) -> None:
+    sizes = (*SIZES, "2/128/4", "2/96/3")
+    found = {RandomBert(f"bert/random-{size}", size).revision(places) for size in sizes}
+    assert len(found) == len(sizes)
+    tiny = RandomBert("bert/random-tiny", "tiny").revision(places)
+    assert tiny == RandomBert("bert/random-2/128", "2/128").revision(places), "another name of the same model"
+
+
+def test_all_released_models_are_listed_once() -> None:
+    listed = BertFamily().listed()
+    assert len({one.name for one in listed}) == len(listed)
+    repositories = [one.repository for one in listed if isinstance(one, HubBert)]
+    assert len(repositories) == len(set(repositories)) == len(RELEASED) + 24
+    wanted = {
+        f"google/bert_uncased_L-{layers}_H-{hidden}_A-{hidden // 64}"
+        for layers in (2, 4, 6, 8, 10, 12)
+        for hidden in (128, 256, 512, 768)
+    }
+    assert wanted <= set(repositories)
+    assert all(one.about for one in listed)
+    assert [one.name for one in listed if one.for_demo] == ["bert/random-tiny"]
+
+
+@pytest.mark.parametrize(
+    ("reference", "repository"),
+    [
+        ("bert/base-uncased", "google-bert/bert-base-uncased"),
+        ("bert-base-uncased", "google-bert/bert-base-uncased"),
+        ("base-uncased", "google-bert/bert-base-uncased"),
+        ("google-bert/bert-base-uncased", "google-bert/bert-base-uncased"),
+        ("bert-large-cased-whole-word-masking", "google-bert/bert-large-cased-whole-word-masking"),
+        ("bert/tiny", "google/bert_uncased_L-2_H-128_A-2"),
+        ("bert-medium", "google/bert_uncased_L-8_H-512_A-8"),
+        ("google/bert_uncased_L-2_H-128_A-2", "google/bert_uncased_L-2_H-128_A-2"),
+        ("google/bert_uncased_L-12_H-768_A-12", "google/bert_uncased_L-12_H-768_A-12"),
+    ],
+)
+def test_a_released_model_is_found_by_all_its_names_without_asking_the_hub(
+    reference: str, repository: str, places: Places
+) -> None:
+    found, family = discover().backbone(reference, places)
+    assert isinstance(found, HubBert) and found.repository == repository
+    assert isinstance(family, BertFamily)
+
+
+def test_a_name_that_is_nobodys_is_not_found(places: Places) -> None:
+    assert BertFamily().find("nonsense", places) is None
+
+
+def test_every_listed_name_is_found_again(places: Places) -> None:
+    family = BertFamily()
+    assert all(family.find(one.name, places) == one for one in family.listed())

@@ -1,0 +1,153 @@
+"""Fifty steps of training equal fifty steps of transformers with torch's AdamW: losses and every final weight."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from bert_samples import ANSWER, FIRST, SECOND, encoded, fresh, minilm, padded, real_pairs
+from transformers import BertForSequenceClassification, get_linear_schedule_with_warmup
+
+import benchrunner.training
+from benchrunner.checkpoints import Checkpoint
+from benchrunner.encoders import ExportedHead
+from benchrunner.features import Features
+from benchrunner.heads import LinearHead
+from benchrunner.recipes import Recipe
+from benchrunner.schedule import Schedule
+from benchrunner.training import Training
+from benchrunner.vocabulary import WordsInUse
+from benchrunner_bert.checkpoint import read
+from benchrunner_bert.model import Bert
+
+SEED = 3
+
+
+def ours(model: Bert, features: Features, recipe: Recipe, folder: Path) -> list[float]:
+    """Train and save as a classifier; the losses of all steps."""
+    assert recipe.dropout is not None
+    model.set_dropout(recipe.dropout)
+    head = LinearHead(model.hidden_size, ANSWER.head, seed=SEED)
+    words = WordsInUse(model.word_embedding, features)
+    training = Training(
+        model=lambda batch: head(model, batch),
+        modules={"encoder": model, "head": head},
+        features=words.features,
+        problem=ANSWER,
+        recipe=recipe,
+        seed=SEED,
+        device=torch.device("cpu"),
+        checkpoint=Checkpoint(folder / "checkpoint"),
+        log=folder / "log.jsonl",
+    )
+    training.run()
+    words.restore(training.schedule.untouched())
+    model.save(folder / "model", ExportedHead(head.output.state_dict(), ANSWER.identity()))
+    return [json.loads(line)["loss"] for line in training.log.read_text().splitlines()]
+
+
+def theirs(start: Path, features: Features, recipe: Recipe) -> tuple[list[float], BertForSequenceClassification]:
+    """The same batches in the same order, padded, with everything else from transformers and torch."""
+    model = BertForSequenceClassification.from_pretrained(
+        start, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, attn_implementation="eager"
+    ).train()
+    model.classifier.load_state_dict(LinearHead(model.config.hidden_size, ANSWER.head, seed=SEED).output.state_dict())
+    named = list(model.named_parameters())
+    plain = [one for name, one in named if "bias" in name or "LayerNorm" in name]
+    decayed = [one for name, one in named if "bias" not in name and "LayerNorm" not in name]
+    optimizer = torch.optim.AdamW(
+        [{"params": decayed, "weight_decay": recipe.weight_decay}, {"params": plain, "weight_decay": 0.0}],
+        lr=recipe.lr,
+        betas=(recipe.beta1, recipe.beta2),
+        eps=recipe.epsilon,
+    )
+    schedule, losses = Schedule(features.units, recipe, SEED), []
+    rates = get_linear_schedule_with_warmup(optimizer, round(schedule.steps * recipe.warmup), schedule.steps)
+    labels = torch.from_numpy(features.targets["label"])
+    for step in range(schedule.steps):
+        units = schedule.batch(step)
+        found = model(**padded(features, units), labels=labels[units])
+        optimizer.zero_grad()
+        found.loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)
+        optimizer.step()
+        rates.step()
+        losses.append(found.loss.item())
+    return losses, model
+
+
+def compare(
+    start: Path, features: Features, recipe: Recipe, folder: Path
+) -> tuple[float, dict[str, float], list[float]]:
+    """The largest difference of losses, of each final weight, and the losses."""
+    assert Schedule(features.units, recipe, SEED).steps == 50
+    mine = ours(read(start, seed=SEED), features, recipe, folder)
+    other, model = theirs(start, features, recipe)
+    again = BertForSequenceClassification.from_pretrained(folder / "model").state_dict()
+    weights = model.state_dict()
+    assert again.keys() == weights.keys() and len(mine) == len(other) == 50
+    differences = {name: (again[name] - weights[name]).abs().max().item() for name in weights}
+    return float(np.abs(np.subtract(mine, other)).max()), differences, mine
+
+
+@pytest.fixture(autouse=True)
+def _every_step_is_logged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(benchrunner.training, "LOG_STEPS", 1)
+
+
+@pytest.mark.parametrize("micro_tokens", [8192, 100])
+def test_fifty_steps_of_a_small_bert_equal_transformers(tmp_path: Path, micro_tokens: int) -> None:
+    fresh().save(tmp_path / "start")
+    first, second = ([one for one in texts for _ in range(6)] for texts in (FIRST, SECOND))
+    first = [f"{text} {'and so on ' * (at % 5)}" for at, text in enumerate(first)]
+    labels = [at // 3 % 2 for at in range(len(first))]
+    recipe = Recipe(
+        lr=1e-3, epochs=10, batch_size=9, dropout=0.0, weight_decay=0.1, micro_tokens=micro_tokens, max_length=64
+    )
+    features = encoded(read(tmp_path / "start", seed=0), first, second, labels=labels)
+    loss, weights, losses = compare(tmp_path / "start", features, recipe, tmp_path / "fit")
+    assert losses[-1] < losses[0], "something was learnt"
+    assert loss < 1e-4, loss
+    # Measured: losses 2e-7, weights 7e-7.
+    assert max(weights.values()) < 1e-5, weights
+    trained = read(tmp_path / "fit" / "model", seed=0).state_dict()
+    moved = [(one - trained[name]).abs().max().item() for name, one in fresh().state_dict().items()]
+    assert min(moved) > 1e-5 and max(moved) > 1e-2, "they have gone further than they differ"
+    # Rows of words that no example uses moved by weight decay alone, and exactly so far.
+    table = read(tmp_path / "fit" / "model", seed=0).embeddings.word.weight.detach()
+    unused = np.setdiff1d(np.arange(8000), features.tokens)
+    start = fresh().embeddings.word.weight.detach()
+    assert len(unused) > 7000
+    left = Schedule(features.units, recipe, SEED).untouched()
+    assert left < 0.9985
+    torch.testing.assert_close(table[unused], start[unused] * left, rtol=1e-6, atol=0)
+
+
+@pytest.mark.slow
+def test_fifty_steps_of_a_released_model_on_real_text_equal_transformers(tmp_path: Path) -> None:
+    first, second = (column[:400] for column in real_pairs("train.tsv"))
+    labels = [at % 2 for at in range(400)]
+    recipe = Recipe(lr=5e-5, epochs=1, batch_size=8, dropout=0.0, max_length=128)
+    features = encoded(read(minilm(), seed=0), first, second, labels=labels, max_length=128)
+    loss, weights, _ = compare(minilm(), features, recipe, tmp_path)
+    # Measured: losses 2e-7, weights 6e-7.
+    assert loss < 1e-4, loss
+    assert max(weights.values()) < 1e-5, weights
+
+
+def test_half_precision_stays_near_single_precision(tmp_path: Path) -> None:
+    first, second = ([one for one in texts for _ in range(2)] for texts in (FIRST, SECOND))
+    labels = [at % 2 for at in range(len(first))]
+    found = []
+    for precision in ("fp32", "bf16"):
+        model = fresh()
+        features = encoded(model, first, second, labels=labels)
+        recipe = Recipe(lr=1e-4, epochs=5, batch_size=7, dropout=0.1, precision=precision)
+        found.append(ours(model, features, recipe, tmp_path / precision))
+        assert {one.dtype for one in model.parameters()} == {torch.float32}
+    single, half = found
+    assert half != single
+    assert half == pytest.approx(single, abs=0.02)

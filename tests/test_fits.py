@@ -1,0 +1,137 @@
+"""Identity: what changes a result changes the id, and nothing else does."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchrunner import Classify, Plugins, discover
+from benchrunner.fits import Fit, Prediction, identity
+from benchrunner.plugins import Plugin
+from benchrunner.recipes import Recipe
+from benchrunner.testing import TinyBackbone
+from inline import QUICK, mood, own, runner
+
+FIT = Fit(
+    task="mine/mood",
+    backbone="tiny/words",
+    method="finetune",
+    recipe=Recipe(),
+    seed=0,
+    data="d",
+    problem={"kind": "classify", "labels": ["glad", "sad"]},
+    revision="r",
+    suppliers={"core (benchrunner)": "1"},
+)
+
+
+def test_names_are_no_part_of_a_fits_identity() -> None:
+    renamed = dataclasses.replace(FIT, task="other/name", backbone="/some/path")
+    assert renamed.id == FIT.id
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"method": "other"},
+        {"seed": 1},
+        {"data": "e"},
+        {"problem": {"kind": "classify", "labels": ["sad", "glad"]}},
+        {"revision": "s"},
+        {"suppliers": {"core (benchrunner)": "2"}},
+        *({"recipe": Recipe(**{name: value})} for name, value in {"lr": 1.0, "epochs": 4, "precision": "bf16"}.items()),
+    ],
+    ids=str,
+)
+def test_everything_that_training_sees_is(change: dict[str, Any]) -> None:
+    assert dataclasses.replace(FIT, **change).id != FIT.id
+
+
+def test_every_field_of_a_recipe_is_part_of_the_identity() -> None:
+    others: dict[type, Any] = {float: 0.5, int: 7, bool: False, str: "bf16"}
+    for field in dataclasses.fields(Recipe):
+        kind = type(getattr(Recipe(), field.name))
+        value = others.get(kind, 0.5 if field.name == "dropout" else 7)
+        assert dataclasses.replace(FIT, recipe=Recipe(**{field.name: value})).id != FIT.id, field.name
+
+
+def test_a_fit_is_the_same_after_a_way_through_json() -> None:
+    again = Fit.from_dict(json.loads(json.dumps(FIT.as_dict())))
+    assert (again, again.id) == (FIT, FIT.id)
+
+
+def test_an_identity_does_not_depend_on_the_order_of_keys() -> None:
+    assert identity({"a": 1, "b": 2}) == identity({"b": 2, "a": 1}) != identity({"a": 2, "b": 1})
+
+
+def test_a_prediction_is_of_a_fit_a_split_and_rows() -> None:
+    ids = {Prediction(*parts).id for parts in (("f", "s", "d"), ("g", "s", "d"), ("f", "t", "d"), ("f", "s", "e"))}
+    assert len(ids) == 4
+
+
+def planned(folder: Path, **hooks: Any) -> str:
+    made = runner(folder, **hooks)
+    return made.plan(made.plugins.task("mood"), next(iter(made.plugins.backbones)), recipe=QUICK).id
+
+
+def test_the_same_request_is_the_same_fit_wherever_the_files_lie(tmp_path: Path) -> None:
+    assert planned(tmp_path / "here") == planned(tmp_path / "there")
+
+
+def test_other_rows_labels_or_weights_are_another_fit(tmp_path: Path) -> None:
+    first = planned(tmp_path)
+    data = tmp_path / "data" / "mood" / "train.tsv"
+    made = runner(tmp_path)
+    data.write_text(data.read_text().replace("river", "rivers", 1))
+    assert made.plan(made.plugins.task("mood"), "words", recipe=QUICK).id != first
+    other = planned(tmp_path / "other", register_tasks=[mood(problem=Classify(("sad", "glad")))])
+    assert other != first
+
+    class Newer(TinyBackbone):
+        def revision(self, places: Any) -> str:
+            return "tiny 2"
+
+    from benchrunner import OneBackbone
+
+    assert planned(tmp_path / "newer", register_backbones=[OneBackbone(Newer(), lambda folder: None)]) != first
+
+
+def test_another_name_for_the_same_task_and_weights_is_the_same_fit(tmp_path: Path) -> None:
+    from benchrunner.testing import tiny_family
+
+    renamed = {"register_tasks": [mood(name="other/mood")], "register_backbones": [tiny_family("other/words")]}
+    assert planned(tmp_path / "one") == planned(tmp_path / "two", **renamed)
+
+
+def test_another_version_of_a_plugin_with_a_part_in_it_is_another_fit(tmp_path: Path) -> None:
+    made = runner(tmp_path)
+
+    def with_versions(own_version: str, idle_version: str) -> str:
+        plugins: Plugins = discover(installed=False)
+        plugins.add(Plugin("own", "own", own_version), own())
+        plugins.add(Plugin("idle", "idle", idle_version), own(register_tasks=[mood(name="a/b")], register_backbones=[]))
+        made.plugins = plugins
+        return made.plan(plugins.task("mood"), "words").id
+
+    first = with_versions("1", "1")
+    assert with_versions("2", "1") != first
+    assert with_versions("1", "2") == first, "a plugin without a part in it changes nothing"
+
+
+def test_a_limit_beyond_the_data_changes_no_data_and_a_tighter_one_does(tmp_path: Path) -> None:
+    made = runner(tmp_path)
+    task = made.plugins.task("mood")
+    fits = {limit: made.plan(task, "words", recipe=QUICK.changed(limit_train=limit)) for limit in (None, 9999, 10)}
+    assert fits[None].data == fits[9999].data != fits[10].data
+
+
+def test_a_method_that_never_looks_has_one_fit_for_every_backbone_and_seed(tmp_path: Path) -> None:
+    made = runner(tmp_path)
+    task = made.plugins.task("mood")
+    one = made.plan(task, "words", method="majority", seed=0)
+    two = made.plan(task, "nonsense", method="majority", seed=5, recipe=QUICK)
+    assert one.id == two.id

@@ -1,0 +1,73 @@
+"""What `import benchrunner` gives, and that its own description of itself is true."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import benchrunner
+from benchrunner.errors import BenchrunnerError
+from benchrunner.testing import tiny_family
+from inline import ROWS, files, plugins
+
+PACKAGE = Path(benchrunner.__file__).parent
+
+
+def test_all_is_complete_sorted_and_importable() -> None:
+    public = {
+        name
+        for name, value in vars(benchrunner).items()
+        if not name.startswith("_") and not inspect.ismodule(value) and name != "annotations"
+    }
+    assert set(benchrunner.__all__) == public
+    assert len(set(benchrunner.__all__)) == len(benchrunner.__all__)
+    for name in benchrunner.__all__:
+        assert getattr(benchrunner, name) is not None
+
+
+def test_every_error_is_in_the_tree_that_is_drawn() -> None:
+    errors = importlib.import_module("benchrunner.errors")
+    drawn = re.findall(r"[├└─│\s]*(\w+(?:Error|Name|Undefined)?) {3,}", errors.__doc__ or "")
+    classes = {name for name, one in vars(errors).items() if inspect.isclass(one) and issubclass(one, BaseException)}
+    assert classes == {*drawn, "BenchrunnerError"}
+    assert all(issubclass(getattr(errors, name), BenchrunnerError) for name in classes)
+
+
+def test_every_module_says_what_it_is_for() -> None:
+    for path in PACKAGE.rglob("*.py"):
+        assert path.read_text().startswith('"""'), path
+
+
+def test_the_core_knows_no_benchmark_and_no_model() -> None:
+    known = re.compile(r"glue|squad|bert|\bcola\b|\bmnli\b|\bstsb?\b|\bswag\b|conll", re.IGNORECASE)
+    found = [
+        f"{path.relative_to(PACKAGE)}:{number}: {line.strip()}"
+        for path in sorted(PACKAGE.rglob("*.py"))
+        for number, line in enumerate(path.read_text().splitlines(), start=1)
+        if known.search(line)
+    ]
+    assert found == []
+
+
+def test_the_documented_lines_work_as_they_stand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With plugins that have the two backbones and the task which the lines name."""
+    files(1, tmp_path / "data")
+    found = plugins(register_backbones=[tiny_family("mine/words"), tiny_family("another/words")])
+    monkeypatch.setattr(benchrunner, "discover", lambda: found)
+    monkeypatch.setenv("BENCHRUNNER_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("BENCHRUNNER_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setenv("BENCHRUNNER_CACHE", str(tmp_path / "cache"))
+    text = inspect.cleandoc(benchrunner.__doc__ or "")
+    code = textwrap.dedent("\n".join(line for line in text.splitlines() if line.startswith("    ") or not line))
+    names: dict[str, Any] = {}
+    exec(code, names)
+    assert len(names["answers"]) == ROWS["test"]
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["mine/words", "another/words"]
