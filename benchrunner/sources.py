@@ -274,7 +274,10 @@ class HubTable(Source):
 
     def _download(self, places: Places) -> Any:
         import datasets
+        from huggingface_hub import constants
 
+        if places.offline and not constants.HF_HUB_OFFLINE:  # read when it was imported: too late to keep it offline
+            raise NotThere(f"{self.where(places)} is not asked: these places are offline")
         quiet = datasets.is_progress_bar_enabled()
         datasets.disable_progress_bars()
         try:

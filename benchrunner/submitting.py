@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from benchrunner import studies
 from benchrunner.errors import DataError, RequestError
 from benchrunner.runner import MAJORITY
+from benchrunner.sources import NotThere
 from benchrunner.submissions import Answers
 
 if TYPE_CHECKING:
@@ -28,9 +29,7 @@ def missing(board: Leaderboard, tasks: Iterable[Task], chosen: Sequence[str], ru
         for split in [task.train, *task.named("dev"), *tests]:
             try:
                 runner.rows(task, split)
-            except DataError as error:
-                if not str(error).startswith("No data"):
-                    raise
+            except NotThere:
                 absent[task.name] = f"no data for its split {split}"
                 break
     return absent

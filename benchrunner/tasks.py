@@ -122,7 +122,7 @@ class Task:
                 tried.append(str(reason))
                 continue
             return self._checked(rows, wanted, official=places.official)
-        raise DataError(f"No data for {self.name}, split {split}:\n" + "\n".join(f"  - {one}" for one in tried))
+        raise NotThere(f"No data for {self.name}, split {split}:\n" + "\n".join(f"  - {one}" for one in tried))
 
     def _checked(self, rows: Rows, split: Split, *, official: bool) -> Rows:
         if not len(rows):

@@ -50,6 +50,9 @@ class Training:
     diverged: int | None = field(init=False, default=None)
     """The step whose loss was not a finite number."""
 
+    first: int = field(init=False, default=0)
+    """The step that `run` began with; not 0 where it went on from a checkpoint."""
+
     def __post_init__(self) -> None:
         self.micro_tokens = self.recipe.micro_tokens
         self.schedule = Schedule(self.features.units, self.recipe, self.seed)
@@ -66,11 +69,11 @@ class Training:
             self._steps(interrupt)
 
     def _steps(self, interrupt: HeldBack) -> None:
-        first = self._resume()
+        self.first = self._resume()
         saved = time.monotonic()
         for module in self.modules.values():
             module.train()
-        for step in range(first, self.schedule.steps):
+        for step in range(self.first, self.schedule.steps):
             loss = self._learn(step)
             self._pending.append((step, loss))
             last = step + 1 == self.schedule.steps

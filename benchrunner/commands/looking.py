@@ -13,6 +13,7 @@ from typing import Any
 from benchrunner.commands import options
 from benchrunner.errors import BenchrunnerError
 from benchrunner.plugins import Plugins
+from benchrunner.sources import NotThere
 
 KINDS = ("tasks", "backbones", "methods", "leaderboards", "executors", "plugins")
 
@@ -129,11 +130,8 @@ def _devices() -> list[str]:
 
 def data_command(arguments: argparse.Namespace) -> int:
     """Exit code 1 where a file that is there cannot be used, or, for fetch, where a split is nowhere."""
-    import dataclasses
-
+    arguments.offline = arguments.offline or arguments.action == "status"
     places = options.found_places(arguments)
-    if arguments.action == "status":
-        places = dataclasses.replace(places, offline=True)
     tasks = options.tasks(arguments, arguments.tasks) if arguments.tasks else list(arguments.plugins.tasks.values())
     rows, wrong = [], False
     for task in tasks:
@@ -148,8 +146,8 @@ def data_command(arguments: argparse.Namespace) -> int:
                     "notes": list(found.notes),
                 }
             except BenchrunnerError as error:
-                row |= {"rows": None, "problem": str(error)}
-                wrong = wrong or arguments.action == "fetch" or not str(error).startswith("No data")
+                row |= {"rows": None, "missing": isinstance(error, NotThere), "problem": str(error)}
+                wrong = wrong or arguments.action == "fetch" or not row["missing"]
             rows.append(row)
     if arguments.json:
         print(json.dumps(rows, indent=2, ensure_ascii=False))
@@ -157,11 +155,11 @@ def data_command(arguments: argparse.Namespace) -> int:
     for row in rows:
         name = f"{row['task']} {row['split']}"
         if row["rows"] is None:
-            missing = row["problem"].startswith("No data")
-            print(f"{name:<28} {'not found' if missing and arguments.action == 'status' else row['problem']}")
+            unremarkable = row["missing"] and arguments.action == "status"
+            print(f"{name:<28} {'not found' if unremarkable else row['problem']}")
         else:
             notes = "".join(f"; {note}" for note in row["notes"])
             print(f"{name:<28} {row['rows']:>9,} rows  {row['sha256'][:12]}  {row['origin']}{notes}")
-    if any(row["rows"] is None for row in rows) and not arguments.json:
+    if any(row["rows"] is None for row in rows):
         print("Give --data DIR for files, or run 'benchrunner data fetch' to ask the hub.", file=sys.stderr)
     return int(wrong)

@@ -54,7 +54,8 @@ class Finetune(Method):
         features = _encode(job, job.train.table, encoder)
         encoded = time.monotonic()
         words = WordsInUse(encoder.word_embedding, features) if encoder.word_embedding is not None else None
-        encoder.to(device), head.to(device)
+        encoder.to(device)
+        head.to(device)
         training = Training(
             model=lambda batch: head(encoder, batch),
             modules={"encoder": encoder, "head": head},
@@ -73,7 +74,7 @@ class Finetune(Method):
         timings = {
             "encode_seconds": encoded - started,
             "train_seconds": seconds,
-            "examples_per_second": features.units * recipe.epochs / seconds,
+            "examples_per_second": recipe.batch_size * (training.schedule.steps - training.first) / seconds,
         }
         numerics = _numerics(training)
         if training.diverged is not None:
@@ -92,7 +93,8 @@ class Finetune(Method):
         assert job.backbone is not None
         device = torch.device(job.device)
         encoder, head = load(job)
-        encoder.to(device).eval(), head.to(device).eval()
+        encoder.to(device).eval()
+        head.to(device).eval()
         return predict(
             lambda batch: head(encoder, batch),
             _encode(job, table, encoder),
