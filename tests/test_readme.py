@@ -71,7 +71,7 @@ def tasks_table(_: str) -> str:
 
 def first_sentence(module: Path) -> str:
     text = ast.get_docstring(ast.parse(module.read_text(encoding="utf-8"))) or ""
-    return re.split(r"\.(?:\s|$)", text.split("\n\n")[0], maxsplit=1)[0].replace("\n", " ")
+    return re.split(r"\.(?=\s+[A-Z]|\s*$)", text.split("\n\n")[0], maxsplit=1)[0].replace("\n", " ")
 
 
 def file_map(old: str) -> str:
