@@ -32,11 +32,17 @@ class Event:
 class Watch:
     """Follows several fits, each with a weight, to one share of the whole and one estimate of the time left."""
 
-    def __init__(self, weights: Iterable[tuple[Fit, float]], *, quiet: bool = False) -> None:
+    def __init__(
+        self,
+        weights: Iterable[tuple[Fit, float]],
+        *,
+        counts: Literal["step", "predicting"] = "step",
+        quiet: bool = False,
+    ) -> None:
         self._weights = {fit.id: weight for fit, weight in weights}
         self._total = sum(self._weights.values()) or 1.0
         self._shares: dict[str, float] = {}
-        self._quiet = quiet
+        self._counts, self._quiet = counts, quiet
         self._bar: Progress | None = None
         self._row: TaskID | None = None
         self._said = self._started = time.monotonic()
@@ -63,7 +69,7 @@ class Watch:
         """The runner's `report`."""
         if fit.id not in self._weights or self._quiet:
             return
-        if event.kind == "step" and event.total:
+        if event.kind == self._counts and event.total:
             if not self._shares:  # what an earlier run left done says nothing about the speed of this one
                 self._started, self._begun = time.monotonic(), (event.done - 1) / event.total * self._weights[fit.id]
             self._shares[fit.id] = event.done / event.total
@@ -87,6 +93,10 @@ class Watch:
             spent, gained = self._said - self._started, done - self._begun
             left = f", about {_duration((self._total - done) * spent / gained)} left" if gained > 0 else ""
             print(f"{done / self._total:4.0%}{left}  {text}", file=sys.stderr, flush=True)
+
+
+def silent(fit: Fit, event: Event) -> None:
+    """The `report` of a runner that nobody watches."""
 
 
 def _duration(seconds: float) -> str:

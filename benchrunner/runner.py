@@ -26,7 +26,7 @@ from benchrunner.methods import Job
 from benchrunner.metrics import Score, score
 from benchrunner.places import Places
 from benchrunner.plugins import Plugins, described
-from benchrunner.progress import Event
+from benchrunner.progress import Event, silent
 from benchrunner.recipes import Recipe
 from benchrunner.records import (
     CHECKPOINT_SECONDS,
@@ -62,7 +62,7 @@ class Runner:
         *,
         device: str = "auto",
         checkpoint_seconds: float = CHECKPOINT_SECONDS,
-        report: Callable[[Fit, Event], None] = lambda fit, event: None,
+        report: Callable[[Fit, Event], None] = silent,
     ) -> None:
         self.plugins, self.places, self.report = plugins, places, report
         self.checkpoint_seconds = checkpoint_seconds

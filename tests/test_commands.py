@@ -157,7 +157,7 @@ def test_a_bad_data_file_is_one_line_with_file_and_line(content: str, line: Line
 def test_run_prints_a_table_and_where_the_run_is(line: Line) -> None:
     code, out, err = line.run("--backbone", "words", "--restarts", "2")
     assert (code, err) == (0, "")
-    assert "mine/mood" in out and "majority" in out and "mean ± dev (2)" in out
+    assert "mine/mood" in out and "majority" in out and "mean ± sd (2)" in out
     (selected,) = [path.parents[1].name for path in line.home.glob("runs/*/model/head.safetensors")]
     assert f"mine/mood: run {selected} in" in out
 

@@ -20,6 +20,7 @@ def main(words: Sequence[str] | None = None, *, plugins: Plugins | None = None) 
     # GNU OpenMP's threads spin for their next task. On a busy machine that starves the thread they wait for: 100 times
     # slower was measured. 3,000 rounds keep the speed of a quiet machine. Read when torch is loaded, which is later.
     os.environ.setdefault("GOMP_SPINCOUNT", "3000")
+    os.environ.setdefault("HF_HUB_VERBOSITY", "error")  # its retries; what ends them is said by our own error
     try:
         plugins = plugins or discover()
         arguments = parser(plugins).parse_args(words)

@@ -13,7 +13,7 @@ from benchrunner import studies
 from benchrunner.commands import options
 from benchrunner.errors import RequestError
 from benchrunner.executors import Executor, Local
-from benchrunner.progress import Watch
+from benchrunner.progress import Watch, silent
 from benchrunner.studies import Result, Study
 
 if TYPE_CHECKING:
@@ -80,7 +80,10 @@ def run_watched(study: Study, runner: Runner, *, executor: Executor | None = Non
     weights = [(fit, studies.work(fit, runner)) for cell in cells for fit in cell.fits]
     with Watch(weights, quiet=quiet) as watch:
         runner.report = watch
-        return studies.run(study, runner, executor=Watched(executor or Local(), watch), cells=cells)
+        try:
+            return studies.run(study, runner, executor=Watched(executor or Local(), watch), cells=cells)
+        finally:
+            runner.report = silent
 
 
 def show(result: Result, *, as_json: bool) -> int:

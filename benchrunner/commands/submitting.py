@@ -13,6 +13,7 @@ from benchrunner.commands.fitting import run_watched, show
 from benchrunner.errors import RequestError
 from benchrunner.manifests import manifest_path, read_manifest
 from benchrunner.places import Places
+from benchrunner.progress import Watch
 from benchrunner.scoring import score_file, spellings_of
 from benchrunner.sources import Rows, TextTable
 from benchrunner.tasks import Task
@@ -73,7 +74,11 @@ def submit_command(arguments: argparse.Namespace) -> int:
         study = options.study(arguments, (arguments.backbone,), fitted, runner)
         result = run_watched(study, runner, executor=options.executor(arguments), quiet=arguments.quiet)
         show(result, as_json=False)
-    path = submissions.write(board, answers(board, result, absent, runner), arguments.out)
+    chosen_fits = [(one.selected, 1.0) for one in result.cells if one.selected is not None] if result else []
+    with Watch(chosen_fits, counts="predicting", quiet=arguments.quiet) as watch:
+        runner.report = watch
+        found = answers(board, result, absent, runner)
+    path = submissions.write(board, found, arguments.out)
     return _verdict(arguments, path, board.name)
 
 

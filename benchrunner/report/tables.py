@@ -27,7 +27,7 @@ def comparison(result: Result) -> Table:
     table.add_column("majority", justify="right")
     for backbone in result.study.backbones:
         table.add_column(f"{escape(backbone)}\nbest on dev", justify="right", overflow="fold")
-        table.add_column(f"\nmean ± dev ({len(result.study.seeds)})", justify="right")
+        table.add_column(f"\nmean ± sd ({len(result.study.seeds)})", justify="right")
     for task in result.study.tasks:
         several = len(task.named("dev")) > 1
         for split in task.named("dev"):
