@@ -3,8 +3,8 @@
 python tests/benchmarks/fine_tuning_speed.py --data DIR [--model DIR] [--tasks RTE] [--without padded]
 
 Each measurement is a process of its own. The systems take turns, and the table gives medians over the turns and their
-ratio to ours at the same precision. Both sides learn from the same rows of the training file. The Trainer's grouping takes a
-random part of the rows and sorts it by length, so spans of whole parts are timed: no other span is fair to both.
+ratio to ours at the same precision. Both sides learn from the same rows of the training file. The Trainer's grouping
+takes a random part of the rows and sorts it by length, so whole parts are timed: no other span is fair to both.
 `--profile` prints where our step goes instead.
 """
 
