@@ -17,7 +17,9 @@ Importing this loads no torch, so that looking around stays quick.
 """
 
 from benchrunner.backbones import Backbone, BackboneFamily, OneBackbone
-from benchrunner.boardfiles import Table
+from benchrunner.boardfiles import Answers
+from benchrunner.boardfiles.table import Table
+from benchrunner.checking import check
 from benchrunner.errors import (
     BenchrunnerError,
     CheckpointError,
@@ -46,7 +48,7 @@ from benchrunner.sources import HubTable, Rows, RowsFrom, Source, TextTable
 from benchrunner.spellings import Labels, Number
 from benchrunner.studies import Result, Study
 from benchrunner.studies import run as run_study
-from benchrunner.submissions import Answers, check, write
+from benchrunner.submissions import write
 from benchrunner.tasks import Average, Split, Suite, Task, Term
 
 __version__ = "0.1.0"

@@ -1,17 +1,20 @@
-"""What a finished fit is good for: answers to a user's own file, and a checkpoint for other libraries."""
+"""What finished fits are good for: answers, alone or together, and a checkpoint for other libraries."""
 
 from __future__ import annotations
 
-import csv
 import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchrunner import finished
-from benchrunner.errors import DataError, RequestError
-from benchrunner.places import Places
+from benchrunner import ensembles, finished
+from benchrunner.ensembles import Ensemble
+from benchrunner.errors import RequestError
+from benchrunner.metrics import Score, score
+from benchrunner.questions import read_questions
 from benchrunner.records import RunFolder, find_run, write_folder_atomically
-from benchrunner.sources import Rows, TextTable
+from benchrunner.sources import Rows
 
 if TYPE_CHECKING:
     from benchrunner.fits import Fit
@@ -19,39 +22,42 @@ if TYPE_CHECKING:
     from benchrunner.tasks import Task
 
 
-def answer_file(reference: str, path: Path, runner: Runner) -> list[Any]:
-    """The answers of a finished fit to the rows of a file, in their order."""
-    _, fit = _finished(reference, runner)
-    task = runner.plugins.task(fit.task)
-    found = read_questions(task, path)
-    rows = Rows(task.problem.check(found, labelled=False), found.origin, found.lines)
-    if len(rows) == 0:
-        raise DataError(f"{path}: no rows.")
-    return task.problem.decode(runner.outputs(fit, rows))
+@dataclass(frozen=True)
+class Answered:
+    """What was answered to some rows, by a fit or by several."""
+
+    task: Task
+    rows: Rows
+    answers: list[Any]
+    """One a row, in their order."""
+    beside: Mapping[str, list[Any]]
+    """What else can be said of each row: see `Problem.beside`."""
+    scores: Mapping[str, Score]
+    """Where the rows are labelled."""
+    by: str
+    """The id of the fit or of the ensemble."""
 
 
-def read_questions(task: Task, path: Path) -> Rows:
-    """A .txt of one text a line, or a table whose header has our columns (a, b) or those of the task's own files."""
-    if not path.is_file():
-        raise RequestError(f"{path}: there is no such file.")
-    places = Places(runs=Path(), cache=Path(), data=path.parent)
-    separator = "," if path.suffix == ".csv" else "\t"
-    own = [source for split in task.splits.values() for source in split.sources if isinstance(source, TextTable)]
-    wanted = [{name: column for name, column in one.columns.items() if name != "label"} for one in own]
-    pairs = any("b" in columns for columns in wanted)
-    if path.suffix == ".txt":
-        if pairs:
-            raise DataError(f"{path}: {task.name} asks about pairs of texts: give a table with the columns a and b.")
-        return TextTable(path.name, {"a": "a"}, names=("a",), separator="\0").read(places)
-    wanted.append({"a": "a", "b": "b"} if pairs else {"a": "a"})
-    with path.open(encoding="utf-8-sig", errors="replace") as file:
-        first = file.readline().rstrip("\r\n")
-    header = next(csv.reader([first]), []) if separator == "," else first.split(separator)
-    columns = next((one for one in wanted if set(one.values()) <= set(header)), None)
-    if columns is None:
-        known = " or ".join(dict.fromkeys(", ".join(one.values()) for one in wanted))
-        raise DataError(f"{path}:1: the header must name {known}; found {', '.join(header)}.")
-    return TextTable(path.name, columns, separator=separator, quoted=separator == ",").read(places)
+def answer(references: Sequence[str], path: Path | None, split: str | None, runner: Runner) -> Answered:
+    """The answers of a finished fit, or of several together, to a user's file or to a split of the task's data."""
+    found = [_finished(reference, runner) for reference in references]
+    if len({folder.path.parent for folder, _ in found}) > 1:
+        raise RequestError("The members of an ensemble lie in one runs folder; these lie in several.")
+    fits = [fit for _, fit in found]
+    ensemble = Ensemble(tuple(fits))
+    task = runner.plugins.task(ensemble.task)
+    if path is not None:
+        rows = read_questions(task, path, runner.places)
+    else:
+        rows = runner.rows(task, split or next(iter(task.named("dev")), task.train))
+    outputs = ensembles.outputs(ensemble, rows, runner)
+    settings = ensembles.settings(ensemble, runner)
+    answers = task.problem.decode(outputs, rows.table, settings)
+    gold = task.problem.gold(rows.table)
+    scores = {} if gold is None else {one.name: score(one, gold, answers) for one in task.metrics}
+    beside = task.problem.beside(outputs, rows.table, settings)
+    by = fits[0].id if len(fits) == 1 else ensemble.id
+    return Answered(task, rows, answers, beside, scores, by)
 
 
 def export(reference: str, target: Path, runner: Runner) -> None:
@@ -65,8 +71,8 @@ def export(reference: str, target: Path, runner: Runner) -> None:
     folder, fit = _finished(reference, runner)
     if not runner.plugins.method(fit.method).needs_backbone:
         raise RequestError(f"The fit {fit.id} is of the method '{fit.method}', which leaves no model.")
-    if not (folder.model / "head.safetensors").is_file():
-        raise RequestError(f"The fit {fit.id} is of the method '{fit.method}', whose model has no head to export.")
+    if not runner.plugins.method(fit.method).exports:
+        raise RequestError(f"The fit {fit.id} is of the method '{fit.method}', whose head no other library knows.")
     encoder = finished.saved(folder, runner.plugins, runner.places)[0].load(runner.places, seed=fit.seed)
     tensors = load_file(folder.model / "head.safetensors")
     head = {name.removeprefix("output."): one for name, one in tensors.items()}

@@ -1,8 +1,9 @@
-"""Archives of a few small files: written the same to the bit every time, read with bounds and without trust."""
+"""Archives and folders of a few small files: the same to the bit every time, read with bounds and without trust."""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import re
 import zipfile
 import zlib
@@ -19,6 +20,7 @@ LARGEST = 2**28
 """Bytes of the largest archive that is opened: none of ours comes near, and a list of entries lives in memory."""
 
 _EARLIEST = (1980, 1, 1, 0, 0, 0)  # the first moment that a zip file can write down
+_MAGIC = b"PK\x03\x04"
 _JUNK = re.compile(r"__MACOSX|\.DS_Store|\._.*|Thumbs\.db|desktop\.ini")
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError, OverflowError)
 """What zipfile raises on damaged, encrypted or foreign archives."""
@@ -59,14 +61,38 @@ class Entry:
 
 @contextmanager
 def opened(path: Path) -> Iterator[list[Entry]]:
-    """The files of a zip archive or of a plain folder, in their order."""
+    """The files of a zip archive or of a plain folder, in their order; any other file is the only one."""
     if path.is_dir():
         yield _folder(path)
+    elif is_single(path):
+        yield [Entry(path.name, partial(_read_file, path))]
     elif path.is_file():
         with contextlib.ExitStack() as stack:
             yield _zipped(path, stack)
     else:
         raise RequestError(f"There is no file or folder {path}.")
+
+
+def is_single(path: Path) -> bool:
+    """Whether this is a file and no archive: neither by its name nor by its first bytes."""
+    if not path.is_file() or path.suffix.lower() == ".zip":
+        return False
+    try:
+        with path.open("rb") as file:
+            return not file.read(len(_MAGIC)).startswith(_MAGIC)
+    except OSError:  # said where it is read
+        return True
+
+
+def digest(path: Path) -> str:
+    """A hash of an archive's bytes, or of the names and the content of a folder's files."""
+    if not path.is_dir():
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    whole = hashlib.sha256()
+    for one in sorted(path.iterdir()):
+        content = digest(one) if one.is_file() else "no file"
+        whole.update(f"{one.name}\0{content}\0".encode())
+    return whole.hexdigest()
 
 
 def _folder(path: Path) -> list[Entry]:
@@ -135,3 +161,9 @@ def pack(members: Mapping[str, bytes], path: Path) -> None:
             info = zipfile.ZipInfo(name, _EARLIEST)
             info.compress_type, info.create_system, info.external_attr = zipfile.ZIP_DEFLATED, 3, 0o644 << 16
             archive.writestr(info, content, compresslevel=6)
+
+
+def lay(members: Mapping[str, bytes], folder: Path) -> None:
+    """The members as files of a folder that is there."""
+    for name, content in members.items():
+        (folder / name).write_bytes(content)

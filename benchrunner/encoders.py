@@ -11,8 +11,10 @@ from typing import Any
 import torch
 from torch import nn
 
+from benchrunner.errors import PluginError
 from benchrunner.features import Sequences
 from benchrunner.flat import FlatBatch
+from benchrunner.pieces import Frame, Pieces
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,19 @@ class Encoder(nn.Module, ABC):
     @abstractmethod
     def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:
         """Texts or pairs of texts to token sequences with special tokens and segments; longer texts are cut first."""
+
+    def pieces(self, texts: Sequence[str]) -> Pieces:
+        """Texts as pieces with their characters, without special tokens and whole, however long."""
+        raise PluginError(f"{type(self).__name__} gives no pieces, so it can answer no questions about parts of texts.")
+
+    def words(self, words: Sequence[str]) -> Pieces:
+        """The same for single words as they stand inside a sentence."""
+        return self.pieces(words)
+
+    @property
+    def frame(self) -> Frame:
+        """The special tokens that make a sequence of pieces."""
+        raise PluginError(f"{type(self).__name__} gives no frame, so it can answer no questions about parts of texts.")
 
     @abstractmethod
     def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:

@@ -18,16 +18,24 @@ if TYPE_CHECKING:
     from benchrunner.encoders import Encoder
     from benchrunner.features import Features
     from benchrunner.problems import Problem
+    from benchrunner.recipes import Recipe
 
 
 class Cache:
     """A folder of things that can be made again. Its keys hold everything the value depends on, so it cannot lie."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
 
     def features(
-        self, table: pa.Table, problem: Problem, encoder: Encoder, max_length: int, code: Mapping[str, str]
+        self,
+        table: pa.Table,
+        problem: Problem,
+        encoder: Encoder,
+        recipe: Recipe,
+        code: Mapping[str, str],
+        *,
+        training: bool,
     ) -> Features:
         """The encoded rows, from the cache where they are; `code` is the versions of what encodes them."""
         from benchrunner.features import Features
@@ -37,14 +45,16 @@ class Cache:
                 "data": fingerprint(table),
                 "problem": problem.identity(),
                 "tokenizer": encoder.tokenizer_fingerprint,
-                "length": max_length,
+                "length": min(recipe.max_length, encoder.max_length),
+                "recipe": {name: getattr(recipe, name) for name in problem.reads if name != "max_length"},
+                "training": training,
                 "code": dict(code),
             }
         )
-        folder = self._folder / "features" / key
+        folder = self.folder / "features" / key
         with contextlib.suppress(OSError, ValueError):  # not there, or damaged: encode again
             return Features.open(folder)
-        made = problem.encode(table, encoder, max_length)
+        made = problem.encode(table, encoder, recipe, training=training)
         write_folder_atomically(folder, made.save)
         with contextlib.suppress(OSError, ValueError):  # another process may just be putting its own in place
             return Features.open(folder)
@@ -55,7 +65,7 @@ class Cache:
         path = path.resolve()
         facts = path.stat()
         key = identity({"path": str(path), "size": facts.st_size, "time": facts.st_mtime_ns, "inode": facts.st_ino})
-        memory = self._folder / "hashes" / key
+        memory = self.folder / "hashes" / key
         with contextlib.suppress(OSError):
             return memory.read_text(encoding="ascii").strip().strip('"')
         with path.open("rb") as file:

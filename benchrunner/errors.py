@@ -4,6 +4,7 @@ BenchrunnerError
 ├── RequestError           what the user asked cannot be understood or found (exit code 2)
 │   ├── UnknownName        no task, backbone, method or leaderboard of that name
 │   ├── DataError          a data file or hub data set is missing or malformed; names file and line
+│   │   └── BadRows        some of its rows contradict themselves; they may be left out on request
 │   └── CheckpointError    a backbone's files are missing, foreign or do not fit together
 ├── PluginError            a plugin broke its contract; discovery sets the plugin aside
 ├── FitError               a fit could not be finished (exit code 1)
@@ -13,7 +14,11 @@ BenchrunnerError
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from itertools import islice
+
+SHOWN_ROWS = 5
+"""How many of many bad rows an error shows."""
 
 
 class BenchrunnerError(Exception):
@@ -50,6 +55,18 @@ def closest(name: str, known: Iterable[str]) -> list[str]:
 
 class DataError(RequestError):
     """A data file or hub data set is missing or malformed."""
+
+
+class BadRows(DataError):
+    """Rows that contradict themselves; a user may ask to leave them out."""
+
+    def __init__(self, places: Mapping[int, str], faults: Mapping[int, str]) -> None:
+        self.rows = frozenset(faults)
+        shown = "\n".join(f"  - {places[row]}: {fault}" for row, fault in islice(faults.items(), SHOWN_ROWS))
+        more = f"\n  ... {len(faults):,} rows in all" if len(faults) > SHOWN_ROWS else ""
+        super().__init__(
+            f"Rows that cannot be right:\n{shown}{more}\nMend them, or leave them out with --leave-out-bad-rows."
+        )
 
 
 class CheckpointError(RequestError):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import final
 
+from benchrunner.errors import RequestError
+
 SHOWN = 3
 """How many of many like faults are shown with their lines; the others are counted."""
 
@@ -13,6 +15,12 @@ def shown(text: object, width: int = 60) -> str:
     """A found value as it can be shown anywhere: quoted, escaped and not longer than a line."""
     written = repr(str(text))
     return written if len(written) <= width else f"{written[: width - 4]}...'"
+
+
+def some(names: Sequence[str]) -> str:
+    """'a, b, c and 5 more'."""
+    more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more
 
 
 def either(names: Sequence[str]) -> str:
@@ -26,15 +34,18 @@ class Faults:
 
     def __init__(self, file: str, unit: str = "line") -> None:
         self.file, self.unit = file, unit
-        self._lines: dict[str, list[tuple[int, str]]] = {}
+        self._lines: dict[str, list[tuple[int | str, str]]] = {}
         self._counts: dict[str, int] = {}
 
     def say(self, sentence: str) -> None:
         """A fault of the file as a whole."""
         self._lines.setdefault(sentence, [])
 
-    def at(self, line: int, found: object, expected: str) -> None:
-        """A fault of one line. `expected` must not quote the line, or like faults could not be told together."""
+    def at(self, line: int | str, found: object, expected: str) -> None:
+        """A fault of one line, or of another unit by its name.
+
+        `expected` must not quote what was found, or like faults could not be told together.
+        """
         lines = self._lines.setdefault(expected, [])
         if len(lines) < SHOWN:
             lines.append((line, shown(found)))
@@ -43,7 +54,12 @@ class Faults:
     def sentences(self) -> list[str]:
         return [self._sentence(expected, lines) for expected, lines in self._lines.items()]
 
-    def _sentence(self, expected: str, lines: list[tuple[int, str]]) -> str:
+    def refuse(self) -> None:
+        """Raise a `RequestError` with all of them, if there are any."""
+        if sentences := self.sentences():
+            raise RequestError("\n".join(sentences))
+
+    def _sentence(self, expected: str, lines: list[tuple[int | str, str]]) -> str:
         if not lines:
             return f"{self.file}: {expected}."
         (first, found), *others = lines

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+
+IGNORED = -100
+"""The target of a token that no loss looks at; torch's own cross-entropy knows it."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +46,26 @@ class Features:
     """int64 (sequences,): the row that each sequence came from"""
     targets: Mapping[str, np.ndarray]
     """By name, one entry a unit; empty where the rows have no labels."""
+    token_targets: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """By name, one entry a token; `IGNORED` where a token has none."""
+    guides: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """What turns outputs back into answers: the problem's own affair, shapes included."""
+    counts: np.ndarray | None = None
+    """int64 (units,): how much of the recipe's batch each takes; None is 1 each"""
+    loss_weights: np.ndarray | None = None
+    """int64 (units,): what each one's loss is a sum over; None is 1 each"""
 
     @property
     def units(self) -> int:
         return len(self.groups) - 1
+
+    @property
+    def batch_counts(self) -> np.ndarray:
+        return np.ones(self.units, dtype=np.int64) if self.counts is None else self.counts
+
+    def loss_weight(self, units: np.ndarray) -> int:
+        """What the summed loss of these units is divided by."""
+        return len(units) if self.loss_weights is None else int(self.loss_weights[units].sum())
 
     @property
     def lengths(self) -> np.ndarray:
@@ -58,24 +78,37 @@ class Features:
         return np.diff(self.starts[self.groups])
 
     def save(self, folder: Path) -> None:
-        for name in ("tokens", "segments", "starts", "groups", "owner"):
+        """One array a file, so that each can be memory-mapped."""
+        for name in _PARTS:
             np.save(folder / f"{name}.npy", getattr(self, name))
-        for name, values in self.targets.items():
-            np.save(folder / f"target-{name}.npy", values)
-        (folder / "targets.json").write_text(json.dumps(sorted(self.targets)), encoding="utf-8")
+        contents: dict[str, list[str]] = {}
+        for group in _GROUPS:
+            arrays = getattr(self, group)
+            contents[group] = sorted(arrays)
+            for name, values in arrays.items():
+                np.save(folder / f"{group}-{name}.npy", values)
+        contents["optional"] = [name for name in _OPTIONAL if getattr(self, name) is not None]
+        for name in contents["optional"]:
+            np.save(folder / f"{name}.npy", getattr(self, name))
+        (folder / "contents.json").write_text(json.dumps(contents), encoding="utf-8")
 
     @classmethod
     def open(cls, folder: Path) -> Features:
         """What `save` wrote, memory-mapped; `OSError` or `ValueError` where files are missing or damaged."""
 
-        def array(path: Path) -> np.ndarray:
+        def array(name: str) -> np.ndarray:
             try:
-                found: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
+                found: np.ndarray = np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
             except EOFError:
-                raise ValueError(f"{path} is empty") from None
+                raise ValueError(f"{folder / name}.npy is empty") from None
             return found
 
-        names = json.loads((folder / "targets.json").read_text(encoding="utf-8"))
-        targets = {name: array(folder / f"target-{name}.npy") for name in names}
-        parts = ("tokens", "segments", "starts", "groups", "owner")
-        return cls(**{name: array(folder / f"{name}.npy") for name in parts}, targets=targets)
+        contents = json.loads((folder / "contents.json").read_text(encoding="utf-8"))
+        parts: dict[str, Any] = {name: array(name) for name in (*_PARTS, *contents["optional"])}
+        parts |= {group: {name: array(f"{group}-{name}") for name in contents[group]} for group in _GROUPS}
+        return cls(**parts)
+
+
+_PARTS = ("tokens", "segments", "starts", "groups", "owner")
+_GROUPS = ("targets", "token_targets", "guides")
+_OPTIONAL = ("counts", "loss_weights")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
@@ -12,6 +13,7 @@ from benchrunner.records import RunFolder, find_run
 
 if TYPE_CHECKING:
     from benchrunner.encoders import Encoder
+    from benchrunner.fits import Fit
     from benchrunner.plugins import Plugins
 
 PREFIX = "run:"
@@ -25,9 +27,12 @@ class FinishedFit(Backbone):
     name: str
     inner: Backbone
     folder: RunFolder
-    problem: Any
-    """The identity of the problem that its head answers."""
+    fit: Fit
     about: str = "a finished fit"
+
+    def answers(self, problem: Mapping[str, Any], method: str) -> bool:
+        """Whether its head is one that this method would build for this problem."""
+        return self.fit.problem == problem and self.fit.method == method
 
     def revision(self, places: Places) -> str:
         return f"{PREFIX}{self.folder.path.name}"
@@ -53,7 +58,7 @@ def find(reference: str, plugins: Plugins, places: Places) -> tuple[FinishedFit,
             "that fitted it with --keep all, or 'benchrunner predict' with it: either fits it again."
         )
     inner, family = saved(folder, plugins, places)
-    return FinishedFit(f"{PREFIX}{folder.path.name}", inner, folder, fit.problem), family
+    return FinishedFit(f"{PREFIX}{folder.path.name}", inner, folder, fit), family
 
 
 def saved(folder: RunFolder, plugins: Plugins, places: Places) -> tuple[Backbone, BackboneFamily]:

@@ -62,6 +62,8 @@ class Prediction:
     split: str
     data: str
     """The fingerprint of the rows: other questions, or other labels, are another prediction."""
+    settings: Mapping[str, Any]
+    """What decoding was told, such as a threshold that was tuned on dev."""
 
     @property
     def id(self) -> str:

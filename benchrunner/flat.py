@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 
-from benchrunner.features import Features
+from benchrunner.features import IGNORED, Features
 from benchrunner.randomness import Dropout, NoDropout
 
 
@@ -43,7 +43,9 @@ class FlatBatch:
     restore: torch.Tensor
     """int64 (N,): where the sequences of the units, in the units' order, stand in this batch"""
     targets: Mapping[str, torch.Tensor]
-    """By name, one entry a unit, in the units' order."""
+    """By name, one entry a unit, in the units' order; or one a token, in this batch's."""
+    places: torch.Tensor
+    """int64 (T,): where each token stands in the features; 0 for filling"""
     dropout: Dropout = field(default_factory=NoDropout)
     """What drops in this pass; drops nothing unless training gives one."""
 
@@ -55,6 +57,12 @@ class FlatBatch:
     def real(self) -> int:
         """Tokens of all sequences, without the filling."""
         return self.runs[-1].stop
+
+    @property
+    def owner(self) -> torch.Tensor:
+        """int64 (real,): the sequence of each token, as they stand here."""
+        lengths = self.starts.diff().long()
+        return torch.repeat_interleave(torch.arange(len(lengths), device=lengths.device), lengths)
 
     @property
     def longest(self) -> int:
@@ -75,6 +83,10 @@ def collate(
     restore = np.empty_like(order)
     restore[order] = np.arange(len(order))
     filling = -len(places) % multiple
+    token_targets = {
+        name: np.pad(values[places], (0, filling), constant_values=IGNORED)
+        for name, values in features.token_targets.items()
+    }
 
     def tensor(values: np.ndarray, kind: type[np.generic] = np.int64) -> torch.Tensor:
         return torch.from_numpy(np.ascontiguousarray(values, dtype=kind)).to(device)
@@ -90,8 +102,13 @@ def collate(
         runs=tuple(_runs(lengths)),
         restore=tensor(restore),
         targets={
-            name: torch.from_numpy(np.array(values[units])).to(device) for name, values in features.targets.items()
+            name: torch.from_numpy(values).to(device)
+            for name, values in (
+                *((name, np.array(values[units])) for name, values in features.targets.items()),
+                *token_targets.items(),
+            )
         },
+        places=filled(places),
         dropout=dropout or NoDropout(),
     )
 

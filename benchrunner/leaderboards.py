@@ -6,13 +6,23 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import final
+from typing import TYPE_CHECKING, final
 
-from benchrunner.boardfiles import FileKind, Table
+from benchrunner.boardfiles import FileKind
+from benchrunner.boardfiles.columns import Columns
+from benchrunner.boardfiles.json_map import JsonMap
+from benchrunner.boardfiles.lines import Lines
+from benchrunner.boardfiles.table import Table
 from benchrunner.errors import PluginError
-from benchrunner.spellings import Labels, Number, Spelling
+from benchrunner.spellings import Labels, Number, Spelling, Text
 from benchrunner.strict import StrictTable
 from benchrunner.tasks import Term
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Pair = tuple[str, str]
+"""A task and one of its splits."""
 
 
 @final
@@ -29,6 +39,8 @@ class BoardFile:
     kind: FileKind
     other_rows: Mapping[int, str] = field(default_factory=dict)
     """Counts that people come with by mistake, and what has that many rows."""
+    takes: str = ""
+    """Which of the figures beside the answers it holds, such as probabilities; empty for the answers themselves."""
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"\w[\w .-]*", self.name):
@@ -37,6 +49,16 @@ class BoardFile:
             raise PluginError(f"A task's name is 'suite/task' in lower case, not '{self.task}'.")
         if self.rows < 1:
             raise PluginError(f"{self.name} needs at least one row, not {self.rows}.")
+
+    @property
+    def pair(self) -> Pair:
+        """Whose answers it holds."""
+        return self.task, self.split
+
+    def comparable(self, table: pa.Table | None) -> pa.Table | None:
+        """The rows, if they have what stands in the file."""
+        wanted = set(self.kind.compares)
+        return table if table is not None and wanted and wanted <= set(table.column_names) else None
 
 
 @final
@@ -68,34 +90,41 @@ class Leaderboard:
     title: str
     url: str
     archive: str
-    """The usual name of the archive."""
+    """The usual name of what holds the files: NAME.zip, or NAME/ for a plain folder."""
     files: tuple[BoardFile, ...]
-    columns: Mapping[str, Term] = field(default_factory=dict)
-    """The columns of the published rows, and the figure of ours that belongs in each."""
+    columns: Mapping[str, Term | None] = field(default_factory=dict)
+    """The columns of the published rows, and the figure of ours that belongs in each; None where there can be none."""
     published: tuple[Published, ...] = ()
+    note: str = ""
+    """What a user should know before sending anything there, in whole sentences."""
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", self.name):
             raise PluginError(f"A leaderboard's name is short and lower case, without spaces, not '{self.name}'.")
-        if not self.archive.endswith(".zip") or "/" in self.archive:
-            raise PluginError(f"{self.name}: the archive is the name of a .zip file, not '{self.archive}'.")
+        if not re.fullmatch(r"\w[\w .-]*(\.zip|/)", self.archive):
+            raise PluginError(f"{self.name}: the archive is NAME.zip, or NAME/ for a folder, not '{self.archive}'.")
         if not self.files:
             raise PluginError(f"{self.name}: a leaderboard takes at least one file.")
         names = [file.name.casefold() for file in self.files]
         if twice := {file.name for file in self.files if names.count(file.name.casefold()) > 1}:
             raise PluginError(f"{self.name}: files of one name: {', '.join(sorted(twice))}.")
         for name, term in self.columns.items():
-            if (term.task, term.split) not in self.wanted:
-                raise PluginError(f"{self.name}: column {name} is of {term.task}, {term.split}, which no file holds.")
+            if term is not None and not self.files_of(term.task):
+                raise PluginError(f"{self.name}: column {name} is of {term.task}, which no file holds.")
         for row in self.published:
             if strange := [name for name in row.cells if name not in self.columns]:
                 known = ", ".join(self.columns) or "none"
                 raise PluginError(f"{self.name}: {row.system} has a cell '{strange[0]}'; the columns are {known}.")
 
     @property
-    def wanted(self) -> tuple[tuple[str, str], ...]:
-        """The (task, split) pairs whose answers make a whole submission, in the order of the files."""
-        return tuple(dict.fromkeys((file.task, file.split) for file in self.files))
+    def wanted(self) -> tuple[Pair, ...]:
+        """The tasks and splits whose answers make a whole submission, in the order of the files."""
+        return tuple(dict.fromkeys(file.pair for file in self.files))
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether the files lie in a plain folder."""
+        return self.archive.endswith("/")
 
     def files_of(self, task: str) -> list[BoardFile]:
         """The files that hold a task's answers; none where the board does not know the task."""
@@ -109,9 +138,10 @@ class Leaderboard:
         files = tuple(_file(table) for table in top.tables("file", "name"))
         columns = {name: _term(table) for name, table in top.named_tables("columns").items()}
         published = tuple(_published(table) for table in top.tables("published", "system", optional=True))
+        note = top.text("note", "")
         top.finish()
         with top.naming("the board"):
-            return cls(**found, files=files, columns=columns, published=published)
+            return cls(**found, files=files, columns=columns, published=published, note=note)
 
 
 def _file(table: StrictTable) -> BoardFile:
@@ -121,9 +151,10 @@ def _file(table: StrictTable) -> BoardFile:
         raise table.wrong("kind", f"there is no kind of file '{kind}'; there is {', '.join(KINDS)}.")
     built = KINDS[kind](table)
     other_rows = {_count(table, key): text for key, text in table.named_texts("other_rows", optional=True).items()}
+    takes = table.text("takes", "")
     table.finish()
     with table.naming("the file"):
-        return BoardFile(name, task, split, rows, built, other_rows)
+        return BoardFile(name, task, split, rows, built, other_rows, takes)
 
 
 def _table(table: StrictTable) -> FileKind:
@@ -134,7 +165,29 @@ def _table(table: StrictTable) -> FileKind:
         return Table((header[0], header[1]), spelling)
 
 
-KINDS: Mapping[str, Callable[[StrictTable], FileKind]] = {"table": _table}
+def _lines(table: StrictTable) -> FileKind:
+    spelling, values = _spelling(table), table.whole("values") if "values" in table else 1
+    with table.naming("values"):
+        return Lines(spelling, values)
+
+
+def _json_map(table: StrictTable) -> FileKind:
+    spelled = "labels" in table or "number" in table
+    return JsonMap(table.text("key"), _spelling(table) if spelled else Text())
+
+
+def _columns(table: StrictTable) -> FileKind:
+    columns, types, border = table.texts("columns"), table.texts("types"), table.texts("border")
+    with table.naming("columns"):
+        return Columns(columns, types, border)
+
+
+KINDS: Mapping[str, Callable[[StrictTable], FileKind]] = {
+    "table": _table,
+    "lines": _lines,
+    "json": _json_map,
+    "columns": _columns,
+}
 """What `kind` may say in a .toml file, and what reads the keys of that kind."""
 
 
@@ -147,9 +200,10 @@ def _spelling(table: StrictTable) -> Spelling:
             return Labels(labels)
     number = table.table("number")
     low, high, decimals = number.number("low"), number.number("high"), number.whole("decimals")
+    outside = number.text("outside", "")
     number.finish()
     with table.naming("number"):
-        return Number(low, high, decimals)
+        return Number(low, high, decimals, outside)
 
 
 def _count(table: StrictTable, key: str) -> int:
@@ -158,7 +212,10 @@ def _count(table: StrictTable, key: str) -> int:
     return int(key)
 
 
-def _term(table: StrictTable) -> Term:
+def _term(table: StrictTable) -> Term | None:
+    """A figure of ours, or nothing at all in the table: `{}`."""
+    if not table:
+        return None
     term = Term(table.text("task"), table.text("split"), table.text("metric"))
     table.finish()
     return term

@@ -21,6 +21,10 @@ class Metric:
     """From (gold, predicted), in the same order."""
     scale: float = 100.0
     """What the figure is multiplied by where people read it, as leaderboards print it."""
+    per_row: Callable[[Any, Any], float] | None = None
+    """From (gold, predicted) of one row, where the figure is the mean over rows: what a threshold is tuned with."""
+    detail: bool = False
+    """Shown by `score`, in records and in JSON, but not in tables that compare."""
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,8 @@ class Places:
     """The user's raw data files, asked before the hub."""
     offline: bool = False
     """Never ask the hub; its local cache is still used."""
+    leave_out: bool = False
+    """Go on without rows that contradict themselves, and say so; otherwise they are an error."""
     official: bool = True
     """Compare row counts with the official ones; generated data has none."""
 

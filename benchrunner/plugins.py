@@ -20,12 +20,21 @@ from benchrunner.errors import CheckpointError, PluginError, RequestError, Unkno
 from benchrunner.executors import Executor, Local
 from benchrunner.leaderboards import Leaderboard
 from benchrunner.methods import Method
+from benchrunner.methods.features import FrozenFeatures
 from benchrunner.methods.finetune import Finetune
 from benchrunner.methods.majority import Majority
 from benchrunner.places import Places
 from benchrunner.tasks import Task
 
 T = TypeVar("T")
+
+METHODS: tuple[Method, ...] = (
+    Finetune(),
+    Finetune("finetune+bilstm", "train all weights with a two-layer BiLSTM on top", "bilstm", exports=False),
+    FrozenFeatures(),
+    Majority(),
+)
+"""The core's own."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +70,7 @@ class Plugins:
         self._suppliers: dict[int, tuple[object, Plugin]] = {}
         self._contested: dict[tuple[str, str], list[str]] = {}
         self.core = Plugin("core", "benchrunner", _version("benchrunner", sys.modules[__name__]))
-        for kind, value in (("method", Finetune()), ("method", Majority()), ("executor", Local())):
+        for kind, value in (*(("method", one) for one in METHODS), ("executor", Local())):
             self._offer(kind, value, self.core)
 
     @property

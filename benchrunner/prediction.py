@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 import torch
 
 from benchrunner.features import Features
-from benchrunner.flat import FlatBatch, collate, micro_batches, rounding
+from benchrunner.flat import FlatBatch, collate, micro_batches, ranges, rounding
+
+Level = Literal["sequence", "token"]
 
 
 def predict(
@@ -16,23 +19,28 @@ def predict(
     features: Features,
     device: torch.device,
     *,
+    level: Level,
     precision: str,
     micro_tokens: int,
     report: Callable[[int, int], None] = lambda done, total: None,
 ) -> np.ndarray:
-    """Raw outputs of every unit, in the features' order: fp32 (units, width).
+    """A head's outputs in the features' order: fp32, one a sequence or one a token.
 
     Units are computed together with others of their length, so a batch holds few distinct lengths.
     """
-    outputs, done = list[np.ndarray](), 0
+    result, done = np.empty(0, dtype=np.float32), 0
+    count = len(features.tokens) if level == "token" else len(features.owner)
     parts = micro_batches(np.arange(features.units), features.unit_tokens, micro_tokens)
     with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16"):
         for units in parts:
             batch = collate(features, units, device, multiple=rounding(precision))
-            outputs.append(model(batch).float().cpu().numpy())
+            found = model(batch).float().cpu().numpy()
+            if not done:
+                result = np.empty((count, *found.shape[1:]), dtype=np.float32)
+            if level == "token":
+                result[batch.places[: batch.real].cpu().numpy()] = found[: batch.real]
+            else:
+                result[ranges(features.groups[units], np.diff(features.groups)[units])] = found
             done += len(units)
             report(done, features.units)
-    order = np.concatenate(parts)
-    result = np.empty_like(gathered := np.concatenate(outputs))
-    result[order] = gathered
     return result

@@ -10,6 +10,15 @@ from typing import Any
 
 from benchrunner.errors import RequestError
 
+CONTEXTS = ("document", "window", "sentence")
+"""What a recipe's `context` may be."""
+
+SPECIAL = ("stride", "context", "features")
+"""Fields that only some problems or methods read."""
+
+LAYERS = ("embeddings", "second-to-last", "last", "weighted-sum-last-4", "concat-last-4", "weighted-sum-all")
+"""What a recipe's `features` may be: the choices of Table 7 in Devlin et al. 2019."""
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -23,6 +32,13 @@ class Recipe:
     """Units in one optimizer step, whatever the memory."""
     max_length: int = 128
     """Tokens of one sequence, special tokens included; longer ones are truncated."""
+    stride: int = 128
+    """Tokens by which windows over a text that is too long for one sequence move on."""
+    context: str = "document"
+    """What stands around a row that is part of a document: the document, packed into as few sequences as can be; a
+    `window` of its own for each row; or the `sentence` alone."""
+    features: str = "concat-last-4"
+    """Of a frozen encoder, what the method `features` reads: one of `LAYERS`."""
     warmup: float = 0.1
     """The share of the steps over which the learning rate rises from zero."""
     weight_decay: float = 0.01
@@ -49,7 +65,7 @@ class Recipe:
     def __post_init__(self) -> None:
         for one in dataclasses.fields(self):
             self._settle(one.name, str(one.type))
-        positive = ("epochs", "batch_size", "max_length", "micro_tokens", "epsilon")
+        positive = ("epochs", "batch_size", "max_length", "stride", "micro_tokens", "epsilon")
         for name in positive:
             if not getattr(self, name) > 0:
                 raise RequestError(f"A recipe's {name} must be above zero, not {getattr(self, name)}.")
@@ -63,6 +79,9 @@ class Recipe:
             raise RequestError(f"Dropout is a rate from 0 to below 1, not {self.dropout}.")
         if self.precision not in ("fp32", "bf16"):
             raise RequestError(f"Precision is fp32 or bf16 by the time a recipe is made, not '{self.precision}'.")
+        for name, known in (("context", CONTEXTS), ("features", LAYERS)):
+            if getattr(self, name) not in known:
+                raise RequestError(f"A recipe's {name} is one of {', '.join(known)}, not '{getattr(self, name)}'.")
         if self.limit_train is not None and self.limit_train < 1:
             raise RequestError(f"limit_train must leave at least one row, not {self.limit_train}.")
 

@@ -143,6 +143,17 @@ class RunFolder:
     def prediction_record(self, prediction: str) -> Record | None:
         return _read(self.prediction(prediction) / "record.json", Record.from_json)
 
+    def outputs(self, outputs: str) -> Path:
+        return self.path / "outputs" / f"{outputs}.npy"
+
+    def tuned(self, data: str) -> dict[str, Any]:
+        """What was tuned on rows of this fingerprint, or on the last ones at hand where it is empty."""
+        kept = _read(self.path / "tuned.json", dict) or {}
+        return dict(kept["settings"]) if kept and data in ("", kept["data"]) else {}
+
+    def keep_tuned(self, data: str, settings: Mapping[str, Any]) -> None:
+        write_json(self.path / "tuned.json", {"data": data, "settings": dict(settings)})
+
     def sweep(self) -> None:
         """Remove what writers that were killed left behind; only for the holder of the lock."""
         for part in self.path.rglob(".*.part"):

@@ -21,22 +21,23 @@ from benchrunner import finished
 from benchrunner.backbones import Backbone, BackboneFamily
 from benchrunner.encoding import Cache
 from benchrunner.errors import BenchrunnerError, FitError, RequestError
-from benchrunner.fits import Fit, Prediction
-from benchrunner.methods import Job
+from benchrunner.fits import Fit, Prediction, identity
+from benchrunner.methods import Job, Method
 from benchrunner.metrics import Score, score
 from benchrunner.places import Places
 from benchrunner.plugins import Plugins, described
 from benchrunner.progress import Event, silent
-from benchrunner.recipes import Recipe
+from benchrunner.recipes import SPECIAL, Recipe
 from benchrunner.records import (
     CHECKPOINT_SECONDS,
     Record,
     RunFolder,
     read_answers,
+    write_atomically,
     write_folder_atomically,
     write_json,
 )
-from benchrunner.sources import Rows
+from benchrunner.sources import NotThere, Rows
 from benchrunner.tasks import Task
 
 MAJORITY = "majority"
@@ -97,7 +98,7 @@ class Runner:
     ) -> Fit:
         """The fit that is meant, with its identity: nothing has run yet."""
         how = self.plugins.method(method or task.method)
-        wanted = recipe or task.recipe
+        wanted = _settled(recipe or task.recipe.changed(**how.usual), task, how)
         suppliers = [self.plugins.core, self.plugins.supplier(task), self.plugins.supplier(how)]
         revision = ""
         if how.needs_backbone:
@@ -207,7 +208,7 @@ class Runner:
 
     def _job(self, fit: Fit, folder: RunFolder, task: Task, *, train: Rows | None, backbone: Backbone | None) -> Job:
         head = None
-        if isinstance(backbone, finished.FinishedFit) and backbone.problem == task.problem.identity():
+        if isinstance(backbone, finished.FinishedFit) and backbone.answers(task.problem.identity(), fit.method):
             head = backbone.folder.model
         return Job(
             fit=fit,
@@ -225,11 +226,13 @@ class Runner:
             checkpoint_seconds=self.checkpoint_seconds,
         )
 
-    def predict(self, fit: Fit, split: str) -> Predicted:
-        """The fit's answers to a split, with their scores where the rows have labels; computed once."""
-        task = self.plugins.task(fit.task)
-        rows = self.rows(task, split)
-        prediction = Prediction(fit.id, split, rows.fingerprint)
+    def predict(self, fit: Fit, split: str, *, settings: Mapping[str, Any] | None = None) -> Predicted:
+        """The fit's answers to a split, with their scores where the rows have labels; computed once.
+
+        `settings` decides how outputs become answers, instead of what was tuned on dev.
+        """
+        rows = self.rows(self.plugins.task(fit.task), split)
+        prediction = Prediction(fit.id, split, rows.fingerprint, dict(settings or self.settings(fit)))
         folder = self.folder(fit)
         record = folder.prediction_record(prediction.id)
         if record is None:
@@ -239,19 +242,58 @@ class Runner:
         return Predicted(record, read_answers(home / "answers.jsonl"), home)
 
     def _predict(self, fit: Fit, folder: RunFolder, rows: Rows, prediction: Prediction) -> Record:
-        problem, started = self.plugins.task(fit.task).problem, time.monotonic()
-        outputs = self._outputs(fit, folder, rows)
-        try:
-            answers = problem.decode(outputs)
+        started = time.monotonic()
+        outputs = self._kept_outputs(fit, folder, rows)
+        with self._foreign(folder):
+            answers = self.plugins.task(fit.task).problem.decode(outputs, rows.table, prediction.settings)
             timings = {"seconds": time.monotonic() - started}
             record = self._scored(fit, rows, prediction, answers, timings)
-        except BenchrunnerError:
-            raise
-        except Exception as error:  # a plugin's problem or metric may fail in any way; the study goes on
-            raise FitError(self._unforeseen(folder, error)) from error
         home = folder.prediction(prediction.id)
-        write_folder_atomically(home, lambda part: _write_prediction(part, prediction, record, outputs, answers))
+        write_folder_atomically(home, lambda part: _write_prediction(part, prediction, record, answers))
         return record
+
+    def settings(self, fit: Fit) -> Mapping[str, Any]:
+        """How a fit's outputs become answers."""
+        task, folder = self.plugins.task(fit.task), self.folder(fit)
+        return self.tuned(task, folder, lambda rows: self.kept_outputs(fit, rows))
+
+    def tuned(self, task: Task, folder: RunFolder, outputs: Callable[[Rows], Any]) -> Mapping[str, Any]:
+        """A problem's settings, with what is tuned on the task's first dev split put in and kept in the folder."""
+        settings, dev = dict(task.problem.decoding), next(iter(task.named("dev")), None)
+        if dev is None or not task.problem.tunes:
+            return settings
+        try:
+            rows = self.rows(task, dev)
+        except NotThere:
+            return settings | folder.tuned("")  # what dev said when it was at hand
+        known = folder.tuned(rows.fingerprint)
+        if not known:
+            found = outputs(rows)
+            with self._foreign(folder):
+                known = dict(task.problem.tune(found, rows.table, task.metrics[0]))
+            folder.keep_tuned(rows.fingerprint, known)
+        return settings | known
+
+    def kept_outputs(self, fit: Fit, rows: Rows) -> Any:
+        """Raw outputs for rows of the task's data: computed once, so that choosing another threshold costs nothing."""
+        with self._locked(fit) as folder:
+            return self._kept_outputs(fit, folder, rows)
+
+    def _kept_outputs(self, fit: Fit, folder: RunFolder, rows: Rows) -> Any:
+        import numpy as np
+
+        decoding = self.plugins.task(fit.task).problem.decoding
+        file = folder.outputs(identity({"data": rows.fingerprint, "decoding": dict(decoding)}))
+        with contextlib.suppress(OSError, ValueError, EOFError):
+            return np.load(file, mmap_mode="r", allow_pickle=False)
+        outputs = self._outputs(fit, folder, rows)
+
+        def write(part: Path) -> None:
+            with part.open("wb") as target:
+                np.save(target, outputs)
+
+        write_atomically(file, write)
+        return outputs
 
     def outputs(self, fit: Fit, rows: Rows) -> Any:
         """Raw outputs of a fit for any rows of its problem: (rows, ...), in their order."""
@@ -265,15 +307,22 @@ class Runner:
         task, method = self.plugins.task(fit.task), self.plugins.method(fit.method)
         backbone = finished.saved(folder, self.plugins, self.places)[0] if method.needs_backbone else None
         job = self._job(fit, folder, task, train=None, backbone=backbone)
-        try:
+        with self._foreign(folder):
             outputs = method.predict(job, rows.table)
+            wanted = task.problem.entries(rows.table)
+        if len(outputs) != wanted:
+            raise FitError(f"{method.name} gave {len(outputs)} outputs, where {wanted} were expected for {rows.origin}")
+        return outputs
+
+    @contextlib.contextmanager
+    def _foreign(self, folder: RunFolder) -> Iterator[None]:
+        """A plugin's method, problem or metric may fail in any way; the study goes on."""
+        try:
+            yield
         except BenchrunnerError:
             raise
-        except Exception as error:  # as in fitting
+        except Exception as error:
             raise FitError(self._unforeseen(folder, error)) from error
-        if len(outputs) != len(rows):
-            raise FitError(f"{method.name} gave {len(outputs)} outputs for {len(rows)} rows of {rows.origin}")
-        return outputs
 
     def _scored(
         self,
@@ -292,7 +341,12 @@ class Runner:
                 flags.append("constant predictions")
             if scores and self._no_better(scores, self.baseline(fit, prediction.split)):
                 flags.append("no better than majority")
-        return Record(prediction.id, "done", "", scores, tuple(flags), timings, notes=rows.notes)
+        tuned = [
+            f"{name} {value:.4g}, chosen on {task.named('dev')[0]} for {task.metrics[0].name}"
+            for name, value in prediction.settings.items()
+            if fit.method != MAJORITY and value != task.problem.decoding.get(name)
+        ]
+        return Record(prediction.id, "done", "", scores, tuple(flags), timings, notes=(*rows.notes, *tuned))
 
     def baseline(self, fit: Fit, split: str) -> Mapping[str, Score]:
         """What the same training rows' majority scores on a split."""
@@ -328,12 +382,16 @@ class Runner:
                     print(text, file=sys.stderr)
 
 
-def _write_prediction(folder: Path, prediction: Prediction, record: Record, outputs: Any, answers: list[Any]) -> None:
+def _settled(recipe: Recipe, task: Task, method: Method) -> Recipe:
+    """What neither the problem nor the method reads is as it always is: it must not tell two fits apart."""
+    known = {*task.problem.reads, *method.reads}
+    usual = Recipe()
+    return recipe.changed(**{name: getattr(usual, name) for name in SPECIAL if name not in known})
+
+
+def _write_prediction(folder: Path, prediction: Prediction, record: Record, answers: list[Any]) -> None:
     import dataclasses
 
-    import numpy as np
-
-    np.save(folder / "outputs.npy", outputs)
     lines = (json.dumps({"index": at, "answer": one}, ensure_ascii=False) for at, one in enumerate(answers))
     (folder / "answers.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     (folder / "prediction.json").write_text(

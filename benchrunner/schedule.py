@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bisect
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -15,26 +17,40 @@ from benchrunner.recipes import Recipe
 class Schedule:
     """The steps of one fit."""
 
-    units: int
+    counts: np.ndarray
+    """int64 (units,): how much of the recipe's batch each unit takes"""
     recipe: Recipe
     seed: int
-    _order: tuple[int, np.ndarray] | None = field(default=None, repr=False)
+    _epoch: tuple[int, list[np.ndarray]] | None = field(default=None, repr=False)
 
-    @property
-    def steps_per_epoch(self) -> int:
-        return math.ceil(self.units / self.recipe.batch_size)
+    @cached_property
+    def first_steps(self) -> list[int]:
+        """The step that each epoch begins with, and the number of all steps."""
+        size, units = self.recipe.batch_size, len(self.counts)
+        if (self.counts == 1).all():
+            return [epoch * math.ceil(units / size) for epoch in range(self.recipe.epochs + 1)]
+        firsts = [0]
+        for epoch in range(self.recipe.epochs):
+            firsts.append(firsts[-1] + len(self._batches(epoch)))
+        return firsts
 
     @property
     def steps(self) -> int:
-        return self.steps_per_epoch * self.recipe.epochs
+        return self.first_steps[-1]
 
     def batch(self, step: int) -> np.ndarray:
         """The units of a step, counted from 0; every epoch meets every unit once, in an order of its own."""
-        epoch, within = divmod(step, self.steps_per_epoch)
-        if self._order is None or self._order[0] != epoch:
-            self._order = (epoch, permutation(self.units, self.seed, "order", epoch))
-        size = self.recipe.batch_size
-        return self._order[1][within * size : (within + 1) * size]
+        epoch = bisect.bisect_right(self.first_steps, step) - 1
+        if self._epoch is None or self._epoch[0] != epoch:
+            self._epoch = (epoch, self._batches(epoch))
+        return self._epoch[1][step - self.first_steps[epoch]]
+
+    def _batches(self, epoch: int) -> list[np.ndarray]:
+        """A unit belongs to the batch in which its first count falls: whole, and on the average the recipe's size."""
+        order = permutation(len(self.counts), self.seed, "order", epoch)
+        counts = self.counts[order]
+        number = (np.cumsum(counts) - counts) // self.recipe.batch_size
+        return np.split(order, np.flatnonzero(np.diff(number)) + 1)
 
     def lr(self, step: int) -> float:
         """Linear from zero over the warm-up, then linear to zero."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,35 @@ from benchrunner.sources import Rows
 from benchrunner.tasks import Task
 
 _HEADER = ["index", "prediction"]
+
+
+@dataclass(frozen=True)
+class Scored:
+    """What an official scorer says of a file."""
+
+    figures: Mapping[str, Score]
+    """By the scorer's own names, on its own scale."""
+    text: str
+    """The same for people."""
+    notes: tuple[str, ...] = ()
+    """What is unusual about the file and no figure says, one sentence each."""
+
+
+class Scorer(ABC):
+    """An official scorer: the layout of prediction files that it reads, and its figures to the last digit."""
+
+    options: Mapping[str, str] = {}
+    """Further files that it may be given: the name of a command-line option -> its help."""
+    needs_gold: bool = True
+    """False where a prediction file holds the gold answers too; they are then compared only if the user names some."""
+
+    @abstractmethod
+    def reads(self, path: Path) -> bool:
+        """Whether a file looks like this layout; others are read as `index<TAB>prediction` or an answer a line."""
+
+    @abstractmethod
+    def score(self, path: Path, gold: Rows | None, files: Mapping[str, Path]) -> Scored:
+        """The figures, or a `DataError` that names file and place; `files` are those of the options that were given."""
 
 
 def score_file(task: Task, rows: Rows, path: Path, *, spellings: Mapping[str, str] | None = None) -> dict[str, Score]:

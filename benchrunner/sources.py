@@ -6,8 +6,8 @@ import csv
 import hashlib
 import io
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,6 +41,16 @@ class Rows:
     def where(self, row: int) -> str:
         """A place that a person can open: file and line, or data set and row."""
         return f"{self.origin}:{self.lines[row]}" if self.lines is not None else f"{self.origin}, row {row}"
+
+    def without(self, bad: Collection[int]) -> Rows:
+        """The others, and a note that says which were left out."""
+        kept = [row for row in range(len(self)) if row not in bad]
+        if not kept:
+            raise DataError(f"{self.origin}: none of its {len(self):,} rows can be used.")
+        lines = None if self.lines is None else [self.lines[row] for row in kept]
+        places = ", ".join(self.where(row) for row in sorted(bad)[:3]) + ", ..." * (len(bad) > 3)
+        note = f"left out {len(bad):,} bad row(s), as asked: {places}"
+        return Rows(self.table.take(kept), self.origin, lines, (*self.notes, note))
 
     @cached_property
     def fingerprint(self) -> str:
@@ -77,6 +87,13 @@ def _content(column: pa.ChunkedArray) -> Iterator[bytes | memoryview]:
     yield memoryview(content)[ends[0] : ends[-1]] if content is not None else b""
 
 
+def found_below(places: Places, names: Sequence[str]) -> list[Path]:
+    """Where files of these names would lie; a name that is a whole path already needs no data folder."""
+    if places.data is None and not all(Path(name).is_absolute() for name in names):
+        raise NotThere(f"no data folder with {names[0]}: give --data DIR or set BENCHRUNNER_DATA")
+    return [(places.data or Path()) / name for name in names]
+
+
 class Source(ABC):
     """One place that may hold a split's rows."""
 
@@ -87,6 +104,14 @@ class Source(ABC):
     @abstractmethod
     def read(self, places: Places) -> Rows:
         """The rows, or `NotThere`."""
+
+    def at(self, path: Path) -> Source | None:
+        """The same layout in a file that the user names, or None where this source reads no files."""
+        return None
+
+    def unlabelled(self) -> Source:
+        """The same without its labels, for a user's own questions; itself where labels may be missing anyway."""
+        return self
 
 
 @dataclass(frozen=True)
@@ -102,6 +127,29 @@ class RowsFrom(Source):
         import pyarrow as pa
 
         return Rows(pa.table(dict(self.function(places))), self.where(places))
+
+
+@dataclass(frozen=True)
+class Reshaped(Source):
+    """Another source whose columns become others: four columns one list, two texts one."""
+
+    source: Source
+    columns: Callable[[pa.Table], pa.Table]
+    """From the source's table to the task's, row by row in the same order."""
+
+    def where(self, places: Places) -> str:
+        return self.source.where(places)
+
+    def read(self, places: Places) -> Rows:
+        found = self.source.read(places)
+        return Rows(self.columns(found.table), found.origin, found.lines, found.notes)
+
+    def at(self, path: Path) -> Source | None:
+        moved = self.source.at(path)
+        return None if moved is None else Reshaped(moved, self.columns)
+
+    def unlabelled(self) -> Source:
+        return Reshaped(self.source.unlabelled(), self.columns)
 
 
 @dataclass(frozen=True)
@@ -128,6 +176,12 @@ class TextTable(Source):
     def _names(self) -> tuple[str, ...]:
         return (self.path,) if isinstance(self.path, str) else self.path
 
+    def at(self, path: Path) -> Source:
+        return replace(self, path=str(path.absolute()))
+
+    def unlabelled(self) -> Source:
+        return replace(self, columns={name: column for name, column in self.columns.items() if name != "label"})
+
     def where(self, places: Places) -> str:
         first = str(places.data / self._names[0] if places.data else self._names[0])
         others = len(self._names) - 1
@@ -136,9 +190,7 @@ class TextTable(Source):
     def read(self, places: Places) -> Rows:
         import pyarrow as pa
 
-        if places.data is None:
-            raise NotThere(f"no data folder with {self._names[0]}: give --data DIR or set BENCHRUNNER_DATA")
-        paths = [places.data / name for name in self._names]
+        paths = found_below(places, self._names)
         found = next((path for path in paths if path.is_file()), None)
         if found is None:
             raise NotThere(f"no file {self.where(places)}")
@@ -246,14 +298,17 @@ class HubTable(Source):
 
     repository: str
     configuration: str
+    """Empty where there is but one."""
     split: str
     columns: Mapping[str, str]
     """Our column -> the data set's column."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """The hub's name of a label -> the task's. Numbers are never mapped: their order is the hub's own affair."""
+    revision: str | None = None
+    """A branch of the repository, where it is not the main one."""
 
     def where(self, places: Places) -> str:
-        return f"hub {self.repository} ({self.configuration}, {self.split})"
+        return f"hub {self.repository} ({', '.join(filter(None, (self.configuration, self.split)))})"
 
     def read(self, places: Places) -> Rows:
         import pyarrow as pa
@@ -265,7 +320,7 @@ class HubTable(Source):
             raise DataError(f"{self.where(places)} has no column {', '.join(missing)}; it has {has}.")
         table = found.select_columns(list(self.columns.values())).with_format("arrow")[:]
         columns = {
-            ours: _written(table.column(theirs), getattr(found.features[theirs], "names", None))
+            ours: _written(table.column(theirs), _label_names(found.features[theirs]))
             for ours, theirs in self.columns.items()
         }
         if "label" in columns and self.labels:
@@ -281,7 +336,9 @@ class HubTable(Source):
         quiet = datasets.is_progress_bar_enabled()
         datasets.disable_progress_bars()
         try:
-            return datasets.load_dataset(self.repository, self.configuration, split=self.split)
+            return datasets.load_dataset(
+                self.repository, self.configuration or None, split=self.split, revision=self.revision
+            )
         except Exception as error:  # datasets raises whatever its transport raised
             reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
             raise NotThere(f"{self.where(places)} could not be read: {reason}") from error
@@ -290,12 +347,24 @@ class HubTable(Source):
                 datasets.enable_progress_bars()
 
 
+def _label_names(feature: Any) -> Sequence[str] | None:
+    """The names of a hub column of labels, or of lists of labels."""
+    names: Sequence[str] | None = getattr(getattr(feature, "feature", feature), "names", None)
+    return names
+
+
 def _written(column: pa.ChunkedArray, names: Sequence[str] | None) -> list[Any]:
     """A hub column's values as they were written before the hub stored them: label names, and short decimals."""
     import pyarrow as pa
 
     if names is not None:
-        return [None if one is None or one < 0 else names[one] for one in column.to_pylist()]
+
+        def named(value: Any) -> Any:
+            if isinstance(value, list):
+                return [named(one) for one in value]
+            return None if value is None or value < 0 else names[value]
+
+        return [named(value) for value in column.to_pylist()]
     if column.type == pa.float32():
         # The nearest float32 of somebody's decimal: its shortest spelling gives 4.2 back, not 4.199999809.
         return [None if one is None else float(one) for one in column.cast(pa.string()).to_pylist()]

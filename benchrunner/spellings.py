@@ -1,4 +1,4 @@
-"""How the files of leaderboards write an answer: a text for each label, or a number in a range."""
+"""How the files of leaderboards write an answer: a text for each label, a number in a range, or a text as it is."""
 
 from __future__ import annotations
 
@@ -32,6 +32,28 @@ class Spelling(ABC):
         """Each text and the task's label that it stands for; empty where texts are not labels."""
         return {}
 
+    def json_value(self, answer: Any) -> str | float:
+        """The answer where texts and numbers are told apart, as in JSON; `ValueError` as in `write`."""
+        return self.write(answer)
+
+    def json_advice(self, value: Any) -> str | None:
+        """The same as `advice` of such a value."""
+        return self.advice(value) if isinstance(value, str) else "expected a text, in quotes"
+
+
+@final
+@dataclass(frozen=True)
+class Text(Spelling):
+    """Any text, as it is: for files that can hold any."""
+
+    def write(self, answer: Any) -> str:
+        if not isinstance(answer, str):
+            raise ValueError("expected a text")
+        return answer
+
+    def advice(self, text: str) -> str | None:
+        return None
+
 
 @final
 @dataclass(frozen=True)
@@ -39,7 +61,7 @@ class Labels(Spelling):
     """One text for each label of the task."""
 
     texts: Mapping[str, str]
-    """The task's label -> the file's text."""
+    """The task's label -> the file's text. A label that is a number stands here as its digits."""
 
     def __post_init__(self) -> None:
         if len(self.texts) < 2:
@@ -60,7 +82,7 @@ class Labels(Spelling):
         return {_fold(label): label for label in self.texts} | names
 
     def write(self, answer: Any) -> str:
-        text = self.texts.get(answer) if isinstance(answer, str) else None
+        text = self.texts.get(str(answer)) if isinstance(answer, (str, int)) else None
         if text is None:
             raise ValueError(f"expected one of the task's labels: {either(list(self.texts))}")
         return text
@@ -94,6 +116,8 @@ class Number(Spelling):
     low: float
     high: float
     decimals: int
+    outside: str = ""
+    """What a number outside is by mistake, and what to do: it is then a fault when it is written, too."""
 
     def __post_init__(self) -> None:
         if not self.low < self.high or not 0 <= self.decimals <= 17:
@@ -108,16 +132,31 @@ class Number(Spelling):
             number = math.nan
         if not math.isfinite(number):
             raise ValueError("expected a finite number")
+        if self.outside and not self.low <= number <= self.high:
+            raise ValueError(f"{self._expected}: {self.outside}")
         rounded = round(min(max(number, self.low), self.high), self.decimals)
         return f"{rounded + 0.0:.{self.decimals}f}"  # -0.0 + 0.0 is 0.0: no '-0.000'
 
     def advice(self, text: str) -> str | None:
-        expected = f"expected a number from {self.low:g} to {self.high:g}"
         if not _NUMBER.fullmatch(text):
             if _NUMBER.fullmatch(_bare(text)):
-                return f"{expected}, without quotes or spaces around it"
-            return f"{expected}, with a decimal point; nan and inf are no numbers here"
-        return None if self.low <= float(text) <= self.high else f"{expected}: clip what lies outside"
+                return f"{self._expected}, without quotes or spaces around it"
+            return f"{self._expected}, with a decimal point; nan and inf are no numbers here"
+        if self.low <= float(text) <= self.high:
+            return None
+        return f"{self._expected}: {self.outside or 'clip what lies outside'}"
+
+    def json_value(self, answer: Any) -> float:
+        return float(self.write(answer))
+
+    def json_advice(self, value: Any) -> str | None:
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            return f"{self._expected}, without quotes"
+        return self.advice(repr(value))
+
+    @property
+    def _expected(self) -> str:
+        return f"expected a number from {self.low:g} to {self.high:g}"
 
 
 def _fold(label: str) -> str:

@@ -51,6 +51,9 @@ class StrictTable:
     def __contains__(self, key: str) -> bool:
         return key in self._data
 
+    def __bool__(self) -> bool:
+        return bool(self._data)
+
     def place(self, key: str) -> str:
         """The file and the key, for people."""
         return f"{self.path}: {self.where}{key}"

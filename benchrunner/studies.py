@@ -132,8 +132,8 @@ def plan(study: Study, runner: Runner) -> tuple[Cell, ...]:
     cells = []
     for task in study.tasks:
         method = study.method or task.method
-        learns = runner.plugins.method(method).needs_backbone
-        base = task.recipe.changed(**study.changes)
+        how = runner.plugins.method(method)
+        learns, base = how.needs_backbone, task.recipe.changed(**how.usual).changed(**study.changes)
         points = list(study.grid.points(base)) if learns else [base]
         for backbone in study.backbones:
             candidates = []

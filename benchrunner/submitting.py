@@ -1,21 +1,21 @@
-"""From a study to a leaderboard's answers."""
+"""From fits to a leaderboard's answers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from benchrunner import studies
-from benchrunner.errors import DataError, RequestError
-from benchrunner.runner import MAJORITY
-from benchrunner.sources import NotThere
-from benchrunner.submissions import Answers
+from benchrunner.boardfiles import Answers
+from benchrunner.errors import RequestError
+from benchrunner.leaderboards import Leaderboard
+from benchrunner.runner import MAJORITY, Runner
+from benchrunner.sources import NotThere, Rows
+from benchrunner.studies import Result
+from benchrunner.tasks import Task
 
-if TYPE_CHECKING:
-    from benchrunner.leaderboards import Leaderboard
-    from benchrunner.runner import Runner
-    from benchrunner.studies import Result
-    from benchrunner.tasks import Task
+Given = Callable[[Task, str], Answers]
+"""Where the answers to a task's split come from: a study, or an ensemble."""
 
 
 def missing(board: Leaderboard, tasks: Iterable[Task], chosen: Sequence[str], runner: Runner) -> dict[str, str]:
@@ -51,40 +51,59 @@ def check_counts(board: Leaderboard, tasks: Iterable[Task], runner: Runner) -> N
 
 
 def answers(
-    board: Leaderboard, result: Result | None, absent: Mapping[str, str], runner: Runner
+    board: Leaderboard, given: Given, absent: Mapping[str, str], runner: Runner
 ) -> dict[tuple[str, str], Answers]:
-    """Every file's answers: the selected fits', and the majority's where a task is absent."""
+    """Every file's answers: those that are given, and the majority's where a task is absent."""
     found = {}
     for name, split in board.wanted:
-        if name in absent:
-            found[name, split] = _filled(board, name, split, absent[name], runner)
-        elif result is not None:
-            cell = next(one for one in result.cells if one.cell.task.name == name)
-            fit = studies.selected(cell)
-            found[name, split] = Answers(runner.predict(fit, split).answers, fit=fit.id, method=fit.method)
+        task = runner.plugins.task(name)
+        found[name, split] = _filled(board, task, split, absent[name], runner) if name in absent else given(task, split)
     return found
 
 
-def _filled(board: Leaderboard, name: str, split: str, why: str, runner: Runner) -> Answers:
+def selected(board: Leaderboard, result: Result, runner: Runner) -> Given:
+    """The answers of the fits that a study selected, with the figures beside them that the board's files hold."""
+
+    def given(task: Task, split: str) -> Answers:
+        fit = studies.selected(next(cell for cell in result.cells if cell.cell.task.name == task.name))
+        predicted, rows = runner.predict(fit, split), runner.rows(task, split)
+        beside: dict[str, list[Any]] = {}
+        if any(file.takes for file in board.files_of(task.name)):
+            beside = task.problem.beside(runner.kept_outputs(fit, rows), rows.table, runner.settings(fit))
+        return Answers(predicted.answers, rows.table, beside, fit=fit.id, method=fit.method)
+
+    return given
+
+
+def _filled(board: Leaderboard, task: Task, split: str, why: str, runner: Runner) -> Answers:
     """The majority of the training rows; without them one and the same answer, which is said."""
-    task = runner.plugins.task(name)
-    rows = next(file.rows for file in board.files if (file.task, file.split) == (name, split))
+    import numpy as np
+    import pyarrow as pa
+
+    problem, train, rows = task.problem, _there(task, task.train, runner), _there(task, split, runner)
+    if problem.head.level == "token" and (train is None or rows is None):
+        raise RequestError(f"{task.name} cannot be filled: {why}, and only rows tell what its answers look like.")
+    table = pa.table({}) if rows is None else rows.table
+    count = problem.entries(table) if rows is not None else _official(board, task, split)
+    one = np.eye(problem.head.width, dtype=np.float32)[0] if train is None else problem.constant(train.table)
+    outputs = np.repeat(one[None], count, axis=0)
+    found = problem.decode(outputs, table, problem.decoding)
+    reason = f"no training rows to count, so '{found[0]}' everywhere" if train is None else "the training majority"
+    return Answers(
+        found,
+        table if rows is not None else None,
+        problem.beside(outputs, table, problem.decoding),
+        method=MAJORITY,
+        filled=f"{why}; {reason}",
+    )
+
+
+def _there(task: Task, split: str, runner: Runner) -> Rows | None:
     try:
-        table = runner.rows(task, task.train).table
-    except DataError:
-        import numpy as np
-
-        width = task.problem.head.width
-        guess = task.problem.decode(np.eye(1, width, dtype=np.float32))[0]
-        return Answers(
-            [guess] * rows, method=MAJORITY, filled=f"{why}; no training rows to count, so '{guess}' everywhere"
-        )
-    (guess,) = task.problem.decode(task.problem.constant(table)[None])
-    return Answers([guess] * _count(task, split, rows, runner), method=MAJORITY, filled=f"{why}; the training majority")
+        return runner.rows(task, split)
+    except RequestError:  # said already: it is why the task is absent
+        return None
 
 
-def _count(task: Task, split: str, official: int, runner: Runner) -> int:
-    try:
-        return len(runner.rows(task, split))
-    except (DataError, RequestError):
-        return official
+def _official(board: Leaderboard, task: Task, split: str) -> int:
+    return next(file.rows for file in board.files if file.pair == (task.name, split))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from benchrunner.errors import DataError, PluginError, RequestError
+from benchrunner.errors import BadRows, DataError, PluginError, RequestError
 from benchrunner.metrics import Metric
 from benchrunner.places import Places
 from benchrunner.recipes import Recipe
@@ -15,6 +15,7 @@ from benchrunner.sources import NotThere, Rows, Source
 
 if TYPE_CHECKING:
     from benchrunner.problems import Problem
+    from benchrunner.scoring import Scorer
 
 Role = Literal["train", "dev", "test"]
 
@@ -89,6 +90,8 @@ class Task:
     method_reason: str = ""
     """Why the default method is not `finetune`, said wherever the task is shown."""
     suite: Suite | None = None
+    scorer: Scorer | None = None
+    """Reads prediction files in the layout that the official scorer reads, beside our own; None where there is none."""
     demo_files: Callable[[int, Path], None] | None = None
     """Writes a small data set of this task in its real file layout: (seed, folder)."""
 
@@ -121,14 +124,25 @@ class Task:
             except NotThere as reason:
                 tried.append(str(reason))
                 continue
-            return self._checked(rows, wanted, official=places.official)
+            return self._checked(rows, wanted, places)
         raise NotThere(f"No data for {self.name}, split {split}:\n" + "\n".join(f"  - {one}" for one in tried))
 
-    def _checked(self, rows: Rows, split: Split, *, official: bool) -> Rows:
+    def checked(self, rows: Rows, places: Places, *, labelled: bool) -> Rows:
+        """Rows as the problem wants them, without bad ones where the user asked for that."""
+        try:
+            table = self.problem.check(rows, labelled=labelled)
+        except BadRows as bad:
+            if not places.leave_out:
+                raise
+            rows = rows.without(bad.rows)
+            table = self.problem.check(rows, labelled=labelled)
+        return Rows(table, rows.origin, rows.lines, rows.notes)
+
+    def _checked(self, rows: Rows, split: Split, places: Places) -> Rows:
         if not len(rows):
             raise DataError(f"{rows.origin}: no rows.")
-        table = self.problem.check(rows, labelled=split.role != "test")
+        rows = self.checked(rows, places, labelled=split.role != "test")
         notes = rows.notes
-        if official and split.rows is not None and len(rows) != split.rows:
+        if places.official and split.rows is not None and len(rows) != split.rows:
             notes += (f"{len(rows):,} rows, where the official count is {split.rows:,}",)
-        return Rows(table, rows.origin, rows.lines, notes)
+        return Rows(rows.table, rows.origin, rows.lines, notes)

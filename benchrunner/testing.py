@@ -11,6 +11,7 @@ A check raises `PluginError` with everything that it found. Nothing here needs a
 from __future__ import annotations
 
 import random
+import re
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,17 +24,20 @@ from torch import nn
 
 from benchrunner.backbones import Backbone, BackboneFamily, OneBackbone
 from benchrunner.encoders import Encoder, ExportedHead
-from benchrunner.errors import BenchrunnerError, PluginError
+from benchrunner.errors import BenchrunnerError, PluginError, Undefined
 from benchrunner.features import Sequences
 from benchrunner.flat import FlatBatch, collate
+from benchrunner.pieces import Frame, Pieces
 from benchrunner.places import Places
 from benchrunner.problems.classify import Classify
+from benchrunner.recipes import Recipe
 from benchrunner.sources import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from benchrunner.features import Features
+    from benchrunner.metrics import Metric
     from benchrunner.tasks import Task
 
 HIDDEN, BUCKETS, LONGEST = 16, 512, 64
@@ -41,6 +45,10 @@ WEIGHTS = "tiny.safetensors"
 
 MOOD = Classify(("glad", "sad"))
 """The question that `sentences` answers."""
+
+
+def _bucket(word: str) -> int:
+    return zlib.crc32(word.encode()) % BUCKETS
 
 
 @final
@@ -51,7 +59,7 @@ class TinyEncoder(Encoder):
         super().__init__()
         self.hidden_size, self.max_length, self.dropout = HIDDEN, LONGEST, 0.1
         self.tokenizer_fingerprint = f"words by crc32 in {BUCKETS} buckets"
-        self.words = nn.Embedding(BUCKETS, HIDDEN)
+        self.table = nn.Embedding(BUCKETS, HIDDEN)
         self.layer = nn.Linear(HIDDEN, HIDDEN)
         draw = torch.Generator().manual_seed(0)
         for one in self.parameters():
@@ -59,17 +67,28 @@ class TinyEncoder(Encoder):
 
     @property
     def word_embedding(self) -> nn.Embedding:
-        return self.words
+        return self.table
 
     def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:
         texts = [one.split() for one in first]
         pairs = [[*a, "|", *b.split()] for a, b in zip(texts, second, strict=True)] if second is not None else texts
-        rows = [[zlib.crc32(word.encode()) % BUCKETS for word in ["<", *words]][:max_length] for words in pairs]
+        rows = [[_bucket(word) for word in ["<", *words]][:max_length] for words in pairs]
         tokens = np.array([token for row in rows for token in row], dtype=np.int32)
         return Sequences(tokens, np.zeros(len(tokens), dtype=np.int8), np.cumsum([0, *map(len, rows)], dtype=np.int64))
 
+    def pieces(self, texts: Sequence[str]) -> Pieces:
+        words = [[one.span() for one in re.finditer(r"\S+", text)] for text in texts]
+        tokens = [_bucket(text[first:last]) for text, some in zip(texts, words, strict=True) for first, last in some]
+        spans = np.array([span for some in words for span in some], dtype=np.int32).reshape(-1, 2)
+        starts = np.cumsum([0, *map(len, words)], dtype=np.int64)
+        return Pieces(np.array(tokens, dtype=np.int32), spans, starts)
+
+    @property
+    def frame(self) -> Frame:
+        return Frame(before=(_bucket("<"),), between=(_bucket("|"),), after=(), unknown=_bucket("?"), segments=(0, 0))
+
     def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
-        hidden = batch.dropout(self.words(batch.tokens), self.dropout, "words")  # (T, H)
+        hidden = batch.dropout(self.table(batch.tokens), self.dropout, "words")  # (T, H)
         yield hidden
         yield torch.tanh(self.layer(hidden))
 
@@ -164,18 +183,32 @@ def check_task(task: Task, folder: Path, *, places: Places | None = None) -> Non
 
 def _row_faults(task: Task, rows: Rows, *, labelled: bool) -> Iterator[str]:
     gold = task.problem.gold(rows.table)
-    features = task.problem.encode(rows.table, TinyEncoder(), LONGEST)
-    if set(features.owner.tolist()) != set(range(len(rows))):
-        yield "encode leaves rows without a sequence"
+    encoder, problem = TinyEncoder(), task.problem
+    features = problem.encode(rows.table, encoder, task.recipe, training=False)
+    outputs = np.zeros((len(features.tokens if problem.head.level == "token" else features.owner), problem.head.width))
+    gathered = problem.gather(outputs, features, rows.table)
+    if len(gathered) != problem.entries(rows.table):
+        yield f"gather gives {len(gathered)} raw outputs, where entries says {problem.entries(rows.table)}"
+    elif len(answers := problem.decode(gathered, rows.table, problem.decoding)) != len(rows):
+        yield f"decode gives {len(answers)} answers to {len(rows)} rows"
     if gold is None:
         if labelled:
             yield "the rows have no labels; only a test split may be without"
         return
-    if any(task.problem.parse(str(answer)) != answer for answer in gold):
+    right = [problem.right(one) for one in gold]
+    if any(problem.parse(problem.spell(answer)) != answer for answer in right):
         yield "an answer that is written to a file and parsed again is another one"
     for metric in task.metrics:
-        if len(set(gold)) > 1 and not metric.compute(gold, gold) > 0:
+        score = _score(metric, gold, right)
+        if len(set(map(repr, gold))) > 1 and score is not None and not score > 0:
             yield f"{metric.name} of the right answers is not above zero"
+
+
+def _score(metric: Metric, gold: Sequence[object], answers: Sequence[object]) -> float | None:
+    try:
+        return metric.compute(gold, answers)
+    except Undefined:
+        return None
 
 
 def check_backbone(backbone: Backbone, family: BackboneFamily, places: Places, folder: Path) -> None:
@@ -210,7 +243,7 @@ def _summaries(encoder: Encoder, texts: Sequence[str]) -> torch.Tensor:
     """One vector a text, in the order of the texts."""
     import pyarrow as pa
 
-    features: Features = MOOD.encode(pa.table({"a": list(texts)}), encoder, encoder.max_length)
+    features: Features = MOOD.encode(pa.table({"a": list(texts)}), encoder, Recipe(), training=False)
     batch = collate(features, np.arange(len(texts)), torch.device("cpu"))
     return encoder.summary(encoder(batch), batch)[batch.restore]
 

@@ -55,7 +55,7 @@ class Training:
 
     def __post_init__(self) -> None:
         self.micro_tokens = self.recipe.micro_tokens
-        self.schedule = Schedule(self.features.units, self.recipe, self.seed)
+        self.schedule = Schedule(self.features.batch_counts, self.recipe, self.seed)
         self.optimizer = Optimizer(self.modules, self.recipe)
         self._unit_tokens = self.features.unit_tokens
         self._pending: list[tuple[int, torch.Tensor]] = []
@@ -67,6 +67,16 @@ class Training:
         """
         with HeldBack() as interrupt:
             self._steps(interrupt)
+
+    @property
+    def lament(self) -> str:
+        """Why a diverged training ended."""
+        return f"the loss was not a finite number at step {self.diverged} of {self.schedule.steps}"
+
+    def timings(self, seconds: float) -> dict[str, float]:
+        """What a record says of a run that took so long."""
+        rows = self.recipe.batch_size * (self.schedule.steps - self.first)
+        return {"train_seconds": seconds, "examples_per_second": rows / seconds}
 
     def _steps(self, interrupt: HeldBack) -> None:
         self.first = self._resume()
@@ -116,14 +126,14 @@ class Training:
 
     def _gradients(self, step: int, units: np.ndarray) -> torch.Tensor:
         self.optimizer.clear()
-        total = torch.zeros((), device=self.device)
+        total, weight = torch.zeros((), device=self.device), self.features.loss_weight(units)
         for part, chosen in enumerate(micro_batches(units, self._unit_tokens, self.micro_tokens)):
             dropout, multiple = Dropout(self.seed, step, part), rounding(self.recipe.precision)
             batch = collate(self.features, chosen, self.device, dropout=dropout, multiple=multiple)
             with torch.autocast(self.device.type, torch.bfloat16, enabled=self.recipe.precision == "bf16"):
                 outputs = self.model(batch)
             # The mean over the recipe's batch, not over the part of it that fits into memory.
-            loss = self.problem.loss(outputs, batch.targets) / len(units)
+            loss = self.problem.loss(outputs, batch) / weight
             loss.backward()  # type: ignore[no-untyped-call]
             total += loss.detach()
         return total

@@ -15,6 +15,7 @@ import pytest
 from benchrunner.encoding import Cache
 from benchrunner.problems import Problem
 from benchrunner.problems.classify import Classify
+from benchrunner.recipes import Recipe
 from tiny_encoder import MOOD, TinyEncoder, sentences
 
 CODE = {"core": "1"}
@@ -31,8 +32,9 @@ def encodings(
 ) -> int:
     """How often the encoder had to work."""
     encoder = TinyEncoder(fingerprint=fingerprint)
-    found = cache.features(table, problem, encoder, length, code)
-    wanted = problem.encode(table, TinyEncoder(), length)
+    recipe = Recipe(max_length=length)
+    found = cache.features(table, problem, encoder, recipe, code, training=True)
+    wanted = problem.encode(table, TinyEncoder(), recipe, training=True)
     assert np.array_equal(found.tokens, wanted.tokens) and np.array_equal(found.starts, wanted.starts)
     assert np.array_equal(found.targets["label"], wanted.targets["label"])
     return encoder.assembled

@@ -35,7 +35,7 @@ def test_features_without_targets_come_back_without_targets(tmp_path: Path) -> N
     assert Features.open(tmp_path).targets == {}
 
 
-FILES = ("tokens.npy", "segments.npy", "starts.npy", "groups.npy", "owner.npy", "target-label.npy", "targets.json")
+FILES = ("tokens.npy", "segments.npy", "starts.npy", "groups.npy", "owner.npy", "targets-label.npy", "contents.json")
 
 
 @pytest.mark.parametrize("name", FILES)

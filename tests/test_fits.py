@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,9 +54,10 @@ def test_everything_that_training_sees_is(change: dict[str, Any]) -> None:
 
 def test_every_field_of_a_recipe_is_part_of_the_identity() -> None:
     others: dict[type, Any] = {float: 0.5, int: 7, bool: False, str: "bf16"}
+    named = {"context": "sentence", "features": "last"}
     for field in dataclasses.fields(Recipe):
         kind = type(getattr(Recipe(), field.name))
-        value = others.get(kind, 0.5 if field.name == "dropout" else 7)
+        value = named.get(field.name, others.get(kind, 0.5 if field.name == "dropout" else 7))
         assert dataclasses.replace(FIT, recipe=Recipe(**{field.name: value})).id != FIT.id, field.name
 
 
@@ -68,9 +70,11 @@ def test_an_identity_does_not_depend_on_the_order_of_keys() -> None:
     assert identity({"a": 1, "b": 2}) == identity({"b": 2, "a": 1}) != identity({"a": 2, "b": 1})
 
 
-def test_a_prediction_is_of_a_fit_a_split_and_rows() -> None:
-    ids = {Prediction(*parts).id for parts in (("f", "s", "d"), ("g", "s", "d"), ("f", "t", "d"), ("f", "s", "e"))}
-    assert len(ids) == 4
+def test_a_prediction_is_of_a_fit_a_split_rows_and_settings() -> None:
+    one = Prediction("f", "s", "d", {})
+    others = [{"fit": "g"}, {"split": "t"}, {"data": "e"}, {"settings": {"tau": 1.0}}]
+    ids = {one.id, *(replace(one, **change).id for change in others)}  # type: ignore[arg-type]
+    assert len(ids) == 5
 
 
 def planned(folder: Path, **hooks: Any) -> str:

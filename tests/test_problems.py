@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from benchrunner.features import Sequences
 from benchrunner.problems import HeadShape, Problem
 from benchrunner.problems.classify import Classify
 from benchrunner.problems.regress import Regress
+from benchrunner.recipes import Recipe
 from benchrunner.sources import Rows
 
 MOOD = Classify(("glad", "sad", "calm"))
@@ -27,8 +29,18 @@ def checked(problem: Problem, *, labelled: bool = True, **columns: list[Any]) ->
     return problem.check(Rows(pa.table(columns), "f.tsv", lines), labelled=labelled)
 
 
+def with_targets(targets: dict[str, torch.Tensor]) -> Any:
+    """As much of a batch as these losses read."""
+    return SimpleNamespace(targets=targets)
+
+
+NO_TABLE = pa.table({})
+
+
 class LetterEncoder:
     """Assembles letters as tokens."""
+
+    max_length = 64
 
     def assemble(self, a: Sequence[str], b: Sequence[str] | None, max_length: int) -> Sequences:
         pairs = [(one, "") for one in a] if b is None else list(zip(a, b, strict=True))
@@ -75,36 +87,38 @@ def test_a_test_split_whose_labels_are_all_empty_has_none() -> None:
 
 def test_one_row_is_one_sequence_and_one_unit() -> None:
     table = checked(MOOD, a=["ab", "c"], b=["d", "efg"], label=["sad", "glad"])
-    features = MOOD.encode(table, LetterEncoder(), 3)  # type: ignore[arg-type]
+    features = MOOD.encode(table, LetterEncoder(), Recipe(max_length=3), training=True)  # type: ignore[arg-type]
     assert bytes(features.tokens.astype(np.uint8)) == b"abdcef"
     assert features.starts.tolist() == [0, 3, 6]
     assert features.groups.tolist() == [0, 1, 2]
     assert features.owner.tolist() == [0, 1]
     assert features.targets["label"].tolist() == [1, 0]
-    assert MOOD.encode(table.drop(["label"]), LetterEncoder(), 3).targets == {}  # type: ignore[arg-type]
+    assert MOOD.encode(table.drop(["label"]), LetterEncoder(), Recipe(max_length=3), training=True).targets == {}  # type: ignore[arg-type]
 
 
 def test_grades_are_targets_as_they_are() -> None:
-    features = GRADE.encode(checked(GRADE, a=["a"], label=["4.2"]), LetterEncoder(), 9)  # type: ignore[arg-type]
+    features = GRADE.encode(
+        checked(GRADE, a=["a"], label=["4.2"]), LetterEncoder(), Recipe(max_length=9), training=True
+    )  # type: ignore[arg-type]
     assert features.targets["label"].dtype == np.float32
     assert features.targets["label"].tolist() == [pytest.approx(4.2)]
 
 
 def test_the_classification_loss_is_summed_over_rows_in_fp32() -> None:
     outputs = torch.tensor([[0.0, math.log(3.0), 0.0], [0.0, 0.0, 0.0]], dtype=torch.bfloat16)
-    loss = MOOD.loss(outputs, {"label": torch.tensor([1, 2])})
+    loss = MOOD.loss(outputs, with_targets({"label": torch.tensor([1, 2])}))
     assert loss.dtype == torch.float32
     assert loss.item() == pytest.approx(math.log(5 / 3) + math.log(3), rel=1e-2)
 
 
 def test_the_regression_loss_is_the_summed_squared_error() -> None:
-    loss = GRADE.loss(torch.tensor([[1.0], [4.0]]), {"label": torch.tensor([3.0, 4.5])})
+    loss = GRADE.loss(torch.tensor([[1.0], [4.0]]), with_targets({"label": torch.tensor([3.0, 4.5])}))
     assert loss.item() == pytest.approx(4.25)
 
 
 def test_answers_are_decoded_from_outputs() -> None:
-    assert MOOD.decode(np.array([[0.1, 0.3, 0.2], [1.0, 0.0, -1.0]])) == ["sad", "glad"]
-    assert GRADE.decode(np.array([[5.5], [-0.25]], dtype=np.float32)) == [5.5, -0.25]
+    assert MOOD.decode(np.array([[0.1, 0.3, 0.2], [1.0, 0.0, -1.0]]), NO_TABLE, {}) == ["sad", "glad"]
+    assert GRADE.decode(np.array([[5.5], [-0.25]], dtype=np.float32), NO_TABLE, {}) == [5.5, -0.25]
 
 
 def test_a_head_has_one_output_for_each_label_or_one_number() -> None:
@@ -123,13 +137,13 @@ def test_answers_in_files_are_parsed_or_refused_with_what_was_expected() -> None
 
 def test_the_majority_is_the_most_frequent_label_and_the_first_of_equals() -> None:
     often = checked(MOOD, a=["x"] * 3, label=["sad", "calm", "calm"])
-    assert MOOD.decode(MOOD.constant(often)[None]) == ["calm"]
+    assert MOOD.decode(MOOD.constant(often)[None], NO_TABLE, {}) == ["calm"]
     tied = checked(MOOD, a=["x"] * 2, label=["calm", "sad"])
-    assert MOOD.decode(MOOD.constant(tied)[None]) == ["sad"]
+    assert MOOD.decode(MOOD.constant(tied)[None], NO_TABLE, {}) == ["sad"]
 
 
 def test_the_best_constant_grade_is_the_mean() -> None:
-    assert GRADE.decode(GRADE.constant(checked(GRADE, a=["x", "y"], label=[1.0, 4.0]))[None]) == [2.5]
+    assert GRADE.decode(GRADE.constant(checked(GRADE, a=["x", "y"], label=[1.0, 4.0]))[None], NO_TABLE, {}) == [2.5]
 
 
 def test_constant_answers_are_recognised() -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from benchrunner import Classify, Fit, Job, Method, Metric, Outcome, Places, Runner, Score, discover
-from benchrunner.answering import answer_file, export
+from benchrunner.answering import answer, export
 from benchrunner.errors import CheckpointError, DataError, FitError, RequestError
 from benchrunner.testing import tiny_family
 from inline import QUICK, files, mood, own, pairs, plugin, runner
@@ -109,7 +109,7 @@ def test_rows_without_labels_have_answers_and_no_scores(tmp_path: Path) -> None:
     made, fit = with_method(tmp_path, Moody())
     predicted = made.predict(fit, "test")
     assert (len(predicted.answers), predicted.record.scores) == (20, {})
-    assert np.load(predicted.folder / "outputs.npy").shape == (20, 2)
+    assert [np.load(one).shape for one in made.folder(fit).path.glob("outputs/*.npy")] == [(20, 2)]
 
 
 def test_changed_rows_are_predicted_again_and_a_changed_training_set_is_refused(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_changed_rows_are_predicted_again_and_a_changed_training_set_is_refused(
     ("answers", "reason"),
     [
         (KeyError("who?"), "KeyError: 'who\\?' \\(see .*traceback.txt\\)"),
-        (np.zeros((3, 2)), "moody gave 3 outputs for 24 rows of .*dev.tsv"),
+        (np.zeros((3, 2)), "moody gave 3 outputs, where 24 were expected for .*dev.tsv"),
         (np.zeros(24), "see .*traceback.txt"),
     ],
 )
@@ -267,8 +267,8 @@ def test_a_users_own_file_is_answered_in_its_order(tmp_path: Path) -> None:
     (tmp_path / "mine.tsv").write_text("id\ttext\n" + "".join(f"7\t{text}\n" for text in texts))
     (tmp_path / "mine.csv").write_text('"id","a"\n' + "".join(f'7,"{text}"\n' for text in texts))
     for name in ("mine.txt", "mine.tsv", "mine.csv"):
-        assert answer_file(fit.id, tmp_path / name, made) == ["sad", "glad", "sad"], name
-    assert answer_file(str(made.folder(fit).path), tmp_path / "mine.txt", made) == ["sad", "glad", "sad"]
+        assert answer([fit.id], tmp_path / name, None, made).answers == ["sad", "glad", "sad"], name
+    assert answer([str(made.folder(fit).path)], tmp_path / "mine.txt", None, made).answers == ["sad", "glad", "sad"]
 
 
 def test_a_users_file_that_cannot_be_understood_is_refused_with_its_place(tmp_path: Path) -> None:
@@ -283,20 +283,20 @@ def test_a_users_file_that_cannot_be_understood_is_refused_with_its_place(tmp_pa
     }.items():
         (tmp_path / "bad.tsv").write_text(content)
         with pytest.raises(DataError, match=reason):
-            answer_file(fit.id, tmp_path / "bad.tsv", made)
+            answer([fit.id], tmp_path / "bad.tsv", None, made)
     (tmp_path / "bad.tsv").write_bytes(b"text\n\xff\xfe\n")
     with pytest.raises(DataError, match=r"bad\.tsv:2: not UTF-8"):
-        answer_file(fit.id, tmp_path / "bad.tsv", made)
+        answer([fit.id], tmp_path / "bad.tsv", None, made)
     with pytest.raises(RequestError, match=r"absent\.tsv: there is no such file"):
-        answer_file(fit.id, tmp_path / "absent.tsv", made)
+        answer([fit.id], tmp_path / "absent.tsv", None, made)
 
 
 def test_lines_of_text_are_no_pairs(tmp_path: Path) -> None:
-    from benchrunner.answering import read_questions
+    from benchrunner.questions import read_questions
 
     (tmp_path / "lines.txt").write_text("one\n")
     with pytest.raises(DataError, match="asks about pairs of texts: give a table with the columns a and b"):
-        read_questions(pairs(), tmp_path / "lines.txt")
+        read_questions(pairs(), tmp_path / "lines.txt", Places(tmp_path, tmp_path))
 
 
 def test_an_exported_fit_is_the_backbones_own_layout_and_nothing_is_overwritten(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,7 +16,9 @@ from benchrunner.attention import attend
 from benchrunner.encoders import Encoder, ExportedHead
 from benchrunner.features import Features, Sequences
 from benchrunner.flat import FlatBatch
+from benchrunner.pieces import Frame, Pieces
 from benchrunner.problems.classify import Classify
+from benchrunner.recipes import Recipe
 
 MOOD = Classify(("glad", "sad"))
 
@@ -52,6 +55,20 @@ class TinyEncoder(Encoder):
         starts = np.cumsum([0, *map(len, rows)], dtype=np.int64)
         return Sequences(flat, np.zeros(len(flat), dtype=np.int8), starts)
 
+    def pieces(self, texts: Sequence[str]) -> Pieces:
+        """Words between blanks."""
+        words = [[one.span() for one in re.finditer(r"\S+", text)] for text in texts]
+        tokens = [self._number(text[a:b]) for text, some in zip(texts, words, strict=True) for a, b in some]
+        spans = np.array([span for some in words for span in some], dtype=np.int32).reshape(-1, 2)
+        return Pieces(np.array(tokens, dtype=np.int32), spans, np.cumsum([0, *map(len, words)], dtype=np.int64))
+
+    @property
+    def frame(self) -> Frame:
+        return Frame(before=(1,), between=(2,), after=(2,), unknown=3)
+
+    def _number(self, word: str) -> int:
+        return 4 + zlib.crc32(word.encode()) % (self.vocabulary - 4)
+
     def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
         hidden = batch.dropout(self.word(batch.tokens) + self.position(batch.positions), self.dropout, "words")
         yield hidden
@@ -77,4 +94,4 @@ def sentences(count: int, *, seed: int = 0, shortest: int = 2, longest: int = 14
 def features(count: int, *, seed: int = 0, shortest: int = 2, longest: int = 14) -> Features:
     """Those sentences encoded."""
     table = sentences(count, seed=seed, shortest=shortest, longest=longest)
-    return MOOD.encode(table, TinyEncoder(), 64)
+    return MOOD.encode(table, TinyEncoder(), Recipe(), training=True)

@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,11 +15,13 @@ from benchrunner.commands import options
 from benchrunner.errors import RequestError
 from benchrunner.executors import Executor, Local
 from benchrunner.progress import Watch, silent
+from benchrunner.records import write_atomically
 from benchrunner.studies import Result, Study
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from benchrunner.answering import Answered
     from benchrunner.fits import Fit
     from benchrunner.plugins import Plugins
     from benchrunner.records import Record
@@ -43,12 +46,18 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         options.computing(parser)
         options.output(parser)
         parser.set_defaults(run=action)
-    predict = commands.add_parser("predict", help="a finished fit's answers to your own file")
-    predict.add_argument("fit", metavar="RUN", help="the fit's id or the beginning of it")
+    predict = commands.add_parser("predict", help="a finished fit's answers, or several fits' together")
     predict.add_argument(
-        "file", type=Path, metavar="FILE", help="TSV with a header (columns a, b or the task's own), or .txt"
+        "given",
+        nargs="*",
+        metavar="RUN FILE",
+        help="the fit's id or the beginning of it (not with --ensemble), and a file in the layout of the task's own, "
+        "labelled or not; without a file, a split of the task's data is answered and scored",
     )
-    predict.add_argument("--out", type=Path, metavar="FILE", help="instead of standard output")
+    predict.add_argument("--ensemble", nargs="+", metavar="RUN", help="average these runs of one task")
+    predict.add_argument("--split", help="which split of the task's data, where no file is given (the first dev)")
+    predict.add_argument("--board", metavar="BOARD", help="write the files that this leaderboard takes, to --out DIR")
+    predict.add_argument("--out", type=Path, metavar="PATH", help="instead of standard output")
     predict.set_defaults(run=predict_command)
     export = commands.add_parser("export", help="a finished fit as a checkpoint that other libraries load")
     export.add_argument("fit", metavar="RUN", help="the fit's id or the beginning of it")
@@ -149,20 +158,58 @@ def compare_command(arguments: argparse.Namespace) -> int:
 
 
 def predict_command(arguments: argparse.Namespace) -> int:
-    from benchrunner.answering import answer_file
+    from benchrunner.answering import answer
 
-    runner = options.runner(arguments)
-    answers = answer_file(arguments.fit, arguments.file, runner)
-    lines = "".join(f"{at}\t{answer}\n" for at, answer in enumerate(answers))
+    runs, files = _given(arguments)
+    if arguments.board is not None and arguments.out is None:
+        raise RequestError("--board writes files: say where with --out DIR.")
+    answered = answer(runs, files[0] if files else None, arguments.split, options.runner(arguments))
+    for name, score in answered.scores.items():
+        scale = next(one.scale for one in answered.task.metrics if one.name == name)
+        value = f"absent: {score.reason}" if score.value is None else f"{score.value * scale:.2f}"
+        print(f"{answered.task.name} {name} {value}", file=sys.stderr)
+    if arguments.board is not None:
+        _write_board_files(answered, arguments)
+        return 0
+    lines = "".join(f"{at}\t{answered.task.problem.spell(one)}\n" for at, one in enumerate(answered.answers))
     text = f"index\tprediction\n{lines}"
     if arguments.out is None:
         print(text, end="")
     else:
-        from benchrunner.records import write_atomically
-
         write_atomically(arguments.out, lambda part: part.write_text(text, encoding="utf-8"))
-        print(f"{len(answers)} answers in {arguments.out}")
+        print(f"{len(answered.answers)} answers in {arguments.out}")
     return 0
+
+
+def _given(arguments: argparse.Namespace) -> tuple[list[str], list[Path]]:
+    """The runs that answer, and the file to be answered, if there is one."""
+    runs, files = arguments.given[:1], arguments.given[1:]
+    if arguments.ensemble:
+        runs, files = list(arguments.ensemble), arguments.given
+        if not files and Path(runs[-1]).is_file():  # written behind the runs, as people do
+            files = [runs.pop()]
+    if not runs:
+        raise RequestError("Name the run that is to answer, or several after --ensemble.")
+    if len(files) > 1:
+        raise RequestError(f"One file at a time, not {', '.join(files)}; several runs go behind --ensemble.")
+    if files and arguments.split is not None:
+        raise RequestError("--split names a part of the task's own data: give it, or a file.")
+    return runs, [Path(one) for one in files]
+
+
+def _write_board_files(answered: Answered, arguments: argparse.Namespace) -> None:
+    """A leaderboard's files with these answers, whatever rows they are for."""
+    from benchrunner.submissions import Answers
+
+    board = arguments.plugins.leaderboard(arguments.board)
+    given = Answers(answered.answers, table=answered.rows.table, beside=answered.beside, fit=answered.by)
+    files = board.files_of(answered.task.name)
+    if not files:
+        raise RequestError(f"{board.name} takes no answers to {answered.task.name}.")
+    for file in files:
+        content = file.kind.write(file.name, given)
+        write_atomically(arguments.out / file.name, partial(Path.write_bytes, data=content))
+        print(f"{len(answered.answers)} answers in {arguments.out / file.name}")
 
 
 def export_command(arguments: argparse.Namespace) -> int:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from benchrunner.errors import RequestError
 from benchrunner.executors import Executor, Local
 from benchrunner.places import Places
-from benchrunner.recipes import GRIDS, Grid, Recipe
+from benchrunner.recipes import CONTEXTS, GRIDS, LAYERS, SPECIAL, Grid, Recipe
 from benchrunner.records import CHECKPOINT_SECONDS
 from benchrunner.runner import Runner
 from benchrunner.studies import Study
@@ -26,6 +26,9 @@ def places(parser: argparse.ArgumentParser) -> None:
         "--data", type=Path, metavar="DIR", help="raw data files, asked before the hub (BENCHRUNNER_DATA)"
     )
     parser.add_argument("--runs", type=Path, metavar="DIR", help="where fits are kept (BENCHRUNNER_RUNS, else ./runs)")
+    parser.add_argument(
+        "--leave-out-bad-rows", action="store_true", help="go on without rows that contradict themselves, and say so"
+    )
     parser.add_argument("--offline", action="store_true", help="never ask the hub (HF_HUB_OFFLINE)")
 
 
@@ -53,6 +56,9 @@ def recipe(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--batch-size", type=listed(int), metavar="A,B", help="examples in one step")
     group.add_argument("--grid", choices=sorted(GRIDS), help="a named grid; the options above override its lists")
     group.add_argument("--max-length", type=int, metavar="N", help="tokens of one sequence")
+    group.add_argument("--stride", type=int, metavar="N", help="tokens by which windows over a long text move on")
+    group.add_argument("--context", choices=CONTEXTS, help="what a sequence shows around a sentence of a document")
+    group.add_argument("--features", choices=LAYERS, help="what the method 'features' reads of a frozen encoder")
     group.add_argument("--dropout", type=float, metavar="RATE", help="instead of the backbone's own")
     group.add_argument(
         "--paper-adam", action="store_true", help="Adam without bias correction, as the paper's code has it"
@@ -91,6 +97,8 @@ def found_places(arguments: argparse.Namespace) -> Places:
         raise RequestError(f"--data {arguments.data}: there is no such folder.")
     if found.runs.exists() and not (found.runs.is_dir() and os.access(found.runs, os.R_OK | os.X_OK)):
         raise RequestError(f"{found.runs}: fits are kept in a folder, and this is none that can be read.")
+    if arguments.leave_out_bad_rows:
+        found = dataclasses.replace(found, leave_out=True)
     if arguments.offline:
         os.environ["HF_HUB_OFFLINE"] = "1"  # read by the hub's own libraries when they are imported
         return dataclasses.replace(found, offline=True)
@@ -110,12 +118,13 @@ def runner(arguments: argparse.Namespace) -> Runner:
 
 def study(arguments: argparse.Namespace, backbones: tuple[str, ...], tasks: list[Task], runner: Runner) -> Study:
     """The study that the recipe options describe."""
+    _check_read(arguments, tasks, runner)
     choices: dict[str, Sequence[Any]] = dict(GRIDS[arguments.grid]) if arguments.grid else {}
     for name in ("lr", "epochs", "batch_size"):
         if getattr(arguments, name) is not None:
             choices[name] = getattr(arguments, name)
     changes: dict[str, Any] = {"precision": runner.precision(arguments.precision)}
-    for name in ("max_length", "dropout", "micro_tokens", "limit_train"):
+    for name in ("max_length", "stride", "context", "features", "dropout", "micro_tokens", "limit_train"):
         if getattr(arguments, name) is not None:
             changes[name] = getattr(arguments, name)
     if arguments.paper_adam:
@@ -135,6 +144,16 @@ def study(arguments: argparse.Namespace, backbones: tuple[str, ...], tasks: list
         method=arguments.method,
         keep=arguments.keep,
     )
+
+
+def _check_read(arguments: argparse.Namespace, tasks: list[Task], runner: Runner) -> None:
+    """A `RequestError` for an option that nothing in the study reads."""
+    read = {name for task in tasks for name in task.problem.reads}
+    read |= {name for task in tasks for name in runner.plugins.method(arguments.method or task.method).reads}
+    for name in SPECIAL:
+        if getattr(arguments, name) is not None and name not in read:
+            users = "the method 'features'" if name == "features" else "tasks of another kind"
+            raise RequestError(f"--{name} is for {users}: nothing that was asked for reads it.")
 
 
 def tasks(arguments: argparse.Namespace, names: list[str]) -> list[Task]:

@@ -69,6 +69,13 @@ class Method(ABC):
     needs_backbone: bool = True
     """False for methods that never look at the text: their fits are the same for every backbone."""
 
+    exports: bool = False
+    """Whether `head.safetensors` holds one linear layer, `output`, that a checkpoint of other libraries can carry."""
+    reads: tuple[str, ...] = ()
+    """The fields of a recipe that only some methods know and this one does."""
+    usual: Mapping[str, Any] = {}
+    """What its recipe has in place of a task's, whose values are for fine-tuning."""
+
     @abstractmethod
     def fit(self, job: Job) -> Outcome:
         """Learn from `job.train` and leave in `job.model` what `predict` needs."""

@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.errors import PluginError
+from benchrunner.problems.probabilities import mean_probability, softmax
 from benchrunner.problems.sentences import SentenceProblem
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
     import torch
+
+    from benchrunner.flat import FlatBatch
 
 
 @final
@@ -47,13 +50,20 @@ class Classify(SentenceProblem):
         number = {label: at for at, label in enumerate(self.labels)}
         return np.array([number[label] for label in labels], dtype=np.int64)
 
-    def loss(self, outputs: torch.Tensor, targets: Mapping[str, torch.Tensor]) -> torch.Tensor:
+    def loss(self, outputs: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
         import torch
 
-        return torch.nn.functional.cross_entropy(outputs.float(), targets["label"], reduction="sum")
+        return torch.nn.functional.cross_entropy(outputs.float(), batch.targets["label"], reduction="sum")
 
-    def decode(self, outputs: np.ndarray) -> list[Any]:
+    def decode(self, outputs: np.ndarray, table: pa.Table, settings: Mapping[str, Any]) -> list[Any]:
         return [self.labels[at] for at in outputs.argmax(axis=-1)]
+
+    def beside(self, outputs: np.ndarray, table: pa.Table, settings: Mapping[str, Any]) -> dict[str, list[Any]]:
+        """`probabilities`: one a label, in their order."""
+        return {"probabilities": softmax(outputs).tolist()}
+
+    def average(self, outputs: Sequence[np.ndarray]) -> np.ndarray:
+        return mean_probability(outputs)
 
     def constant(self, table: pa.Table) -> np.ndarray:
         """The most frequent label; of equally frequent ones the first in the problem's order."""

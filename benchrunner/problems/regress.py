@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import torch
 
+    from benchrunner.flat import FlatBatch
+
 
 @final
 @dataclass(frozen=True)
@@ -55,13 +57,18 @@ class Regress(SentenceProblem):
 
         return np.array(labels, dtype=np.float32)
 
-    def loss(self, outputs: torch.Tensor, targets: Mapping[str, torch.Tensor]) -> torch.Tensor:
+    def loss(self, outputs: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
         import torch
 
-        return torch.nn.functional.mse_loss(outputs.float().squeeze(-1), targets["label"], reduction="sum")
+        return torch.nn.functional.mse_loss(outputs.float().squeeze(-1), batch.targets["label"], reduction="sum")
 
-    def decode(self, outputs: np.ndarray) -> list[Any]:
+    def decode(self, outputs: np.ndarray, table: pa.Table, settings: Mapping[str, Any]) -> list[Any]:
         return [float(one) for one in outputs[:, 0]]
+
+    def average(self, outputs: Sequence[np.ndarray]) -> np.ndarray:
+        import numpy as np
+
+        return np.asarray(np.mean(np.stack(outputs), axis=0))
 
     def constant(self, table: pa.Table) -> np.ndarray:
         """The training mean: its squared error is the least, and its correlation is absent."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from benchrunner.encoders import Encoder
     from benchrunner.features import Features
+    from benchrunner.recipes import Recipe
     from benchrunner.sources import Rows
 
 
@@ -69,13 +70,13 @@ class SentenceProblem(Problem):
     def parse(self, text: str) -> Any:
         return self._label(text)
 
-    def encode(self, table: pa.Table, encoder: Encoder, max_length: int) -> Features:
+    def encode(self, table: pa.Table, encoder: Encoder, recipe: Recipe, *, training: bool) -> Features:
         import numpy as np
 
         from benchrunner.features import Features
 
         second = table.column("b").to_pylist() if "b" in table.column_names else None
-        sequences = encoder.assemble(table.column("a").to_pylist(), second, max_length)
+        sequences = encoder.assemble(table.column("a").to_pylist(), second, min(recipe.max_length, encoder.max_length))
         labels = self.gold(table)
         rows = np.arange(table.num_rows + 1, dtype=np.int64)
         return Features(

@@ -17,6 +17,7 @@ from benchrunner.attention import attend
 from benchrunner.encoders import Encoder, ExportedHead
 from benchrunner.features import Sequences
 from benchrunner.flat import FlatBatch
+from benchrunner.pieces import Frame, Pieces
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.tokenizer import BertTokenizer
 
@@ -90,6 +91,13 @@ class Bert(Encoder):
 
     def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:
         return self.tokenizer.assemble(first, second, max_length)
+
+    def pieces(self, texts: Sequence[str]) -> Pieces:
+        return self.tokenizer.pieces(texts)
+
+    @property
+    def frame(self) -> Frame:
+        return self.tokenizer.frame
 
     def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
         hidden = self.embeddings(batch, self.dropout)

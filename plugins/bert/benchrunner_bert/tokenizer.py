@@ -13,6 +13,7 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 
 from benchrunner.errors import CheckpointError, RequestError
 from benchrunner.features import Sequences
+from benchrunner.pieces import Frame, Pieces
 from benchrunner_bert.configuration import read_json
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
@@ -98,6 +99,29 @@ class BertTokenizer:
             "tokenize_chinese_chars": bool(normalizer.get("handle_chinese_chars", True)),
         }
         (folder / "tokenizer_config.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
+
+    @property
+    def frame(self) -> Frame:
+        known = self._tokenizer.get_vocab()
+        separator = (known["[SEP]"],)
+        return Frame(before=(known["[CLS]"],), between=separator, after=separator, unknown=known["[UNK]"])
+
+    def pieces(self, texts: Sequence[str]) -> Pieces:
+        """Encoded by all cores, whole, without special tokens."""
+        self._tokenizer.no_truncation()
+        tokens, spans, lengths = list[np.ndarray](), list[np.ndarray](), list[int]()
+        for at in range(0, len(texts), _CHUNK):
+            encoded = self._tokenizer.encode_batch(texts[at : at + _CHUNK], add_special_tokens=False)
+            tokens.append(np.fromiter(chain.from_iterable(one.ids for one in encoded), dtype=np.int32))
+            offsets = chain.from_iterable(one.offsets for one in encoded)
+            spans.append(np.fromiter(chain.from_iterable(offsets), dtype=np.int32).reshape(-1, 2))
+            lengths.extend(map(len, encoded))
+        none = np.empty(0, dtype=np.int32)
+        return Pieces(
+            np.concatenate([none, *tokens]),
+            np.concatenate([none.reshape(0, 2), *spans]),
+            np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]),
+        )
 
     def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:
         """Encoded by all cores; too-long pairs lose tokens from the end of the longer text."""

@@ -16,6 +16,7 @@ import torch
 from benchrunner.encoders import Encoder
 from benchrunner.features import Features
 from benchrunner.problems.classify import Classify
+from benchrunner.recipes import Recipe
 from benchrunner.randomness import generator
 from benchrunner_bert.backbones import VOCABULARY
 from benchrunner_bert.configuration import Configuration
@@ -87,7 +88,7 @@ def encoded(
         columns["b"] = list(second)
     if labels is not None:
         columns["label"] = [ANSWER.labels[label] for label in labels]
-    return ANSWER.encode(pa.table(columns), encoder, max_length)
+    return ANSWER.encode(pa.table(columns), encoder, Recipe(max_length=max_length), training=True)
 
 
 def padded(features: Features, units: np.ndarray) -> dict[str, torch.Tensor]:

@@ -1,0 +1,69 @@
+"""Kinds of file that leaderboards take: answers to bytes, and bytes to everything that is wrong with them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, final
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+NO_OTHERS: Mapping[int, str] = MappingProxyType({})
+
+
+@final
+@dataclass(frozen=True)
+class Answers:
+    """The answers to one split, in the order of its rows, and where they come from."""
+
+    values: Sequence[Any]
+    """As the task's problem decodes them: labels, numbers or texts of the task, not of the board."""
+    table: pa.Table | None = None
+    """The rows that were asked; some kinds of file name them."""
+    beside: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    """Further figures of each row, by name, as `Problem.beside` gives them."""
+    fit: str = ""
+    """The identity of the fit that gave them."""
+    method: str = ""
+    filled: str = ""
+    """Why a stand-in answers instead of a fit that was asked for; empty where none does."""
+
+
+class FileKind(ABC):
+    """One kind of file. A kind that no row of a table can describe is a value of a plugin's own subclass."""
+
+    @abstractmethod
+    def write(self, name: str, answers: Answers) -> bytes:
+        """The file's content, or a `RequestError` that names every kind of unwritable answer."""
+
+    @abstractmethod
+    def check(
+        self,
+        name: str,
+        content: bytes,
+        rows: int,
+        other_rows: Mapping[int, str] = NO_OTHERS,
+        table: pa.Table | None = None,
+    ) -> list[str]:
+        """Everything that is wrong with a file's content, a sentence each.
+
+        `rows` answers are expected; `other_rows` says what has another count that people come with by mistake. With
+        the rows themselves, whose columns `compares` are there, the file is compared with them.
+        """
+
+    @property
+    def compares(self) -> tuple[str, ...]:
+        """The columns of the rows that stand in the file: needed to write it, and to check it to the end."""
+        return ()
+
+    @property
+    def meanings(self) -> Mapping[str, str]:
+        """Each text for an answer and the task's label that it stands for, where answers are labels."""
+        return {}
+
+    def bound(self, rows: int) -> int:
+        """The most bytes that such a file can need; of a larger one no more is read."""
+        return 2**20 + 4096 * rows

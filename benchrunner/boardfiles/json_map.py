@@ -1,0 +1,113 @@
+"""One JSON object: the id of each row -> its answer, a text or a number."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, final
+
+from benchrunner.boardfiles import NO_OTHERS, Answers, FileKind
+from benchrunner.boardfiles.text import check_count, decoded
+from benchrunner.errors import PluginError
+from benchrunner.faults import Faults, shown, some
+from benchrunner.spellings import Spelling, Text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+EXPECTED = "one JSON object, {id: answer, ...}, was"
+
+
+@final
+class _Object(list[tuple[str, Any]]):
+    """A JSON object as its pairs, in which an id that stands twice is not lost."""
+
+
+@final
+@dataclass(frozen=True)
+class JsonMap(FileKind):
+    """The order of the ids is no matter."""
+
+    key: str
+    """The rows' column that names them."""
+    spelling: Spelling = field(default_factory=Text)
+
+    def __post_init__(self) -> None:
+        if not self.key:
+            raise PluginError("A map needs the column that names the rows.")
+
+    @property
+    def compares(self) -> tuple[str, ...]:
+        return (self.key,)
+
+    def write(self, name: str, answers: Answers) -> bytes:
+        assert answers.table is not None  # `compares` asked for it
+        faults, found = Faults(name, "id"), dict[str, Any]()
+        for row, answer in zip(answers.table.column(self.key).to_pylist(), answers.values, strict=True):
+            try:
+                found[row] = self.spelling.json_value(answer)
+            except ValueError as expected:
+                faults.at(shown(row), answer, str(expected))
+        faults.refuse()
+        return (json.dumps(found, indent=4) + "\n").encode()
+
+    def check(
+        self,
+        name: str,
+        content: bytes,
+        rows: int,
+        other_rows: Mapping[int, str] = NO_OTHERS,
+        table: pa.Table | None = None,
+    ) -> list[str]:
+        faults = Faults(name, "id")
+        pairs = _pairs(content, faults)
+        if pairs is not None:
+            for key, value in pairs:
+                if (advice := self.spelling.json_advice(value)) is not None:
+                    faults.at(shown(key), _described(value), advice)
+            counts = Counter(key for key, _ in pairs)
+            for key, count in counts.items():
+                if count > 1:
+                    faults.at(shown(key), f"{count} times", "each id must stand once")
+            check_count(len(counts), rows, "answer", other_rows, faults)
+            if table is not None:
+                _compare(counts, table.column(self.key).to_pylist(), faults)
+        return faults.sentences()
+
+
+def _pairs(content: bytes, faults: Faults) -> _Object | None:
+    """The object's pairs, or None where the file is none."""
+    text = decoded(content, faults, expected=EXPECTED)
+    if text is None:
+        return None
+    try:
+        found = json.loads(text, object_pairs_hook=_Object)
+    except RecursionError:
+        faults.say("lists or objects stand too deep in one another; an answer is one text or number")
+        return None
+    except ValueError as error:
+        faults.say(f"not valid JSON: {error}")
+        return None
+    if isinstance(found, _Object):
+        return found
+    faults.say(f"{EXPECTED} expected; the file begins with {shown(text.lstrip(), 30)}")
+    return None
+
+
+def _described(value: Any) -> str:
+    """A value as JSON has it; what holds others is only named."""
+    if isinstance(value, list):
+        return "an object" if isinstance(value, _Object) else "a list"
+    return json.dumps(value)
+
+
+def _compare(found: Mapping[str, int], ids: list[str], faults: Faults) -> None:
+    known = set(ids)
+    missing = [shown(one) for one in ids if one not in found]
+    strange = [shown(one) for one in found if one not in known]
+    if missing:
+        faults.say(f"no answer to {some(missing)}; every id of the rows must be there")
+    if strange:
+        faults.say(f"no row has the id {some(strange)}; are these answers to other rows?")

@@ -1,0 +1,82 @@
+"""One answer a line in the order of the rows, without header and index."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+from benchrunner.boardfiles import NO_OTHERS, Answers, FileKind
+from benchrunner.boardfiles.text import check_count, filled_lines
+from benchrunner.errors import PluginError
+from benchrunner.faults import Faults
+from benchrunner.spellings import Spelling
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+COMMA = ","
+
+
+@final
+@dataclass(frozen=True)
+class Lines(FileKind):
+    """An answer is one value, or a list of several."""
+
+    spelling: Spelling
+    values: int = 1
+    """On a line, separated by commas."""
+
+    def __post_init__(self) -> None:
+        if self.values < 1:
+            raise PluginError(f"A line has one value or more, not {self.values}.")
+
+    @property
+    def meanings(self) -> Mapping[str, str]:
+        return self.spelling.meanings
+
+    def bound(self, rows: int) -> int:
+        return 2**20 + 64 * rows * self.values
+
+    def write(self, name: str, answers: Answers) -> bytes:
+        faults, lines = Faults(name, "answer"), list[str]()
+        for index, answer in enumerate(answers.values):
+            try:
+                lines.append(COMMA.join(self.spelling.write(one) for one in self._listed(answer)))
+            except ValueError as expected:
+                faults.at(index, answer, str(expected))
+        faults.refuse()
+        return "".join(f"{line}\n" for line in lines).encode()
+
+    def _listed(self, answer: Any) -> Sequence[Any]:
+        if self.values == 1:
+            return [answer]
+        if not isinstance(answer, (list, tuple)) or len(answer) != self.values:
+            raise ValueError(f"expected {self.values} values")
+        return answer
+
+    def check(
+        self,
+        name: str,
+        content: bytes,
+        rows: int,
+        other_rows: Mapping[int, str] = NO_OTHERS,
+        table: pa.Table | None = None,
+    ) -> list[str]:
+        faults = Faults(name)
+        lines = filled_lines(content, faults, expected="one line for each row was")
+        if lines:
+            check_count(len(lines), rows, "line", other_rows, faults)
+        for number, line in lines:
+            self._check_line(number, line, faults)
+        return faults.sentences()
+
+    def _check_line(self, number: int, line: str, faults: Faults) -> None:
+        fields = line.split(COMMA)
+        if len(fields) != self.values:
+            each = f"{self.values} values, separated by commas" if self.values > 1 else "the answer alone"
+            faults.at(number, line, f"expected {each}: no index and no header belong here")
+            return
+        for field in fields:
+            if (advice := self.spelling.advice(field)) is not None:
+                faults.at(number, field, advice)

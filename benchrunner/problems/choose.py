@@ -1,0 +1,139 @@
+"""One of several continuations: each is a sequence of its own, and one softmax goes over all of a row's."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+from benchrunner.errors import DataError, PluginError
+from benchrunner.problems import HeadShape, Problem
+from benchrunner.problems.probabilities import mean_probability, softmax
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    import torch
+
+    from benchrunner.encoders import Encoder
+    from benchrunner.features import Features
+    from benchrunner.flat import FlatBatch
+    from benchrunner.recipes import Recipe
+    from benchrunner.sources import Rows
+
+
+@final
+@dataclass(frozen=True)
+class Choose(Problem):
+    """Columns: `a`, `choices` (so many texts a row), `label` (the right one's number, from 0) where labelled."""
+
+    choices: int
+    """Texts to choose from in every row."""
+    name: str = "choose"
+
+    def __post_init__(self) -> None:
+        if self.choices < 2:
+            raise PluginError(f"Choose needs two or more choices, not {self.choices}.")
+
+    def identity(self) -> dict[str, Any]:
+        return {"kind": self.name, "choices": self.choices}
+
+    @property
+    def head(self) -> HeadShape:
+        """One number a sequence: a vector's product with its summary."""
+        return HeadShape("sequence", 1)
+
+    def check(self, rows: Rows, *, labelled: bool) -> pa.Table:
+        import pyarrow as pa
+
+        names = rows.table.column_names
+        if missing := [one for one in ("a", "choices", *["label"] * labelled) if one not in names]:
+            raise DataError(f"{rows.origin}: no column {', '.join(missing)}; found {', '.join(names)}.")
+        columns = {
+            "a": pa.array(self._firsts(rows), pa.string()),
+            "choices": pa.array(self._choices(rows), pa.list_(pa.string())),
+        }
+        labels = rows.table.column("label").to_pylist() if "label" in names else []
+        if labelled or any(one is not None for one in labels):
+            columns["label"] = pa.array([self._checked_label(rows, at, one) for at, one in enumerate(labels)])
+        return pa.table(columns)
+
+    @staticmethod
+    def _firsts(rows: Rows) -> list[str]:
+        texts: list[str] = rows.table.column("a").to_pylist()
+        for at, text in enumerate(texts):
+            if not isinstance(text, str):
+                raise DataError(f"{rows.where(at)}: column 'a' must be text, found {text!r}.")
+        return texts
+
+    def _choices(self, rows: Rows) -> list[list[str]]:
+        choices: list[list[str]] = rows.table.column("choices").to_pylist()
+        for at, some in enumerate(choices):
+            texts = some if isinstance(some, list) else []
+            if len(texts) != self.choices or not all(isinstance(one, str) for one in texts):
+                raise DataError(f"{rows.where(at)}: column 'choices' must hold {self.choices} texts, found {some!r}.")
+        return choices
+
+    def _checked_label(self, rows: Rows, at: int, value: Any) -> int:
+        try:
+            return self.parse(str(value))
+        except ValueError as expected:
+            raise DataError(f"{rows.where(at)}: label {value!r} is not {expected}.") from None
+
+    def encode(self, table: pa.Table, encoder: Encoder, recipe: Recipe, *, training: bool) -> Features:
+        import numpy as np
+
+        from benchrunner.features import Features
+
+        first = [text for text in table.column("a").to_pylist() for _ in range(self.choices)]
+        second = [text for some in table.column("choices").to_pylist() for text in some]
+        sequences = encoder.assemble(first, second, min(recipe.max_length, encoder.max_length))
+        labels = self.gold(table)
+        return Features(
+            tokens=sequences.tokens,
+            segments=sequences.segments,
+            starts=sequences.starts,
+            groups=np.arange(table.num_rows + 1, dtype=np.int64) * self.choices,
+            owner=np.repeat(np.arange(table.num_rows, dtype=np.int64), self.choices),
+            targets={} if labels is None else {"label": np.array(labels, dtype=np.int64)},
+        )
+
+    def loss(self, outputs: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
+        import torch
+
+        scores = outputs.float().view(-1, self.choices)
+        return torch.nn.functional.cross_entropy(scores, batch.targets["label"], reduction="sum")
+
+    def gather(self, outputs: np.ndarray, features: Features, table: pa.Table) -> np.ndarray:
+        """(rows, choices)"""
+        return outputs.reshape(-1, self.choices)
+
+    def decode(self, outputs: np.ndarray, table: pa.Table, settings: Mapping[str, Any]) -> list[Any]:
+        return [int(at) for at in outputs.argmax(axis=-1)]
+
+    def beside(self, outputs: np.ndarray, table: pa.Table, settings: Mapping[str, Any]) -> dict[str, list[Any]]:
+        """`probabilities`: one a choice, in their order."""
+        return {"probabilities": softmax(outputs).tolist()}
+
+    def average(self, outputs: Sequence[np.ndarray]) -> np.ndarray:
+        return mean_probability(outputs)
+
+    def parse(self, text: str) -> int:
+        if text not in map(str, range(self.choices)):
+            raise ValueError(f"a whole number from 0 to {self.choices - 1}")
+        return int(text)
+
+    def gold(self, table: pa.Table) -> list[Any] | None:
+        return table.column("label").to_pylist() if "label" in table.column_names else None
+
+    def constant(self, table: pa.Table) -> np.ndarray:
+        """The place at which the right one stands most often; of equally frequent ones the first."""
+        import numpy as np
+
+        counts = Counter(table.column("label").to_pylist())
+        likeliest = max(range(self.choices), key=lambda at: counts[at])
+        return np.asarray(np.eye(self.choices, dtype=np.float32)[likeliest])
+
+    def is_constant(self, answers: Sequence[Any]) -> bool:
+        return len(answers) > 1 and len(set(answers)) == 1

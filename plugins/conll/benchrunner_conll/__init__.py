@@ -1,0 +1,36 @@
+"""Named entities of CoNLL-2003 for benchrunner (Tjong Kim Sang and De Meulder 2003), and what a like corpus needs.
+
+A corpus of phrases in column files is a row:
+
+    from benchrunner import hookimpl
+    from benchrunner_conll import Corpus
+
+    TWEETS = Corpus(
+        name="mine/tweets",
+        about="Which persons and groups do tweets name?",
+        files={"train": ("tweets/train.conll",), "dev": ("tweets/dev.conll",), "test": ("tweets/test.conll",)},
+        types=("person", "group"),
+    )
+
+    @hookimpl
+    def register_tasks():
+        yield TWEETS.task()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from benchrunner.hookspecs import hookimpl
+from benchrunner.tasks import Task
+from benchrunner_conll.columns import ColumnFile
+from benchrunner_conll.conlleval import ConllEval, metrics
+from benchrunner_conll.corpus import Corpus
+from benchrunner_conll.table import CONLL2003
+
+__all__ = ["CONLL2003", "ColumnFile", "ConllEval", "Corpus", "metrics", "register_tasks"]
+
+
+@hookimpl
+def register_tasks() -> Iterator[Task]:
+    yield CONLL2003.task()

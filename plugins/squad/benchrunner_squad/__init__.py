@@ -1,0 +1,16 @@
+"""SQuAD 1.1 and 2.0 for benchrunner (Rajpurkar et al. 2016, 2018), and TriviaQA in its form (Joshi et al. 2017)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from benchrunner.hookspecs import hookimpl
+from benchrunner.tasks import Task
+from benchrunner_squad.table import tasks
+
+__all__ = ["register_tasks"]
+
+
+@hookimpl
+def register_tasks() -> Iterator[Task]:
+    yield from tasks()

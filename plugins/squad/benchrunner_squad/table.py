@@ -1,0 +1,75 @@
+"""The four tasks: their files, their data sets on the hub, their recipes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from benchrunner.problems.span import Span
+from benchrunner.recipes import Recipe
+from benchrunner.sources import HubTable, Reshaped
+from benchrunner.tasks import Role, Split, Suite, Task
+from benchrunner_squad import demo
+from benchrunner_squad.comparing import ANSWERED, ANSWERED_OR_NONE
+from benchrunner_squad.questions import SquadFile, from_hub
+from benchrunner_squad.scorers import AnsweredOrNoneScorer, AnsweredScorer
+from benchrunner_squad.triviaqa import TriviaFile
+
+SQUAD, TRIVIAQA = Suite("squad"), Suite("triviaqa")
+SQUAD_ROOTS = ("", "squad/", "SQuAD/")
+TRIVIAQA_ROOTS = ("", "triviaqa/", "triviaqa-rc/")
+"""Where people put the official files, below the data folder; the last is the archive's own name."""
+
+RECIPE = Recipe(lr=5e-5, epochs=3, batch_size=32, max_length=384, stride=128)
+"""Devlin et al. 2019, 4.2, and their released code."""
+HUB_COLUMNS = {name: name for name in ("id", "question", "context", "answers")}
+
+
+def tasks() -> Iterator[Task]:
+    yield Task(
+        name="squad/1.1",
+        about="Which words of the paragraph answer the question?",
+        problem=Span(),
+        splits={
+            "train": _squad("train", "v1.1", ("rajpurkar/squad", "plain_text", "train"), 87_599),
+            "dev": _squad("dev", "v1.1", ("rajpurkar/squad", "plain_text", "validation"), 10_570),
+        },
+        metrics=ANSWERED,
+        recipe=RECIPE,
+        suite=SQUAD,
+        scorer=AnsweredScorer(),
+        demo_files=partial(demo.write, "v1.1"),
+    )
+    yield Task(
+        name="squad/2.0",
+        about="Which words of the paragraph answer the question, if any do?",
+        problem=Span(unanswerable=True),
+        splits={
+            "train": _squad("train", "v2.0", ("rajpurkar/squad_v2", "squad_v2", "train"), 130_319),
+            "dev": _squad("dev", "v2.0", ("rajpurkar/squad_v2", "squad_v2", "validation"), 11_873),
+        },
+        metrics=ANSWERED_OR_NONE,
+        recipe=RECIPE.changed(batch_size=48, epochs=2),
+        suite=SQUAD,
+        scorer=AnsweredOrNoneScorer(),
+        demo_files=partial(demo.write, "v2.0"),
+    )
+    for name, domain in (("wiki", "wikipedia"), ("web", "web")):
+        yield Task(
+            name=f"triviaqa/{name}",
+            about=f"Where does the {'page' if name == 'web' else 'article'} name the answer to the trivia question?",
+            problem=Span(),
+            splits={role: _trivia(role, domain) for role in ("train", "dev")},
+            metrics=ANSWERED,
+            recipe=RECIPE,
+            suite=TRIVIAQA,
+        )
+
+
+def _squad(role: Role, version: str, hub: tuple[str, str, str], rows: int) -> Split:
+    file = SquadFile(tuple(f"{root}{role}-{version}.json" for root in SQUAD_ROOTS))
+    return Split(role, (file, Reshaped(HubTable(*hub, HUB_COLUMNS), from_hub)), rows)
+
+
+def _trivia(role: Role, domain: str) -> Split:
+    return Split(role, (TriviaFile(tuple(f"{root}qa/{domain}-{role}.json" for root in TRIVIAQA_ROOTS)),))
