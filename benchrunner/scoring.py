@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchrunner.errors import DataError
+from benchrunner.errors import DataError, RequestError
 from benchrunner.faults import shown
 from benchrunner.leaderboards import Leaderboard
 from benchrunner.metrics import Score, score
+from benchrunner.places import Places
 from benchrunner.problems import Problem
 from benchrunner.sources import Rows
 from benchrunner.tasks import Task
@@ -29,7 +30,7 @@ class Scored:
     text: str
     """The same for people."""
     notes: tuple[str, ...] = ()
-    """What is unusual about the file and no figure says, one sentence each."""
+    """What is unusual about a file and no figure says: one sentence each, which names the file."""
 
 
 class Scorer(ABC):
@@ -47,6 +48,17 @@ class Scorer(ABC):
     @abstractmethod
     def score(self, path: Path, gold: Rows | None, files: Mapping[str, Path]) -> Scored:
         """The figures, or a `DataError` that names file and place; `files` are those of the options that were given."""
+
+
+def rows_of(task: Task, split: str, path: Path, places: Places) -> Rows:
+    """A split's rows from a file of the task's own layout, wherever it lies."""
+    if not path.is_file():
+        raise RequestError(f"--gold {path}: there is no such file.")
+    shapes = (source.at(path) for source in task.splits[split].sources)
+    found = next((one for one in shapes if one is not None), None)
+    if found is None:
+        raise RequestError(f"{task.name} has no file layout for its split {split}; leave --gold out.")
+    return task.checked(found.read(places), places, labelled=task.splits[split].role != "test")
 
 
 def score_file(task: Task, rows: Rows, path: Path, *, spellings: Mapping[str, str] | None = None) -> dict[str, Score]:

@@ -64,8 +64,9 @@ def _rendered(board: Leaderboard, answers: Mapping[Pair, Answers], counts: Mappi
     members, problems = dict[str, bytes](), list[str]()
     for file in board.files:
         try:
-            given = answers.get(file.pair)
-            members[file.name] = _content(board, file, given, counts.get(file.name, file.rows))
+            if file.pair not in answers:
+                raise RequestError(f"{file.name}: no answers to {file.task}, split {file.split}.")
+            members[file.name] = content(file, answers[file.pair], counts.get(file.name, file.rows))
         except RequestError as reason:
             problems += str(reason).splitlines()
     if problems:
@@ -74,9 +75,8 @@ def _rendered(board: Leaderboard, answers: Mapping[Pair, Answers], counts: Mappi
     return members
 
 
-def _content(board: Leaderboard, file: BoardFile, given: Answers | None, rows: int) -> bytes:
-    if given is None:
-        raise RequestError(f"{file.name}: no answers to {file.task}, split {file.split}.")
+def content(file: BoardFile, given: Answers, rows: int) -> bytes:
+    """One file with the answers to so many rows, or a `RequestError`."""
     given = _taken(file, given)
     if len(given.values) != rows:
         found = f"{len(given.values):,} answers to {file.task}, split {file.split}"
@@ -85,11 +85,11 @@ def _content(board: Leaderboard, file: BoardFile, given: Answers | None, rows: i
     if file.kind.compares and (table is None or table.num_rows != rows):
         needed = ", ".join(file.kind.compares)
         raise RequestError(f"{file.name}: the rows of {file.task}, split {file.split}, are needed, with {needed}.")
-    content = file.kind.write(file.name, given)
+    written = file.kind.write(file.name, given)
     # A kind that is at odds with itself must cost nobody an upload.
-    if faults := file.kind.check(file.name, content, rows, table=table):
-        raise PluginError(f"{board.name}: {file.name} was written and does not pass its own check: {faults[0]}")
-    return content
+    if faults := file.kind.check(file.name, written, rows, table=table):
+        raise PluginError(f"{file.name} was written and does not pass its own check: {faults[0]}")
+    return written
 
 
 def _taken(file: BoardFile, given: Answers) -> Answers:

@@ -11,7 +11,7 @@ from benchrunner.errors import RequestError
 from benchrunner.leaderboards import Leaderboard
 from benchrunner.runner import MAJORITY, Runner
 from benchrunner.sources import NotThere, Rows
-from benchrunner.studies import Result
+from benchrunner.studies import CellResult
 from benchrunner.tasks import Task
 
 Given = Callable[[Task, str], Answers]
@@ -61,11 +61,11 @@ def answers(
     return found
 
 
-def selected(board: Leaderboard, result: Result, runner: Runner) -> Given:
+def selected(board: Leaderboard, cells: Sequence[CellResult], runner: Runner) -> Given:
     """The answers of the fits that a study selected, with the figures beside them that the board's files hold."""
 
     def given(task: Task, split: str) -> Answers:
-        fit = studies.selected(next(cell for cell in result.cells if cell.cell.task.name == task.name))
+        fit = studies.selected(next(cell for cell in cells if cell.cell.task.name == task.name))
         predicted, rows = runner.predict(fit, split), runner.rows(task, split)
         beside: dict[str, list[Any]] = {}
         if any(file.takes for file in board.files_of(task.name)):

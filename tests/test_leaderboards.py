@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner.boardfiles import Table
+from benchrunner.boardfiles.table import Table
 from benchrunner.errors import PluginError
 from benchrunner.leaderboards import BoardFile, Leaderboard
 from benchrunner.spellings import Labels, Number
@@ -113,7 +113,7 @@ MISTAKES = {
     ),
     "negative rows": ("rows = 3", "rows = -3", "rows: expected a whole number from zero up, found -3"),
     "no rows": ("rows = 3", "rows = 0", "Mood.tsv needs at least one row, not 0"),
-    "unknown kind": ('kind = "table"', 'kind = "sonnet"', "kind: there is no kind of file 'sonnet'; there is table"),
+    "unknown kind": ('kind = "table"', 'kind = "sonnet"', "kind: there is no kind of file 'sonnet'; there is table, lines, json, columns"),
     "header of three": ('["index", "prediction"]', '["a", "b", "c"]', "header: expected two names, index and answer"),
     "header twice": ('["index", "prediction"]', '["a", "a"]', "header: A table's header is two different names"),
     "header of numbers": ('["index", "prediction"]', "[1, 2]", "header: expected a list of texts"),
@@ -132,11 +132,12 @@ MISTAKES = {
     "file in a folder": ('"Warmth.tsv"', '"../Warmth.tsv"', "and no folder; found '../Warmth.tsv'"),
     "file twice": ('"Warmth.tsv"', '"mood.tsv"', "files of one name: Mood.tsv, mood.tsv"),
     "loud name": ('name = "moods"', 'name = "My Moods"', "short and lower case, without spaces, not 'My Moods'"),
-    "no zip": ('"moods.zip"', '"moods.rar"', "the archive is the name of a .zip file, not 'moods.rar'"),
+    "no zip": ('"moods.zip"', '"moods.rar"', "the archive is NAME.zip, or NAME/ for a folder, not 'moods.rar'"),
+    "a folder's folder": ('"moods.zip"', '"my/moods/"', "the archive is NAME.zip, or NAME/ for a folder, not"),
     "column of no file": (
-        'split = "test", metric',
-        'split = "dev", metric',
-        "column Mood is of mine/mood, dev, which no file",
+        'Mood = {task = "mine/mood"',
+        'Mood = {task = "mine/other"',
+        "column Mood is of mine/other, which no file holds",
     ),
     "cell of no column": ("cells = {Mood", "cells = {Moood", "Thermometer has a cell 'Moood'; the columns are Mood"),
     "cell of text": (

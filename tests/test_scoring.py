@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from benchrunner.boardfiles import Table
+from benchrunner.boardfiles.table import Table
 from benchrunner.errors import DataError
 from benchrunner.leaderboards import BoardFile, Leaderboard
 from benchrunner.metrics import ACCURACY, PEARSON, Score, f1

@@ -15,12 +15,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchrunner.boardfiles import FileKind, Table
+from benchrunner.boardfiles import Answers, FileKind
+from benchrunner.boardfiles.table import Table
+from benchrunner.checking import check, detect
 from benchrunner.errors import PluginError, RequestError
 from benchrunner.leaderboards import BoardFile, Leaderboard
 from benchrunner.manifests import manifest_path, read_manifest
 from benchrunner.spellings import Labels, Number
-from benchrunner.submissions import Answers, check, detect, write
+from benchrunner.submissions import write
 
 HEADER = ("index", "prediction")
 MOOD = Table(HEADER, Labels({"sad": "0", "glad": "1"}))
@@ -126,10 +128,12 @@ def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 
 def test_a_kind_of_file_at_odds_with_itself_writes_nothing(tmp_path: Path) -> None:
     class Odd(FileKind):
-        def write(self, name: str, answers: Sequence[Any]) -> bytes:
+        def write(self, name: str, answers: Answers) -> bytes:
             return b"?"
 
-        def check(self, name: str, content: bytes, rows: int, other_rows: Mapping[int, str] = {}) -> list[str]:
+        def check(
+            self, name: str, content: bytes, rows: int, other_rows: Mapping[int, str] = {}, table: object = None
+        ) -> list[str]:
             return [f"{name}: nothing is ever right."]
 
     board = replace(BOARD, files=(replace(BOARD.files[0], kind=Odd()),))
@@ -653,6 +657,6 @@ def test_any_single_change_to_a_row_is_caught(data: st.DataObject, kind: str, mu
     table = {"mood": MOOD, "verdict": VERDICT, "warmth": WARMTH}[kind]
     strategies: Mapping[str, st.SearchStrategy[Any]] = {"mood": LABELS, "verdict": VERDICTS, "warmth": NUMBERS}
     given_: list[Any] = data.draw(strategies[kind])
-    lines = table.write("x.tsv", given_).decode().removesuffix("\n").split("\n")
+    lines = table.write("x.tsv", Answers(given_)).decode().removesuffix("\n").split("\n")
     changed = mutate(lines, data.draw(st.integers(1, len(lines) - 1)))
     assert table.check("x.tsv", ("\n".join(changed) + "\n").encode(), len(given_))

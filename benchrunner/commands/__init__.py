@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from benchrunner.commands import demo, fitting, looking, submitting
+from benchrunner.commands import demo, fitting, looking, scoring, submitting
 from benchrunner.errors import BenchrunnerError, PluginError, RequestError
 from benchrunner.plugins import Plugins, SetAside, described, discover
 
@@ -62,6 +62,7 @@ def parser(plugins: Plugins) -> argparse.ArgumentParser:
     commands = whole.add_subparsers(metavar="COMMAND", required=True)
     for group in (demo, looking, fitting, submitting):
         group.add(commands)
+    scoring.add(commands, plugins)
     for own in plugins.hook.register_commands.get_hookimpls():
         before = set(commands.choices)
         try:

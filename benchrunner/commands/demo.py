@@ -91,14 +91,15 @@ def _untrained_twins(result, runner) -> None:  # type: ignore[no-untyped-def]
 
 
 def _submission(board, result, runner, home: Path) -> int:  # type: ignore[no-untyped-def]
-    from benchrunner import submissions
+    from benchrunner import checking, submissions
     from benchrunner.manifests import read_manifest
-    from benchrunner.submitting import answers
+    from benchrunner.submitting import answers, selected
 
-    found = answers(board, result, {}, runner)
+    found = answers(board, selected(board, result.cells, runner), {}, runner)
     counts = {file.name: len(found[file.task, file.split].values) for file in board.files}
     path = submissions.write(board, found, home, counts=counts)
-    problems = submissions.check(board, path, manifest=read_manifest(path))
+    tables = {pair: one.table for pair, one in found.items() if one.table is not None}
+    problems = checking.check(board, path, manifest=read_manifest(path), tables=tables)
     verdict = "; ".join(problems) or "every file is as the board wants it, but for the official row counts"
     print(f"3. Wrote {path} with {len(board.files)} files: {verdict}")
     return int(bool(problems))

@@ -199,7 +199,8 @@ def _given(arguments: argparse.Namespace) -> tuple[list[str], list[Path]]:
 
 def _write_board_files(answered: Answered, arguments: argparse.Namespace) -> None:
     """A leaderboard's files with these answers, whatever rows they are for."""
-    from benchrunner.submissions import Answers
+    from benchrunner import submissions
+    from benchrunner.boardfiles import Answers
 
     board = arguments.plugins.leaderboard(arguments.board)
     given = Answers(answered.answers, table=answered.rows.table, beside=answered.beside, fit=answered.by)
@@ -207,7 +208,7 @@ def _write_board_files(answered: Answered, arguments: argparse.Namespace) -> Non
     if not files:
         raise RequestError(f"{board.name} takes no answers to {answered.task.name}.")
     for file in files:
-        content = file.kind.write(file.name, given)
+        content = submissions.content(file, given, len(answered.rows))
         write_atomically(arguments.out / file.name, partial(Path.write_bytes, data=content))
         print(f"{len(answered.answers)} answers in {arguments.out / file.name}")
 

@@ -1,22 +1,26 @@
-"""submit, check, score: files for leaderboards, ours and anybody's."""
+"""submit, check: files for leaderboards, ours and anybody's."""
 
 from __future__ import annotations
 
 import argparse
-import dataclasses
-import json
+import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from benchrunner import submissions
+from benchrunner import checking, submissions
 from benchrunner.commands import options
 from benchrunner.commands.fitting import run_watched, show
-from benchrunner.errors import RequestError
+from benchrunner.errors import RequestError, UnknownName
+from benchrunner.leaderboards import Leaderboard, Pair
 from benchrunner.manifests import manifest_path, read_manifest
 from benchrunner.places import Places
 from benchrunner.progress import Watch
-from benchrunner.scoring import score_file, spellings_of
-from benchrunner.sources import Rows, TextTable
-from benchrunner.tasks import Task
+from benchrunner.scoring import rows_of
+from benchrunner.sources import NotThere
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -30,31 +34,21 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     options.places(submit)
     options.computing(submit)
     submit.set_defaults(run=submit_command, json=False)
-    check = commands.add_parser("check", help="every fault of a submission archive, ours or not")
-    check.add_argument("file", type=Path, metavar="FILE", help="the archive, or a folder of its files")
+    check = commands.add_parser("check", help="every fault of a submission, ours or not")
+    check.add_argument("file", type=Path, metavar="FILE", help="the archive, a folder of its files, or one file of it")
     check.add_argument("--board", metavar="BOARD", help="instead of guessing by the file names")
+    check.add_argument("--data", type=Path, metavar="DIR", help="raw data files: compare ids and words with their rows")
+    check.add_argument("--gold", type=Path, metavar="FILE", help="the rows to compare with, in the task's own layout")
     check.add_argument(
         "--counts-from-manifest",
         action="store_true",
         help="expect the row counts of FILE.json beside it, not the official ones: for archives of demo data",
     )
     check.set_defaults(run=check_command)
-    score = commands.add_parser("score", help="the official figures of a prediction file against labelled rows")
-    score.add_argument("task", metavar="TASK")
-    score.add_argument(
-        "file", type=Path, metavar="FILE", help="index<TAB>prediction with a header, or one answer a line"
-    )
-    score.add_argument(
-        "--gold", type=Path, metavar="FILE", help="labelled rows in the task's own layout (the dev split)"
-    )
-    score.add_argument("--split", help="which labelled split of the task's data (the first dev)")
-    options.places(score)
-    options.output(score)
-    score.set_defaults(run=score_command)
 
 
 def submit_command(arguments: argparse.Namespace) -> int:
-    from benchrunner.submitting import answers, check_counts, missing
+    from benchrunner.submitting import answers, check_counts, missing, selected
 
     board = arguments.plugins.leaderboard(arguments.board)
     runner = options.runner(arguments)
@@ -77,73 +71,76 @@ def submit_command(arguments: argparse.Namespace) -> int:
     chosen_fits = [(one.selected, 1.0) for one in result.cells if one.selected is not None] if result else []
     with Watch(chosen_fits, counts="predicting", quiet=arguments.quiet) as watch:
         runner.report = watch
-        found = answers(board, result, absent, runner)
+        found = answers(board, selected(board, result.cells if result else (), runner), absent, runner)
     path = submissions.write(board, found, arguments.out)
-    return _verdict(arguments, path, board.name)
+    return _verdict(board, path, {pair: one.table for pair, one in found.items() if one.table is not None})
 
 
-def _verdict(arguments: argparse.Namespace, path: Path, board: str) -> int:
-    manifest = read_manifest(path)
-    problems = submissions.check(arguments.plugins.leaderboard(board), path)
-    for one in manifest.filled:
+def _verdict(board: Leaderboard, path: Path, tables: Mapping[Pair, pa.Table]) -> int:
+    problems = checking.check(board, path, tables=tables)
+    for one in read_manifest(path).filled:
         print(f"  {one.file} is filled: {one.filled}")
     for problem in problems:
         print(problem)
     if not problems:
-        print(f"{path} is ready for {board}; {manifest_path(path)} says where each file came from.")
+        print(f"{path} is ready for {board.name}; {manifest_path(path)} says where each file came from.")
+    _say(board.note)
     return int(bool(problems))
 
 
+def _say(note: str) -> None:
+    if note:
+        print(note)
+
+
 def check_command(arguments: argparse.Namespace) -> int:
-    boards = arguments.plugins.leaderboards
-    if not arguments.file.exists():
-        raise RequestError(f"{arguments.file}: there is no such file.")
-    board = (
-        arguments.plugins.leaderboard(arguments.board)
-        if arguments.board
-        else submissions.detect(boards.values(), arguments.file)
-    )
-    manifest = read_manifest(arguments.file) if arguments.counts_from_manifest else None
-    problems = submissions.check(board, arguments.file, manifest=manifest)
+    path, plugins = arguments.file, arguments.plugins
+    if not path.exists():
+        raise RequestError(f"{path}: there is no such file.")
+    known = plugins.leaderboards.values()
+    board = plugins.leaderboard(arguments.board) if arguments.board else checking.detect(known, path)
+    manifest = read_manifest(path) if arguments.counts_from_manifest else None
+    tables = _tables(board, arguments)
+    problems = checking.check(board, path, manifest=manifest, tables=tables)
     for problem in problems:
         print(problem)
     if problems:
         several = "problems" if len(problems) > 1 else "problem"
-        print(f"{arguments.file}: {len(problems)} {several}; {board.name} would not accept it as meant.")
+        print(f"{path}: {len(problems)} {several}; {board.name} would not accept it as meant.")
         return 1
-    official = (
-        "" if manifest is None or manifest.is_official else " (with the manifest's row counts, not the official ones)"
-    )
-    print(f"{arguments.file} is a valid {board.name} submission{official}.")
+    official = "" if manifest is None or manifest.is_official else " (with the manifest's row counts, not the official)"
+    print(f"{path} is a valid {board.name} submission{official}.")
+    unseen = checking.unchecked(board, path, tables=tables)
+    _say("\n".join(unseen))
+    _say("Give --data DIR or --gold FILE to compare with the rows." * any("compared" in one for one in unseen))
+    _say(board.note)
     return 0
 
 
-def score_command(arguments: argparse.Namespace) -> int:
-    task = arguments.plugins.task(arguments.task)
-    places = options.found_places(arguments)
-    split = arguments.split or next(iter(task.named("dev")), task.train)
-    if split not in task.splits:
-        raise RequestError(f"{task.name} has no split '{split}'; it has {', '.join(task.splits)}.")
-    rows = _gold(task, split, arguments.gold) if arguments.gold else task.load(split, places)
-    scores = score_file(
-        task, rows, arguments.file, spellings=spellings_of(task, arguments.plugins.leaderboards.values())
-    )
-    if arguments.json:
-        print(json.dumps({name: one.as_json() for name, one in scores.items()}, indent=2))
-        return 0
-    print(f"{arguments.file} against {rows.origin} ({len(rows):,} rows)")
-    scales = {metric.name: metric.scale for metric in task.metrics}
-    for name, one in scores.items():
-        print(f"  {name:<10} {f'{one.value * scales[name]:.2f}' if one.value is not None else f'absent: {one.reason}'}")
-    return 0
+def _tables(board: Leaderboard, arguments: argparse.Namespace) -> dict[Pair, pa.Table]:
+    """The rows that the board's files are compared with, as far as the user names them and they are there."""
+    pairs = dict.fromkeys(file.pair for file in board.files if file.kind.compares)
+    if arguments.gold is not None:
+        if len(pairs) != 1:
+            raise RequestError(f"--gold is one file of rows; {board.name} compares answers to {len(pairs)} splits.")
+        (name, split) = next(iter(pairs))
+        task = arguments.plugins.task(name)
+        return {(name, split): rows_of(task, split, arguments.gold, _here(None)).table}
+    return _found(pairs, arguments) if arguments.data is not None else {}
 
 
-def _gold(task: Task, split: str, path: Path) -> Rows:
-    """Labelled rows from a file of the task's own layout, wherever it lies."""
-    if not path.is_file():
-        raise RequestError(f"--gold {path}: there is no such file.")
-    shapes = [source for source in task.splits[split].sources if isinstance(source, TextTable)]
-    if not shapes:
-        raise RequestError(f"{task.name} has no file layout for its split {split}; leave --gold out.")
-    found = dataclasses.replace(shapes[0], path=path.name).read(Places(runs=Path(), cache=Path(), data=path.parent))
-    return Rows(task.problem.check(found, labelled=True), found.origin, found.lines, found.notes)
+def _found(pairs: Iterable[Pair], arguments: argparse.Namespace) -> dict[Pair, pa.Table]:
+    """Rows below the data folder; nobody else is asked, and what is nowhere is left out."""
+    tables = {}
+    for name, split in pairs:
+        try:
+            tables[name, split] = arguments.plugins.task(name).load(split, _here(arguments.data)).table
+        except (NotThere, UnknownName) as reason:
+            print(f"{reason}", file=sys.stderr)
+    return tables
+
+
+def _here(data: Path | None) -> Places:
+    if data is not None and not data.is_dir():
+        raise RequestError(f"--data {data}: there is no such folder.")
+    return Places(runs=Path(), cache=Path(), data=data, offline=True)

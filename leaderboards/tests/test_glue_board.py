@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
-from benchrunner.boardfiles import Table
+from benchrunner.boardfiles import Answers
+from benchrunner.boardfiles.table import Table
+from benchrunner.checking import check, detect
 from benchrunner.leaderboards import BoardFile, Leaderboard, Published
 from benchrunner.spellings import Labels, Number
-from benchrunner.submissions import Answers, check, detect, write
+from benchrunner.submissions import write
 from benchrunner_leaderboards import register_leaderboards
 
 
@@ -159,7 +161,7 @@ def test_what_other_tools_get_wrong_is_caught(
     glue: Leaderboard, answers: dict[tuple[str, str], Answers], name: str, old: bytes, new: bytes, said: str
 ) -> None:
     one = file(glue, name)
-    content = one.kind.write(name, answers[one.task, one.split].values)
+    content = one.kind.write(name, answers[one.pair])
     assert old in content
     (problem,) = one.kind.check(name, content.replace(old, new, 1), one.rows)
     assert problem.startswith(said)
@@ -167,7 +169,7 @@ def test_what_other_tools_get_wrong_is_caught(
 
 def test_the_older_qnli_test_set_is_told_by_its_count(glue: Leaderboard) -> None:
     one = file(glue, "QNLI.tsv")
-    problems = one.kind.check(one.name, one.kind.write(one.name, ["entailment"] * 5740), one.rows, one.other_rows)
+    problems = one.kind.check(one.name, one.kind.write(one.name, Answers(["entailment"] * 5740)), one.rows, one.other_rows)
     assert "QNLI.tsv: 5,740 rows (the older QNLI test set), expected 5,463." in problems
 
 

@@ -33,6 +33,15 @@ _RENAMED = {
 }
 """Our module -> theirs, inside a layer where it is one of a layer's."""
 
+_ARCHITECTURES = {
+    "classify": ("BertForSequenceClassification", "classifier"),
+    "regress": ("BertForSequenceClassification", "classifier"),
+    "choose": ("BertForMultipleChoice", "classifier"),
+    "span": ("BertForQuestionAnswering", "qa_outputs"),
+    "tag": ("BertForTokenClassification", "classifier"),
+}
+"""Kind of problem -> architecture, and the name of its output layer."""
+
 _HEADS = re.compile(r"^(cls|classifier|qa_outputs|logits_proj|seq_relationship)\.")
 """What other tasks leave on top of an encoder."""
 _BUFFERS = {"embeddings.position_ids", "embeddings.token_type_ids"}
@@ -146,7 +155,7 @@ def _fill(model: Bert, tensors: Mapping[str, torch.Tensor], path: Path) -> None:
 
 
 def save(model: Bert, folder: Path, head: ExportedHead | None = None) -> None:
-    """The same layout again. With a head, as the sequence classifier that other libraries know."""
+    """The same layout again. With a head, as the model for that kind of question which other libraries know."""
     from safetensors.torch import save_file
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -158,18 +167,29 @@ def save(model: Bert, folder: Path, head: ExportedHead | None = None) -> None:
             tensors[prefix + name] = part.contiguous()
     config = model.config.as_json()
     if head is not None:
-        tensors |= {f"classifier.{name}": one.contiguous() for name, one in head.tensors.items()}
-        config |= _classifier(head)
+        architecture, module = _exported(head)
+        tensors |= {f"{module}.{name}": one.contiguous() for name, one in head.tensors.items()}
+        config |= {"architectures": [architecture], **_labels(head)}
     save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
     (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
     model.tokenizer.save(folder)
 
 
-def _classifier(head: ExportedHead) -> dict[str, object]:
-    labels = list(head.problem.get("labels", ["score"]))
-    return {
-        "architectures": ["BertForSequenceClassification"],
-        "id2label": {str(at): label for at, label in enumerate(labels)},
-        "label2id": {label: at for at, label in enumerate(labels)},
-        "problem_type": "regression" if head.problem["kind"] == "regress" else "single_label_classification",
-    }
+def _exported(head: ExportedHead) -> tuple[str, str]:
+    """The published architecture for the problem's kind, and what it calls its last layer."""
+    kind = str(head.problem["kind"])
+    if kind not in _ARCHITECTURES:
+        raise CheckpointError(f"No published architecture has a head for problems of the kind '{kind}'.")
+    return _ARCHITECTURES[kind]
+
+
+def _labels(head: ExportedHead) -> dict[str, object]:
+    """What the outputs mean, where they mean something each."""
+    kind, found = head.problem["kind"], dict[str, object]()
+    if kind in ("classify", "regress"):
+        found["problem_type"] = "regression" if kind == "regress" else "single_label_classification"
+    labels = list(head.problem.get("labels", ["score"] if kind == "regress" else []))
+    if labels:
+        found["id2label"] = {str(at): label for at, label in enumerate(labels)}
+        found["label2id"] = {label: at for at, label in enumerate(labels)}
+    return found

@@ -16,8 +16,8 @@ import torch
 from benchrunner.encoders import Encoder
 from benchrunner.features import Features
 from benchrunner.problems.classify import Classify
-from benchrunner.recipes import Recipe
 from benchrunner.randomness import generator
+from benchrunner.recipes import Recipe
 from benchrunner_bert.backbones import VOCABULARY
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.model import Bert

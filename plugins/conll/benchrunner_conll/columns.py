@@ -101,8 +101,8 @@ def lines(path: Path) -> Iterator[Line]:
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise DataError(f"{path}:{line}: not UTF-8 text ({error.reason}); convert the file and try again.") from None
-    for number, line in enumerate(text.split("\n"), start=1):
-        stripped = line.strip(" \t\r")
+    for number, content in enumerate(text.split("\n"), start=1):
+        stripped = content.strip(" \t\r")
         yield number, _GAP.split(stripped) if stripped else []
 
 
@@ -151,7 +151,7 @@ def _documents(every: Sequence[Sequence[Line]]) -> list[int]:
 
 
 def _scheme(path: Path, sentences: Sequence[Sequence[Line]], tags: Sequence[Sequence[str]]) -> str:
-    """The scheme of a file's tags, empty where all are O; both in one file are an error, for either would be a guess."""
+    """The scheme of a file's tags, empty where all are O; both in one file are an error: either would be a guess."""
     for block, found in zip(sentences, tags, strict=True):
         for (line, _), tag in zip(block, found, strict=True):
             if not TAG.fullmatch(tag):

@@ -43,7 +43,7 @@ SENTENCE_TEMPLATES = (
     "{ORG} {ORG} CD CD",
     "1.|CD {PER} {LOC} CD",
 )
-"""Slots are types in braces, parts of speech, or a word with its own; the last but one puts like phrases side by side."""
+"""Slots are types in braces, parts of speech, or a word with its own. Two phrases of one type may be neighbours."""
 
 
 def write(seed: int, folder: Path) -> None:

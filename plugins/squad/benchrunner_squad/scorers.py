@@ -42,7 +42,7 @@ class AnsweredScorer(JsonScorer):
             "exact_match": percent((exact(*one) for one in there), len(right)),
             "f1": percent((f1(*one) for one in there), len(right)),
         }
-        return _scored(figures, [*_unanswered(right, said), *_unasked(path, right, said)])
+        return _scored(figures, [*_unanswered(path, right, said), *_unasked(path, right, said)])
 
 
 @final
@@ -162,15 +162,15 @@ def _need_all(path: Path, wanted: Collection[str], found: Collection[str], reaso
         raise DataError(f"{path}: {many}, the first is {shown(missing[0])}. {reason}")
 
 
-def _unanswered(right: Collection[str], said: Collection[str]) -> Iterable[str]:
+def _unanswered(path: Path, right: Collection[str], said: Collection[str]) -> Iterable[str]:
     if missing := [name for name in right if name not in said]:
         many = f"{len(missing):,} of {len(right):,} questions have no answer"
-        yield f"{many}, the first is {shown(missing[0])}: each counts 0, as the official script has it"
+        yield f"{path}: {many}, the first is {shown(missing[0])}: each counts 0, as the official script has it"
 
 
 def _unasked(path: Path, right: Collection[str], found: Collection[str]) -> Iterable[str]:
     if more := [name for name in found if name not in right]:
-        yield f"{path}: {len(more):,} entries are for no question here, the first is {shown(more[0])}: ignored"
+        yield f"{path}: {len(more):,} of {len(found):,} entries are for no question here, the first is {shown(more[0])}: ignored"
 
 
 def _improbable(path: Path, none: Mapping[str, float]) -> Iterable[str]:

@@ -1,0 +1,152 @@
+"""Spans, choices and tags: logits, losses and all gradients are those of transformers' own heads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+from bert_samples import FIRST, SECOND, fresh, minilm, padded
+from torch import nn
+from transformers import BertForMultipleChoice, BertForQuestionAnswering, BertForTokenClassification
+
+from benchrunner.encoders import ExportedHead
+from benchrunner.features import Features
+from benchrunner.flat import FlatBatch, collate
+from benchrunner.heads import LinearHead
+from benchrunner.problems import Problem
+from benchrunner.problems.choose import Choose
+from benchrunner.problems.span import Span
+from benchrunner.problems.tag import Tag
+from benchrunner.recipes import Recipe
+from benchrunner_bert.checkpoint import _names, read
+from benchrunner_bert.model import Bert
+
+CPU = torch.device("cpu")
+NEAR = 1e-5
+SPAN, CHOOSE, TAG = Span(unanswerable=True), Choose(3), Tag(("O", "B-PER", "I-PER", "B-LOC"))
+RECIPE = Recipe(max_length=40, stride=10, context="sentence")
+
+
+def model(name: str) -> Bert:
+    return read(minilm(), seed=0) if name == "released" else fresh()
+
+
+def learning(ours: Bert, problem: Problem, features: Features) -> tuple[LinearHead, FlatBatch, torch.Tensor]:
+    """Outputs, with the gradients of the mean loss left in all weights."""
+    ours.set_dropout(0.0)
+    head = LinearHead(ours.hidden_size, problem.head, seed=1)
+    nn.init.normal_(head.output.bias, generator=torch.Generator().manual_seed(1))
+    units = np.arange(features.units)
+    batch = collate(features, units, CPU)
+    outputs = head(ours, batch)
+    loss = problem.loss(outputs, batch) / features.loss_weight(units)
+    loss.backward()
+    head.loss = loss.detach()  # type: ignore[assignment]
+    return head, batch, outputs.detach()
+
+
+def exported(ours: Bert, head: LinearHead, problem: Problem, folder: Path) -> Path:
+    ours.save(folder, ExportedHead(head.output.state_dict(), problem.identity()))
+    return folder
+
+
+def assert_equal_gradients(ours: Bert, head: LinearHead, other: nn.Module, last: str) -> None:
+    """Relative to the largest of a tensor where that is above one."""
+    wanted = {name.removeprefix("bert."): one.grad for name, one in other.named_parameters()}
+    mine = dict(ours.named_parameters())
+    compared = 0
+    for name, theirs in _names(ours):
+        if any(one not in wanted for one in theirs):
+            assert name.startswith("pooler."), name
+            continue
+        grads = [wanted[one] for one in theirs]
+        if all(one is None for one in grads):
+            assert mine[name].grad is None
+            continue
+        gradient = torch.cat([one for one in grads if one is not None])
+        scale = max(1.0, gradient.abs().max().item())
+        assert mine[name].grad is not None, name
+        torch.testing.assert_close(mine[name].grad / scale, gradient / scale, rtol=0, atol=NEAR, msg=name)
+        compared += 1
+    for kind in ("weight", "bias"):
+        ours_grad, theirs_grad = getattr(head.output, kind).grad, wanted[f"{last}.{kind}"]
+        torch.testing.assert_close(ours_grad, theirs_grad, rtol=0, atol=NEAR)
+    assert compared > 20
+
+
+@pytest.mark.parametrize("name", ["fresh", "released"])
+def test_spans_equal_question_answering(name: str, tmp_path: Path) -> None:
+    """One sequence at a time: over there padding takes part in the softmax."""
+    ours = model(name)
+    answers = [["lane"], ["Nobody"], [], ["ship", "ship turned"], ["house"]]
+    contexts = [FIRST[0], SECOND[0], FIRST[2], FIRST[4], SECOND[6]]
+    data = pa.table(
+        {
+            "id": list("abcde"),
+            "question": SECOND[:5],
+            "context": contexts,
+            "answers": answers,
+            "starts": [[text.find(one) for one in some] for text, some in zip(contexts, answers, strict=True)],
+        }
+    )
+    features = SPAN.encode(data, ours, RECIPE, training=True)
+    assert features.units > 5, "some contexts take several windows"
+    head, batch, outputs = learning(ours, SPAN, features)
+    other = BertForQuestionAnswering.from_pretrained(exported(ours, head, SPAN, tmp_path)).eval()
+    total = torch.zeros(())
+    for unit in range(features.units):
+        targets = {f"{one}_positions": torch.tensor([int(features.targets[one][unit])]) for one in ("start", "end")}
+        found = other(**padded(features, np.array([unit])), **targets)
+        (found.loss / features.units).backward()
+        total += found.loss.detach() / features.units
+        at = int(batch.restore[unit])
+        mine = outputs[int(batch.starts[at]) : int(batch.starts[at + 1])]
+        for column, logits in enumerate((found.start_logits, found.end_logits)):
+            torch.testing.assert_close(mine[:, column], logits[0].detach(), rtol=0, atol=NEAR)
+    torch.testing.assert_close(head.loss, total, rtol=0, atol=NEAR)
+    assert_equal_gradients(ours, head, other, "qa_outputs")
+
+
+@pytest.mark.parametrize("name", ["fresh", "released"])
+def test_choices_equal_multiple_choice(name: str, tmp_path: Path) -> None:
+    ours = model(name)
+    rows = [SECOND[:3], SECOND[3:6], [SECOND[6], FIRST[1], FIRST[5]]]
+    data = pa.table({"a": FIRST[:3], "choices": rows, "label": [2, 0, 1]})
+    features = CHOOSE.encode(data, ours, RECIPE, training=True)
+    head, _, outputs = learning(ours, CHOOSE, features)
+    other = BertForMultipleChoice.from_pretrained(exported(ours, head, CHOOSE, tmp_path)).eval()
+    whole = padded(features, np.arange(9))  # nine sequences, three a unit
+    found = other(**{key: one.view(3, 3, -1) for key, one in whole.items()}, labels=torch.tensor([2, 0, 1]))
+    found.loss.backward()
+    torch.testing.assert_close(outputs.view(3, 3), found.logits.detach(), rtol=0, atol=NEAR)
+    torch.testing.assert_close(head.loss, found.loss.detach(), rtol=0, atol=NEAR)
+    assert_equal_gradients(ours, head, other, "classifier")
+
+
+@pytest.mark.parametrize("name", ["fresh", "released"])
+def test_tags_equal_token_classification(name: str, tmp_path: Path) -> None:
+    ours = model(name)
+    words = [["Mr", "Schwarzenegger", "visited", "Reykjavik", "."], ["Hallelujah", "!"], ["No", "names", "here"]]
+    labels = [["B-PER", "I-PER", "O", "B-LOC", "O"], ["O", "O"], ["O", "O", "O"]]
+    data = pa.table({"words": words, "labels": labels, "document": [0, 0, 0]})
+    features = TAG.encode(data, ours, RECIPE, training=True)
+    head, batch, outputs = learning(ours, TAG, features)
+    other = BertForTokenClassification.from_pretrained(exported(ours, head, TAG, tmp_path)).eval()
+    assert other.config.id2label == dict(enumerate(TAG.labels))
+    whole = padded(features, np.arange(features.units))
+    targets = torch.full_like(whole["input_ids"], -100)
+    for unit in range(features.units):
+        part = features.token_targets["label"][features.starts[unit] : features.starts[unit + 1]]
+        targets[unit, : len(part)] = torch.from_numpy(np.array(part))
+    assert int((targets >= 0).sum()) == sum(map(len, words)) < int(whole["attention_mask"].sum())
+    found = other(**whole, labels=targets)
+    found.loss.backward()
+    for unit in range(features.units):
+        at = int(batch.restore[unit])
+        mine = outputs[int(batch.starts[at]) : int(batch.starts[at + 1])]
+        torch.testing.assert_close(mine, found.logits[unit, : len(mine)].detach(), rtol=0, atol=NEAR)
+    torch.testing.assert_close(head.loss, found.loss.detach(), rtol=0, atol=NEAR)
+    assert_equal_gradients(ours, head, other, "classifier")

@@ -1,0 +1,70 @@
+"""Anybody's corpus is a row."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conll_samples import places
+
+from benchrunner.errors import PluginError
+from benchrunner.recipes import Recipe
+from benchrunner.tasks import Task
+from benchrunner_conll import CONLL2003, Corpus, register_tasks
+
+
+def tweets(**changes: object) -> Task:
+    row: dict[str, object] = {
+        "name": "mine/tweets",
+        "about": "Which groups do tweets name?",
+        "files": {"train": ("train.conll",), "dev_web": ("web.conll",), "test": ("test.conll",)},
+        "types": ("group",),
+    }
+    return Corpus(**(row | changes)).task()  # type: ignore[arg-type]
+
+
+def test_a_third_partys_corpus_is_a_row(tmp_path: Path) -> None:
+    task = tweets(rows={"dev_web": 3}, recipe=Recipe(context="sentence"))
+    (tmp_path / "web.conll").write_text("The\tB-group\nWho\tI-group\n\nat O\n")
+    rows = task.load("dev_web", places(tmp_path))
+    assert rows.table.to_pydict() == {"words": [["The", "Who"], ["at"]], "labels": [["B-group", "I-group"], ["O"]]}
+    assert rows.notes == ("tags are in IOB2, read as IOB2", "2 rows, where the official count is 3")
+    assert (task.train, task.named("dev"), task.recipe.context) == ("train", ["dev_web"], "sentence")
+    assert task.problem.identity() == {"kind": "tag", "labels": ["O", "B-group", "I-group"]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"types": ("O", "group")}, "without O, B- and I-, so none can be 'O'"),
+        ({"types": ("B-group",)}, "without O, B- and I-, so none can be 'B-group'"),
+        ({"types": ()}, "two or more different labels"),
+        ({"files": {"train": ("a",), "validation": ("b",)}}, "train, dev or test, or begins so, not 'validation'"),
+        ({"rows": {"dev": 3}}, "there are no files of the split 'dev'"),
+        ({"columns": ("words", "tags")}, "words and labels among them"),
+    ],
+)
+def test_a_wrong_row_is_the_plugins_error(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(PluginError, match=message):
+        tweets(**changes)
+
+
+def test_the_recipe_is_the_papers() -> None:
+    (task,) = register_tasks()
+    recipe = task.recipe
+    assert (recipe.lr, recipe.epochs, recipe.batch_size, recipe.max_length) == (5e-5, 3, 32, 512)
+    assert (task.name, recipe.context, task.metrics[0].name) == ("conll/ner", "document", "f1")
+    assert CONLL2003.labels[:3] == ("O", "B-PER", "I-PER") and len(CONLL2003.labels) == 9
+
+
+def test_looking_at_the_task_loads_nothing_heavy() -> None:
+    code = """
+import sys
+import benchrunner_conll
+list(benchrunner_conll.register_tasks())
+print(*{"torch", "numpy", "pyarrow", "datasets", "seqeval", "sklearn"} & sys.modules.keys())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() == ""

@@ -1,0 +1,164 @@
+"""Column files as they are found in the wild, bad ones, and the real ones where they are at hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conll_samples import places, real_data
+
+from benchrunner.errors import DataError, PluginError
+from benchrunner.sources import NotThere, Rows
+from benchrunner_conll import CONLL2003, ColumnFile
+
+FOUR = ("words", "pos", "chunk", "labels")
+TASK = CONLL2003.task()
+
+
+def read(folder: Path, content: str | bytes, columns: tuple[str, ...] = FOUR, *, labelled: bool = True) -> Rows:
+    (folder / "some.txt").write_bytes(content if isinstance(content, bytes) else content.encode())
+    return ColumnFile(("nowhere.txt", "some.txt"), columns, labelled=labelled).read(places(folder))
+
+
+def test_four_columns_in_iob1_with_documents(tmp_path: Path) -> None:
+    rows = read(
+        tmp_path,
+        "-DOCSTART- -X- O O\n\nEU NNP I-NP I-ORG\nrejects VBZ I-VP O\n\nPeter NNP I-NP I-PER\n\n"
+        "-DOCSTART- -X- O O\n\nLeeds NNP I-NP I-ORG\nPorto NNP I-NP B-ORG\n",
+    )
+    assert rows.table.to_pylist() == [
+        {"words": ["EU", "rejects"], "pos": ["NNP", "VBZ"], "chunk": ["I-NP", "I-VP"], "labels": ["B-ORG", "O"]}
+        | {"document": 0},
+        {"words": ["Peter"], "pos": ["NNP"], "chunk": ["I-NP"], "labels": ["B-PER"], "document": 0},
+        {"words": ["Leeds", "Porto"], "pos": ["NNP"] * 2, "chunk": ["I-NP"] * 2, "labels": ["B-ORG", "B-ORG"]}
+        | {"document": 1},
+    ]
+    assert rows.lines == [3, 6, 10]
+    assert rows.notes == ("tags are in IOB1, read as IOB2",)
+
+
+def test_the_first_document_may_lack_its_line_and_the_last_line_may_have_no_document(tmp_path: Path) -> None:
+    rows = read(tmp_path, "a N O O\n\n-DOCSTART- -X- O O\n\n-DOCSTART- -X- -X- O\n\nb N O O\n\n-DOCSTART- -X- O O")
+    assert rows.table.column("document").to_pylist() == [0, 1]
+    assert rows.notes == ("all tags are O",)
+
+
+def test_a_documents_line_ends_a_sentence_even_without_blank_lines(tmp_path: Path) -> None:
+    rows = read(tmp_path, "a O\n-DOCSTART- O\nb O\n")
+    assert rows.table.to_pydict() == {"words": [["a"], ["b"]], "labels": [["O"], ["O"]], "document": [0, 1]}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "New B-LOC\nYork I-LOC\n\nis O\n",
+        "New\tB-LOC\nYork\tI-LOC\n\nis\tO\n",
+        "\ufeffNew B-LOC\r\nYork I-LOC\r\n\r\nis O\r\n",
+        "\n\n New   B-LOC \nYork \t I-LOC\n \t \n\n\nis O",
+    ],
+)
+def test_tabs_spaces_line_ends_and_blank_lines_are_no_matter(tmp_path: Path, content: str) -> None:
+    rows = read(tmp_path, content)
+    assert rows.table.to_pydict() == {"words": [["New", "York"], ["is"]], "labels": [["B-LOC", "I-LOC"], ["O"]]}
+    assert rows.notes == ("tags are in IOB2, read as IOB2",)
+
+
+def test_a_space_that_is_none_of_ours_is_text(tmp_path: Path) -> None:
+    rows = read(tmp_path, "10\u00a0000 O\nx\u2028y O\n\x85 O\n")
+    assert rows.table.column("words").to_pylist() == [["10\u00a0000", "x\u2028y", "\x85"]]
+
+
+def test_a_file_without_labels_has_one_column_less_or_words_alone(tmp_path: Path) -> None:
+    assert read(tmp_path, "a N O\n").table.to_pydict() == {"words": [["a"]], "pos": [["N"]], "chunk": [["O"]]}
+    assert read(tmp_path, "a\nb\n\nc\n").table.to_pydict() == {"words": [["a", "b"], ["c"]]}
+    assert read(tmp_path, "a nonsense\n", labelled=False).table.to_pydict() == {"words": [["a"]]}
+
+
+def test_columns_may_stand_in_any_order(tmp_path: Path) -> None:
+    rows = read(tmp_path, "1 Bonn B-LOC O\n", ("number", "words", "labels", "nested"))
+    assert rows.table.to_pylist() == [{"number": ["1"], "words": ["Bonn"], "labels": ["B-LOC"], "nested": ["O"]}]
+    with pytest.raises(PluginError, match="words and labels among them"):
+        ColumnFile(("some.txt",), ("words", "tags"))
+
+
+def test_a_user_may_name_another_file(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("a X\n")
+    mine = ColumnFile(("nowhere.txt",)).at(tmp_path / "mine.txt").unlabelled()
+    assert mine.read(places(tmp_path / "other")).table.to_pydict() == {"words": [["a"]]}
+
+
+def test_what_is_nowhere_is_said_with_the_place(tmp_path: Path) -> None:
+    with pytest.raises(NotThere, match=r"no file .*one\.txt \(or 1 other usual place\)"):
+        ColumnFile(("one.txt", "two.txt")).read(places(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", r"some\.txt:1: no sentences"),
+        ("\n \n-DOCSTART- -X- O O\n\n", r"some\.txt:1: no sentences"),
+        ("a N O O\nb N O\n", r"some\.txt:2: expected 4 columns as on line 1, found 3"),
+        ("a N O O\n\nb N O O O\n", r"some\.txt:3: expected 4 columns as on line 1, found 5"),
+        (
+            "a b c d e\n",
+            r"some\.txt:1: found 5 columns; expected words pos chunk labels, or words pos chunk, or words ",
+        ),
+        ("a N O O\nb N O LOC\n", r"some\.txt:2: found the tag 'LOC'; expected O, B-TYPE or I-TYPE"),
+        ("a N O B-\n", r"some\.txt:1: found the tag 'B-'"),
+        ("a N O nan\n", r"some\.txt:1: found the tag 'nan'"),
+        ("a N O S-LOC\n", r"some\.txt:1: found the tag 'S-LOC'"),
+        (
+            "a N O B-LOC\n\nb N O O\nc N O I-LOC\n",
+            r"some\.txt:4: two tag schemes in one file: I-LOC begins a phrase on line 4, as in IOB1; B-LOC begins a "
+            r"phrase on line 1, as in IOB2",
+        ),
+        ("a N O I-LOC\nb N O B-PER\n", r"some\.txt:2: two tag schemes"),
+        (b"a N O O\nb\xe9 N O O\n", r"some\.txt:2: not UTF-8 text"),
+    ],
+)
+def test_a_bad_file_is_one_error_with_file_and_line(tmp_path: Path, content: str | bytes, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        read(tmp_path, content)
+
+
+def test_a_type_outside_the_tasks_set_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "eng.testa").write_text("a N O O\n\nb N O O\nc N O I-GPE\n")
+    with pytest.raises(DataError, match=r"eng\.testa:3: word 2 of this sentence has the label 'B-GPE', which is not"):
+        TASK.load("dev", places(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["eng.testb", "conll2003/eng.testb", "CoNLL-2003/test.txt", "ner/eng.testb"])
+def test_the_usual_places_are_searched(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("Bonn N O I-LOC\n")
+    assert TASK.load("test", places(tmp_path)).table.to_pylist()[0]["labels"] == ["B-LOC"]
+
+
+def test_a_test_file_may_lack_its_labels_and_a_dev_file_may_not(tmp_path: Path) -> None:
+    for name in ("eng.testa", "eng.testb"):
+        (tmp_path / name).write_text("Bonn N O\n")
+    assert TASK.load("test", places(tmp_path)).table.column_names == ["words", "pos", "chunk"]
+    with pytest.raises(DataError, match=r"eng\.testa: columns words, labels are needed; found words, pos, chunk"):
+        TASK.load("dev", places(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("split", "documents", "sentences", "tokens", "phrases"),
+    [
+        ("train", 946, 14_041, 203_621, {"LOC": 7140, "MISC": 3438, "ORG": 6321, "PER": 6600}),
+        ("dev", 216, 3_250, 51_362, {"LOC": 1837, "MISC": 922, "ORG": 1341, "PER": 1842}),
+        ("test", 231, 3_453, 46_435, {"LOC": 1668, "MISC": 702, "ORG": 1661, "PER": 1617}),
+    ],
+)
+def test_the_real_files_have_the_published_counts(
+    split: str, documents: int, sentences: int, tokens: int, phrases: dict[str, int]
+) -> None:
+    """Tables 1 and 2 of Tjong Kim Sang and De Meulder (2003)."""
+    rows = TASK.load(split, places(real_data("conll2003")))
+    found = rows.table
+    assert len(rows) == sentences == TASK.splits[split].rows
+    assert len(set(found.column("document").to_pylist())) == documents
+    assert sum(map(len, found.column("words").to_pylist())) == tokens
+    tags = [tag for one in found.column("labels").to_pylist() for tag in one]
+    assert {kind: tags.count(f"B-{kind}") for kind in phrases} == phrases
+    assert rows.notes == ("tags are in IOB1, read as IOB2",)

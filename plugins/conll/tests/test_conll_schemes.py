@@ -1,0 +1,63 @@
+"""IOB1 and IOB2 say the same in two ways, and ill-formed tags say what conlleval makes of them."""
+
+from __future__ import annotations
+
+import pytest
+from conll_samples import WILD, real_data, well_formed
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchrunner_conll.columns import blocks, is_border
+from benchrunner_conll.schemes import as_iob1, as_iob2, phrases, witnesses
+
+
+def test_iob1_needs_a_b_only_between_two_phrases_of_one_type() -> None:
+    iob2 = ["B-LOC", "I-LOC", "B-LOC", "O", "B-PER", "B-LOC"]
+    iob1 = ["I-LOC", "I-LOC", "B-LOC", "O", "I-PER", "I-LOC"]
+    assert (as_iob1(iob2), as_iob2(iob1)) == (iob1, iob2)
+
+
+@pytest.mark.parametrize(
+    ("tags", "meant"),
+    [
+        ([], set()),
+        (["I-LOC"], {(0, 1, "LOC")}),
+        (["O", "I-LOC", "I-LOC"], {(1, 3, "LOC")}),
+        (["B-LOC", "I-PER", "I-PER"], {(0, 1, "LOC"), (1, 3, "PER")}),
+        (["B-LOC", "I-LOC", "B-LOC"], {(0, 2, "LOC"), (2, 3, "LOC")}),
+        (["I-x-y", "I-x-z"], {(0, 1, "x-y"), (1, 2, "x-z")}),
+    ],
+)
+def test_a_phrase_begins_at_b_after_o_and_where_the_type_changes(
+    tags: list[str], meant: set[tuple[int, int, str]]
+) -> None:
+    assert phrases(tags) == meant
+
+
+@given(well_formed())
+def test_iob2_comes_back_from_iob1(tags: list[str]) -> None:
+    assert as_iob2(as_iob1(tags)) == tags == as_iob2(tags)
+    assert phrases(as_iob1(tags)) == phrases(tags)
+
+
+@given(WILD)
+def test_writing_wild_tags_in_a_scheme_keeps_what_they_mean(tags: list[str]) -> None:
+    assert phrases(as_iob1(tags)) == phrases(as_iob2(tags)) == phrases(tags)
+
+
+@given(st.lists(well_formed(), max_size=4))
+def test_every_file_with_a_phrase_is_in_one_scheme(sentences: list[list[str]]) -> None:
+    some = any(phrases(tags) for tags in sentences)
+    assert list(witnesses(sentences)) == ["IOB2"] * some
+    assert list(witnesses([as_iob1(tags) for tags in sentences])) == ["IOB1"] * some
+
+
+def test_witnesses_are_the_first_of_their_scheme() -> None:
+    assert witnesses([["O"], ["O", "I-X", "B-X", "I-Y"], ["B-X"], ["I-X"]]) == {"IOB1": (1, 1), "IOB2": (2, 0)}
+
+
+@pytest.mark.parametrize("name", ["eng.train", "eng.testa", "eng.testb"])
+def test_the_real_tags_come_back_from_iob2(name: str) -> None:
+    found = [[fields[-1] for _, fields in one] for one in blocks(real_data("conll2003") / name) if not is_border(one)]
+    assert [as_iob1(as_iob2(tags)) for tags in found] == found
+    assert any("B-" in tag for tags in found for tag in tags)

@@ -1,0 +1,182 @@
+"""conlleval's figures and its text to the letter, and who agrees with them."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+from conll_samples import TAGS, WILD, conlleval_by_state, places, real_data
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchrunner.errors import DataError, Undefined
+from benchrunner.metrics import score
+from benchrunner.sources import Rows
+from benchrunner_conll import CONLL2003, ColumnFile, ConllEval
+from benchrunner_conll.conlleval import evaluate
+from benchrunner_conll.schemes import as_iob2
+
+TASK = CONLL2003.task()
+SCORER = ConllEval(CONLL2003.labels)
+METRICS = {metric.name: metric for metric in TASK.metrics}
+GOOD = "EU NNP I-ORG B-ORG\nsays VBZ O O\n\nBonn NNP I-LOC O\n. . O I-PER\n"
+
+
+def write(folder: Path, content: str) -> Path:
+    (folder / "columns.txt").write_text(content, encoding="utf-8")
+    return folder / "columns.txt"
+
+
+def gold_rows(folder: Path, content: str) -> Rows:
+    (folder / "gold.txt").write_text(content, encoding="utf-8")
+    found = ColumnFile(("-",)).at(folder / "gold.txt").read(places(folder))
+    return Rows(TASK.problem.check(found, labelled=False), found.origin, found.lines)
+
+
+@pytest.mark.parametrize("name", ["ner-iob2", "ner-wild"])
+def test_the_text_is_the_scripts_to_the_byte(name: str) -> None:
+    folder = real_data("golden")
+    path = folder / f"{name}.txt"
+    assert SCORER.reads(path)
+    assert SCORER.score(path, None, {}).text == (folder / f"{name}.conlleval").read_text()
+
+
+def test_the_layout_is_the_scripts(tmp_path: Path) -> None:
+    found = SCORER.score(write(tmp_path, GOOD), None, {})
+    assert found.text == (
+        "processed 4 tokens with 2 phrases; found: 2 phrases; correct: 1.\n"
+        "accuracy:  25.00%; precision:  50.00%; recall:  50.00%; FB1:  50.00\n"
+        "              LOC: precision:   0.00%; recall:   0.00%; FB1:   0.00  0\n"
+        "              ORG: precision: 100.00%; recall: 100.00%; FB1: 100.00  1\n"
+        "              PER: precision:   0.00%; recall:   0.00%; FB1:   0.00  1\n"
+    )
+    figures = {name: one.value for name, one in found.figures.items()}
+    assert figures["f1"] == figures["precision"] == figures["recall"] == 50
+    assert (figures["accuracy"], figures["tokens"], figures["f1_ORG"], figures["gold_LOC"]) == (25, 4, 100, 1)
+
+
+def test_a_documents_line_is_a_token_to_the_script_and_ends_every_phrase(tmp_path: Path) -> None:
+    border = "-DOCSTART- -X- O O\n"
+    found = SCORER.score(write(tmp_path, f"{border}\na N I-LOC I-LOC\n{border}b N I-LOC I-LOC\n"), None, {})
+    assert found.text.startswith("processed 4 tokens with 2 phrases; found: 2 phrases; correct: 2.\naccuracy: 100.00%")
+
+
+def test_no_phrases_are_nothing_and_not_an_error(tmp_path: Path) -> None:
+    assert SCORER.score(write(tmp_path, "a N O O\n"), None, {}).text == (
+        "processed 1 tokens with 0 phrases; found: 0 phrases; correct: 0.\n"
+        "accuracy: 100.00%; precision:   0.00%; recall:   0.00%; FB1:   0.00\n"
+    )
+
+
+sentence = st.lists(st.tuples(st.sampled_from(TAGS), st.sampled_from(TAGS)), min_size=1, max_size=10)
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.lists(sentence, min_size=1, max_size=4))
+def test_any_tags_count_as_by_the_scripts_own_walk(sentences: list[list[tuple[str, str]]]) -> None:
+    pairs = [([one for one, _ in some], [other for _, other in some]) for some in sentences]
+    found = evaluate([one for one, _ in pairs], [other for _, other in pairs])
+    counts = {kind: (one.gold, one.found, one.correct) for kind, one in found.types.items()}
+    assert counts == conlleval_by_state(pairs)
+
+
+def test_all_short_sequences_count_as_by_the_scripts_own_walk() -> None:
+    for gold, predicted in itertools.product(itertools.product(TAGS, repeat=3), repeat=2):
+        found = evaluate([gold], [predicted])
+        counts = {kind: (one.gold, one.found, one.correct) for kind, one in found.types.items()}
+        assert counts == conlleval_by_state([(list(gold), list(predicted))])
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(sentence, min_size=1, max_size=4))
+def test_seqeval_agrees_on_well_formed_tags(sentences: list[list[tuple[str, str]]]) -> None:
+    gold = [as_iob2(one for one, _ in some) for some in sentences]
+    predicted = [as_iob2(other for _, other in some) for some in sentences]
+    assert METRICS["seqeval_f1"].compute(gold, predicted) == pytest.approx(METRICS["f1"].compute(gold, predicted))
+
+
+@settings(max_examples=50, deadline=None)
+@given(WILD.filter(bool))
+def test_right_answers_have_all_the_points(tags: list[str]) -> None:
+    assert METRICS["accuracy"].compute([tags], [tags]) == 100
+    assert METRICS["f1"].compute([tags], [tags]) == (100 if set(tags) != {"O"} else 0)
+
+
+def test_metrics_are_on_the_scripts_scale_and_types_are_details() -> None:
+    gold, predicted = [["B-PER", "O", "B-LOC"]], [["B-PER", "O", "O"]]
+    values = {name: score(metric, gold, predicted).value for name, metric in METRICS.items()}
+    assert values["f1"] == pytest.approx(200 / 3) == pytest.approx(values["seqeval_f1"])
+    assert (values["precision"], values["recall"], values["f1_PER"], values["f1_LOC"]) == (100, 50, 100, 0)
+    assert {metric.scale for metric in TASK.metrics} == {1.0}
+    assert [name for name, one in METRICS.items() if not one.detail] == ["f1", "precision", "recall", "accuracy"]
+    with pytest.raises(Undefined, match="no phrase of the type ORG was there or was predicted"):
+        METRICS["f1_ORG"].compute(gold, predicted)
+
+
+def test_an_answer_of_another_length_is_an_error() -> None:
+    with pytest.raises(DataError, match="Row 1 has 2 words, but 1 tags were predicted for it"):
+        METRICS["f1"].compute([["O"], ["O", "O"]], [["O"], ["O"]])
+
+
+def test_a_file_is_compared_with_the_gold_one_in_any_scheme(tmp_path: Path) -> None:
+    path = write(tmp_path, f"-DOCSTART- -X- O O\n\n{GOOD}")
+    for gold in (
+        "EU I-ORG\nsays O\n\nBonn I-LOC\n. O\n",
+        "EU B-ORG\nsays O\n\nBonn B-LOC\n. O\n",
+        "EU\nsays\n\nBonn\n.",
+    ):
+        assert SCORER.score(path, gold_rows(tmp_path, gold), {}).figures["f1"].value == 50
+
+
+@pytest.mark.parametrize(
+    ("gold", "message"),
+    [
+        ("EU O\nsays O\n\nBonn I-LOC\n. O\n", r"columns\.txt:1: found 'EU' B-ORG, where .*gold\.txt:1 has 'EU' O\."),
+        ("EU I-ORG\nsaid O\n\nBonn I-LOC\n. O\n", r"columns\.txt:2: found 'says' O, where .*gold\.txt:1 has 'said' O"),
+        ("EU\nsaid\n\nBonn\n.\n", r"columns\.txt:2: found 'says', where .*gold\.txt:1 has 'said'"),
+        ("EU I-ORG\n\nsays O\n", r"columns\.txt:2: found 'says' O, where .*gold\.txt:1 has the end of a sentence"),
+        ("EU I-ORG\nsays O\nBonn I-LOC\n", r"columns\.txt:2: found the end of a sentence, where .*:1 has 'Bonn' B-LOC"),
+        ("EU I-ORG\nsays O\n", r"columns\.txt:4: found 'Bonn' B-LOC, where .*gold\.txt has ended"),
+        ("EU I-ORG\nsays O\n\nBonn I-LOC\n. O\n\nx O\n", r"columns\.txt: ends where .*gold\.txt:7 goes on with 'x' O"),
+    ],
+)
+def test_the_first_line_that_differs_from_the_gold_file_is_named(tmp_path: Path, gold: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        SCORER.score(write(tmp_path, GOOD), gold_rows(tmp_path, gold), {})
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", r"columns\.txt:1: the file is empty"),
+        ("O O\n", r"columns\.txt:1: expected 'token \.\.\. gold predicted', found 2 columns"),
+        ("a N O O\nb O O\n", r"columns\.txt:2: expected 4 columns as on line 1, found 3"),
+        ("a N O O\nb N O LOC\n", r"columns\.txt:2: found the tag 'LOC'; expected O, B-PER, I-PER, "),
+        ("a N B-GPE O\n", r"columns\.txt:1: found the tag 'B-GPE'"),
+    ],
+)
+def test_a_bad_file_is_one_error_with_file_and_line(tmp_path: Path, content: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        SCORER.score(write(tmp_path, content), None, {})
+
+
+@pytest.mark.parametrize(
+    ("content", "columns"),
+    [
+        (GOOD, True),
+        ("\n-DOCSTART- -X- O O O\n\na N O O O\n", True),
+        ("O UH O O\n\nKeeffe NNP I-PER B-PER\n", True),
+        ("a\tO\tB-LOC\r\n", True),
+        ("index\tprediction\n0\tO O B-LOC\n", False),
+        ("O O B-LOC\nO O\nI-PER O O\n", False),
+        ("a O\n", False),
+        ('{"1": "x"}', False),
+        ("", False),
+    ],
+)
+def test_columns_are_told_from_our_own_layouts(tmp_path: Path, content: str, columns: bool) -> None:
+    assert SCORER.reads(write(tmp_path, content)) == columns
+    (tmp_path / "columns.txt").write_bytes(b"\xff\xfe\x00")
+    assert not SCORER.reads(tmp_path / "columns.txt")
+    assert not SCORER.reads(tmp_path / "nowhere.txt")

@@ -1,0 +1,248 @@
+"""SQuAD's own files: both versions, quirks, every fault, and the real files where they are at hand."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchrunner.errors import BadRows, DataError
+from benchrunner.places import Places
+from benchrunner.sources import NotThere
+from benchrunner_squad import register_tasks
+from benchrunner_squad.questions import SquadFile
+
+TASKS = {task.name: task for task in register_tasks()}
+CONTEXT = "Ada met Bruno in Café Löwe, Paris. 👋 They ate."
+FILE: dict[str, Any] = {
+    "version": "1.1",
+    "data": [
+        {"title": "Empty", "paragraphs": []},
+        {
+            "title": "Meetings",
+            "paragraphs": [
+                {"context": "Nothing is asked of this.", "qas": []},
+                {
+                    "context": CONTEXT,
+                    "qas": [
+                        {
+                            "id": "q1",
+                            "question": "Whom did Ada meet?",
+                            "answers": [{"text": "Bruno", "answer_start": 8}, {"text": "met Bruno", "answer_start": 4}],
+                        },
+                        {"id": "q2", "question": "What did they do?", "answers": [{"text": "ate", "answer_start": 42}]},
+                    ],
+                },
+            ],
+        },
+    ],
+}
+ROWS = [
+    {
+        "id": "q1",
+        "question": "Whom did Ada meet?",
+        "context": CONTEXT,
+        "answers": ["Bruno", "met Bruno"],
+        "starts": [8, 4],
+    },
+    {"id": "q2", "question": "What did they do?", "context": CONTEXT, "answers": ["ate"], "starts": [42]},
+]
+
+
+def places(folder: Path) -> Places:
+    return Places(runs=folder / "runs", cache=folder / "cache", data=folder, offline=True, official=False)
+
+
+def load(folder: Path, content: object, version: str = "1.1") -> list[dict[str, Any]]:
+    path = folder / f"dev-v{version}.json"
+    path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    found: list[dict[str, Any]] = TASKS[f"squad/{version}"].load("dev", places(folder)).table.to_pylist()
+    return found
+
+
+def changed(change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
+    """The file after a change to its question q1."""
+    content = copy.deepcopy(FILE)
+    change(content["data"][1]["paragraphs"][1]["qas"][0])
+    return content
+
+
+def test_questions_come_in_the_files_order_with_all_their_answers(tmp_path: Path) -> None:
+    assert load(tmp_path, FILE) == ROWS
+    assert load(tmp_path, json.dumps(FILE, ensure_ascii=False)) == ROWS  # the offsets count characters, not bytes
+
+
+def test_a_file_of_1_1_can_be_asked_as_one_of_2_0(tmp_path: Path) -> None:
+    assert load(tmp_path, FILE, "2.0") == ROWS
+
+
+def test_2_0_has_questions_without_an_answer_and_1_1_refuses_them(tmp_path: Path) -> None:
+    none = {"answers": [], "is_impossible": True, "plausible_answers": [{"text": "Paris", "answer_start": 28}]}
+    content = changed(lambda question: question.update(none))
+    assert load(tmp_path, content, "2.0")[0] == {**ROWS[0], "answers": [], "starts": []}
+    with pytest.raises(BadRows, match=r"dev-v1\.1\.json, row 0: 'q1' has no answer"):
+        load(tmp_path, content)
+
+
+def test_a_byte_order_mark_and_windows_line_ends_are_no_matter(tmp_path: Path) -> None:
+    assert load(tmp_path, "\ufeff" + json.dumps(FILE, indent=1).replace("\n", "\r\n")) == ROWS
+
+
+def test_an_own_file_needs_no_answers(tmp_path: Path) -> None:
+    content = changed(lambda question: question.pop("answers"))
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps(content), encoding="utf-8")
+    source = TASKS["squad/1.1"].splits["dev"].sources[0].at(path)
+    assert source is not None
+    rows = source.unlabelled().read(Places(tmp_path, tmp_path))
+    assert rows.table.column_names == ["id", "question", "context"]
+    assert TASKS["squad/1.1"].problem.gold(TASKS["squad/1.1"].problem.check(rows, labelled=False)) is None
+    with pytest.raises(DataError, match=r"qas\[0\]: 'answers' is missing; expected a list"):
+        source.read(Places(tmp_path, tmp_path))
+
+
+@pytest.mark.parametrize("name", ["train-v1.1.json", "squad/train-v1.1.json", "SQuAD/train-v1.1.json"])
+def test_the_usual_folders_are_searched(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text(json.dumps(FILE), encoding="utf-8")
+    assert len(TASKS["squad/1.1"].load("train", places(tmp_path))) == 2
+
+
+def test_a_file_that_is_not_there_is_told_with_its_usual_places(tmp_path: Path) -> None:
+    with pytest.raises(NotThere, match=r"no file .*train-v1\.1\.json \(or 2 other usual places\)"):
+        SquadFile(("train-v1.1.json", "squad/train-v1.1.json", "SQuAD/train-v1.1.json")).read(places(tmp_path))
+
+
+QUESTION = r"dev-v1\.1\.json: data\[1\]\.paragraphs\[1\]\.qas\[0\]: "
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", r"dev-v1\.1\.json:1: not valid JSON at column 1"),
+        ("id\tquestion\n", r"dev-v1\.1\.json:1: not valid JSON"),
+        ('{"data": [\n{"title": "x"', r"dev-v1\.1\.json:2: not valid JSON"),
+        ("[]", r"dev-v1\.1\.json: at the top: expected an object, found a list\."),
+        ("{}", r"dev-v1\.1\.json: at the top: 'data' is missing; expected a list\."),
+        ('{"data": []}', r"at the top: 'data' is an empty list; articles were expected\."),
+        ('{"data": {}}', r"at the top: 'data' must be a list, found an object\."),
+        ('{"data": [3]}', r"data\[0\]: expected an object, found the number 3\."),
+        ('{"data": [{}]}', r"data\[0\]: 'paragraphs' is missing; expected a list\."),
+        (
+            '{"data": [{"paragraphs": [{"qas": []}]}]}',
+            r"data\[0\]\.paragraphs\[0\]: 'context' is missing; expected a text",
+        ),
+        ('{"data": [{"paragraphs": [{"context": "A."}]}]}', r"paragraphs\[0\]: 'qas' is missing; expected a list\."),
+        ('{"data": [{"paragraphs": []}]}', r"dev-v1\.1\.json: no rows\."),
+        (changed(lambda one: one.pop("id")), QUESTION + "'id' is missing; expected a text"),
+        (changed(lambda one: one.update(id=7)), QUESTION + "'id' must be a text, found the number 7"),
+        (changed(lambda one: one.update(question=None)), QUESTION + "'question' must be a text, found null"),
+        (changed(lambda one: one.pop("answers")), QUESTION + "'answers' is missing; expected a list"),
+        (
+            changed(lambda one: one.update(answers=float("nan"))),
+            QUESTION + "'answers' must be a list, found the number nan",
+        ),
+        (changed(lambda one: one.update(answers=["Bruno"])), r"answers\[0\]: expected an object, found a text\."),
+        (changed(lambda one: one["answers"][1].pop("text")), r"answers\[1\]: 'text' is missing; expected a text\."),
+        (
+            changed(lambda one: one["answers"][0].update(text=float("nan"))),
+            r"qas\[0\]\.answers\[0\]: 'text' must be a text, found the number nan",
+        ),
+        (
+            changed(lambda one: one["answers"][0].update(answer_start=float("nan"))),
+            r"answers\[0\]: 'answer_start' must be a whole number, found the number nan",
+        ),
+        (changed(lambda one: one["answers"][0].update(answer_start=8.0)), r"a whole number, found the number 8\.0\."),
+        (changed(lambda one: one["answers"][0].update(answer_start=True)), r"a whole number, found true or false\."),
+        (changed(lambda one: one["answers"][0].update(answer_start=2**63)), r"'answer_start' is a number of 64 bits"),
+        (
+            changed(lambda one: one.update(is_impossible=True)),
+            QUESTION + "'is_impossible' is true, but there are 2 answers",
+        ),
+        (
+            changed(lambda one: one.update(is_impossible=False, answers=[])),
+            "'is_impossible' is false, but there is no answer",
+        ),
+        (changed(lambda one: one.update(is_impossible="no")), "'is_impossible' must be true or false, found a text"),
+        (
+            changed(lambda one: one.update(question="Who?\ud83d")),
+            r"the text 'Who\?\\ud83d' holds half of a surrogate pair",
+        ),
+        (
+            '{"data": [{"paragraphs": [{"context": "A.", "context": "B.", "qas": []}]}]}',
+            r"the key 'context' stands twice in one object",
+        ),
+    ],
+)
+def test_a_bad_file_is_one_error_with_the_path_inside_it(tmp_path: Path, content: object, message: str) -> None:
+    with pytest.raises(DataError, match=message) as error:
+        load(tmp_path, content)
+    assert not isinstance(error.value, BadRows)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda one: one.update(id="q2"), r"row 1: the id 'q2' stands at row 0 already"),
+        (lambda one: one["answers"][0].update(answer_start=9), r"row 0: 'q1' has the answer 'Bruno' at character 9"),
+        (
+            lambda one: one["answers"][0].update(answer_start=-40),
+            r"row 0: 'q1' has the answer 'Bruno' at character -40",
+        ),
+        (
+            lambda one: one["answers"][0].update(answer_start=10**9),
+            r"row 0: 'q1' has the answer 'Bruno' at character 1000000000",
+        ),
+        (lambda one: one["answers"][0].update(text=""), r"row 0: 'q1' has the answer ''"),
+    ],
+)
+def test_rows_that_contradict_themselves_may_be_left_out(tmp_path: Path, change: Any, message: str) -> None:
+    with pytest.raises(BadRows, match=message) as error:
+        load(tmp_path, changed(change))
+    assert len(error.value.rows) == 1
+
+
+def test_an_empty_paragraph_is_told_by_its_questions(tmp_path: Path) -> None:
+    content = copy.deepcopy(FILE)
+    content["data"][1]["paragraphs"][1]["context"] = " "
+    with pytest.raises(BadRows, match=r"row 0: 'q1' has an empty context"):
+        load(tmp_path, content)
+
+
+def test_a_paragraph_of_100_kilobytes_is_read_whole(tmp_path: Path) -> None:
+    content, long = copy.deepcopy(FILE), "word " * 20_000
+    paragraph = content["data"][1]["paragraphs"][1]
+    paragraph["context"] = long + "end"
+    paragraph["qas"] = [{"id": "q", "question": "?", "answers": [{"text": "end", "answer_start": len(long)}]}]
+    (row,) = load(tmp_path, content)
+    assert row["context"][row["starts"][0] :] == "end"
+
+
+def real_data() -> Path:
+    """The official files, where somebody has them: nothing depends on them."""
+    named = os.environ.get("BENCHRUNNER_REAL_DATA")
+    folder = Path(named) if named else Path.home() / ".cache" / "benchrunner-real-data"
+    if not (folder / "squad").is_dir():
+        pytest.skip(f"no SQuAD files in {folder / 'squad'}: set BENCHRUNNER_REAL_DATA to the folder above squad/")
+    return folder
+
+
+@pytest.mark.parametrize(("version", "split"), [("1.1", "train"), ("1.1", "dev"), ("2.0", "train"), ("2.0", "dev")])
+def test_the_real_files_have_the_official_counts_and_every_answer_stands_at_its_place(version: str, split: str) -> None:
+    folder, task = real_data(), TASKS[f"squad/{version}"]
+    if not (folder / "squad" / f"{split}-v{version}.json").is_file():
+        pytest.skip(f"{split}-v{version}.json is not there")
+    rows = task.load(split, Places(folder, folder, data=folder, offline=True))
+    assert len(rows) == task.splits[split].rows
+    assert rows.notes == ()
+    answered = 0
+    columns = (rows.table.column(name).to_pylist() for name in ("context", "answers", "starts"))
+    for context, answers, starts in zip(*columns, strict=True):
+        answered += bool(answers)
+        assert [context[start : start + len(text)] for text, start in zip(answers, starts, strict=True)] == answers
+    assert answered == {"1.1": len(rows), "2.0": 5_928 if split == "dev" else 86_821}[version]

@@ -1,0 +1,90 @@
+"""The hub's rows and the files' are the same data, by their fingerprint."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as parquet
+import pytest
+
+from benchrunner.errors import DataError
+from benchrunner_squad.demo import write
+from benchrunner_squad.questions import from_hub
+from hub_server import Hub
+
+REPOSITORIES = {"v1.1": ("rajpurkar/squad", "plain_text"), "v2.0": ("rajpurkar/squad_v2", "squad_v2")}
+SPLITS = {"train": "train", "dev": "validation"}
+CARD = """---
+configs:
+- config_name: {name}
+  data_files:
+  - split: train
+    path: {name}/train-*
+  - split: validation
+    path: {name}/validation-*
+---
+"""
+CLIENT = """
+import json, sys
+from pathlib import Path
+from benchrunner.places import Places
+from benchrunner_squad import register_tasks
+files = Path(sys.argv[1])
+here, hub = (Places(runs=files, cache=files, data=data, official=False) for data in (files, None))
+found = {}
+for task in register_tasks():
+    for split in task.splits if task.demo_files else ():
+        one, other = task.load(split, here), task.load(split, hub)
+        assert str(files) in one.origin and other.origin.startswith("hub rajpurkar/squad")
+        found[f"{task.name} {split}"] = [len(one), one.table.equals(other.table), one.fingerprint == other.fingerprint]
+print(json.dumps(found))
+"""
+
+
+def on_hub(path: Path) -> pa.Table:
+    """The columns and types of the hub, made of a file by its data card."""
+    rows: list[dict[str, Any]] = []
+    for article in json.loads(path.read_text())["data"]:
+        for part in article["paragraphs"]:
+            for one in part["qas"]:
+                answers = {key: [each[key] for each in one["answers"]] for key in ("text", "answer_start")}
+                kept = {"title": article["title"], "context": part["context"], "question": one["question"]}
+                rows.append({"id": one["id"], **kept, "answers": answers})
+    texts = [pa.field(name, pa.string()) for name in ("id", "title", "context", "question")]
+    answer = pa.struct([("text", pa.list_(pa.string())), ("answer_start", pa.list_(pa.int32()))])
+    return pa.Table.from_pylist(rows, pa.schema([*texts, pa.field("answers", answer)]))
+
+
+def test_every_split_is_the_same_from_files_and_from_the_hub(tmp_path: Path) -> None:
+    for version, (repository, configuration) in REPOSITORIES.items():
+        write(version, 5, tmp_path / "files")
+        home = tmp_path / "hub" / "datasets" / repository
+        (home / configuration).mkdir(parents=True)
+        (home / "README.md").write_text(CARD.format(name=configuration))
+        for split, name in SPLITS.items():
+            table = on_hub(tmp_path / "files" / "squad" / f"{split}-{version}.json")
+            parquet.write_table(table, home / configuration / f"{name}-00000-of-00001.parquet")
+    with Hub(tmp_path / "hub") as hub:
+        environment = {**os.environ, **hub.environment(tmp_path / "home")}
+        command = [sys.executable, "-c", CLIENT, str(tmp_path / "files")]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=280, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert list(found) == [f"squad/{version} {split}" for version in ("1.1", "2.0") for split in SPLITS]
+    assert {name: same for name, (rows, *same) in found.items()} == {name: [True, True] for name in found}
+    assert all(rows >= 75 for rows, *_ in found.values())
+
+
+@pytest.mark.parametrize(
+    "answers", [["Paris"], [{"text": ["Paris"]}], [None]], ids=["texts", "no places", "nothing at all"]
+)
+def test_answers_of_another_form_are_refused(answers: list[Any]) -> None:
+    table = pa.table({"id": ["q"], "question": ["?"], "context": ["Paris"], "answers": answers})
+    with pytest.raises(DataError, match=r"must have the fields text and answer_start; it is"):
+        from_hub(table)

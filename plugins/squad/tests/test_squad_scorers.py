@@ -1,0 +1,250 @@
+"""The official scorers: published figures to the last digit, thresholds beside a brute force, bad files."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchrunner.errors import DataError
+from benchrunner.metrics import Score
+from benchrunner.places import Places
+from benchrunner.scoring import Scored
+from benchrunner.sources import Rows
+from benchrunner_squad import register_tasks
+from benchrunner_squad.scorers import best_cut
+
+TASKS = {task.name: task for task in register_tasks()}
+
+
+def rows(gold: dict[str, list[str]]) -> Rows:
+    import pyarrow as pa
+
+    return Rows(pa.table({"id": list(gold), "answers": pa.array(gold.values(), pa.list_(pa.string()))}), "gold.json")
+
+
+def scored(folder: Path, version: str, gold: dict[str, list[str]], said: object, none: object | None = None) -> Scored:
+    """What the scorer says of values, or of the texts of files."""
+    paths = {"said": folder / "said.json", "na-prob": folder / "none.json"}
+    for path, content in zip(paths.values(), (said, none), strict=True):
+        path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    files = {} if none is None else {"na-prob": paths["na-prob"]}
+    scorer = TASKS[f"squad/{version}"].scorer
+    assert scorer is not None
+    return scorer.score(paths["said"], rows(gold), files)
+
+
+def figures(found: Scored) -> dict[str, float | None]:
+    return {name: one.value for name, one in found.figures.items()}
+
+
+def real_data() -> Path:
+    """The official files and others' predictions, where somebody has them: they may not be passed on."""
+    named = os.environ.get("BENCHRUNNER_REAL_DATA")
+    folder = Path(named) if named else Path.home() / ".cache" / "benchrunner-real-data"
+    if not (folder / "golden" / "squad-scores.json").is_file() or not (folder / "squad").is_dir():
+        pytest.skip(f"no SQuAD files with golden scores in {folder}: set BENCHRUNNER_REAL_DATA to their folder")
+    return folder
+
+
+@pytest.mark.parametrize("version", ["1.1", "2.0"])
+def test_the_official_scripts_figures_to_the_last_digit(version: str) -> None:
+    folder = real_data()
+    golden = folder / "golden"
+    expected = json.loads((golden / "squad-scores.json").read_text())[version]
+    task = TASKS[f"squad/{version}"]
+    gold = task.load("dev", Places(folder, folder, data=folder, offline=True))
+    assert task.scorer is not None
+    files = {"na-prob": golden / expected["na_prob"]} if "na_prob" in expected else {}
+    path = golden / expected["predictions"]
+    assert task.scorer.reads(path)
+    found = task.scorer.score(path, gold, files)
+    names = [name for name in expected if name not in ("predictions", "dev", "na_prob")]
+    assert figures(found) == {name: expected[name] for name in names}
+    assert found.notes == ()
+    said = json.loads(path.read_text())
+    answers = [said[name] for name in gold.table.column("id").to_pylist()]
+    right = task.problem.gold(gold.table)
+    assert right is not None
+    assert {one.name: one.compute(right, answers) for one in task.metrics} == {
+        one.name: expected[one.name] for one in task.metrics
+    }
+
+
+def test_1_1_counts_a_question_without_an_answer_as_wrong_and_says_so(tmp_path: Path) -> None:
+    found = scored(tmp_path, "1.1", {"q1": ["Paris"], "q2": ["Rome"], "q3": ["Oslo"]}, {"q2": "in Rome"})
+    assert figures(found) == {"exact_match": 0.0, "f1": 100.0 * (2 / 3) / 3}
+    assert found.notes[0].endswith(
+        "said.json: 2 of 3 questions have no answer, the first is 'q1': each counts 0, as the official script has it"
+    )
+
+
+def test_2_0_refuses_to_score_the_rest(tmp_path: Path) -> None:
+    with pytest.raises(
+        DataError, match=r"said\.json: 1 of 2 questions have no entry, the first is 'q1'\. The official"
+    ):
+        scored(tmp_path, "2.0", {"q1": ["Paris"], "q2": []}, {"q2": ""})
+    with pytest.raises(DataError, match=r"none\.json: 1 of 2 questions have no entry, the first is 'q2'"):
+        scored(tmp_path, "2.0", {"q1": ["Paris"], "q2": []}, {"q1": "", "q2": ""}, {"q1": 0.5})
+
+
+def test_2_0_without_probabilities_says_nothing_of_thresholds_and_counts_are_whole(tmp_path: Path) -> None:
+    found = scored(tmp_path, "2.0", {"q1": ["Paris"], "q2": []}, {"q1": "Paris", "q2": "Rome"})
+    assert figures(found) == {
+        "exact": 50.0, "f1": 50.0, "total": 2, "HasAns_exact": 100.0, "HasAns_f1": 100.0, "HasAns_total": 1,
+        "NoAns_exact": 0.0, "NoAns_f1": 0.0, "NoAns_total": 1,
+    }  # fmt: skip
+    assert json.dumps(found.figures["total"].as_json()) == '{"value": 2}'
+    assert "HasAns_exact      100.00" in found.text
+    assert "total             2\n" in found.text
+
+
+def test_figures_of_questions_that_are_not_there_are_absent(tmp_path: Path) -> None:
+    found = scored(tmp_path, "2.0", {"q1": ["Paris"]}, {"q1": "Paris"}).figures
+    assert found["NoAns_f1"] == Score(None, "there are no such questions")
+    assert found["NoAns_total"] == Score(0)
+
+
+def test_the_best_cut_may_lie_between_equal_probabilities_in_the_order_of_their_file(tmp_path: Path) -> None:
+    gold: dict[str, list[str]] = {"right": ["Paris"], "wrong": []}
+    said = {"right": "Paris", "wrong": "Rome"}
+    good = scored(tmp_path, "2.0", gold, said, {"right": 0.5, "wrong": 0.5})
+    assert (good.figures["best_f1"].value, good.figures["best_f1_thresh"].value) == (100.0, 0.5)
+    bad = scored(tmp_path, "2.0", gold, said, {"wrong": 0.5, "right": 0.5})
+    assert (bad.figures["best_f1"].value, bad.figures["best_f1_thresh"].value) == (50.0, 0.0)
+
+
+def test_an_empty_answer_costs_nothing_below_the_cut(tmp_path: Path) -> None:
+    gold: dict[str, list[str]] = {"a": [], "b": [], "c": ["Paris"]}
+    found = scored(tmp_path, "2.0", gold, {"a": "", "b": "the", "c": "Paris"}, {"a": 0.1, "b": 0.4, "c": 0.2})
+    assert found.figures["exact"].value == 100.0  # "the" normalises to nothing ...
+    assert found.figures["best_exact_thresh"].value == 0.2
+    later = scored(tmp_path, "2.0", gold, {"a": "", "b": "the", "c": "Paris"}, {"a": 0.1, "b": 0.1, "c": 0.2})
+    assert later.figures["best_exact"].value == pytest.approx(200 / 3)  # ... but is no empty text
+
+
+def test_values_above_one_take_an_answer_back_and_are_told(tmp_path: Path) -> None:
+    gold: dict[str, list[str]] = {"q1": ["Paris"], "q2": []}
+    found = scored(tmp_path, "2.0", gold, {"q1": "Paris", "q2": "Rome"}, {"q1": 7, "q2": 3.5})
+    assert (found.figures["HasAns_f1"].value, found.figures["NoAns_f1"].value) == (0.0, 100.0)
+    assert found.figures["best_f1"].value == 50.0
+    assert found.notes[0].endswith(
+        "2 values are no probabilities, the first is 7 for 'q1': above 1 the official script takes the answer back"
+    )
+
+
+@pytest.mark.parametrize("version", ["1.1", "2.0"])
+def test_answers_to_other_questions_are_ignored_aloud(tmp_path: Path, version: str) -> None:
+    found = scored(tmp_path, version, {"q1": ["Paris"]}, {"q1": "Paris", "q9": "Rome"})
+    assert found.figures["f1"] == Score(100.0)
+    assert found.notes[0].endswith("said.json: 1 of 2 entries are for no question here, the first is 'q9': ignored")
+
+
+@given(st.data())
+def test_the_best_cut_equals_a_brute_force_where_all_probabilities_differ(data: st.DataObject) -> None:
+    probabilities = data.draw(st.lists(st.integers(1, 999), unique=True, max_size=12))
+    gains = [data.draw(st.sampled_from((-1.0, 0.0, 0.25, 0.5, 1.0))) for _ in probabilities]  # sums of them are exact
+    steps = [(number / 1000, gain) for number, gain in zip(probabilities, gains, strict=True)]
+    unanswerable = gains.count(-1.0)
+    totals = {
+        cut: unanswerable + sum(gain for probability, gain in steps if probability <= cut)
+        for cut in (0.0, *sorted(probability for probability, _ in steps))
+    }
+    best = max(totals.values())
+    assert best_cut(steps, unanswerable) == (best, next(cut for cut, total in totals.items() if total == best))
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ("", r"said\.json:1: not valid JSON at column 1"),
+        ('{"q1": "Paris"', r"said\.json:1: not valid JSON at column 15"),
+        ('{\n"q1": "Paris"\n"q2": 1}', r"said\.json:3: not valid JSON at column 1"),
+        ("[" * 100_000, r"said\.json: not JSON that can be read"),
+        ('{"q1": ' + "9" * 5_000 + "}", r"said\.json: not JSON that can be read"),
+        ('["Paris"]', r"said\.json: expected an object of answers by question id, found a list\."),
+        ('"Paris"', r"found a text\."),
+        ('{"q1": "Paris", "q1": "Rome"}', r"said\.json: the key 'q1' stands twice in one object; each must stand once"),
+        ('{"q1": 3}', r"said\.json: id 'q1': expected an answer as text, found the number 3\."),
+        ('{"q1": NaN}', r"id 'q1': expected an answer as text, found the number nan\."),
+        ('{"q1": null}', r"id 'q1': expected an answer as text, found null\."),
+        ('{"q1": true}', r"id 'q1': expected an answer as text, found true or false\."),
+        ('{"q1": ["Paris"]}', r"id 'q1': expected an answer as text, found a list\."),
+        ('{"q1": {"text": "Paris"}}', r"id 'q1': expected an answer as text, found an object\."),
+        ('{"q\\u001b[31m": 3}', r"id 'q\\x1b\[31m': expected an answer"),
+    ],
+)
+@pytest.mark.parametrize("version", ["1.1", "2.0"])
+def test_a_bad_file_of_answers_is_one_error(tmp_path: Path, version: str, said: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        scored(tmp_path, version, {"q1": ["Paris"]}, said)
+
+
+@pytest.mark.parametrize(
+    ("none", "message"),
+    [
+        ('{"q1": "0.5"}', r"none\.json: id 'q1': expected a probability from 0 to 1, found a text\."),
+        ('{"q1": NaN}', r"expected a probability from 0 to 1, found the number nan\."),
+        ('{"q1": 1e999}', r"found the number inf\."),
+        ('{"q1": -Infinity}', r"found the number -inf\."),
+        ('{"q1": true}', r"found true or false\."),
+        ('{"q1": null}', r"found null\."),
+        ("[0.5]", r"expected an object of probabilities by question id, found a list\."),
+        ('{"q1": 0.1, "q1": 0.2}', r"the key 'q1' stands twice"),
+    ],
+)
+def test_a_bad_file_of_probabilities_is_one_error(tmp_path: Path, none: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        scored(tmp_path, "2.0", {"q1": ["Paris"]}, {"q1": "Paris"}, none)
+
+
+def test_a_byte_order_mark_and_windows_line_ends_are_no_matter(tmp_path: Path) -> None:
+    said = '\ufeff{\r\n"q1": "Paris"\r\n}\r\n'
+    assert scored(tmp_path, "1.1", {"q1": ["Paris"]}, said).figures["f1"] == Score(100.0)
+
+
+def test_text_that_is_not_utf8_is_told_with_its_line(tmp_path: Path) -> None:
+    scorer = TASKS["squad/1.1"].scorer
+    assert scorer is not None
+    (tmp_path / "said.json").write_bytes(b'{\n"q1": "\xe9t\xe9"}')
+    with pytest.raises(DataError, match=r"said\.json:2: not UTF-8 text"):
+        scorer.score(tmp_path / "said.json", rows({"q1": ["été"]}), {})
+    with pytest.raises(DataError, match=r"absent\.json: cannot be read"):
+        scorer.score(tmp_path / "absent.json", rows({"q1": ["été"]}), {})
+
+
+def test_without_labelled_questions_there_is_nothing_to_score_against(tmp_path: Path) -> None:
+    import pyarrow as pa
+
+    scorer = TASKS["squad/1.1"].scorer
+    assert scorer is not None
+    (tmp_path / "said.json").write_text('{"q1": "Paris"}')
+    with pytest.raises(DataError, match=r"give --gold FILE"):
+        scorer.score(tmp_path / "said.json", None, {})
+    with pytest.raises(DataError, match=r"asked\.json"):
+        scorer.score(tmp_path / "said.json", Rows(pa.table({"id": ["q1"]}), "asked.json"), {})
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("said.json", '{"q1": "Paris"}', True),
+        ("said.json", "", True),  # to be told what is wrong with it
+        ("said.txt", '\ufeff \n{"q1": "Paris"}', True),
+        ("said.tsv", "index\tprediction\n0\tParis\n", False),
+        ("said.txt", "Paris\n", False),
+    ],
+)
+def test_a_file_is_known_by_its_name_or_its_first_character(
+    tmp_path: Path, name: str, content: str, expected: bool
+) -> None:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    for version in ("1.1", "2.0"):
+        scorer = TASKS[f"squad/{version}"].scorer
+        assert scorer is not None
+        assert scorer.reads(tmp_path / name) == expected
+        assert not scorer.reads(tmp_path / "absent.json")

@@ -1,0 +1,197 @@
+"""TriviaQA's own files, generated: where answers are found, what is left out aloud, and every fault."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchrunner.errors import BadRows, DataError
+from benchrunner.places import Places
+from benchrunner.problems.span import Span
+from benchrunner.sources import Rows
+from benchrunner_squad import register_tasks
+from benchrunner_squad.triviaqa import beginning, first_place
+
+TASKS = {task.name: task for task in register_tasks()}
+ANSWER = {
+    "Value": "The Hague",
+    "Aliases": ["Den Haag", "The Hague", "'s-Gravenhage", "?"],
+    "NormalizedAliases": ["den haag", "hague", "s gravenhage"],
+    "Type": "WikipediaEntity",
+}
+TEXTS = {
+    "wikipedia/Dutch_cities.txt": "Amsterdam is the capital.\n\nThe government sits in the   hague , not there.",
+    "wikipedia/Sea.txt": "Haguenau is no city by the sea.",
+    "web/12/12_34.txt": "Take the train to DEN\nHAAG, also named The Hague.",
+}
+
+
+def question(**changes: Any) -> dict[str, Any]:
+    found = {
+        "QuestionId": "tc_1",
+        "Question": "Where does the Dutch government sit?",
+        "Answer": ANSWER,
+        "EntityPages": [{"Title": "Cities", "Filename": "Dutch_cities.txt"}, {"Title": "Sea", "Filename": "Sea.txt"}],
+        "SearchResults": [{"Url": "http://x", "Rank": 0, "Filename": "12/12_34.txt"}],
+    }
+    return {name: value for name, value in (found | changes).items() if value is not None}
+
+
+def write(folder: Path, *questions: dict[str, Any], root: str = "", texts: dict[str, str] = TEXTS) -> None:
+    (folder / root / "qa").mkdir(parents=True)
+    content = {"Domain": "Wikipedia", "Split": "train", "VerifiedEval": False, "Data": list(questions)}
+    (folder / root / "qa" / "wikipedia-train.json").write_text(json.dumps(content))
+    for name, text in texts.items():
+        path = folder / root / "evidence" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
+
+
+def load(folder: Path) -> Rows:
+    return TASKS["triviaqa/wiki"].load("train", Places(folder / "runs", folder / "cache", data=folder, offline=True))
+
+
+def test_a_row_is_a_question_with_a_document_and_the_first_place_that_names_the_answer(tmp_path: Path) -> None:
+    write(tmp_path, question())
+    rows = load(tmp_path)
+    cities, web = rows.table.to_pylist()
+    assert (cities["id"], cities["answers"], cities["starts"]) == ("tc_1--Dutch_cities.txt", ["hague"], [56])
+    assert cities["context"] == TEXTS["wikipedia/Dutch_cities.txt"]
+    assert (web["id"], web["answers"], web["starts"]) == ("tc_1--12/12_34.txt", ["DEN\nHAAG"], [18])
+    assert rows.notes == ("left out 1 of 3 documents: no name of the answer stands in their first 800 words",)
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "expected"),
+    [
+        ("In Paris, in paris.", ["paris"], "Paris"),
+        ("Comparison, then PARIS!", ["paris"], "PARIS"),
+        ("New York City and New York", ["new york", "new york city"], "New York City"),
+        ("York, then New York", ["new york", "york"], "York"),
+        ("the year 19840, 1984", ["1984"], "1984"),
+        ("x1984 1984x _1984_", ["1984"], "1984"),
+        ("born in new\u00a0york", ["new york"], "new\u00a0york"),
+        ("İİİ İstanbul", ["İstanbul"], "İstanbul"),  # whose small form is longer than itself
+        ("Straße", ["straße"], "Straße"),
+        ("C++ is", ["c++"], "C++"),
+        ("Parisian", ["paris"], None),
+        ("", ["paris"], None),
+        ("Paris", [], None),
+    ],
+)
+def test_a_name_stands_where_it_is_no_part_of_a_longer_word(text: str, names: list[str], expected: str | None) -> None:
+    place = first_place(text, names)
+    assert (None if place is None else text[slice(*place)]) == expected
+
+
+def test_the_beginning_is_cut_out_as_it_is_written() -> None:
+    text = " One  two\r\n\tthree four "
+    assert beginning(text, 2) == " One  two"
+    assert beginning(text, 3) == " One  two\r\n\tthree"
+    assert beginning(text, 4) == beginning(text, 9) == text
+    assert beginning("", 3) == ""
+
+
+def test_only_the_first_800_words_are_read(tmp_path: Path) -> None:
+    texts = {
+        "wikipedia/in.txt": "word " * 798 + "The Hague, and more",
+        "wikipedia/out.txt": "word " * 799 + "The Hague",
+    }
+    write(
+        tmp_path,
+        question(EntityPages=[{"Filename": "in.txt"}, {"Filename": "out.txt"}], SearchResults=None),
+        texts=texts,
+    )
+    (row,) = load(tmp_path).table.to_pylist()
+    assert row["id"] == "tc_1--in.txt"
+    assert row["answers"] == ["The Hague"]
+    assert row["context"].endswith("The Hague,")
+
+
+def test_a_document_that_is_listed_twice_is_read_once_aloud(tmp_path: Path) -> None:
+    write(tmp_path, question(EntityPages=[{"Filename": "Dutch_cities.txt"}] * 3, SearchResults=[]))
+    rows = load(tmp_path)
+    assert len(rows) == 1
+    assert rows.notes == ("2 documents are listed again for the same question, and read once",)
+
+
+def test_two_questions_of_one_id_are_refused(tmp_path: Path) -> None:
+    write(tmp_path, question(), question(Question="Where?"))
+    with pytest.raises(BadRows, match=r"the id 'tc_1--Dutch_cities\.txt' stands at row 0 already"):
+        load(tmp_path)
+
+
+def test_documents_without_a_text_are_counted_and_the_first_is_named(tmp_path: Path) -> None:
+    write(tmp_path, question(), texts={"wikipedia/Sea.txt": "The Hague"})
+    with pytest.raises(
+        DataError, match=r"2 of 3 documents have no text; the first is .*wikipedia.Dutch_cities\.txt\. Unpack"
+    ):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize("root", ["", "triviaqa/", "triviaqa-rc/"])
+def test_the_usual_folders_are_searched(tmp_path: Path, root: str) -> None:
+    write(tmp_path, question(), root=root)
+    assert len(load(tmp_path)) == 2
+
+
+def test_an_own_file_needs_no_answers_and_keeps_every_document(tmp_path: Path) -> None:
+    write(tmp_path, question(Answer=None))
+    source = TASKS["triviaqa/web"].splits["dev"].sources[0].at(tmp_path / "qa" / "wikipedia-train.json")
+    assert source is not None
+    rows = source.unlabelled().read(Places(tmp_path, tmp_path))
+    assert rows.table.column_names == ["id", "question", "context"]
+    assert len(rows) == 3
+    assert rows.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"Answer": None}, r"wikipedia-train\.json: Data\[0\]: 'Answer' is missing; expected an object"),
+        (
+            {"Answer": {"Value": "x", "Aliases": []}},
+            r"Data\[0\]\.Answer: 'NormalizedAliases' is missing; expected a list of",
+        ),
+        ({"Answer": {**ANSWER, "Aliases": ["x", 3]}}, r"Data\[0\]\.Answer: 'Aliases' must hold texts only"),
+        ({"Question": float("nan")}, r"Data\[0\]: 'Question' must be a text, found the number nan"),
+        ({"QuestionId": 1}, r"Data\[0\]: 'QuestionId' must be a text, found the number 1"),
+        ({"EntityPages": [{"Title": "x"}]}, r"Data\[0\]\.EntityPages\[0\]: 'Filename' is missing; expected a text"),
+        ({"EntityPages": {}}, r"Data\[0\]: 'EntityPages' must be a list, found an object"),
+        (
+            {"SearchResults": [{"Filename": "../../secret"}]},
+            r"SearchResults\[0\]: 'Filename' must lead to a file below",
+        ),
+        ({"SearchResults": [{"Filename": "/etc/hosts"}]}, r"below evidence/web, found '/etc/hosts'"),
+        ({"SearchResults": [{"Filename": ""}]}, r"below evidence/web, found ''"),
+    ],
+)
+def test_a_bad_file_is_one_error_with_the_path_inside_it(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+    write(tmp_path, question(**changes) if changes != {"Answer": None} else question(Answer=None))
+    with pytest.raises(DataError, match=message):
+        load(tmp_path)
+
+
+def test_a_text_that_is_not_utf8_is_told_with_its_line(tmp_path: Path) -> None:
+    write(tmp_path, question())
+    (tmp_path / "evidence/wikipedia/Sea.txt").write_bytes(b"The\nHagu\xe9")
+    with pytest.raises(DataError, match=r"Sea\.txt:2: not UTF-8 text"):
+        load(tmp_path)
+
+
+def test_a_fit_hands_its_head_on_to_squad() -> None:
+    heads = [task.problem.identity() for task in TASKS.values()]
+    assert all(one == Span().identity() for one in heads)
+
+
+def test_the_suites_are_told_apart() -> None:
+    suites = {name: task.suite.name for name, task in TASKS.items() if task.suite is not None}
+    assert suites == {
+        "squad/1.1": "squad",
+        "squad/2.0": "squad",
+        "triviaqa/wiki": "triviaqa",
+        "triviaqa/web": "triviaqa",
+    }

@@ -1,0 +1,66 @@
+"""The task: its CSV files and its hub data set, and how their columns become a text and four continuations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from benchrunner.metrics import ACCURACY
+from benchrunner.problems.choose import Choose
+from benchrunner.recipes import Recipe
+from benchrunner.sources import HubTable, Reshaped, TextTable
+from benchrunner.tasks import Role, Split, Task
+from benchrunner_swag import demo
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+REPOSITORY = "allenai/swag"
+"""SWAG's home on the hub."""
+ROOTS = ("swag/", "SWAG/", "swagaf/data/", "data/", "")
+"""Where people keep the CSV files, below the data folder; the third is the authors' own repository."""
+CHOICES = tuple(f"ending{number}" for number in range(4))
+
+
+def _columns(*, labelled: bool) -> dict[str, str]:
+    """Columns of the files, and of the hub, that are read; all but the first text and the label under their names."""
+    columns = {"a": "sent1", "sent2": "sent2"} | {name: name for name in CHOICES}
+    return columns | {"label": "label"} if labelled else columns
+
+
+def rows(table: pa.Table) -> pa.Table:
+    """A choice is the beginning of the second sentence, which may be empty, with one of the endings."""
+    import pyarrow as pa
+
+    texts = zip(*(table.column(name).to_pylist() for name in ("sent2", *CHOICES)), strict=True)
+    choices = [[_joined(begin, ending) for ending in endings] for begin, *endings in texts]
+    columns = {"a": table.column("a"), "choices": pa.array(choices, pa.list_(pa.string()))}
+    if "label" in table.column_names:
+        columns["label"] = table.column("label")
+    return pa.table(columns)
+
+
+def _joined(begin: str | None, ending: str | None) -> str | None:
+    return f"{begin} {ending}" if begin and ending else ending
+
+
+def _split(role: Role, file: str, hub: str, count: int) -> Split:
+    """The test files have no label; on the hub it is -1 there, and is not read."""
+    columns = _columns(labelled=role != "test")
+    paths = tuple(f"{root}{file}.csv" for root in ROOTS)
+    sources = TextTable(paths, columns, separator=",", quoted=True), HubTable(REPOSITORY, "regular", hub, columns)
+    return Split(role, tuple(Reshaped(source, rows) for source in sources), count)
+
+
+SWAG = Task(
+    name="swag/swag",
+    about="Which of four endings follows?",
+    problem=Choose(choices=len(CHOICES)),
+    splits={
+        "train": _split("train", "train", "train", 73_546),
+        "dev": _split("dev", "val", "validation", 20_006),
+        "test": _split("test", "test", "test", 20_005),
+    },
+    metrics=(ACCURACY,),
+    recipe=Recipe(batch_size=16, epochs=3, lr=2e-5, max_length=128),  # Devlin et al. 2019, 4.4
+    demo_files=demo.write,
+)

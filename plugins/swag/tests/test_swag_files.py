@@ -1,0 +1,103 @@
+"""CSV files with the official files' quirks, and bad ones."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from benchrunner.errors import DataError
+from benchrunner.places import Places
+from benchrunner.sources import Rows
+from benchrunner_swag import SWAG
+
+HEAD = ",video-id,fold-ind,startphrase,sent1,sent2,gold-source,ending0,ending1,ending2,ending3"
+START = "0,anetv_1,7,x,He sits.,He"
+
+
+def load(folder: Path, content: str, *, split: str = "dev", path: str = "swag/val.csv") -> Rows:
+    (folder / path).parent.mkdir(parents=True, exist_ok=True)
+    (folder / path).write_bytes(content.encode())
+    return SWAG.load(split, Places(runs=folder / "runs", cache=folder / "cache", data=folder))
+
+
+def test_a_choice_is_the_beginning_of_the_second_sentence_with_an_ending(tmp_path: Path) -> None:
+    rows = load(tmp_path, f"{HEAD},label\n{START},gold,runs.,eats.,falls.,reads.,2\n")
+    choices = ["He runs.", "He eats.", "He falls.", "He reads."]
+    assert rows.table.to_pylist() == [{"a": "He sits.", "choices": choices, "label": 2}]
+
+
+def test_where_the_second_sentence_has_no_beginning_the_endings_stand_alone(tmp_path: Path) -> None:
+    rows = load(tmp_path, f"{HEAD},label\n0,anetv_1,7,x,He sits.,,gold,Runs.,Eats.,Falls.,Reads.,0\n")
+    assert rows.table.column("choices").to_pylist() == [["Runs.", "Eats.", "Falls.", "Reads."]]
+
+
+def test_commas_quotes_and_line_ends_stand_inside_quoted_fields(tmp_path: Path) -> None:
+    quirks = '"runs, then\nfalls","says ""well""",eats,"\r\n'
+    content = f'{HEAD},label\r\n{START},gold,{quirks}reads, too.",1\r\n1,v,7,x,She sits.,She,gold,a,b,c,d,3\r\n'
+    rows = load(tmp_path, content)
+    first, second = rows.table.to_pylist()
+    assert first["choices"] == ["He runs, then\nfalls", 'He says "well"', "He eats", "He \r\nreads, too."]
+    assert (first["label"], second["a"], second["label"]) == (1, "She sits.", 3)
+    assert rows.lines == [2, 5] and rows.where(1).endswith("val.csv:5")
+
+
+def test_a_quotation_mark_inside_an_unquoted_field_is_text(tmp_path: Path) -> None:
+    rows = load(tmp_path, f"{HEAD},label\n{START},gold,stands 5' 6\" tall,b,c,d,0\n")
+    assert rows.table.column("choices").to_pylist()[0][0] == "He stands 5' 6\" tall"
+
+
+def test_a_test_file_has_no_labels(tmp_path: Path) -> None:
+    rows = load(tmp_path, f"{HEAD}\n{START},gold,a,b,c,d\n", split="test", path="swag/test.csv")
+    assert rows.table.column_names == ["a", "choices"]
+
+
+@pytest.mark.parametrize("path", ["val.csv", "swag/val.csv", "SWAG/val.csv", "swagaf/data/val.csv", "data/val.csv"])
+def test_the_usual_folders_are_searched(tmp_path: Path, path: str) -> None:
+    assert len(load(tmp_path, f"{HEAD},label\n{START},gold,a,b,c,d,0\n", path=path)) == 1
+
+
+def test_a_count_that_is_not_the_official_one_is_said(tmp_path: Path) -> None:
+    rows = load(tmp_path, f"{HEAD},label\n{START},gold,a,b,c,d,0\n")
+    assert rows.notes == ("1 rows, where the official count is 20,006",)
+
+
+def test_a_users_own_questions_need_no_labels(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text(f"{HEAD}\n{START},gold,a,b,c,d\n")
+    source = SWAG.splits["dev"].sources[0].at(path)
+    assert source is not None
+    found = source.unlabelled().read(Places(runs=tmp_path, cache=tmp_path))
+    assert SWAG.problem.check(found, labelled=False).column("choices").to_pylist() == [["He a", "He b", "He c", "He d"]]
+
+
+FAULTS = {
+    "empty": ("", "val.csv:1: the file is empty; a header line was expected"),
+    "no rows": (f"{HEAD},label\n", "val.csv: no rows"),
+    "other columns": ("text,label\na,0\n", "val.csv:1: no column 'sent1' in the header; it has text, label"),
+    "no label": (f"{HEAD}\n{START},gold,a,b,c,d\n", "val.csv:1: no column 'label' in the header"),
+    "ragged": (f"{HEAD},label\n{START},gold,a,b,c,0\n", "val.csv:2: expected 12 columns, found 11"),
+    "unquoted comma": (f"{HEAD},label\n{START},gold,a, so,b,c,d,0\n", "val.csv:2: expected 12 columns, found 13"),
+    "open quote": (f'{HEAD},label\n{START},gold,"a,b,c,d,0\n', "val.csv:2: not valid CSV: unexpected end of data"),
+    "after a quote": (f'{HEAD},label\n{START},gold,"a"b,b,c,d,0\n', "val.csv:2: not valid CSV: ',' expected after"),
+    "label out of range": (
+        f"{HEAD},label\n{START},gold,a,b,c,d,4\n",
+        "val.csv:2: label '4' is not a whole number from 0 to 3",
+    ),
+    "hidden label": (f"{HEAD},label\n{START},gold,a,b,c,d,-1\n", "val.csv:2: label '-1' is not a whole number"),
+    "label with decimals": (f"{HEAD},label\n{START},gold,a,b,c,d,2.0\n", "val.csv:2: label '2.0' is not a whole"),
+    "no number": (f"{HEAD},label\n{START},gold,a,b,c,d,\n", "val.csv:2: label '' is not a whole number from 0 to 3"),
+}
+
+
+@pytest.mark.parametrize(("content", "said"), FAULTS.values(), ids=FAULTS)
+def test_a_bad_file_is_told_with_its_line(tmp_path: Path, content: str, said: str) -> None:
+    with pytest.raises(DataError, match=re.escape(said)):
+        load(tmp_path, content)
+
+
+def test_a_file_that_is_not_utf8_is_told_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "val.csv").write_bytes(f"{HEAD},label\n".encode() + b"0,\xff")
+    with pytest.raises(DataError, match=r"val.csv:2: not UTF-8 text"):
+        SWAG.load("dev", Places(runs=tmp_path, cache=tmp_path, data=tmp_path))

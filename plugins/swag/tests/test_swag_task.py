@@ -1,0 +1,140 @@
+"""The task as a whole: its row, its demo data, and that it can be learned, scored and submitted."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from benchrunner import submissions
+from benchrunner.checking import check
+from benchrunner.commands import main
+from benchrunner.manifests import read_manifest
+from benchrunner.places import Places
+from benchrunner.plugins import Plugins, discover
+from benchrunner.runner import Runner
+from benchrunner.studies import Study
+from benchrunner.studies import run as run_study
+from benchrunner.submitting import answers, selected
+from benchrunner.testing import check_task, tiny_family
+from benchrunner_swag import SWAG, register_tasks
+
+
+def test_the_row_is_the_papers() -> None:
+    (task,) = register_tasks()
+    assert (task.recipe.batch_size, task.recipe.epochs, task.recipe.lr, task.recipe.max_length) == (16, 3, 2e-5, 128)
+    assert [task.splits[name].rows for name in ("train", "dev", "test")] == [73_546, 20_006, 20_005]
+    assert [metric.name for metric in task.metrics] == ["accuracy"]
+
+
+def test_the_task_keeps_its_contract(tmp_path: Path) -> None:
+    check_task(SWAG, tmp_path)
+
+
+# --- demo data
+
+
+def write(folder: Path, seed: int) -> Path:
+    assert SWAG.demo_files is not None
+    SWAG.demo_files(seed, folder)
+    return folder
+
+
+def test_the_same_seed_writes_the_same_bytes_and_another_seed_others(tmp_path: Path) -> None:
+    one, again, other = (write(tmp_path / name, seed) for name, seed in (("one", 1), ("again", 1), ("other", 2)))
+    for name in ("train", "val", "test"):
+        path = f"swag/{name}.csv"
+        assert (one / path).read_bytes() == (again / path).read_bytes() != (other / path).read_bytes()
+
+
+def test_the_demo_files_have_the_official_quirks(tmp_path: Path) -> None:
+    home = write(tmp_path, 1) / "swag"
+    train, test = ((home / f"{name}.csv").read_text() for name in ("train", "test"))
+    assert train.startswith(",video-id,fold-ind,startphrase,sent1,sent2,gold-source,ending0")
+    assert train.split("\n")[0].endswith("ending3,label") and test.split("\n")[0].endswith("ending3")
+    assert '""well""' in train and ", then leaves" in train and train.count("\n") > 221 and ",,gold," in train
+
+
+def test_words_alone_tell_the_ending(tmp_path: Path) -> None:
+    places = Places(runs=tmp_path, cache=tmp_path, data=write(tmp_path, 1))
+    train, dev = (SWAG.load(split, places).table.to_pylist() for split in ("train", "dev"))
+    right, wrong = Counter[str](), Counter[str]()
+    for row in train:
+        for number, text in enumerate(row["choices"]):
+            (right if number == row["label"] else wrong).update(re.findall(r"\w+", text))
+
+    def likely(text: str) -> float:
+        return sum(right[word] / (right[word] + wrong[word] / 3 + 1) for word in re.findall(r"\w+", text)) / len(text)
+
+    hits = [max(range(4), key=lambda one: likely(row["choices"][one])) == row["label"] for row in dev]
+    assert sum(hits) / len(hits) > 0.9
+    assert max(Counter(row["label"] for row in dev).values()) < 0.4 * len(dev)
+
+
+# --- the whole way
+
+
+@pytest.fixture
+def plugins() -> Plugins:
+    from types import SimpleNamespace
+
+    from benchrunner.hookspecs import hookimpl
+
+    backbones = SimpleNamespace(register_backbones=hookimpl(lambda: [tiny_family()]))
+    swag = SimpleNamespace(register_tasks=hookimpl(lambda: [SWAG]))
+    board = pytest.importorskip("benchrunner_leaderboards")
+    return discover(extra=[("tiny", backbones), ("swag", swag), ("boards", board)], installed=False)
+
+
+def test_sixty_four_rows_are_learned_by_heart(tmp_path: Path, plugins: Plugins) -> None:
+    places = Places(runs=tmp_path / "runs", cache=tmp_path / "cache", data=write(tmp_path / "data", 3), official=False)
+    runner = Runner(plugins, places, device="cpu")
+    recipe = SWAG.recipe.changed(limit_train=64, epochs=40, lr=0.05, dropout=0.0)
+    fit = runner.plan(SWAG, "tiny/words", recipe=recipe)
+    assert runner.run(fit).status == "done"
+    learned = runner.predict(fit, "train").answers[:64]
+    assert learned == runner.rows(SWAG, "train").table.column("label").to_pylist()[:64]
+
+
+def test_a_prediction_file_is_scored_one_number_a_line(
+    tmp_path: Path, plugins: Plugins, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = write(tmp_path, 1)
+    places = Places(runs=tmp_path, cache=tmp_path, data=data)
+    gold = SWAG.load("dev", places).table.column("label").to_pylist()
+    said = [gold[0] ^ 1, *gold[1:]]
+    (tmp_path / "said.txt").write_text("".join(f"{one}\n" for one in said))
+    words = ["score", "swag", str(tmp_path / "said.txt"), "--gold", str(data / "swag" / "val.csv"), "--json"]
+    assert main(words, plugins=plugins) == 0
+    assert json.loads(capsys.readouterr().out) == {"accuracy": {"value": 79 / 80}}
+    (tmp_path / "said.txt").write_text("1\n" * 79 + "4\n")
+    assert main(words, plugins=plugins) == 2
+    assert "said.txt:80: found '4'; expected a whole number from 0 to 3" in capsys.readouterr().err
+
+
+def test_a_submission_is_written_and_checks_clean_but_for_its_counts(tmp_path: Path, plugins: Plugins) -> None:
+    places = Places(runs=tmp_path / "runs", cache=tmp_path / "cache", data=write(tmp_path / "data", 1), official=False)
+    runner, board = Runner(plugins, places, device="cpu"), plugins.leaderboard("swag")
+    study = Study(("tiny/words",), (SWAG,), changes={"epochs": 1})
+    found = answers(board, selected(board, run_study(study, runner).cells, runner), {}, runner)
+    path = submissions.write(board, found, tmp_path, counts={file.name: 60 for file in board.files})
+    assert check(board, path, manifest=read_manifest(path)) == []
+    assert "predictions.csv: 60 lines, expected 20,005." in check(board, path)
+    said = [int(line) for line in (path / "predictions.csv").read_text().splitlines()]
+    rows = [line.split(",") for line in (path / "probabilities.csv").read_text().splitlines()]
+    probabilities = [[float(one) for one in row] for row in rows]
+    assert said == found["swag/swag", "test"].values
+    assert [row.index(max(row)) for row in probabilities] == said
+    assert all(abs(sum(row) - 1) < 1e-6 for row in probabilities)
+
+
+def test_without_test_answers_the_majority_can_fill_the_files(tmp_path: Path, plugins: Plugins) -> None:
+    places = Places(runs=tmp_path / "runs", cache=tmp_path / "cache", data=write(tmp_path / "data", 1), official=False)
+    runner, board = Runner(plugins, places, device="cpu"), plugins.leaderboard("swag")
+    filled = answers(board, selected(board, (), runner), {"swag/swag": "not among --tasks"}, runner)
+    path = submissions.write(board, filled, tmp_path, counts={file.name: 60 for file in board.files})
+    assert len(set((path / "predictions.csv").read_text().split())) == 1
+    assert {one.filled for one in read_manifest(path).filled} == {"not among --tasks; the training majority"}

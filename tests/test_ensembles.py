@@ -1,0 +1,178 @@
+"""Several fits that answer together; thresholds that are tuned on dev, kept and applied."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from benchrunner import Fit, Metric, Places, Recipe, RequestError, Runner, Split, Task, discover
+from benchrunner.answering import answer
+from benchrunner.commands import main
+from benchrunner.ensembles import Ensemble
+from benchrunner.problems.span import Span
+from benchrunner.sources import Rows, Source
+from inline import files, mood, own, plugins, runner
+
+ONE_BY_ONE = Metric("exact", lambda gold, said: sum(map(hit, gold, said)) / len(gold), per_row=lambda g, s: hit(g, s))
+
+
+def hit(gold: list[str], said: str) -> float:
+    return float(said in (gold or [""]))
+
+
+class Paragraphs(Source):
+    """Where is the tree? Sometimes there is none."""
+
+    def __init__(self, role: str, count: int) -> None:
+        self.role, self.count = role, count
+
+    def where(self, places: Places) -> str:
+        return self.role
+
+    def read(self, places: Places) -> Rows:
+        draw = np.random.default_rng(len(self.role))
+        contexts, answers = [], []
+        for _ in range(self.count):
+            words = draw.choice(["by", "the", "lake", "stood", "some", "old"], 8).tolist()
+            tree = str(draw.choice(["oak", "elm", ""]))
+            words.insert(int(draw.integers(8)), tree or "house")
+            contexts.append(" ".join(words))
+            answers.append([tree] if tree else [])
+        columns: dict[str, Any] = {
+            "id": [f"{self.role}{at}" for at in range(self.count)],
+            "question": ["which tree"] * self.count,
+            "context": contexts,
+            "answers": pa.array(answers, pa.list_(pa.string())),
+            "starts": pa.array(
+                [[c.find(a) for a in s] for c, s in zip(contexts, answers, strict=True)], pa.list_(pa.int64())
+            ),
+        }
+        return Rows(pa.table(columns), self.role)
+
+
+def trees() -> Task:
+    counts: dict[Any, int] = {"train": 80, "dev": 40, "test": 20}
+    splits = {role: Split(role, (Paragraphs(role, count),)) for role, count in counts.items()}
+    recipe = Recipe(lr=0.03, epochs=6, batch_size=8)
+    return Task("mine/trees", "Which tree?", Span(unanswerable=True), splits, (ONE_BY_ONE,), recipe=recipe)
+
+
+def made_with_trees(folder: Path) -> Runner:
+    found = discover(extra=[("own", own(register_tasks=[trees(), mood()]))], installed=False)
+    return Runner(found, Places(folder / "runs", folder / "cache", data=folder / "data"), device="cpu")
+
+
+def fit(made: Runner, task: str = "trees", *, seed: int = 0) -> Fit:
+    row = made.plugins.task(task)
+    planned = made.plan(row, "words", recipe=row.recipe, seed=seed)
+    assert made.run(planned).status == "done"
+    return planned
+
+
+def test_a_threshold_is_tuned_on_dev_applied_recorded_and_kept(tmp_path: Path) -> None:
+    made = made_with_trees(tmp_path)
+    trained = fit(made)
+    dev = made.predict(trained, "dev")
+    tau = json.loads((dev.folder / "prediction.json").read_text())["settings"]["tau"]
+    assert tau == made.settings(trained)["tau"] != 0.0
+    assert any(note.startswith("tau ") and "chosen on dev for exact" in note for note in dev.record.notes)
+    without = made.predict(trained, "dev", settings={**made.settings(trained), "tau": 0.0})
+    best, plain = (one.record.scores["exact"].value for one in (dev, without))
+    assert best is not None and plain is not None and best >= plain
+    assert without.folder != dev.folder
+    assert len(list((made.folder(trained).path / "outputs").iterdir())) == 1, "another threshold computes nothing again"
+    tested = made.predict(trained, "test")
+    assert json.loads((tested.folder / "prediction.json").read_text())["settings"]["tau"] == tau
+    assert made_with_trees(tmp_path).settings(trained)["tau"] == tau
+
+
+def test_an_ensemble_of_copies_answers_as_the_one(tmp_path: Path) -> None:
+    made = made_with_trees(tmp_path)
+    one = fit(made)
+    copies = answer([one.id] * 3, None, "test", made)
+    assert copies.answers == made.predict(one, "test").answers
+    assert copies.answers == answer([one.id], None, "test", made).answers
+
+
+def test_an_ensemble_of_labels_means_probabilities(tmp_path: Path) -> None:
+    made = runner(tmp_path)
+    fits = [fit(made, "mood", seed=seed) for seed in range(3)]
+    rows = made.rows(made.plugins.task("mood"), "dev")
+    together = answer([one.id for one in fits], None, None, made)
+    logits = [made.kept_outputs(one, rows).astype(np.float64) for one in fits]
+    mean = np.mean([np.exp(one) / np.exp(one).sum(1, keepdims=True) for one in logits], axis=0)
+    assert together.answers == [("glad", "sad")[at] for at in mean.argmax(1)]
+    np.testing.assert_allclose(together.beside["probabilities"], mean, atol=1e-6)
+    assert answer([fits[0].id] * 2, None, None, made).answers == made.predict(fits[0], "dev").answers
+
+
+def test_an_ensembles_identity_is_its_members_in_any_order(tmp_path: Path) -> None:
+    made = runner(tmp_path)
+    first, second = (fit(made, "mood", seed=seed) for seed in range(2))
+    assert Ensemble((first, second)).id == Ensemble((second, first)).id != Ensemble((first, first)).id
+
+
+def test_members_that_answer_different_tasks_or_nothing_are_refused(tmp_path: Path) -> None:
+    made = made_with_trees(tmp_path)
+    files(1, tmp_path / "data")
+    with pytest.raises(RequestError, match=r"answer one task, not several: .*mine/mood.*mine/trees|.*mine/trees.*"):
+        answer([fit(made).id, fit(made, "mood").id], None, None, made)
+    with pytest.raises(RequestError, match="at least one finished run"):
+        Ensemble(())
+    with pytest.raises(RequestError, match="There is no run 'zz'"):
+        answer(["zz"], None, None, made)
+
+
+def test_predict_answers_a_split_or_a_file_by_one_run_or_by_several(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = runner(tmp_path)
+    ids = [fit(made, "mood", seed=seed).id for seed in range(2)]
+    (tmp_path / "mine.txt").write_text("a merry day\na bleak day\n")
+    common = ["--runs", str(tmp_path / "runs"), "--data", str(tmp_path / "data"), "--device", "cpu"]
+
+    def said(*words: str, code: int = 0) -> tuple[str, str]:
+        assert main(["predict", *words, *common], plugins=plugins()) == code
+        found = capsys.readouterr()
+        return found.out, found.err
+
+    out, err = said(ids[0])
+    assert out.startswith("index\tprediction\n0\t") and len(out.splitlines()) == 1 + 24
+    assert "mine/mood accuracy" in err and "mine/mood matthews" in err
+    assert len(said(ids[0], "--split", "test")[0].splitlines()) == 1 + 20
+    own_file = str(tmp_path / "mine.txt")
+    assert said("--ensemble", *ids, own_file)[0] == said(own_file, "--ensemble", *ids)[0]
+    assert len(said("--ensemble", *ids, own_file)[0].splitlines()) == 3
+    for words, reason in [
+        ([], "Name the run"),
+        ([ids[0], own_file, own_file], "One file at a time"),
+        ([ids[0], own_file, "--split", "dev"], "give it, or a file"),
+        ([ids[0], "--board", "moods"], "say where with --out DIR"),
+        ([ids[0], "--split", "nope"], "has no split 'nope'"),
+    ]:
+        assert reason in said(*words, code=2)[1]
+
+
+def test_predict_writes_a_boards_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = runner(tmp_path)
+    trained = fit(made, "mood")
+    words = ["predict", trained.id, "--split", "test", "--board", "moods", "--out", str(tmp_path / "out")]
+    words += ["--runs", str(tmp_path / "runs"), "--data", str(tmp_path / "data")]
+    assert main(words, plugins=plugins()) == 0
+    lines = (tmp_path / "out" / "moods.tsv").read_text().splitlines()
+    assert lines[0] == "id\tmood" and len(lines) == 21
+    assert "20 answers in" in capsys.readouterr().out
+
+
+def test_a_recipe_of_another_kind_of_question_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runner(tmp_path)
+    words = ["run", "mood", "--backbone", "words", "--runs", str(tmp_path / "runs"), "--data", str(tmp_path / "data")]
+    assert main([*words, "--context", "sentence"], plugins=plugins()) == 2
+    assert "nothing that was asked for reads it" in capsys.readouterr().err
+    assert main([*words, "--features", "last"], plugins=plugins()) == 2
+    assert "is for the method 'features'" in capsys.readouterr().err
