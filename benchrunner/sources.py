@@ -75,12 +75,13 @@ def _content(column: pa.ChunkedArray) -> Iterator[bytes | memoryview]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    values = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
-    yield values.is_null().to_numpy(zero_copy_only=False).tobytes()
-    if not pa.types.is_string(values.type):
-        yield repr(values.to_pylist()).encode()
+    yield column.is_null().to_numpy().tobytes()
+    if not pa.types.is_string(column.type):
+        yield repr(column.to_pylist()).encode()
         return
-    texts = pc.fill_null(values, "").cast(pa.large_binary())
+    # Each chunk for itself: together they may hold more than a plain string array can count.
+    chunks = [pc.fill_null(one, "").cast(pa.large_binary()) for one in column.chunks]
+    texts = pa.concat_arrays(chunks) if chunks else pa.array([], pa.large_binary())
     _, offsets, content = texts.buffers()
     ends = np.frombuffer(offsets, dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]
     yield np.diff(ends).tobytes()

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from benchrunner.boardfiles.columns import Columns
+from benchrunner.boardfiles.json_map import JsonMap
+from benchrunner.boardfiles.lines import Lines
 from benchrunner.boardfiles.table import Table
 from benchrunner.errors import PluginError
 from benchrunner.leaderboards import BoardFile, Leaderboard
-from benchrunner.spellings import Labels, Number
+from benchrunner.spellings import Labels, Number, Text
 from benchrunner.tasks import Term
 
 BOARD = """
@@ -38,8 +41,56 @@ split = "test"
 rows = 2
 number = {low = 0, high = 5, decimals = 3}
 
+[[file]]
+name = "said.json"
+kind = "json"
+key = "id"
+task = "mine/spoken"
+split = "dev"
+rows = 2
+
+[[file]]
+name = "doubt.json"
+kind = "json"
+key = "id"
+takes = "no_answer"
+task = "mine/spoken"
+split = "dev"
+rows = 2
+number = {low = 0, high = 1, decimals = 17, outside = "a log-odds is no probability"}
+
+[[file]]
+name = "choice.csv"
+kind = "lines"
+task = "mine/choice"
+split = "test"
+rows = 5
+labels = {0 = "0", 1 = "1"}
+
+[[file]]
+name = "chances.csv"
+kind = "lines"
+values = 2
+takes = "probabilities"
+task = "mine/choice"
+split = "test"
+rows = 5
+number = {low = 0, high = 1, decimals = 3}
+
+[[file]]
+name = "tags.out"
+kind = "columns"
+columns = ["words", "labels"]
+types = ["PER", "LOC"]
+border = ["-DOCSTART-", "O"]
+task = "mine/tags"
+split = "test"
+rows = 5
+
 [columns]
 Mood = {task = "mine/mood", split = "test", metric = "accuracy"}
+"Mood, dev" = {task = "mine/mood", split = "dev", metric = "accuracy"}
+"Mood, hidden" = {}
 
 [[published]]
 system = "Thermometer"
@@ -64,8 +115,9 @@ def test_a_board_is_read_from_its_toml(tmp_path: Path) -> None:
         "https://moods.example",
         "moods.zip",
     )
-    assert board.wanted == (("mine/mood", "test"), ("mine/warmth", "test"))
-    mood, warmth = board.files
+    assert board.wanted[:2] == (("mine/mood", "test"), ("mine/warmth", "test"))
+    assert len(board.files) == 7 and len(board.wanted) == 5 and not board.is_folder
+    mood, warmth, *_ = board.files
     header = ("index", "prediction")
     mood_kind = Table(header, Labels({"sad": "0", "glad": "1"}))
     assert mood == BoardFile("Mood.tsv", "mine/mood", "test", 3, mood_kind, {4: "the rows of last year"})
@@ -73,11 +125,29 @@ def test_a_board_is_read_from_its_toml(tmp_path: Path) -> None:
     assert board.files_of("mine/mood") == [mood] and board.files_of("mine/other") == []
 
 
+def test_every_kind_of_file_is_read_from_its_toml(tmp_path: Path) -> None:
+    board = read(tmp_path, BOARD)
+    said, doubt, choice, chances, tags = board.files[2:]
+    assert said.kind == JsonMap("id", Text()) and said.takes == ""
+    assert doubt.kind == JsonMap("id", Number(0, 1, 17, "a log-odds is no probability")) and doubt.takes == "no_answer"
+    assert choice.kind == Lines(Labels({"0": "0", "1": "1"})) and chances.kind == Lines(Number(0, 1, 3), 2)
+    assert tags.kind == Columns(("words", "labels"), ("PER", "LOC"), ("-DOCSTART-", "O"))
+
+
+def test_a_board_may_be_a_folder_and_may_have_a_note(tmp_path: Path) -> None:
+    board = read(tmp_path, 'note = "Nobody reads it."\n' + BOARD.replace("moods.zip", "moods-1.1/"))
+    assert board.is_folder and board.note == "Nobody reads it."
+
+
 def test_published_rows_keep_the_average_and_the_score_apart(tmp_path: Path) -> None:
     board = read(tmp_path, BOARD)
     (row,) = board.published
     assert (row.system, row.cells, row.average, row.score) == ("Thermometer", {"Mood": 80.5}, 70.0, 60.5)
-    assert board.columns == {"Mood": Term("mine/mood", "test", "accuracy")}
+    assert board.columns == {
+        "Mood": Term("mine/mood", "test", "accuracy"),
+        "Mood, dev": Term("mine/mood", "dev", "accuracy"),
+        "Mood, hidden": None,
+    }
 
 
 def test_columns_and_published_rows_may_be_left_out(tmp_path: Path) -> None:
@@ -113,7 +183,11 @@ MISTAKES = {
     ),
     "negative rows": ("rows = 3", "rows = -3", "rows: expected a whole number from zero up, found -3"),
     "no rows": ("rows = 3", "rows = 0", "Mood.tsv needs at least one row, not 0"),
-    "unknown kind": ('kind = "table"', 'kind = "sonnet"', "kind: there is no kind of file 'sonnet'; there is table, lines, json, columns"),
+    "unknown kind": (
+        'kind = "table"',
+        'kind = "sonnet"',
+        "kind: there is no kind of file 'sonnet'; there is table, lines, json, columns",
+    ),
     "header of three": ('["index", "prediction"]', '["a", "b", "c"]', "header: expected two names, index and answer"),
     "header twice": ('["index", "prediction"]', '["a", "a"]', "header: A table's header is two different names"),
     "header of numbers": ('["index", "prediction"]', "[1, 2]", "header: expected a list of texts"),
@@ -145,6 +219,12 @@ MISTAKES = {
         'Mood = "80.5"',
         "[[published]] 1 (Thermometer): cells.Mood: expected a number, found text",
     ),
+    "map without a key": ('key = "id"', "", "[[file]] 3 (said.json): key: is missing; expected text"),
+    "no value a line": ("values = 2", "values = 0", "(chances.csv): values: A line has one value or more, not 0"),
+    "lines without a spelling": ('labels = {0 = "0", 1 = "1"}', "", "(choice.csv): labels: give either labels or"),
+    "one column": ('columns = ["words", "labels"]', 'columns = ["words"]', "columns: Columns need the words, the gold"),
+    "border too short": ('["-DOCSTART-", "O"]', '["-DOCSTART-"]', "columns: A border line has 2 fields"),
+    "half a column": ('hidden" = {}', 'hidden" = {task = "mine/mood"}', "columns.Mood, hidden.split: is missing"),
     "nameless source": ('source = "Nobody 2019, Table 1"', "", "(Thermometer): source: is missing"),
     "file is no list": ("[[file]]", "[file]", "moods.toml:"),
 }
@@ -199,7 +279,8 @@ def test_a_board_can_be_told_without_importing_anything_heavy() -> None:
     import sys
 
     program = (
-        "import sys, benchrunner.submissions, benchrunner.scoring; print(sorted(set(sys.modules) & set(sys.argv[1:])))"
+        "import sys, benchrunner.submissions, benchrunner.checking, benchrunner.scoring; "
+        "print(sorted(set(sys.modules) & set(sys.argv[1:])))"
     )
     heavy = ["torch", "numpy", "pyarrow", "sklearn", "scipy", "datasets"]
     found = subprocess.run([sys.executable, "-c", program, *heavy], capture_output=True, text=True, check=True)

@@ -110,4 +110,4 @@ def _compare(found: Mapping[str, int], ids: list[str], faults: Faults) -> None:
     if missing:
         faults.say(f"no answer to {some(missing)}; every id of the rows must be there")
     if strange:
-        faults.say(f"no row has the id {some(strange)}; are these answers to other rows?")
+        faults.say(f"no row has the id {some(strange)}; these may be answers to other rows")

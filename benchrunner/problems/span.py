@@ -45,7 +45,7 @@ class Span(Problem):
     n_best: int = 20
     """Spans kept for each question."""
     name: str = "span"
-    reads: tuple[str, ...] = ("max_length", "stride")
+    reads = ("max_length", "stride")
 
     def identity(self) -> dict[str, Any]:
         """One head, S and E, whatever it is asked: a fit on answerable questions hands it on."""

@@ -169,7 +169,9 @@ def test_what_other_tools_get_wrong_is_caught(
 
 def test_the_older_qnli_test_set_is_told_by_its_count(glue: Leaderboard) -> None:
     one = file(glue, "QNLI.tsv")
-    problems = one.kind.check(one.name, one.kind.write(one.name, Answers(["entailment"] * 5740)), one.rows, one.other_rows)
+    problems = one.kind.check(
+        one.name, one.kind.write(one.name, Answers(["entailment"] * 5740)), one.rows, one.other_rows
+    )
     assert "QNLI.tsv: 5,740 rows (the older QNLI test set), expected 5,463." in problems
 
 

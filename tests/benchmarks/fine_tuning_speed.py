@@ -129,7 +129,7 @@ def ours(task: str, system: str, data: Path, model: Path) -> float:
     table = runner.rows(chosen, "train").table.slice(0, ROWS[task])
     encoder = runner.backbone(str(model)).load(runner.places, seed=0)
     head = LinearHead(encoder.hidden_size, chosen.problem.head, seed=0)
-    features = chosen.problem.encode(table, encoder, 128)
+    features = chosen.problem.encode(table, encoder, Recipe(), training=True)
     if encoder.word_embedding is not None:
         features = WordsInUse(encoder.word_embedding, features).features
     clock = Clock(task)

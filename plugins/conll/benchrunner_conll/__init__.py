@@ -2,7 +2,7 @@
 
 A corpus of phrases in column files is a row:
 
-    from benchrunner import hookimpl
+    from benchrunner import Recipe, hookimpl
     from benchrunner_conll import Corpus
 
     TWEETS = Corpus(
@@ -10,6 +10,7 @@ A corpus of phrases in column files is a row:
         about="Which persons and groups do tweets name?",
         files={"train": ("tweets/train.conll",), "dev": ("tweets/dev.conll",), "test": ("tweets/test.conll",)},
         types=("person", "group"),
+        recipe=Recipe(max_length=128, context="sentence"),
     )
 
     @hookimpl

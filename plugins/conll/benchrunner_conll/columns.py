@@ -17,6 +17,7 @@ from benchrunner_conll.schemes import TAG, as_iob2, witnesses
 DOCUMENT = "-DOCSTART-"
 """The first field of a line that stands where a document begins."""
 
+_NOTES = {"IOB1": "tags are in IOB1, read as IOB2", "IOB2": "tags are in IOB2", "": "all tags are O"}
 _GAP = re.compile(r"[ \t]+")
 
 Line = tuple[int, list[str]]
@@ -73,7 +74,7 @@ class ColumnFile(Source):
         }
         if "labels" in columns:
             scheme = _scheme(found, sentences, columns["labels"])
-            notes.append(f"tags are in {scheme}, read as IOB2" if scheme else "all tags are O")
+            notes.append(_NOTES[scheme])
             columns["labels"] = [as_iob2(tags) for tags in columns["labels"]]
         table = pa.table({name: pa.array(values, pa.list_(pa.string())) for name, values in columns.items()})
         if len(sentences) < len(every):

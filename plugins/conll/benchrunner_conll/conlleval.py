@@ -165,7 +165,7 @@ class ConllEval(Scorer):
         if gold is not None:
             _compare(path, [block for block in tagged if not is_border(block)], gold)
         found = evaluate(_column(tagged, -2), _column(tagged, -1))
-        return Scored({name: Score(float(value)) for name, value in found.figures.items()}, str(found))
+        return Scored({name: Score(value) for name, value in found.figures.items()}, str(found))
 
     def _check(self, path: Path, tagged: list[list[Line]]) -> None:
         if not tagged:

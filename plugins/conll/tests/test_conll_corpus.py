@@ -6,12 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
-from conll_samples import places
+from conll_samples import places, real_data
 
 from benchrunner.errors import PluginError
-from benchrunner.recipes import Recipe
+from benchrunner.recipes import CONTEXTS, Recipe
 from benchrunner.tasks import Task
+from benchrunner.testing import TinyEncoder
 from benchrunner_conll import CONLL2003, Corpus, register_tasks
 
 
@@ -30,7 +32,7 @@ def test_a_third_partys_corpus_is_a_row(tmp_path: Path) -> None:
     (tmp_path / "web.conll").write_text("The\tB-group\nWho\tI-group\n\nat O\n")
     rows = task.load("dev_web", places(tmp_path))
     assert rows.table.to_pydict() == {"words": [["The", "Who"], ["at"]], "labels": [["B-group", "I-group"], ["O"]]}
-    assert rows.notes == ("tags are in IOB2, read as IOB2", "2 rows, where the official count is 3")
+    assert rows.notes == ("tags are in IOB2", "2 rows, where the official count is 3")
     assert (task.train, task.named("dev"), task.recipe.context) == ("train", ["dev_web"], "sentence")
     assert task.problem.identity() == {"kind": "tag", "labels": ["O", "B-group", "I-group"]}
 
@@ -68,3 +70,19 @@ print(*{"torch", "numpy", "pyarrow", "datasets", "seqeval", "sklearn"} & sys.mod
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == ""
+
+
+@pytest.mark.parametrize("context", CONTEXTS)
+@pytest.mark.parametrize("training", [True, False])
+def test_every_word_of_the_real_files_is_answered_once(context: str, training: bool) -> None:
+    """In windows of 64 pieces, which many sentences and most documents are too long for."""
+    (task,) = register_tasks()
+    for split in task.splits:
+        table = task.load(split, places(real_data("conll2003"))).table
+        recipe = Recipe(max_length=64, context=context)
+        features = task.problem.encode(table, TinyEncoder(), recipe, training=training)
+        outputs = np.eye(9, dtype=np.float32)[np.maximum(features.token_targets["label"], 0)]
+        answers = task.problem.decode(task.problem.gather(outputs, features, table), table, {})
+        assert answers == task.problem.gold(table)
+        assert features.batch_counts.sum() == len(answers)
+        assert features.lengths.max() <= 64

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from conll_samples import places
 
+from benchrunner.testing import check_task
 from benchrunner_conll import CONLL2003, demo
 from benchrunner_conll.conlleval import evaluate
 
@@ -44,6 +45,10 @@ def test_every_split_loads_with_documents_and_every_type(data: Path, split: str)
     assert rows.notes[0] == "tags are in IOB1, read as IOB2"
     assert len(set(rows.table.column("document").to_pylist())) == (60 if split == "train" else 20)
     assert {tag for tags in rows.table.column("labels").to_pylist() for tag in tags} == set(CONLL2003.labels)
+
+
+def test_the_task_keeps_its_contract(tmp_path: Path) -> None:
+    check_task(TASK, tmp_path)
 
 
 def test_words_alone_tell_the_answer(data: Path) -> None:

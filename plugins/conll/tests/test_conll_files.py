@@ -60,7 +60,7 @@ def test_a_documents_line_ends_a_sentence_even_without_blank_lines(tmp_path: Pat
 def test_tabs_spaces_line_ends_and_blank_lines_are_no_matter(tmp_path: Path, content: str) -> None:
     rows = read(tmp_path, content)
     assert rows.table.to_pydict() == {"words": [["New", "York"], ["is"]], "labels": [["B-LOC", "I-LOC"], ["O"]]}
-    assert rows.notes == ("tags are in IOB2, read as IOB2",)
+    assert rows.notes == ("tags are in IOB2",)
 
 
 def test_a_space_that_is_none_of_ours_is_text(tmp_path: Path) -> None:

@@ -170,7 +170,8 @@ def _unanswered(path: Path, right: Collection[str], said: Collection[str]) -> It
 
 def _unasked(path: Path, right: Collection[str], found: Collection[str]) -> Iterable[str]:
     if more := [name for name in found if name not in right]:
-        yield f"{path}: {len(more):,} of {len(found):,} entries are for no question here, the first is {shown(more[0])}: ignored"
+        many = f"{len(more):,} of {len(found):,} entries are for no question here"
+        yield f"{path}: {many}, the first is {shown(more[0])}: ignored"
 
 
 def _improbable(path: Path, none: Mapping[str, float]) -> Iterable[str]:

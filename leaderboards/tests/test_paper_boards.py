@@ -1,0 +1,225 @@
+"""The boards of SQuAD, SWAG and CoNLL-2003: their files, the rows of the paper's tables, and that the tasks fit them."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchrunner.boardfiles import Answers
+from benchrunner.boardfiles.json_map import JsonMap
+from benchrunner.boardfiles.lines import Lines
+from benchrunner.checking import check, unchecked
+from benchrunner.commands import main
+from benchrunner.leaderboards import Leaderboard
+from benchrunner.plugins import discover
+from benchrunner.submissions import write
+from benchrunner_leaderboards import register_leaderboards
+
+BOARDS = {board.name: board for board in register_leaderboards()}
+NAMES = ("squad-1.1", "squad-2.0", "swag", "conll2003")
+FILES = {
+    "squad-1.1": {"predictions.json": ("squad/1.1", "dev", 10_570, "")},
+    "squad-2.0": {
+        "predictions.json": ("squad/2.0", "dev", 11_873, ""),
+        "na_prob.json": ("squad/2.0", "dev", 11_873, "no_answer"),
+    },
+    "swag": {
+        "predictions.csv": ("swag/swag", "test", 20_005, ""),
+        "probabilities.csv": ("swag/swag", "test", 20_005, "probabilities"),
+    },
+    "conll2003": {"eng.testb.out": ("conll/ner", "test", 3_453, "")},
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_files_and_their_counts_are_the_official_ones(name: str) -> None:
+    board = BOARDS[name]
+    assert {one.name: (one.task, one.split, one.rows, one.takes) for one in board.files} == FILES[name]
+    assert board.archive == f"{name}/" and board.note
+
+
+TABLES = {
+    "squad-1.1": """
+        Human                             -    -    82.3 91.2
+        #1 Ensemble - nlnet               -    -    86.0 91.7
+        #2 Ensemble - QANet               -    -    84.5 90.5
+        BiDAF+ELMo (single)               -    85.6 -    85.8
+        R.M. Reader (ensemble)            81.2 87.9 82.3 88.5
+        BERT-BASE (single)                80.8 88.5 -    -
+        BERT-LARGE (single)               84.1 90.9 -    -
+        BERT-LARGE (ensemble)             85.8 91.8 -    -
+        BERT-LARGE (single + TriviaQA)    84.2 91.1 85.1 91.8
+        BERT-LARGE (ensemble + TriviaQA)  86.2 92.2 87.4 93.2""",
+    "squad-2.0": """
+        Human                             86.3 89.0 86.9 89.5
+        #1 Single - MIR-MRC (F-Net)       -    -    74.8 78.0
+        #2 Single - nlnet                 -    -    74.2 77.1
+        unet (ensemble)                   -    -    71.4 74.9
+        SLQA+ (single)                    -    -    71.4 74.4
+        BERT-LARGE (single)               78.7 81.9 80.0 83.1""",
+    "swag": """
+        ESIM+GloVe                        51.9 52.7
+        ESIM+ELMo                         59.1 59.2
+        OpenAI GPT                        -    78.0
+        BERT-BASE                         81.6 -
+        BERT-LARGE                        86.6 86.3
+        Human (expert)                    -    85.0
+        Human (5 annotations)             -    88.0""",
+    "conll2003": """
+        ELMo                              95.7 92.2
+        CVT                               -    92.6
+        CSE                               -    93.1
+        BERT-LARGE                        96.6 92.8
+        BERT-BASE                         96.4 92.4
+        BERT-BASE, embeddings                    91.0 -
+        BERT-BASE, second-to-last hidden         95.6 -
+        BERT-BASE, last hidden                   94.9 -
+        BERT-BASE, weighted sum last four hidden 95.9 -
+        BERT-BASE, concat last four hidden       96.1 -
+        BERT-BASE, weighted sum all 12 layers    95.5 -""",
+}
+"""Devlin et al. 2019, Tables 2, 3, 4 and 7: dev EM and F1, test EM and F1; dev and test."""
+NUMBERS = {"squad-1.1": 2, "squad-2.0": 3, "swag": 4, "conll2003": 7}
+
+
+def printed(board: Leaderboard) -> list[str]:
+    return [
+        " ".join([row.system, *(str(row.cells.get(name, "-")) for name in board.columns)]) for row in board.published
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_published_rows_are_the_papers(name: str) -> None:
+    board = BOARDS[name]
+    assert printed(board) == [" ".join(line.split()) for line in TABLES[name].strip().splitlines()]
+    assert {row.source for row in board.published} == {f"Devlin et al. 2019, Table {NUMBERS[name]}"}
+
+
+def test_squads_hidden_test_has_columns_without_a_figure_of_ours() -> None:
+    for name in ("squad-1.1", "squad-2.0"):
+        columns = BOARDS[name].columns
+        assert list(columns) == ["dev EM", "dev F1", "test EM", "test F1"]
+        assert [term is None for term in columns.values()] == [False, False, True, True]
+
+
+def test_a_log_odds_in_na_prob_is_told() -> None:
+    na_prob = BOARDS["squad-2.0"].files[1]
+    (problem,) = na_prob.kind.check("na_prob.json", b'{"a": -3.5, "b": 0.5}', 2)
+    assert problem.startswith("na_prob.json, id 'a': found '-3.5'; expected a number from 0 to 1: a log-odds or")
+
+
+def test_what_the_data_sets_own_script_wrote_for_swag_is_told() -> None:
+    predictions = BOARDS["swag"].files[0]
+    problems = predictions.kind.check("predictions.csv", b",pred\n0,2\n1,3\n", 2)
+    assert problems[1].startswith("predictions.csv:1: found ',pred'; expected the answer alone: no index and no header")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_tasks_fit_the_board(name: str) -> None:
+    tasks, board = discover().tasks, BOARDS[name]
+    if missing := [one.task for one in board.files if one.task not in tasks]:
+        pytest.skip(f"no plugin offers {missing[0]}")
+    for one in board.files:
+        assert tasks[one.task].splits[one.split].rows == one.rows
+    for term in board.columns.values():
+        if term is not None:
+            assert term.split in tasks[term.task].splits
+            assert term.metric in {metric.name for metric in tasks[term.task].metrics}
+
+
+# --- the real rows, where they are at hand
+
+
+@pytest.fixture(scope="module")
+def real() -> Path:
+    if "BENCHRUNNER_REAL_DATA" not in os.environ:
+        pytest.skip("BENCHRUNNER_REAL_DATA does not say where the real data sets are")
+    pytest.importorskip("benchrunner_squad")
+    pytest.importorskip("benchrunner_conll")
+    return Path(os.environ["BENCHRUNNER_REAL_DATA"])
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    code = main(words)
+    return code, capsys.readouterr().out
+
+
+def test_published_predictions_are_valid_submissions(real: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one, gold = real / "golden/squad-1.1-predictions.json", real / "squad/dev-v1.1.json"
+    code, out = said(capsys, "check", str(one), "--board", "squad-1.1", "--gold", str(gold))
+    assert code == 0 and "is a valid squad-1.1 submission" in out and "not compared" not in out
+    code, out = said(capsys, "check", str(one), "--board", "squad-1.1")
+    assert code == 0 and "it was not compared with the rows of squad/1.1, split dev.\nGive --data DIR or --gold" in out
+
+
+def test_both_files_of_squad_2_are_compared_with_the_data(
+    real: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, theirs in (("predictions", "predictions"), ("na_prob", "na-prob")):
+        (tmp_path / f"{name}.json").write_bytes((real / f"golden/squad-2.0-{theirs}.json").read_bytes())
+    words = ("check", str(tmp_path), "--data", str(real))
+    assert said(capsys, *words)[0] == 0
+    answers: dict[str, Any] = json.loads((tmp_path / "na_prob.json").read_text())
+    first = next(iter(answers))
+    (tmp_path / "na_prob.json").write_text(json.dumps({f"{first}x": 0.5} | dict(list(answers.items())[1:])))
+    code, out = said(capsys, *words)
+    assert code == 1
+    assert f"na_prob.json: no answer to '{first}'; every id" in out and f"no row has the id '{first}x'" in out
+
+
+def test_answers_to_another_version_are_told(real: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(real / "golden/squad-2.0-predictions.json")
+    code, out = said(capsys, "check", path, "--board", "squad-1.1", "--data", str(real))
+    assert code == 1
+    assert "11,873 answers (the dev questions of SQuAD 2.0), expected 10,570." in out
+    assert "and 4,639 more; every id of the rows must be there." in out
+
+
+def test_the_gold_tags_make_a_result_file_without_a_fault(
+    real: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from benchrunner.places import Places
+
+    places = Places(runs=tmp_path, cache=tmp_path, data=real, offline=True)
+    rows = discover().task("conll/ner").load("test", places).table
+    board = BOARDS["conll2003"]
+    path = write(board, {("conll/ner", "test"): Answers(rows.column("labels").to_pylist(), rows)}, tmp_path)
+    assert said(capsys, "check", str(path), "--data", str(real))[0] == 0
+    lines = (path / "eng.testb.out").read_text().splitlines()
+    assert lines.count("-DOCSTART- -X- -X- O O") == 231 and len([line for line in lines if line]) == 46_435 + 231
+    code, out = said(capsys, "score", "conll/ner", str(path / "eng.testb.out"))
+    assert code == 0 and out.startswith(
+        "processed 46666 tokens with 5648 phrases; found: 5648 phrases; correct: 5648.\n"
+        "accuracy: 100.00%; precision: 100.00%; recall: 100.00%; FB1: 100.00\n"
+    )
+    (path / "eng.testb.out").write_text((path / "eng.testb.out").read_text().replace("SOCCER", "Soccer", 1))
+    code, out = said(capsys, "check", str(path), "--gold", str(real / "conll2003/eng.testb"))
+    assert code == 1 and "found the word 'Soccer', where the rows have 'SOCCER'" in out
+    assert "(sentence 0 of the rows" in out
+
+
+def test_two_splits_are_not_compared_with_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "CoLA.tsv").write_text("index\tprediction\n")
+    assert main(["check", str(tmp_path / "CoLA.tsv"), "--gold", "x"]) == 2
+    assert "--gold is one file of rows; glue compares answers to 0 splits." in capsys.readouterr().err
+
+
+def test_kinds_are_the_declarative_ones() -> None:
+    kinds = {name: [type(one.kind) for one in BOARDS[name].files] for name in NAMES}
+    assert kinds["squad-2.0"] == [JsonMap, JsonMap] and kinds["swag"] == [Lines, Lines]
+
+
+def test_a_submission_written_here_needs_no_further_look(tmp_path: Path) -> None:
+    import pyarrow as pa
+
+    board = BOARDS["squad-2.0"]
+    table = pa.table({"id": [f"{number:024x}" for number in range(11_873)]})
+    given = Answers([""] * 11_873, table, {"no_answer": [number / 11_873 for number in range(11_873)]})
+    path = write(board, {("squad/2.0", "dev"): given}, tmp_path)
+    tables = {("squad/2.0", "dev"): table}
+    assert check(board, path, tables=tables) == [] and unchecked(board, path, tables=tables) == []
+    assert list(json.loads((path / "na_prob.json").read_text()).values()) == given.beside["no_answer"]
