@@ -199,7 +199,8 @@ def _spelling(table: StrictTable) -> Spelling:
         with table.naming("labels"):
             return Labels(labels)
     number = table.table("number")
-    low, high, decimals = number.number("low"), number.number("high"), number.whole("decimals")
+    low, high = number.number("low"), number.number("high")
+    decimals = number.whole("decimals") if "decimals" in number else None
     outside = number.text("outside", "")
     number.finish()
     with table.naming("number"):

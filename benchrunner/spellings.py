@@ -115,14 +115,15 @@ class Number(Spelling):
 
     low: float
     high: float
-    decimals: int
+    decimals: int | None = None
+    """None writes all that there are."""
     outside: str = ""
     """What a number outside is by mistake, and what to do: it is then a fault when it is written, too."""
 
     def __post_init__(self) -> None:
-        if not self.low < self.high or not 0 <= self.decimals <= 17:
+        if not self.low < self.high or (self.decimals is not None and not 0 <= self.decimals <= 17):
             raise PluginError(f"A number needs low < high and 0 to 17 decimals, not {self}.")
-        if any(round(end, self.decimals) != end for end in (self.low, self.high)):
+        if self.decimals is not None and any(round(end, self.decimals) != end for end in (self.low, self.high)):
             raise PluginError(f"{self.low:g} to {self.high:g} cannot be written with {self.decimals} decimals.")
 
     def write(self, answer: Any) -> str:
@@ -134,8 +135,8 @@ class Number(Spelling):
             raise ValueError("expected a finite number")
         if self.outside and not self.low <= number <= self.high:
             raise ValueError(f"{self._expected}: {self.outside}")
-        rounded = round(min(max(number, self.low), self.high), self.decimals)
-        return f"{rounded + 0.0:.{self.decimals}f}"  # -0.0 + 0.0 is 0.0: no '-0.000'
+        clipped = min(max(number, self.low), self.high) + 0.0  # -0.0 + 0.0 is 0.0: no '-0.000'
+        return repr(clipped) if self.decimals is None else f"{round(clipped, self.decimals) + 0.0:.{self.decimals}f}"
 
     def advice(self, text: str) -> str | None:
         if not _NUMBER.fullmatch(text):

@@ -57,7 +57,7 @@ takes = "no_answer"
 task = "mine/spoken"
 split = "dev"
 rows = 2
-number = {low = 0, high = 1, decimals = 17, outside = "a log-odds is no probability"}
+number = {low = 0, high = 1, outside = "a log-odds is no probability"}
 
 [[file]]
 name = "choice.csv"
@@ -129,7 +129,9 @@ def test_every_kind_of_file_is_read_from_its_toml(tmp_path: Path) -> None:
     board = read(tmp_path, BOARD)
     said, doubt, choice, chances, tags = board.files[2:]
     assert said.kind == JsonMap("id", Text()) and said.takes == ""
-    assert doubt.kind == JsonMap("id", Number(0, 1, 17, "a log-odds is no probability")) and doubt.takes == "no_answer"
+    assert (
+        doubt.kind == JsonMap("id", Number(0, 1, None, "a log-odds is no probability")) and doubt.takes == "no_answer"
+    )
     assert choice.kind == Lines(Labels({"0": "0", "1": "1"})) and chances.kind == Lines(Number(0, 1, 3), 2)
     assert tags.kind == Columns(("words", "labels"), ("PER", "LOC"), ("-DOCSTART-", "O"))
 
@@ -262,6 +264,13 @@ def test_a_board_without_files_is_refused(tmp_path: Path) -> None:
 )
 def test_numbers_are_clipped_and_rounded(answer: float, text: str) -> None:
     assert Number(0, 5, 3).write(answer) == text
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"), [(0, "0.0"), (-0.0, "0.0"), (1e-20, "1e-20"), (1 / 3, repr(1 / 3)), (2, "1.0")]
+)
+def test_without_decimals_a_number_keeps_all_of_its_own(answer: float, text: str) -> None:
+    assert Number(0, 1).write(answer) == text and Number(0, 1).advice(text) is None
 
 
 def test_a_small_negative_number_is_not_written_as_minus_zero() -> None:

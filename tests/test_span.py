@@ -104,7 +104,9 @@ def test_the_gold_answer_comes_back_whatever_the_windows(
 def test_a_window_without_the_answer_has_none_as_its_target() -> None:
     context = " ".join(f"w{at}" for at in range(30))
     features = encoded(table(("q", context, ["w20"])), length=14, stride=10)
-    inside = [begin <= 20 < begin + count for begin, count in zip(*map(features.guides.get, ("begin", "count")), strict=False)]
+    inside = [
+        begin <= 20 < begin + count for begin, count in zip(*map(features.guides.get, ("begin", "count")), strict=False)
+    ]
     assert [start > 0 for start in features.targets["start"]] == inside and any(inside) and not all(inside)
 
 

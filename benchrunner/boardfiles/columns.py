@@ -1,4 +1,4 @@
-"""Words in columns, a sentence's below one another, the last column predicted: what conlleval reads."""
+"""Words in columns, a sentence's below one another, the predicted tag in the last: what scorers of tags read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The boards of SQuAD, SWAG and CoNLL-2003: their files, the rows of the paper's tables, and that the tasks fit them."""
+"""The boards of SQuAD, SWAG and CoNLL-2003: their files, the rows of the paper's tables, and that tasks fit them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from typing import Any
 import pytest
 
 from benchrunner.boardfiles import Answers
-from benchrunner.boardfiles.json_map import JsonMap
-from benchrunner.boardfiles.lines import Lines
 from benchrunner.checking import check, unchecked
 from benchrunner.commands import main
 from benchrunner.leaderboards import Leaderboard
@@ -206,11 +204,6 @@ def test_two_splits_are_not_compared_with_one_file(tmp_path: Path, capsys: pytes
     (tmp_path / "CoLA.tsv").write_text("index\tprediction\n")
     assert main(["check", str(tmp_path / "CoLA.tsv"), "--gold", "x"]) == 2
     assert "--gold is one file of rows; glue compares answers to 0 splits." in capsys.readouterr().err
-
-
-def test_kinds_are_the_declarative_ones() -> None:
-    kinds = {name: [type(one.kind) for one in BOARDS[name].files] for name in NAMES}
-    assert kinds["squad-2.0"] == [JsonMap, JsonMap] and kinds["swag"] == [Lines, Lines]
 
 
 def test_a_submission_written_here_needs_no_further_look(tmp_path: Path) -> None:

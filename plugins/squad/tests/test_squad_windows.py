@@ -1,0 +1,72 @@
+"""Windows over the real dev files, with the released vocabularies: every gold answer comes back, or it is known why not."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from benchrunner_squad.table import tasks
+
+from benchrunner import Places, Task
+from benchrunner.problems.nbest import NONE, SCORE
+
+REAL = Path(os.environ.get("BENCHRUNNER_REAL_DATA", "nowhere"))
+TASKS = {task.name: task for task in tasks()}
+INSIDE, LONG = "begins or ends inside a piece", "longer than 30 pieces"
+KNOWN = {
+    ("squad/1.1", "uncased"): {INSIDE: 51, LONG: 9},
+    ("squad/1.1", "cased"): {INSIDE: 49, LONG: 14},
+    ("squad/2.0", "uncased"): {INSIDE: 20, LONG: 9},
+    ("squad/2.0", "cased"): {INSIDE: 19, LONG: 12},
+}
+"""Gold answers that no model can give: such as '4', whose first occurrence stands inside '49', and whole sentences."""
+
+
+def encoder(case: str) -> Any:
+    """As much of one as encoding reads."""
+    bert = pytest.importorskip("benchrunner_bert.tokenizer")
+    vocabulary = REAL / "bert_vocab" / f"bert-base-{case}-vocab.txt"
+    if not vocabulary.is_file():
+        pytest.skip("no released vocabularies: set BENCHRUNNER_REAL_DATA to the folder above bert_vocab/ and squad/")
+    tokenizer = bert.BertTokenizer.from_vocabulary(vocabulary)
+    return SimpleNamespace(pieces=tokenizer.pieces, frame=tokenizer.frame, max_length=512)
+
+
+def gold_outputs(features: Any) -> np.ndarray:
+    """Of a model that knows each window's answer, and scores it below zero where there is none."""
+    outputs = np.zeros((len(features.tokens), 2), dtype=np.float32)
+    for at, name in enumerate(("start", "end")):
+        outputs[features.starts[:-1] + features.targets[name], at] = 1.0
+    outputs[features.starts[:-1]] = -5.0
+    return outputs
+
+
+def reason(pieces: np.ndarray, first: int, last: int) -> str:
+    """Why characters `first` to `last` of a text with these pieces cannot be an answer."""
+    if first not in pieces[:, 0] or last not in pieces[:, 1]:
+        return INSIDE
+    count = int(((pieces[:, 0] >= first) & (pieces[:, 1] <= last)).sum())
+    return LONG if count > 30 else ""
+
+
+@pytest.mark.parametrize("case", ["uncased", "cased"])
+@pytest.mark.parametrize("name", ["squad/1.1", "squad/2.0"])
+def test_every_gold_answer_of_the_real_dev_files_comes_back_as_it_is_written(name: str, case: str) -> None:
+    task: Task = TASKS[name]
+    model = encoder(case)
+    table = task.load("dev", Places(Path(), Path(), data=REAL)).table
+    features = task.problem.encode(table, model, task.recipe, training=False)
+    gathered = task.problem.gather(gold_outputs(features), features, table)
+    assert (gathered[:, NONE, SCORE] == -10.0).all()
+    answers = task.problem.decode(gathered, table, {"tau": -np.inf})
+    columns = (table.column(one).to_pylist() for one in ("context", "answers", "starts"))
+    found: dict[str, int] = {}
+    for answer, context, gold, starts in zip(answers, *columns, strict=True):
+        if gold and answer != gold[0]:
+            why = reason(model.pieces([context]).spans, starts[0], starts[0] + len(gold[0]))
+            found[why] = found.get(why, 0) + 1
+    assert found == KNOWN[name, case]
