@@ -17,10 +17,15 @@ Importing this loads no torch, so that looking around stays quick.
 """
 
 from benchrunner.backbones import Backbone, BackboneFamily, OneBackbone
-from benchrunner.boardfiles import Answers
+from benchrunner.boardfiles import Answers, FileKind
+from benchrunner.boardfiles.columns import Columns
+from benchrunner.boardfiles.json_map import JsonMap
+from benchrunner.boardfiles.lines import Lines
 from benchrunner.boardfiles.table import Table
 from benchrunner.checking import check
+from benchrunner.ensembles import Ensemble
 from benchrunner.errors import (
+    BadRows,
     BenchrunnerError,
     CheckpointError,
     DataError,
@@ -39,12 +44,16 @@ from benchrunner.metrics import ACCURACY, MATTHEWS, PEARSON, SPEARMAN, Metric, S
 from benchrunner.places import Places
 from benchrunner.plugins import Plugins, discover
 from benchrunner.problems import HeadShape, Problem
+from benchrunner.problems.choose import Choose
 from benchrunner.problems.classify import Classify
 from benchrunner.problems.regress import Regress
+from benchrunner.problems.span import Span
+from benchrunner.problems.tag import Tag
 from benchrunner.recipes import GRIDS, Grid, Recipe
 from benchrunner.records import Record
 from benchrunner.runner import Predicted, Runner
-from benchrunner.sources import HubTable, Rows, RowsFrom, Source, TextTable
+from benchrunner.scoring import Scored, Scorer
+from benchrunner.sources import HubTable, Reshaped, Rows, RowsFrom, Source, TextTable
 from benchrunner.spellings import Labels, Number
 from benchrunner.studies import Result, Study
 from benchrunner.studies import run as run_study
@@ -63,20 +72,27 @@ __all__ = [
     "Average",
     "Backbone",
     "BackboneFamily",
+    "BadRows",
     "BenchrunnerError",
     "BoardFile",
     "CheckpointError",
+    "Choose",
     "Classify",
+    "Columns",
     "DataError",
+    "Ensemble",
     "Executor",
+    "FileKind",
     "Fit",
     "FitError",
     "Grid",
     "HeadShape",
     "HubTable",
     "Job",
+    "JsonMap",
     "Labels",
     "Leaderboard",
+    "Lines",
     "Local",
     "Method",
     "Metric",
@@ -93,16 +109,21 @@ __all__ = [
     "Record",
     "Regress",
     "RequestError",
+    "Reshaped",
     "Result",
     "Rows",
     "RowsFrom",
     "Runner",
     "Score",
+    "Scored",
+    "Scorer",
     "Source",
+    "Span",
     "Split",
     "Study",
     "Suite",
     "Table",
+    "Tag",
     "Task",
     "Term",
     "TextTable",

@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from benchrunner import studies
+from benchrunner.answering import answer
 from benchrunner.boardfiles import Answers
 from benchrunner.errors import RequestError
 from benchrunner.leaderboards import Leaderboard
+from benchrunner.records import find_run
 from benchrunner.runner import MAJORITY, Runner
 from benchrunner.sources import NotThere, Rows
 from benchrunner.studies import CellResult
@@ -71,6 +73,26 @@ def selected(board: Leaderboard, cells: Sequence[CellResult], runner: Runner) ->
         if any(file.takes for file in board.files_of(task.name)):
             beside = task.problem.beside(runner.kept_outputs(fit, rows), rows.table, runner.settings(fit))
         return Answers(predicted.answers, rows.table, beside, fit=fit.id, method=fit.method)
+
+    return given
+
+
+def ensembles_of(references: Sequence[str], runner: Runner) -> dict[str, list[str]]:
+    """Task -> the runs that answer it, from the ids of runs of one task or of several."""
+    found: dict[str, list[str]] = {}
+    for reference in references:
+        fit = find_run(runner.places.runs, reference).fit()
+        found.setdefault(fit.task, []).append(reference)
+    return found
+
+
+def together(ensembles: Mapping[str, Sequence[str]], runner: Runner) -> Given:
+    """The answers of finished runs: those of one task together."""
+
+    def given(task: Task, split: str) -> Answers:
+        found = answer(ensembles[task.name], None, split, runner)
+        method = "ensemble" if len(ensembles[task.name]) > 1 else "finished run"
+        return Answers(found.answers, found.rows.table, found.beside, fit=found.by, method=method)
 
     return given
 

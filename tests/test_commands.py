@@ -76,7 +76,7 @@ REFUSED: dict[str, tuple[list[str], str]] = {
         "mine/mood is answered by 'finetune', which needs a backbone: give --backbone with a name, a folder or a hub "
         "id. 'benchrunner list backbones' has tiny/words",
     ),
-    "unknown method": (["run", "mood", *HERE, "--method", "finetun"], "no method 'finetun'. Did you mean finetune?"),
+    "unknown method": (["run", "mood", *HERE, "--method", "finetun"], "no method 'finetun'. Did you mean finetune or"),
     "unknown executor": (
         ["run", "mood", *HERE, "--backbone", "words", "--executor", "lokal"],
         "no executor 'lokal'. Did you mean local?",

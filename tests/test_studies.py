@@ -23,6 +23,7 @@ from benchrunner import (
     Study,
     check,
     run_study,
+    submitting,
     write,
 )
 from benchrunner.errors import FitError, PluginError
@@ -200,7 +201,7 @@ def test_compare_and_submit_from_python(tmp_path: Path) -> None:
     majority = result.baseline[ACCURACY].value
     assert best is not None and majority is not None and best > majority
     assert tables.comparison(result).row_count == 2
-    found = answers(board(), result, {}, made)
+    found = answers(board(), submitting.selected(board(), result.cells, made), {}, made)
     archive = write(board(), found, tmp_path)
     assert check(board(), archive) == []
     (origin,) = read_manifest(archive).files

@@ -16,8 +16,11 @@ from benchrunner.leaderboards import Leaderboard, Pair
 from benchrunner.manifests import manifest_path, read_manifest
 from benchrunner.places import Places
 from benchrunner.progress import Watch
+from benchrunner.runner import Runner
 from benchrunner.scoring import rows_of
 from benchrunner.sources import NotThere
+from benchrunner.submitting import Given, answers, check_counts, ensembles_of, missing, selected, together
+from benchrunner.tasks import Task
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,7 +29,11 @@ if TYPE_CHECKING:
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     submit = commands.add_parser("submit", help="fit what is not fitted, answer every test file, write the archive")
     submit.add_argument("board", metavar="BOARD", help="a leaderboard: see 'benchrunner list leaderboards'")
-    submit.add_argument("--backbone", required=True, metavar="B", help="a name, a folder, a hub id, or run:ID")
+    source = submit.add_mutually_exclusive_group(required=True)
+    source.add_argument("--backbone", metavar="B", help="a name, a folder, a hub id, or run:ID")
+    source.add_argument(
+        "--ensemble", nargs="+", metavar="RUN", help="finished runs instead: those of one task answer it together"
+    )
     submit.add_argument("--tasks", nargs="+", metavar="TASK", help="fit only these; the rest must be filled")
     submit.add_argument("--fill", choices=("majority",), help="answer missing tasks by the majority, and mark them")
     submit.add_argument("--out", type=Path, default=Path(), metavar="PATH", help="the archive or its folder (.)")
@@ -48,12 +55,14 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def submit_command(arguments: argparse.Namespace) -> int:
-    from benchrunner.submitting import answers, check_counts, missing, selected
-
     board = arguments.plugins.leaderboard(arguments.board)
     runner = options.runner(arguments)
     wanted = list(dict.fromkeys(task for task, _ in board.wanted))
-    chosen = [task.name for task in options.tasks(arguments, arguments.tasks)] if arguments.tasks else wanted
+    ensembles = ensembles_of(arguments.ensemble, runner) if arguments.ensemble else {}
+    chosen = list(ensembles) or wanted
+    if arguments.tasks:
+        asked = [task.name for task in options.tasks(arguments, arguments.tasks)]
+        chosen = [name for name in chosen if name in asked]
     absent = missing(board, [arguments.plugins.task(name) for name in wanted], chosen, runner)
     if absent and not arguments.fill:
         lines = "\n".join(f"  - {name}: {reason.splitlines()[0]}" for name, reason in absent.items())
@@ -61,19 +70,29 @@ def submit_command(arguments: argparse.Namespace) -> int:
             f"A submission to {board.name} needs every task, and these are missing:\n{lines}\n"
             "Nothing was fitted. Give their data, or '--fill majority' to answer them by the majority."
         )
-    fitted = [arguments.plugins.task(name) for name in wanted if name not in absent]
-    check_counts(board, fitted, runner)
-    result = None
-    if fitted:
-        study = options.study(arguments, (arguments.backbone,), fitted, runner)
-        result = run_watched(study, runner, executor=options.executor(arguments), quiet=arguments.quiet)
-        show(result, as_json=False)
-    chosen_fits = [(one.selected, 1.0) for one in result.cells if one.selected is not None] if result else []
-    with Watch(chosen_fits, counts="predicting", quiet=arguments.quiet) as watch:
-        runner.report = watch
-        found = answers(board, selected(board, result.cells if result else (), runner), absent, runner)
+    answered = [arguments.plugins.task(name) for name in wanted if name not in absent]
+    check_counts(board, answered, runner)
+    given = together(ensembles, runner) if ensembles else _fitted(board, answered, runner, arguments)
+    found = answers(board, given, absent, runner)
     path = submissions.write(board, found, arguments.out)
     return _verdict(board, path, {pair: one.table for pair, one in found.items() if one.table is not None})
+
+
+def _fitted(board: Leaderboard, tasks: list[Task], runner: Runner, arguments: argparse.Namespace) -> Given:
+    """A study's selected fits, run and shown; nothing where every task is filled."""
+    if not tasks:
+        return selected(board, (), runner)
+    study = options.study(arguments, (arguments.backbone,), tasks, runner)
+    result = run_watched(study, runner, executor=options.executor(arguments), quiet=arguments.quiet)
+    show(result, as_json=False)
+    given = selected(board, result.cells, runner)
+    chosen = [(one.selected, 1.0) for one in result.cells if one.selected is not None]
+    with Watch(chosen, counts="predicting", quiet=arguments.quiet) as watch:
+        runner.report = watch
+        for name, split in board.wanted:  # while somebody watches; what is answered once is read afterwards
+            if name in [task.name for task in tasks]:
+                given(runner.plugins.task(name), split)
+    return given
 
 
 def _verdict(board: Leaderboard, path: Path, tables: Mapping[Pair, pa.Table]) -> int:

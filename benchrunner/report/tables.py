@@ -31,7 +31,7 @@ def comparison(result: Result) -> Table:
     for task in result.study.tasks:
         several = len(task.named("dev")) > 1
         for split in task.named("dev"):
-            for metric in task.metrics:
+            for metric in (one for one in task.metrics if not one.detail):
                 term = Term(task.name, split, metric.name)
                 name = f"{task.name} ({split})" if several else task.name
                 if task.method_reason and result.study.method is None:

@@ -3,8 +3,8 @@
 python tests/benchmarks/parts_speed.py --data DIR [--kinds span,choose,tag] [--precisions fp32,bf16] [--steps 4]
 
 The same checkpoint, the same sequences in the same batches, dropout as configured, AdamW on both sides. transformers'
-batches are padded to a fixed length, as its examples do, or to the longest of the batch. The systems take turns batch by
-batch; the table gives medians. DIR holds squad/train-v1.1.json, swag/swag_500_val.jsonl and conll2003/eng.train.
+batches are padded to a fixed length, as its examples do, or to the longest of the batch. The systems take turns batch
+by batch; the table gives medians. DIR holds squad/train-v1.1.json, swag/swag_500_val.jsonl and conll2003/eng.train.
 """
 
 from __future__ import annotations
@@ -101,7 +101,9 @@ def theirs(kind: Kind, features: Features, model: Path, precision: str) -> Calla
             "attention_mask": padded(np.ones_like(features.tokens), sequences, size),
         }
         if kind.counted == "questions":
-            inputs |= {f"{name}_positions": torch.from_numpy(features.targets[name][units]) for name in ("start", "end")}
+            inputs |= {
+                f"{name}_positions": torch.from_numpy(features.targets[name][units]) for name in ("start", "end")
+            }
         elif kind.counted == "choices":
             inputs = {name: one.view(len(units), 4, size) for name, one in inputs.items()}
             inputs["labels"] = torch.from_numpy(features.targets["label"][units])
@@ -153,7 +155,9 @@ def measure(kind: Kind, runner: Runner, model: Path, precision: str, steps: int)
     ours = statistics.median(rates["ours"])
     for name, values in rates.items():
         median, spread = statistics.median(values), f"{min(values):.1f} to {max(values):.1f}"
-        print(f"  {precision} {name:<22} {median:8.1f} {kind.counted} a second ({spread}); ours is {ours / median:.2f} x")
+        print(
+            f"  {precision} {name:<22} {median:8.1f} {kind.counted} a second ({spread}); ours is {ours / median:.2f} x"
+        )
 
 
 def main() -> None:

@@ -2,8 +2,8 @@
 
 python tests/benchmarks/span_decoding.py --data DIR [--repeats 3]
 
-DIR has the official SQuAD 1.1 files. The scores to be decoded are drawn: their number and shape are the real ones. Aims:
-decoding and scoring 10,570 questions in under 10 s on two cores; the training set encoded in under 1.5 GB of memory.
+DIR has the official SQuAD 1.1 files. The scores to be decoded are drawn: their number and shape are the real ones.
+Aims: decoding and scoring 10,570 questions in under 10 s on two cores; the training set encoded in under 1.5 GB.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class ColumnFile(Source):
 
     A file may have all columns, all but the labels, two (words and labels) or one (words); the first line tells.
     Lines that begin with -DOCSTART- are no sentences: they begin a new number in the column `document`, which is
-    left out where the file has no such line.
+    left out where a labelled file has no such line.
     """
 
     path: tuple[str, ...]
@@ -39,7 +39,7 @@ class ColumnFile(Source):
     columns: tuple[str, ...] = ("words", "labels")
     """What the file's columns are called, in their order."""
     labelled: bool = True
-    """False passes over labels."""
+    """False passes over labels, for a user's own file; that is one document where it has no -DOCSTART- line."""
 
     def __post_init__(self) -> None:
         if len(set(self.columns)) != len(self.columns) or not {"words", "labels"} <= set(self.columns):
@@ -77,7 +77,7 @@ class ColumnFile(Source):
             notes.append(_NOTES[scheme])
             columns["labels"] = [as_iob2(tags) for tags in columns["labels"]]
         table = pa.table({name: pa.array(values, pa.list_(pa.string())) for name, values in columns.items()})
-        if len(sentences) < len(every):
+        if len(sentences) < len(every) or not self.labelled:
             table = table.append_column("document", pa.array(_documents(every), pa.int64()))
         return Rows(table, str(found), [block[0][0] for block in sentences], tuple(notes))
 

@@ -71,7 +71,7 @@ def test_a_space_that_is_none_of_ours_is_text(tmp_path: Path) -> None:
 def test_a_file_without_labels_has_one_column_less_or_words_alone(tmp_path: Path) -> None:
     assert read(tmp_path, "a N O\n").table.to_pydict() == {"words": [["a"]], "pos": [["N"]], "chunk": [["O"]]}
     assert read(tmp_path, "a\nb\n\nc\n").table.to_pydict() == {"words": [["a", "b"], ["c"]]}
-    assert read(tmp_path, "a nonsense\n", labelled=False).table.to_pydict() == {"words": [["a"]]}
+    assert read(tmp_path, "a nonsense\n", labelled=False).table.to_pydict() == {"words": [["a"]], "document": [0]}
 
 
 def test_columns_may_stand_in_any_order(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_columns_may_stand_in_any_order(tmp_path: Path) -> None:
 def test_a_user_may_name_another_file(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("a X\n")
     mine = ColumnFile(("nowhere.txt",)).at(tmp_path / "mine.txt").unlabelled()
-    assert mine.read(places(tmp_path / "other")).table.to_pydict() == {"words": [["a"]]}
+    assert mine.read(places(tmp_path / "other")).table.to_pydict() == {"words": [["a"]], "document": [0]}
 
 
 def test_what_is_nowhere_is_said_with_the_place(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Windows over the real dev files, with the released vocabularies: every gold answer comes back, or it is known why not."""
+"""Windows over the real dev files, with the released vocabularies: gold answers come back, or why not is known."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchrunner_squad.table import tasks
 
 from benchrunner import Places, Task
 from benchrunner.problems.nbest import NONE, SCORE
+from benchrunner_squad.table import tasks
 
 REAL = Path(os.environ.get("BENCHRUNNER_REAL_DATA", "nowhere"))
 TASKS = {task.name: task for task in tasks()}
