@@ -203,6 +203,8 @@ def _result(cell: Cell, records: Mapping[str, Record], runner: Runner) -> CellRe
             scores = [predictions[fit.id, split].scores[metric.name] for fit in fits]
             best = predictions[selected.id, split].scores[metric.name]
             spreads[Term(cell.task.name, split, metric.name)] = _spread(best, scores)
+    for split in splits:
+        notes |= dict.fromkeys(predictions[selected.id, split].notes)
     flagged: dict[str, int] = {}
     for fit in fits:
         for flag in dict.fromkeys(flag for split in splits for flag in predictions[fit.id, split].flags):
