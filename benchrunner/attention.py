@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch.nn import functional
 
 from benchrunner.flat import FlatBatch, Run
 
-Kernel = Callable[[torch.Tensor, FlatBatch, float, str], torch.Tensor]
-"""From (T, 3, heads, size), the batch, the dropout rate and its site to (T, heads, size)."""
+Kernel = Callable[[torch.Tensor, FlatBatch, float, str, bool], torch.Tensor]
+"""From (T, 3, heads, size), the batch, the dropout rate, its site and whether to look left only to (T, heads, size)."""
 
 
-def attend(qkv: torch.Tensor, batch: FlatBatch, *, rate: float, site: str) -> torch.Tensor:
+def attend(qkv: torch.Tensor, batch: FlatBatch, *, rate: float, site: str, left_only: bool = False) -> torch.Tensor:
     """Every token attends to its own sequence: (T, 3, heads, size) -> (T, heads * size).
 
-    `rate` is the dropout of the attention probabilities.
+    `rate` is the dropout of the attention probabilities; with `left_only` a token sees itself and those before it.
     """
     dropping = rate > 0 and batch.dropping
-    return implementation(qkv.device, qkv.dtype, qkv.shape[-1], dropping=dropping)(qkv, batch, rate, site).flatten(1)
+    kernel = implementation(qkv.device, qkv.dtype, qkv.shape[-1], dropping=dropping)
+    return kernel(qkv, batch, rate, site, left_only).flatten(1)
 
 
 def implementation(device: torch.device, dtype: torch.dtype, size: int, *, dropping: bool) -> Kernel:
@@ -31,32 +34,38 @@ def implementation(device: torch.device, dtype: torch.dtype, size: int, *, dropp
     return grouped
 
 
-def grouped(qkv: torch.Tensor, batch: FlatBatch, rate: float, site: str) -> torch.Tensor:
+def grouped(qkv: torch.Tensor, batch: FlatBatch, rate: float, site: str, left_only: bool = False) -> torch.Tensor:
     """scaled_dot_product_attention over each block of equally long sequences: nothing is padded."""
     outputs = []
     for run in batch.runs:
         query, key, value = _blocks(qkv, run)
-        context = functional.scaled_dot_product_attention(query, key, value)
+        context = functional.scaled_dot_product_attention(query, key, value, is_causal=left_only)
         outputs.append(context.transpose(1, 2).flatten(0, 1))
     filling = qkv.new_zeros(len(qkv) - batch.real, *qkv.shape[2:])
     return torch.cat([*outputs, filling])
 
 
-def varlen(qkv: torch.Tensor, batch: FlatBatch, rate: float, site: str) -> torch.Tensor:
+def varlen(qkv: torch.Tensor, batch: FlatBatch, rate: float, site: str, left_only: bool = False) -> torch.Tensor:
     """One kernel for all sequences; it reads their borders."""
     from torch.nn.attention.varlen import varlen_attn
 
     query, key, value = (one.contiguous() for one in qkv[: batch.real].unbind(1))
-    longest = batch.longest
-    output = varlen_attn(query, key, value, batch.starts, batch.starts, longest, longest)
+    longest, restriction = batch.longest, _to_the_left(varlen_attn) if left_only else {}
+    output = varlen_attn(query, key, value, batch.starts, batch.starts, longest, longest, **restriction)
     assert isinstance(output, torch.Tensor)
     return functional.pad(output, (0, 0, 0, 0, 0, len(qkv) - batch.real))
 
 
-def explicit(qkv: torch.Tensor, batch: FlatBatch, rate: float, site: str) -> torch.Tensor:
+def _to_the_left(kernel: Callable[..., object]) -> dict[str, Any]:
+    """How this version of torch is asked to look left only: its first one with the kernel had another word for it."""
+    windows = "window_size" in inspect.signature(kernel).parameters
+    return {"window_size": (-1, 0)} if windows else {"is_causal": True}
+
+
+def explicit(qkv: torch.Tensor, batch: FlatBatch, rate: float, site: str, left_only: bool = False) -> torch.Tensor:
     """softmax, the drawn mask and two products, block by block, with the gradient written out."""
     with torch.autocast(qkv.device.type, enabled=False):  # its types are its own affair
-        output: torch.Tensor = _Explicit.apply(qkv, batch, rate, site)  # type: ignore[no-untyped-call]
+        output: torch.Tensor = _Explicit.apply(qkv, batch, rate, site, left_only)  # type: ignore[no-untyped-call]
     return output
 
 
@@ -71,6 +80,11 @@ def _packed(x: torch.Tensor, run: Run, kind: torch.dtype) -> torch.Tensor:
     return torch.empty(view.shape, dtype=kind, device=x.device).copy_(view).flatten(1, 2)
 
 
+def _later(length: int, device: torch.device) -> torch.Tensor:
+    """True where a column's token comes after a row's: (length, length)."""
+    return torch.ones(length, length, dtype=torch.bool, device=device).triu(1)
+
+
 class _Explicit(torch.autograd.Function):
     """One node in the graph instead of eight a run; gradients go straight into one (T, 3, heads, size) tensor.
 
@@ -79,7 +93,7 @@ class _Explicit(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx, qkv, batch, rate, site):  # type: ignore[no-untyped-def]
+    def forward(ctx, qkv, batch, rate, site, left_only):  # type: ignore[no-untyped-def]
         tokens, _, heads, size = qkv.shape
         kind = torch.promote_types(qkv.dtype, torch.float32) if qkv.device.type == "cpu" else qkv.dtype
         output = qkv.new_empty(tokens, 1, heads, size)
@@ -92,6 +106,8 @@ class _Explicit(torch.autograd.Function):
             query, key, value = flat
             empty = flat.new_empty(len(query), run.length, run.length)
             scores = torch.baddbmm(empty, query, key.transpose(1, 2), beta=0, alpha=size**-0.5)
+            if left_only:
+                scores.masked_fill_(_later(run.length, qkv.device), -torch.inf)
             probabilities = torch.softmax(scores, -1)
             keep = drawn.view_as(probabilities)
             # Scaling by 1 / (1 - rate) is left to the output, which is smaller than the probabilities.
@@ -119,4 +135,4 @@ class _Explicit(torch.autograd.Function):
             torch.bmm(through.transpose(1, 2), query, out=made[1])
             torch.bmm((probabilities * keep).transpose(1, 2), outer, out=made[2])
             _blocks(result, run).copy_(made.view(3, run.count, heads, run.length, size))
-        return result, None, None, None
+        return result, None, None, None, None

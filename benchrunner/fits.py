@@ -59,6 +59,8 @@ class Prediction:
 
     fit: str
     """The fit's id."""
+    task: str
+    """Whose metrics score them: the same fit may be two tasks'."""
     split: str
     data: str
     """The fingerprint of the rows: other questions, or other labels, are another prediction."""

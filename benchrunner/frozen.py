@@ -35,7 +35,7 @@ def depth(encoder: Encoder, features: Features, device: torch.device) -> int:
 
 def states(encoder: Encoder, features: Features, layers: Sequence[int], job: Job) -> list[np.ndarray]:
     """(tokens, hidden) for each layer, in the features' order; read from the cache where an earlier fit left them."""
-    folder = job.cache.folder / "states" / _key(encoder, features, job)
+    folder = job.cache.folder / "states" / _key(features, job)
     files = {layer: folder / f"layer-{layer:02}.npy" for layer in layers}
     missing = [layer for layer, file in files.items() if not _whole(file, features, encoder)]
     if missing:
@@ -50,11 +50,11 @@ def states(encoder: Encoder, features: Features, layers: Sequence[int], job: Job
     return [np.load(file, mmap_mode="r", allow_pickle=False) for file in files.values()]
 
 
-def _key(encoder: Encoder, features: Features, job: Job) -> str:
-    """What decides the states: the weights, the sequences and the precision; the code by its version."""
-    assert job.backbone is not None
-    asked = (job.fit.revision, job.fit.recipe.precision, sorted(job.fit.suppliers.items()))
-    digest = hashlib.sha256(repr(asked).encode())
+def _key(features: Features, job: Job) -> str:
+    """What decides the states to the last bit: weights, sequences, how they are computed, and the code's versions."""
+    asked = (job.fit.revision, job.fit.recipe.precision, sorted(job.code.items()))
+    numerics = (torch.device(job.device).type, torch.get_num_threads(), job.fit.recipe.micro_tokens, torch.__version__)
+    digest = hashlib.sha256(repr((asked, numerics)).encode())
     for part in (features.tokens, features.segments, features.starts):
         digest.update(np.ascontiguousarray(part).data)
     return digest.hexdigest()[:16]

@@ -49,7 +49,7 @@ class LinearHead(Head):
         if self.level == "sequence":
             hidden = encoder.summary(hidden, batch)
         states = batch.dropout(hidden, encoder.dropout, "head") if self.drops else hidden
-        outputs: torch.Tensor = self.output(states)
+        outputs = _full(self.output, states)
         return outputs.index_select(0, batch.restore) if self.level == "sequence" else outputs
 
 
@@ -84,8 +84,7 @@ class BiLstmHead(Head):
             first, last = batch.starts[:-1].long(), batch.starts[1:].long() - 1
             half = BILSTM_WIDTH // 2
             states = torch.cat([states[last, :half], states[first, half:]], dim=1).index_select(0, batch.restore)
-        outputs: torch.Tensor = self.output(batch.dropout(states, rate, "head"))
-        return outputs
+        return _full(self.output, batch.dropout(states, rate, "head"))
 
 
 class LayerMix(nn.Module):
@@ -105,6 +104,13 @@ class LayerMix(nn.Module):
 
 
 HEADS: dict[Kind, type[LinearHead] | type[BiLstmHead]] = {"linear": LinearHead, "bilstm": BiLstmHead}
+
+
+def _full(layer: nn.Linear, states: torch.Tensor) -> torch.Tensor:
+    """Outputs in fp32 whatever the states are: half precision leaves a few hundred different scores, and so ties."""
+    with torch.autocast(states.device.type, enabled=False):
+        outputs: torch.Tensor = layer(states.float())
+    return outputs
 
 
 def _by_time(batch: FlatBatch) -> tuple[torch.Tensor, torch.Tensor]:

@@ -146,13 +146,13 @@ class RunFolder:
     def outputs(self, outputs: str) -> Path:
         return self.path / "outputs" / f"{outputs}.npy"
 
-    def tuned(self, data: str) -> dict[str, Any]:
-        """What was tuned on rows of this fingerprint, or on the last ones at hand where it is empty."""
+    def tuned(self, key: str) -> dict[str, Any]:
+        """What was tuned for this task on these rows, or on the last ones at hand where the key is empty."""
         kept = _read(self.path / "tuned.json", dict) or {}
-        return dict(kept["settings"]) if kept and data in ("", kept["data"]) else {}
+        return dict(kept["settings"]) if kept and key in ("", kept.get("key")) else {}
 
-    def keep_tuned(self, data: str, settings: Mapping[str, Any]) -> None:
-        write_json(self.path / "tuned.json", {"data": data, "settings": dict(settings)})
+    def keep_tuned(self, key: str, settings: Mapping[str, Any]) -> None:
+        write_json(self.path / "tuned.json", {"key": key, "settings": dict(settings)})
 
     def sweep(self) -> None:
         """Remove what writers that were killed left behind; only for the holder of the lock."""

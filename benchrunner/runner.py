@@ -99,12 +99,10 @@ class Runner:
         """The fit that is meant, with its identity: nothing has run yet."""
         how = self.plugins.method(method or task.method)
         wanted = _settled(recipe or task.recipe.changed(**how.usual), task, how)
-        suppliers = [self.plugins.core, self.plugins.supplier(task), self.plugins.supplier(how)]
-        revision = ""
+        revision, family = "", None
         if how.needs_backbone:
             found, family = self._found(backbone)
             revision = found.revision(self.places)
-            suppliers.append(self.plugins.supplier(family))
         else:  # what it never looks at must not tell two of its fits apart
             backbone, wanted, seed = "", Recipe(limit_train=wanted.limit_train), 0
         return Fit(
@@ -116,8 +114,14 @@ class Runner:
             data=self._training_rows(task, wanted).fingerprint,
             problem=task.problem.identity(),
             revision=revision,
-            suppliers={f"{one.name} ({one.distribution})": one.version for one in suppliers},
+            suppliers=self._versions(task, how, family),
         )
+
+    def _versions(self, task: Task, method: Method, family: BackboneFamily | None) -> dict[str, str]:
+        """The core's, and those of the plugins that these came from."""
+        values = [one for one in (task, method, family) if one is not None]
+        suppliers = [self.plugins.core, *map(self.plugins.supplier, values)]
+        return {f"{one.name} ({one.distribution})": one.version for one in suppliers}
 
     def backbone(self, reference: str) -> Backbone:
         """By name, path or hub id, or a finished fit as `run:ID`."""
@@ -170,12 +174,13 @@ class Runner:
     def _fit(self, fit: Fit, folder: RunFolder) -> Record:
         task, method = self.plugins.task(fit.task), self.plugins.method(fit.method)
         rows = self._training_rows(task, fit.recipe)
-        backbone = self.backbone(fit.backbone) if method.needs_backbone else None
-        self._check_unchanged(fit, rows, backbone)
+        backbone, family = self._found(fit.backbone) if method.needs_backbone else (None, None)
+        code = self._versions(task, method, family)
+        self._check_unchanged(fit, rows, backbone, code)
         folder.sweep()
         write_json(folder.path / "fit.json", fit.as_dict())
         self._tell("before_fit", fit=fit)
-        job = self._job(fit, folder, task, train=rows, backbone=backbone)
+        job = self._job(fit, folder, task, code, train=rows, backbone=backbone)
         started = time.monotonic()
         try:
             outcome = method.fit(job)
@@ -200,13 +205,28 @@ class Runner:
         (folder.path / "traceback.txt").write_text(traceback.format_exc(), encoding="utf-8")
         return f"{described(error)} (see {folder.path / 'traceback.txt'})"
 
-    def _check_unchanged(self, fit: Fit, rows: Rows, backbone: Backbone | None) -> None:
+    def _check_unchanged(self, fit: Fit, rows: Rows, backbone: Backbone | None, versions: Mapping[str, str]) -> None:
         if rows.fingerprint != fit.data:
             raise RequestError(f"{rows.origin}: the training data of {fit.task} changed since this fit was planned.")
         if backbone is not None and backbone.revision(self.places) != fit.revision:
             raise RequestError(f"The backbone {fit.backbone} changed since this fit was planned.")
+        if versions != fit.suppliers:
+            then, now = (", ".join(f"{name} {one}" for name, one in some.items()) for some in (fit.suppliers, versions))
+            raise RequestError(
+                f"The fit {fit.id} is of {then}; installed is {now}. Repeat the command that planned it: "
+                "other code makes another fit."
+            )
 
-    def _job(self, fit: Fit, folder: RunFolder, task: Task, *, train: Rows | None, backbone: Backbone | None) -> Job:
+    def _job(
+        self,
+        fit: Fit,
+        folder: RunFolder,
+        task: Task,
+        code: Mapping[str, str],
+        *,
+        backbone: Backbone | None,
+        train: Rows | None = None,
+    ) -> Job:
         head = None
         if isinstance(backbone, finished.FinishedFit) and backbone.answers(task.problem.identity(), fit.method):
             head = backbone.folder.model
@@ -222,6 +242,7 @@ class Runner:
             report=lambda event: self._event(fit, event),
             train=train,
             backbone=backbone,
+            code=code,
             head=head,
             checkpoint_seconds=self.checkpoint_seconds,
         )
@@ -231,8 +252,10 @@ class Runner:
 
         `settings` decides how outputs become answers, instead of what was tuned on dev.
         """
-        rows = self.rows(self.plugins.task(fit.task), split)
-        prediction = Prediction(fit.id, split, rows.fingerprint, dict(settings or self.settings(fit)))
+        task = self.plugins.task(fit.task)
+        rows = self.rows(task, split)
+        chosen = self.settings(fit) if settings is None else {**task.problem.decoding, **settings}
+        prediction = Prediction(fit.id, task.name, split, rows.fingerprint, dict(chosen))
         folder = self.folder(fit)
         record = folder.prediction_record(prediction.id)
         if record is None:
@@ -248,8 +271,9 @@ class Runner:
             answers = self.plugins.task(fit.task).problem.decode(outputs, rows.table, prediction.settings)
             timings = {"seconds": time.monotonic() - started}
             record = self._scored(fit, rows, prediction, answers, timings)
+            lines = [json.dumps({"index": at, "answer": one}, ensure_ascii=False) for at, one in enumerate(answers)]
         home = folder.prediction(prediction.id)
-        write_folder_atomically(home, lambda part: _write_prediction(part, prediction, record, answers))
+        write_folder_atomically(home, lambda part: _write_prediction(part, prediction, record, lines))
         return record
 
     def settings(self, fit: Fit) -> Mapping[str, Any]:
@@ -266,12 +290,13 @@ class Runner:
             rows = self.rows(task, dev)
         except NotThere:
             return settings | folder.tuned("")  # what dev said when it was at hand
-        known = folder.tuned(rows.fingerprint)
+        key = identity({"task": task.name, "data": rows.fingerprint})
+        known = folder.tuned(key)
         if not known:
             found = outputs(rows)
             with self._foreign(folder):
                 known = dict(task.problem.tune(found, rows.table, task.metrics[0]))
-            folder.keep_tuned(rows.fingerprint, known)
+                folder.keep_tuned(key, known)
         return settings | known
 
     def kept_outputs(self, fit: Fit, rows: Rows) -> Any:
@@ -305,8 +330,8 @@ class Runner:
         if fitted.status != "done":
             raise FitError(f"The fit {fit.id} ({fit.task}, {fit.backbone}) has no answers: {fitted.reason}")
         task, method = self.plugins.task(fit.task), self.plugins.method(fit.method)
-        backbone = finished.saved(folder, self.plugins, self.places)[0] if method.needs_backbone else None
-        job = self._job(fit, folder, task, train=None, backbone=backbone)
+        saved = finished.saved(folder, self.plugins, self.places) if method.needs_backbone else (None, None)
+        job = self._job(fit, folder, task, self._versions(task, method, saved[1]), backbone=saved[0])
         with self._foreign(folder):
             outputs = method.predict(job, rows.table)
             wanted = task.problem.entries(rows.table)
@@ -342,7 +367,7 @@ class Runner:
             if scores and self._no_better(scores, self.baseline(fit, prediction.split)):
                 flags.append("no better than majority")
         tuned = [
-            f"{name} {value:.4g}, chosen on {task.named('dev')[0]} for {task.metrics[0].name}"
+            f"{name} {_shown(value)}, chosen on {task.named('dev')[0]} for {task.metrics[0].name}"
             for name, value in prediction.settings.items()
             if fit.method != MAJORITY and value != task.problem.decoding.get(name)
         ]
@@ -389,10 +414,14 @@ def _settled(recipe: Recipe, task: Task, method: Method) -> Recipe:
     return recipe.changed(**{name: getattr(usual, name) for name in SPECIAL if name not in known})
 
 
-def _write_prediction(folder: Path, prediction: Prediction, record: Record, answers: list[Any]) -> None:
+def _shown(value: Any) -> str:
+    """A setting for people."""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _write_prediction(folder: Path, prediction: Prediction, record: Record, lines: list[str]) -> None:
     import dataclasses
 
-    lines = (json.dumps({"index": at, "answer": one}, ensure_ascii=False) for at, one in enumerate(answers))
     (folder / "answers.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     (folder / "prediction.json").write_text(
         json.dumps(dataclasses.asdict(prediction), indent=2) + "\n", encoding="utf-8"

@@ -91,7 +91,10 @@ def spellings_of(task: Task, boards: Iterable[Leaderboard]) -> dict[str, str]:
 def _read(path: Path, rows: int, problem: Problem, spellings: Mapping[str, str]) -> list[Any]:
     """The file's answers in the order of the rows."""
     lines = _lines(path)
-    answers = _indexed(path, lines, rows) if "\t" in lines[0] else dict(enumerate(enumerate(lines, start=1)))
+    indexed = "\t" in lines[0]
+    while not lines[-1] and (indexed or len(lines) > rows):  # of one answer a line, the last may be that there is none
+        lines.pop()
+    answers = _indexed(path, lines, rows) if indexed else dict(enumerate(enumerate(lines, start=1)))
     if len(answers) != rows:
         missing = next((index for index in range(rows) if index not in answers), None)
         first = "" if missing is None else f" The first without an answer is row {missing}."
@@ -108,7 +111,7 @@ def _lines(path: Path) -> list[str]:
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise DataError(f"{path}:{line}: not UTF-8 text; is it a text file? Unpack archives first.") from None
-    lines = text.replace("\r\n", "\n").rstrip("\n").split("\n")
+    lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
     if lines == [""]:
         raise DataError(f"{path}: the file is empty.")
     return lines

@@ -88,11 +88,20 @@ def _content(column: pa.ChunkedArray) -> Iterator[bytes | memoryview]:
     yield memoryview(content)[ends[0] : ends[-1]] if content is not None else b""
 
 
-def found_below(places: Places, names: Sequence[str]) -> list[Path]:
-    """Where files of these names would lie; a name that is a whole path already needs no data folder."""
+def found_below(places: Places, names: Sequence[str]) -> Path:
+    """The first file of these names, or `NotThere`; a name that is a whole path already needs no data folder."""
     if places.data is None and not all(Path(name).is_absolute() for name in names):
         raise NotThere(f"no data folder with {names[0]}: give --data DIR or set BENCHRUNNER_DATA")
-    return [(places.data or Path()) / name for name in names]
+    found = next((path for name in names if (path := (places.data or Path()) / name).is_file()), None)
+    if found is None:
+        raise NotThere(f"no file {usual_places(places, names)}")
+    return found
+
+
+def usual_places(places: Places, names: Sequence[str]) -> str:
+    """Where `found_below` looks, for messages."""
+    first, others = str((places.data or Path()) / names[0]), len(names) - 1
+    return f"{first} (or {others} other usual place{'s' * (others > 1)})" if others else first
 
 
 class Source(ABC):
@@ -184,17 +193,12 @@ class TextTable(Source):
         return replace(self, columns={name: column for name, column in self.columns.items() if name != "label"})
 
     def where(self, places: Places) -> str:
-        first = str(places.data / self._names[0] if places.data else self._names[0])
-        others = len(self._names) - 1
-        return f"{first} (or {others} other usual place{'s' * (others > 1)})" if others else first
+        return usual_places(places, self._names)
 
     def read(self, places: Places) -> Rows:
         import pyarrow as pa
 
-        paths = found_below(places, self._names)
-        found = next((path for path in paths if path.is_file()), None)
-        if found is None:
-            raise NotThere(f"no file {self.where(places)}")
+        found = found_below(places, self._names)
         records = _Records(found, self)
         columns: dict[str, list[str]] = {name: [] for name in self.columns}
         lines: list[int] = []

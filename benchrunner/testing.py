@@ -10,6 +10,8 @@ A check raises `PluginError` with everything that it found. Nothing here needs a
 
 from __future__ import annotations
 
+import contextlib
+import json
 import random
 import re
 import zlib
@@ -24,7 +26,7 @@ from torch import nn
 
 from benchrunner.backbones import Backbone, BackboneFamily, OneBackbone
 from benchrunner.encoders import Encoder, ExportedHead
-from benchrunner.errors import BenchrunnerError, PluginError, Undefined
+from benchrunner.errors import BenchrunnerError, PluginError, RequestError, Undefined
 from benchrunner.features import Sequences
 from benchrunner.flat import FlatBatch, collate
 from benchrunner.pieces import Frame, Pieces
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
     from benchrunner.features import Features
     from benchrunner.metrics import Metric
+    from benchrunner.problems import Problem
     from benchrunner.tasks import Task
 
 HIDDEN, BUCKETS, LONGEST = 16, 512, 64
@@ -182,26 +185,46 @@ def check_task(task: Task, folder: Path, *, places: Places | None = None) -> Non
 
 
 def _row_faults(task: Task, rows: Rows, *, labelled: bool) -> Iterator[str]:
-    gold = task.problem.gold(rows.table)
-    encoder, problem = TinyEncoder(), task.problem
-    features = problem.encode(rows.table, encoder, task.recipe, training=False)
+    problem, gold = task.problem, task.problem.gold(rows.table)
+    features = problem.encode(rows.table, TinyEncoder(), task.recipe, training=False)
     outputs = np.zeros((len(features.tokens if problem.head.level == "token" else features.owner), problem.head.width))
     gathered = problem.gather(outputs, features, rows.table)
-    if len(gathered) != problem.entries(rows.table):
-        yield f"gather gives {len(gathered)} raw outputs, where entries says {problem.entries(rows.table)}"
-    elif len(answers := problem.decode(gathered, rows.table, problem.decoding)) != len(rows):
-        yield f"decode gives {len(answers)} answers to {len(rows)} rows"
+    entries = problem.entries(rows.table)
+    if len(gathered) != entries:
+        yield f"gather gives {len(gathered)} raw outputs, where entries says {entries}"
+    else:
+        yield from _decoding_faults(problem, gathered, rows)
+    places, sequences = problem.strands(features, rows.table)
+    if len(places) != len(sequences.tokens):
+        yield f"strands gives {len(places)} places for {len(sequences.tokens)} tokens"
     if gold is None:
         if labelled:
             yield "the rows have no labels; only a test split may be without"
         return
-    right = [problem.right(one) for one in gold]
-    if any(problem.parse(problem.spell(answer)) != answer for answer in right):
+    yield from _decoding_faults(problem, np.repeat(problem.constant(rows.table)[None], entries, axis=0), rows)
+    written = [problem.spell(problem.right(one)) for one in gold]
+    read = [problem.parse(text) for text in written]
+    if any(problem.spell(answer) != text for answer, text in zip(read, written, strict=True)):
         yield "an answer that is written to a file and parsed again is another one"
     for metric in task.metrics:
-        score = _score(metric, gold, right)
+        score = _score(metric, gold, read)
         if len(set(map(repr, gold))) > 1 and score is not None and not score > 0:
             yield f"{metric.name} of the right answers is not above zero"
+
+
+def _decoding_faults(problem: Problem, outputs: np.ndarray, rows: Rows) -> Iterator[str]:
+    """Whether raw outputs are decoded to an answer a row that JSON can hold, and copies of them to the same answers."""
+    answers = problem.decode(outputs, rows.table, problem.decoding)
+    if len(answers) != len(rows):
+        yield f"decode gives {len(answers)} answers to {len(rows)} rows"
+    try:
+        if json.loads(json.dumps(answers)) != answers:
+            yield "an answer is another one after a way through JSON"
+    except TypeError as error:
+        yield f"an answer cannot be written as JSON: {error}"
+    with contextlib.suppress(RequestError):  # some answers have no average
+        if problem.decode(problem.average([outputs] * 2), rows.table, problem.decoding) != answers:
+            yield "the average of two equal outputs has other answers"
 
 
 def _score(metric: Metric, gold: Sequence[object], answers: Sequence[object]) -> float | None:

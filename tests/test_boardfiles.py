@@ -281,6 +281,12 @@ def test_a_fault_is_told_once_with_its_place(kind: FileKind, content: str | byte
     assert [one for one in problems[1:] if " expected 3." not in one] == []
 
 
+def test_gold_tags_of_either_scheme_are_the_same_whatever_a_type_is_called() -> None:
+    kind = Columns(("words", "labels"), ("MULTI-X",), ("-DOCSTART-", "O"))
+    rows = pa.table({"words": [["oak"]], "labels": [["B-MULTI-X"]]})
+    assert kind.check("x", b"oak I-MULTI-X O\n", 1, table=rows) == []
+
+
 OTHERS: dict[str, tuple[FileKind, str, pa.Table, str]] = {
     "a strange id": (
         TEXTS,

@@ -70,11 +70,11 @@ def test_an_identity_does_not_depend_on_the_order_of_keys() -> None:
     assert identity({"a": 1, "b": 2}) == identity({"b": 2, "a": 1}) != identity({"a": 2, "b": 1})
 
 
-def test_a_prediction_is_of_a_fit_a_split_rows_and_settings() -> None:
-    one = Prediction("f", "s", "d", {})
-    others = [{"fit": "g"}, {"split": "t"}, {"data": "e"}, {"settings": {"tau": 1.0}}]
+def test_a_prediction_is_of_a_fit_a_task_a_split_rows_and_settings() -> None:
+    one = Prediction("f", "mine/task", "s", "d", {})
+    others = [{"fit": "g"}, {"task": "mine/other"}, {"split": "t"}, {"data": "e"}, {"settings": {"tau": 1.0}}]
     ids = {one.id, *(replace(one, **change).id for change in others)}  # type: ignore[arg-type]
-    assert len(ids) == 5
+    assert len(ids) == 6
 
 
 def planned(folder: Path, **hooks: Any) -> str:

@@ -58,6 +58,8 @@ def test_states_are_computed_once_and_are_those_of_the_encoder(tmp_path: Path) -
     fitted(made, features="embeddings")
     assert file.stat().st_mtime_ns == before, "another seed and another choice read the same file"
     assert {one.name for one in file.parent.iterdir()} == {"layer-00.npy", "layer-01.npy"}
+    fitted(made, micro_tokens=64)
+    assert len(list((tmp_path / "cache" / "states").iterdir())) == 2, "other parts of the batch may be other bits"
     task, encoder = made.plugins.task("mood"), TinyEncoder().eval()
     table = made.rows(task, "train").table
     features = task.problem.encode(table, encoder, Recipe(), training=False)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
 from benchrunner.flat import FlatBatch, collate
-from benchrunner.heads import BILSTM_WIDTH, BiLstmHead, LayerMix
+from benchrunner.heads import BILSTM_WIDTH, HEADS, BiLstmHead, Kind, LayerMix
 from benchrunner.problems import HeadShape
 from benchrunner.randomness import Dropout
 from tiny_encoder import TinyEncoder, features
@@ -48,6 +50,16 @@ def test_a_sequence_is_its_two_ends_in_the_order_of_the_units() -> None:
         states = alone(head, encoder(batch_of([unit])))
         wanted = head.output(torch.cat([states[-1, :half], states[0, half:]]))
         torch.testing.assert_close(found[row], wanted, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["linear", "bilstm"])
+@pytest.mark.parametrize("level", ["token", "sequence"])
+def test_half_precision_leaves_outputs_in_full(kind: Kind, level: Literal["token", "sequence"]) -> None:
+    encoder, batch = TinyEncoder(), batch_of(list(range(12)))
+    head = HEADS[kind](12, HeadShape(level, 1), seed=1)
+    with torch.autocast("cpu", torch.bfloat16):
+        found = head(encoder, batch)
+    assert found.dtype == torch.float32 and not torch.equal(found, found.bfloat16().float())
 
 
 def test_its_weights_come_from_the_seed_alone() -> None:

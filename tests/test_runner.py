@@ -6,14 +6,14 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from benchrunner import Classify, Fit, Job, Method, Metric, Outcome, Places, Runner, Score, discover
+from benchrunner import MATTHEWS, Classify, Fit, Job, Method, Metric, Outcome, Places, Runner, Score, discover
 from benchrunner.answering import answer, export
 from benchrunner.errors import CheckpointError, DataError, FitError, RequestError
 from benchrunner.testing import tiny_family
@@ -210,6 +210,23 @@ def test_weights_that_are_gone_are_fitted_again_when_needed_and_are_the_same(tmp
     assert not made.folder(fit).model.exists()
     made.predict(fit, "test")
     assert (made.folder(fit).model / "tiny.safetensors").read_bytes() == weights
+
+
+def test_a_fit_of_other_code_is_not_run_under_its_name(tmp_path: Path) -> None:
+    made = runner(tmp_path)
+    fit = made.plan(made.plugins.task("mood"), "words", recipe=QUICK)
+    older = replace(fit, suppliers={**fit.suppliers, "core (benchrunner)": "0.0.1"})
+    with pytest.raises(RequestError, match=rf"The fit {older.id} is of core .* 0.0.1, .*; installed is core"):
+        made.run(older)
+    assert made.folder(older).record() is None
+
+
+def test_two_tasks_of_one_fit_have_their_own_scores(tmp_path: Path) -> None:
+    made = runner(tmp_path, register_tasks=[mood(), mood(name="mine/other", metrics=(MATTHEWS,))])
+    one, other = (made.plan(made.plugins.task(name), "", method="majority") for name in ("mood", "other"))
+    assert one.id == other.id
+    assert made.predict(one, "dev").record.scores.keys() == {"accuracy", "matthews"}
+    assert made.predict(other, "dev").record.scores.keys() == {"matthews"}
 
 
 def test_a_finished_fit_is_a_backbone_and_its_head_goes_on_where_the_problem_is_the_same(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,10 +16,11 @@ from benchrunner.boardfiles.table import Table
 from benchrunner.commands import main
 from benchrunner.errors import DataError
 from benchrunner.leaderboards import BoardFile, Leaderboard
-from benchrunner.metrics import ACCURACY, PEARSON, Score, f1
+from benchrunner.metrics import ACCURACY, PEARSON, Metric, Score, f1
 from benchrunner.problems import Problem
 from benchrunner.problems.classify import Classify
 from benchrunner.problems.regress import Regress
+from benchrunner.problems.span import Span
 from benchrunner.scoring import Scored, Scorer, score_file, spellings_of
 from benchrunner.sources import HubTable, Reshaped, Rows, RowsFrom, TextTable
 from benchrunner.spellings import Labels, Number
@@ -88,6 +90,14 @@ FAULTS: dict[str, tuple[str | bytes, str]] = {
     ),
     "bad spelling": ("sad\nsad\n9\nsad\n", "mine.tsv:3: found '9'; expected one of sad, glad"),
 }
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\n\n"])
+def test_empty_answers_at_the_end_of_a_file_are_answers(tmp_path: Path, end: str) -> None:
+    table = pa.table({"id": ["1", "2", "3"], "answers": [["oak"], [], []]})
+    right = [["oak"], [], []], ["oak", "", ""]
+    asked = replace(task(Span(unanswerable=True)), metrics=(Metric("exact", lambda *both: float(both == right)),))
+    assert score_file(asked, Rows(table, "dev.json"), file(tmp_path, f"oak\n\n\n{end}")) == {"exact": Score(1.0)}
 
 
 @pytest.mark.parametrize(("content", "said"), FAULTS.values(), ids=FAULTS)

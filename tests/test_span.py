@@ -200,6 +200,26 @@ def test_the_tuned_threshold_is_as_good_as_the_best_of_all(given: list[tuple[int
     assert total(tuned["tau"]) == max(total(cut / 2) for cut in range(-9, 10))
 
 
+def test_a_question_without_any_span_does_not_keep_the_others_from_being_tuned() -> None:
+    data = table(("q", "a b", ["a"]), ("r", "a b", []), ("s", "\x00 \x01", []))
+    found = outputs(-1.0, -3.0, 0.0)
+    found[2, 1:, SCORE] = -np.inf
+    assert MAYBE.tune(found, data, EXACT) == {"tau": -2.0}
+    assert MAYBE.tune(found[2:], data.slice(2), EXACT) == {}
+
+
+def test_rows_whose_answers_are_all_missing_are_not_labelled() -> None:
+    made = rows(("q", "oak", ["oak"]), ("r", "elm", ["elm"])).table.to_pydict()
+    bare = CUT.check(Rows(pa.table({**made, "answers": [None] * 2, "starts": [None] * 2}), "f.json"), labelled=False)
+    assert CUT.gold(bare) is None and "label" not in encoded(bare).targets
+    with pytest.raises(BadRows, match="row 1: 'q1' is not labelled"):
+        CUT.check(Rows(pa.table({**made, "answers": [["oak"], None]}), "f.json"), labelled=False)
+
+
+def test_how_much_of_a_question_is_read_is_part_of_the_identity() -> None:
+    assert Span(max_question=8).identity() != CUT.identity() == MAYBE.identity()
+
+
 def test_a_problem_without_unanswerable_questions_answers_always_and_tunes_nothing() -> None:
     data = table(("q", "a b", ["a"]), problem=CUT)
     assert CUT.decode(outputs(-5.0), data, CUT.decoding) == ["a"]
@@ -218,6 +238,12 @@ def test_the_average_of_copies_is_the_one_itself() -> None:
     spans = np.stack([np.arange(30), np.arange(30) + 1], axis=1)
     one = nbest([window], spans, size=20, longest=5)[None]
     assert np.array_equal(average([one, one, one]), one)
+
+
+def test_the_average_of_copies_keeps_the_best_of_spans_over_the_same_characters() -> None:
+    """One character may have several pieces: an accent on its own, the bytes of an emoji."""
+    one = np.array([[[0, 0, 1], [3, 4, 9], [3, 4, 2]]], dtype=np.float32)
+    assert average([one, one])[0, 1].tolist() == [3, 4, 9]
 
 
 def test_an_average_ranks_by_mean_scores_and_lets_the_lowest_stand_in_for_what_is_not_listed() -> None:
@@ -243,6 +269,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"answers": [None]}, "is not labelled"),
     ({"answers": [[]], "starts": [[]]}, "'q0' has no answer"),
     ({"context": [" \t"]}, "'q0' has an empty context"),
+    ({"context": ["oak" + " " * 2**24]}, "a context of 16,777,219 characters"),
     ({"question": [None]}, "must be texts"),
 ]
 

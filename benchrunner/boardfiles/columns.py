@@ -163,7 +163,7 @@ def _entities(tags: Iterable[str]) -> list[str]:
     """Tags of either scheme, IOB1 or IOB2, in IOB2: every entity begins with B-."""
     tags = list(tags)
     follows = (one[1:] == other[1:] and one != OUTSIDE for one, other in pairwise(["", *tags]))
-    return [tag if inside else tag.replace("I-", "B-", 1) for tag, inside in zip(tags, follows, strict=True)]
+    return [tag if inside or tag == OUTSIDE else f"B{tag[1:]}" for tag, inside in zip(tags, follows, strict=True)]
 
 
 def _opening(table: pa.Table) -> list[bool] | None:

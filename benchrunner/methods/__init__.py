@@ -44,6 +44,8 @@ class Job:
     """The training rows; present while fitting."""
     backbone: Backbone | None = None
     """What to start from while fitting, and what to load `model` with when predicting."""
+    code: Mapping[str, str] = field(default_factory=dict)
+    """The plugins whose code runs -> their versions: part of the cache's keys. A fit of older code has others."""
     head: Path | None = None
     """A finished fit's head for this very problem, where the backbone is such a fit."""
     checkpoint_seconds: float = CHECKPOINT_SECONDS

@@ -56,7 +56,7 @@ class FrozenFeatures(Method):
 
         assert job.train is not None and job.backbone is not None
         device = torch.device(job.device)
-        encoder = job.backbone.load(job.places, seed=job.fit.seed)
+        encoder = job.backbone.load(job.places, seed=0)  # frozen, so restarts differ in what is learned alone
         if job.fit.recipe.dropout is not None:
             encoder.set_dropout(job.fit.recipe.dropout)
         started = time.monotonic()

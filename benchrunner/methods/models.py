@@ -49,4 +49,4 @@ def _name(module: str, name: str) -> str:
 
 def encode(job: Job, table: pa.Table, encoder: Encoder, *, training: bool) -> Features:
     """The rows as features, from the cache where they are."""
-    return job.cache.features(table, job.problem, encoder, job.fit.recipe, job.fit.suppliers, training=training)
+    return job.cache.features(table, job.problem, encoder, job.fit.recipe, job.code, training=training)

@@ -47,16 +47,19 @@ class Problem(ABC):
 
     @abstractmethod
     def identity(self) -> dict[str, Any]:
-        """What makes two problems the same to a head: the kind and, say, the labels in order."""
+        """Everything of it that decides what is learned, as JSON: the kind, the labels in order, how rows are encoded.
+
+        Part of a fit's identity and of the cache's keys; a head goes on from an earlier fit whose problem is the same.
+        """
 
     @property
     def tunes(self) -> bool:
         """Whether `tune` has anything to choose."""
-        return False
+        return type(self).tune is not Problem.tune
 
     @property
     def decoding(self) -> Mapping[str, Any]:
-        """What decides, beside the outputs, which answers they are: part of a prediction's identity."""
+        """What decides how outputs are gathered and decoded, as JSON: part of the identity of what is kept of them."""
         return {}
 
     @abstractmethod
@@ -104,10 +107,10 @@ class Problem(ABC):
 
     @abstractmethod
     def decode(self, outputs: np.ndarray, table: pa.Table, settings: Mapping[str, Any]) -> list[Any]:
-        """Raw outputs to one answer a row; `settings` is `decoding`, with what was tuned put in."""
+        """Raw outputs to one answer a row, as JSON has it; `settings` is `decoding`, with what was tuned put in."""
 
     def tune(self, outputs: np.ndarray, table: pa.Table, metric: Metric) -> Mapping[str, Any]:
-        """The settings with which these labelled rows' answers score best; empty where there is nothing to choose."""
+        """The settings with which these labelled rows' answers score best, as JSON; empty where there is no choice."""
         return {}
 
     def beside(self, outputs: np.ndarray, table: pa.Table, settings: Mapping[str, Any]) -> dict[str, list[Any]]:

@@ -88,9 +88,11 @@ def _averaged(members: Iterable[np.ndarray]) -> np.ndarray:
     members = list(members)
     known, least = [], []
     for one in members:
-        spans = one[1:][np.isfinite(one[1:, SCORE])]
-        known.append({(line[FROM], line[TO]): float(line[SCORE]) for line in spans.tolist()})
-        least.append(min(known[-1].values(), default=-np.inf))
+        scores = dict[tuple[float, float], float]()
+        for first, last, score in one[1:][np.isfinite(one[1:, SCORE])].tolist():
+            scores.setdefault((first, last), score)  # several pieces may stand for one character: the best comes first
+        known.append(scores)
+        least.append(min(scores.values(), default=-np.inf))
     union = dict.fromkeys(span for one in known for span in one)
     means = {
         span: float(np.mean([one.get(span, low) for one, low in zip(known, least, strict=True)])) for span in union

@@ -49,7 +49,7 @@ class Span(Problem):
 
     def identity(self) -> dict[str, Any]:
         """One head, S and E, whatever it is asked: a fit on answerable questions hands it on."""
-        return {"kind": self.name}
+        return {"kind": self.name, "max_question": self.max_question}
 
     @property
     def tunes(self) -> bool:
@@ -69,13 +69,13 @@ class Span(Problem):
         import pyarrow as pa
 
         names = rows.table.column_names
+        labelled = labelled or ("answers" in names and rows.table.column("answers").null_count < len(rows))
         wanted = ["id", "question", "context", *["answers", "starts"] * labelled]
         if missing := [one for one in wanted if one not in names]:
             raise DataError(f"{rows.origin}: no column {', '.join(missing)}; found {', '.join(names)}.")
         types = {"answers": pa.list_(pa.string()), "starts": pa.list_(pa.int64())}
-        kept = [name for name in ("id", "question", "context", "answers", "starts") if name in names]
         try:
-            table = pa.table({name: rows.table.column(name).cast(types.get(name, pa.string())) for name in kept})
+            table = pa.table({name: rows.table.column(name).cast(types.get(name, pa.string())) for name in wanted})
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise DataError(f"{rows.origin}: a column is of the wrong kind: {error}.") from None
         if faults := dict(self._faults(table, labelled)):
@@ -93,6 +93,8 @@ class Span(Problem):
                 yield at, f"the id '{name}' stands at row {seen[name]} already"
             elif not context.strip():
                 yield at, f"'{name}' has an empty context"
+            elif len(context) > WHOLE:
+                yield at, f"'{name}' has a context of {len(context):,} characters; {WHOLE:,.0f} can be told apart"
             elif answers is None or starts is None:
                 if labelled:
                     yield at, f"'{name}' is not labelled: its list of answers is missing"
@@ -224,9 +226,10 @@ class Span(Problem):
             return {}
         margin = self._margin(outputs)
         order = np.argsort(-margin, kind="stable")
-        margin = margin[order]
-        if not np.isfinite(margin).all():
+        order = order[np.isfinite(margin[order])]  # without any span the answer is "none", whatever tau
+        if not len(order):
             return {}
+        margin = margin[order]
         texts = self.decode(outputs, table, {"tau": -np.inf})
         gains = np.array([metric.per_row(gold[at], texts[at]) - metric.per_row(gold[at], "") for at in order])
         totals = np.concatenate([[0.0], np.cumsum(gains)])

@@ -42,6 +42,9 @@ _ARCHITECTURES = {
 }
 """Kind of problem -> architecture, and the name of its output layer."""
 
+_SUMMARISED = ("classify", "regress", "choose")
+"""Kinds whose heads read one vector a sequence."""
+
 _HEADS = re.compile(r"^(cls|classifier|qa_outputs|logits_proj|seq_relationship)\.")
 """What other tasks leave on top of an encoder."""
 _BUFFERS = {"embeddings.position_ids", "embeddings.token_type_ids"}
@@ -156,30 +159,47 @@ def _fill(model: Bert, tensors: Mapping[str, torch.Tensor], path: Path) -> None:
 
 def save(model: Bert, folder: Path, head: ExportedHead | None = None) -> None:
     """The same layout again. With a head, as the model for that kind of question which other libraries know."""
+    tensors, config = published(model), model.config.as_json()
+    if head is not None:
+        architecture, module = _exported(head, model)
+        tensors = {f"bert.{name}": one for name, one in tensors.items()}
+        tensors |= {f"{module}.{name}": one.contiguous() for name, one in head.tensors.items()}
+        config |= {"architectures": [architecture], **_labels(head)}
+    write(folder, tensors, config, model.tokenizer)
+
+
+def published(model: Bert) -> dict[str, torch.Tensor]:
+    """All weights by their published names, without a prefix."""
+    parameters = dict(model.named_parameters())
+    return {
+        name: part.contiguous()
+        for ours, theirs in _names(model)
+        for name, part in zip(theirs, parameters[ours].detach().chunk(len(theirs)), strict=True)
+    }
+
+
+def write(
+    folder: Path, tensors: Mapping[str, torch.Tensor], config: Mapping[str, object], tokenizer: BertTokenizer
+) -> None:
+    """The files of a checkpoint."""
     from safetensors.torch import save_file
 
     folder.mkdir(parents=True, exist_ok=True)
-    prefix = "" if head is None else "bert."
-    tensors = {}
-    parameters = dict(model.named_parameters())
-    for ours, theirs in _names(model):
-        for name, part in zip(theirs, parameters[ours].detach().chunk(len(theirs)), strict=True):
-            tensors[prefix + name] = part.contiguous()
-    config = model.config.as_json()
-    if head is not None:
-        architecture, module = _exported(head)
-        tensors |= {f"{module}.{name}": one.contiguous() for name, one in head.tensors.items()}
-        config |= {"architectures": [architecture], **_labels(head)}
-    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+    save_file(dict(tensors), folder / "model.safetensors", metadata={"format": "pt"})
     (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
-    model.tokenizer.save(folder)
+    tokenizer.save(folder)
 
 
-def _exported(head: ExportedHead) -> tuple[str, str]:
+def _exported(head: ExportedHead, model: Bert) -> tuple[str, str]:
     """The published architecture for the problem's kind, and what it calls its last layer."""
     kind = str(head.problem["kind"])
     if kind not in _ARCHITECTURES:
         raise CheckpointError(f"No published architecture has a head for problems of the kind '{kind}'.")
+    if model.config.left_only and kind in _SUMMARISED:
+        raise CheckpointError(
+            f"No published architecture has a head for problems of the kind '{kind}' on a left-to-right BERT: "
+            "they read the first token's state, which has seen nothing there; this head reads the last one's."
+        )
     return _ARCHITECTURES[kind]
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from benchrunner.errors import CheckpointError, RequestError
 
@@ -40,6 +40,13 @@ _NAMES = {
 """Our names -> those of a checkpoint's config.json."""
 
 
+Direction = Literal["both", "left-to-right"]
+"""Where attention looks: at its whole sequence, as BERT's does, or at what came before."""
+
+_DIRECTION = "attention_direction"
+"""In config.json, a key of ours; a checkpoint without it looks both ways."""
+
+
 @dataclass(frozen=True)
 class Configuration:
     """Everything about a BERT but its weights and its vocabulary. The defaults are BASE's."""
@@ -57,6 +64,13 @@ class Configuration:
     segments: int = 2
     epsilon: float = 1e-12
     deviation: float = 0.02
+    # Not in the text that the revisions of fresh models hash: those look both ways, and keep their revisions.
+    direction: Direction = field(default="both", repr=False)
+
+    @property
+    def left_only(self) -> bool:
+        """Whether a token sees only itself and what came before it."""
+        return self.direction == "left-to-right"
 
     @classmethod
     def of_size(cls, size: str, vocabulary: int) -> Configuration:
@@ -77,7 +91,11 @@ class Configuration:
     def read(cls, path: Path) -> Configuration:
         """From a checkpoint's config.json."""
         found = read_json(path)
-        for name, wanted in (("position_embedding_type", "absolute"), ("is_decoder", False)):
+        direction, known = found.get(_DIRECTION, "both"), get_args(Direction)
+        if direction not in known:
+            raise CheckpointError(f"{path}: {_DIRECTION} is {direction!r}; {' or '.join(known)} was expected.")
+        published = {"position_embedding_type": "absolute", **({"is_decoder": False} if direction == "both" else {})}
+        for name, wanted in published.items():
             if found.get(name, wanted) != wanted:
                 raise CheckpointError(f"{path}: {name} is {found[name]!r}; only {wanted!r} is BERT as published.")
         missing = [
@@ -88,7 +106,7 @@ class Configuration:
         values = {ours: found[theirs] for ours, theirs in _NAMES.items() if theirs in found}
         if isinstance(values["hidden"], int):
             values.setdefault("inner", 4 * values["hidden"])
-        config = cls(**values)
+        config = cls(**values, direction=direction)
         if fault := config._fault():
             raise CheckpointError(f"{path}: {fault}.")
         return config
@@ -108,9 +126,13 @@ class Configuration:
         return None
 
     def as_json(self) -> dict[str, Any]:
-        """What config.json holds, so that other libraries read it too."""
+        """What config.json holds, so that other libraries read it too.
+
+        `is_decoder` is how transformers says that attention looks left only; it knows no other key for it.
+        """
         values = {theirs: getattr(self, ours) for ours, theirs in _NAMES.items()}
-        return {"model_type": "bert", "architectures": ["BertModel"], "pad_token_id": 0, **values}
+        restriction = {_DIRECTION: self.direction, "is_decoder": True} if self.left_only else {}
+        return {"model_type": "bert", "architectures": ["BertModel"], "pad_token_id": 0, **values, **restriction}
 
 
 def read_json(path: Path) -> dict[str, Any]:

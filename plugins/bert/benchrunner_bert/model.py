@@ -12,6 +12,7 @@ from pathlib import Path
 import torch
 from torch import nn
 from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
 
 from benchrunner.attention import attend
 from benchrunner.encoders import Encoder, ExportedHead
@@ -49,7 +50,7 @@ class Layer(nn.Module):
 
     def __init__(self, config: Configuration, index: int) -> None:
         super().__init__()
-        self.index, self.heads = index, config.heads
+        self.index, self.heads, self.left_only = index, config.heads, config.left_only
         self.activation = ACTIVATIONS[config.activation]
         # Query, key and value in one product: three published matrices on top of each other.
         self.qkv = nn.Linear(config.hidden, 3 * config.hidden)
@@ -62,7 +63,8 @@ class Layer(nn.Module):
     def forward(self, hidden: torch.Tensor, batch: FlatBatch, dropout: float, attention_dropout: float) -> torch.Tensor:
         site = f"layer {self.index}"
         qkv = self.qkv(hidden).unflatten(-1, (3, self.heads, -1))  # (T, 3, heads, H / heads)
-        context = attend(qkv, batch, rate=attention_dropout, site=f"{site} attention")  # (T, H)
+        looking = f"{site} attention"
+        context = attend(qkv, batch, rate=attention_dropout, site=looking, left_only=self.left_only)  # (T, H)
         attended = batch.dropout(self.attention_output(context), dropout, f"{site} attention output")
         hidden = self.attention_norm(hidden + attended)
         inner = self.activation(self.inner(hidden))  # (T, 4H)
@@ -70,7 +72,13 @@ class Layer(nn.Module):
 
 
 class Bert(Encoder):
-    """Embeddings, layers, and a pooler that turns the state of [CLS] into the sentence's vector."""
+    """Embeddings, layers, and a pooler that turns one token's state into the sentence's vector."""
+
+    recomputes: bool = False
+    """Whether layers keep only their input for the way back and compute the rest again: less memory, a third more work.
+
+    Dropout comes from (seed, step, site), so the second time drops what the first did.
+    """
 
     def __init__(self, config: Configuration, tokenizer: BertTokenizer) -> None:
         super().__init__()
@@ -103,12 +111,23 @@ class Bert(Encoder):
         hidden = self.embeddings(batch, self.dropout)
         yield hidden
         for layer in self.layers:
-            hidden = layer(hidden, batch, self.dropout, self.attention_dropout)
+            hidden = self._through(layer, hidden, batch)
             yield hidden
 
+    def _through(self, layer: nn.Module, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
+        given = hidden, batch, self.dropout, self.attention_dropout
+        if self.recomputes and torch.is_grad_enabled():
+            return checkpoint(layer, *given, use_reentrant=False, preserve_rng_state=False)  # type: ignore[no-any-return]
+        return layer(*given)  # type: ignore[no-any-return]
+
     def summary(self, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
-        """The pooler on every sequence's first token: (T, H) -> (N, H)."""
-        return torch.tanh(self.pooler(hidden[batch.starts[:-1].long()]))
+        """The pooler on every sequence's first token: (T, H) -> (N, H).
+
+        On its last token where attention looks left only: [CLS] then sees nothing but itself, while the [SEP] at
+        the end has seen all the others.
+        """
+        chosen = batch.starts[1:] - 1 if self.config.left_only else batch.starts[:-1]
+        return torch.tanh(self.pooler(hidden[chosen.long()]))
 
     def draw(self, source: torch.Generator) -> None:
         """Fresh weights: truncated normal, biases zero, norms one."""

@@ -11,7 +11,7 @@ from typing import final
 from benchrunner.errors import DataError, PluginError
 from benchrunner.faults import shown
 from benchrunner.places import Places
-from benchrunner.sources import NotThere, Rows, Source, found_below
+from benchrunner.sources import Rows, Source, found_below, usual_places
 from benchrunner_conll.schemes import TAG, as_iob2, witnesses
 
 DOCUMENT = "-DOCSTART-"
@@ -52,16 +52,12 @@ class ColumnFile(Source):
         return replace(self, labelled=False)
 
     def where(self, places: Places) -> str:
-        first = str(places.data / self.path[0] if places.data else self.path[0])
-        others = len(self.path) - 1
-        return f"{first} (or {others} other usual place{'s' * (others > 1)})" if others else first
+        return usual_places(places, self.path)
 
     def read(self, places: Places) -> Rows:
         import pyarrow as pa
 
-        found = next((path for path in found_below(places, self.path) if path.is_file()), None)
-        if found is None:
-            raise NotThere(f"no file {self.where(places)}")
+        found = found_below(places, self.path)
         every = list(blocks(found))
         sentences = [block for block in every if not is_border(block)]
         if not sentences:

@@ -13,7 +13,7 @@ from typing import Any, Self, TypeVar, final
 from benchrunner.errors import DataError
 from benchrunner.faults import shown
 from benchrunner.places import Places
-from benchrunner.sources import NotThere, Rows, Source, found_below
+from benchrunner.sources import Rows, Source, found_below, usual_places
 
 T = TypeVar("T")
 
@@ -125,8 +125,7 @@ class JsonFile(Source):
         """The rows of a file, or a `DataError`."""
 
     def where(self, places: Places) -> str:
-        first, others = str((places.data or Path()) / self.path[0]), len(self.path) - 1
-        return f"{first} (or {others} other usual place{'s' * (others > 1)})" if others else first
+        return usual_places(places, self.path)
 
     def at(self, path: Path) -> Self:
         return replace(self, path=(str(path.absolute()),))
@@ -135,7 +134,5 @@ class JsonFile(Source):
         return replace(self, labelled=False)
 
     def read(self, places: Places) -> Rows:
-        found = next((path for path in found_below(places, self.path) if path.is_file()), None)
-        if found is None:
-            raise NotThere(f"no file {self.where(places)}")
+        found = found_below(places, self.path)
         return self.rows(Spot(found, read_json(found)))

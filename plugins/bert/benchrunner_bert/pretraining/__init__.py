@@ -1,0 +1,1 @@
+"""From raw text to a backbone: corpus, instances, objectives and what is left at the end."""

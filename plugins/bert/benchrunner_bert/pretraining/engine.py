@@ -1,0 +1,192 @@
+"""DeepSpeed behind one door: a model, its optimizer and their state, at any ZeRO stage and on any number of processes.
+
+What DeepSpeed keeps in pieces is put together here, so that a checkpoint of ours is the same file whatever wrote it: a
+run goes on exactly, also with more or fewer processes and at another stage. The few private names of DeepSpeed that
+this needs are all in this file.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import torch
+from torch import nn
+
+from benchrunner.errors import RequestError
+from benchrunner_bert.pretraining.adam import MOMENTS, PaperAdam, fresh
+from benchrunner_bert.pretraining.settings import Settings
+
+
+class Engine:
+    """One process's share of a training."""
+
+    def __init__(self, model: nn.Module, settings: Settings, *, overrides: Mapping[str, Any] | None = None) -> None:
+        deepspeed = _deepspeed()
+        _single_process_environment()
+        named = [(name, one) for name, one in model.named_parameters() if one.requires_grad]
+        # Biases and LayerNorm are exactly the parameters with one dimension.
+        groups = [
+            {"params": [one for _, one in named if one.ndim > 1], "weight_decay": settings.weight_decay},
+            {"params": [one for _, one in named if one.ndim <= 1], "weight_decay": 0.0},
+        ]
+        adam = PaperAdam(
+            groups,
+            beta1=settings.beta1,
+            beta2=settings.beta2,
+            epsilon=settings.epsilon,
+            bias_correction=settings.bias_correction,
+        )
+        self.stage = settings.zero
+        found = deepspeed.initialize(model=model, optimizer=adam, config=_configuration(settings, overrides or {}))
+        self._engine, self._deepspeed = found[0], deepspeed
+        self.rank, self.world = torch.distributed.get_rank(), torch.distributed.get_world_size()
+        self.device = torch.device(self._engine.device)
+        self._named = [(name, one) for name, one in self._engine.module.named_parameters() if one.requires_grad]
+        self._link()
+
+    def __call__(self, batch: Any) -> Any:
+        return self._engine(batch)
+
+    @property
+    def module(self) -> nn.Module:
+        return self._engine.module  # type: ignore[no-any-return]
+
+    def summed(self, *values: float) -> list[float]:
+        """Each value's sum over all processes."""
+        total = torch.tensor(values, dtype=torch.float64)
+        if self.world > 1:
+            total = total.to(self.device)
+            torch.distributed.all_reduce(total)
+        return total.tolist()
+
+    def backward(self, loss: torch.Tensor, *, last: bool) -> None:
+        """Add a micro-batch's gradients. Losses are shares of the whole batch's: DeepSpeed's mean is undone."""
+        self._engine.set_gradient_accumulation_boundary(last)
+        self._engine.backward(loss * self.world)
+        if not last:
+            self._engine.step()
+
+    def step(self, step: int, lr: float) -> None:
+        """Move the weights by the gradients so far; steps count from 0."""
+        for group in self._engine.optimizer.param_groups:
+            group["lr"], group["step"] = lr, step + 1
+        self._engine.step()
+
+    def state(self) -> Iterator[tuple[str, torch.Tensor]]:
+        """Weights and moments, whole, by name: to be asked of all processes at once."""
+        for name, one in self._named:
+            yield f"weight/{name}", self._weight(one)
+            for moment in MOMENTS:
+                yield f"{moment}/{name}", self._moment(one, moment)
+
+    def weights(self) -> dict[str, torch.Tensor]:
+        """The weights alone, whole, on the CPU."""
+        return {name: self._weight(one).detach().cpu().clone() for name, one in self._named}
+
+    def restore(self, tensors: Mapping[str, torch.Tensor]) -> None:
+        """Put a state back, wherever it was written."""
+        for name, one in self._named:
+            self._set_weight(one, tensors[f"weight/{name}"])
+            for moment in MOMENTS:
+                self._set_moment(one, moment, tensors[f"{moment}/{name}"])
+
+    def close(self) -> None:
+        """Let go of the other processes."""
+        if torch.distributed.is_initialized():
+            torch.distributed.barrier()
+            torch.distributed.destroy_process_group()
+
+    # What follows knows how DeepSpeed keeps things: whole at stage 0, in flat pieces from stage 1 on.
+
+    def _link(self) -> None:
+        """Fresh moments for every piece, tied to the parameters that they are of; left alone, DeepSpeed ties them
+        after the first step of the first group of parameters, when the others have none."""
+        zero = self._engine.optimizer
+        for piece in (
+            *getattr(zero, "single_partition_of_fp32_groups", ()),
+            *getattr(zero, "fp32_partitioned_groups_flat", ()),
+        ):
+            if not zero.optimizer.state.get(piece):
+                zero.optimizer.state[piece] = fresh(piece)
+        if hasattr(zero, "_lazy_init_hp_params_optimizer_state"):
+            zero._lazy_init_hp_params_optimizer_state()
+
+    def _weight(self, one: torch.Tensor) -> torch.Tensor:
+        return one if self.stage == 0 else self._deepspeed.utils.safe_get_full_fp32_param(one)  # type: ignore[no-any-return]
+
+    def _moment(self, one: torch.Tensor, name: str) -> torch.Tensor:
+        if self.stage == 0:
+            states: dict[str, torch.Tensor] = self._engine.optimizer.state[one] or fresh(one)
+            return states[name]
+        return self._deepspeed.utils.safe_get_full_optimizer_state(one, name)  # type: ignore[no-any-return]
+
+    @torch.no_grad()
+    def _set_weight(self, one: torch.Tensor, value: torch.Tensor) -> None:
+        value = value.to(self.device)
+        if self.stage > 0:
+            self._deepspeed.utils.safe_set_full_fp32_param(one, value)
+        if self.stage < 3:
+            one.copy_(value)
+            return
+        with self._deepspeed.zero.GatheredParameters([one], modifier_rank=0):
+            if self.rank == 0:
+                one.copy_(value)
+
+    def _set_moment(self, one: torch.Tensor, name: str, value: torch.Tensor) -> None:
+        value = value.to(self.device)
+        if self.stage == 0:
+            self._engine.optimizer.state[one][name] = value.clone()
+        else:
+            self._deepspeed.utils.safe_set_full_optimizer_state(one, value, name)
+
+
+def _configuration(settings: Settings, overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """DeepSpeed's own file, from what we know; the user's keys win."""
+    zero: dict[str, Any] = {"stage": settings.zero}
+    if settings.offload:
+        zero["offload_optimizer"] = {"device": "cpu"}
+    return {
+        "train_micro_batch_size_per_gpu": 1,  # batches are counted in tokens, and their borders are set by hand
+        "gradient_accumulation_steps": 1,
+        "gradient_clipping": settings.clip,
+        "zero_optimization": zero,
+        "zero_allow_untested_optimizer": True,
+        "zero_force_ds_cpu_optimizer": False,
+        "steps_per_print": 10**9,
+        **overrides,
+    }
+
+
+def _deepspeed() -> Any:
+    """The library, quiet, and without the first-use compilation of an operation that is not needed."""
+    logging.getLogger("DeepSpeed").setLevel(logging.ERROR)
+    os.environ.setdefault("DS_ACCELERATOR", "cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        import deepspeed
+        from deepspeed.ops.op_builder.cpu import ShareMemCommBuilder
+    except ImportError as error:
+        raise RequestError(
+            f"Pre-training needs DeepSpeed ({error}): install benchrunner-bert with its extra 'pretrain'."
+        ) from None
+    # A shared-memory all-reduce for the CPU; gloo does the same, and a minute of compiling is spared.
+    ShareMemCommBuilder.is_compatible = lambda self, verbose=False: False
+    return deepspeed
+
+
+def _single_process_environment() -> None:
+    """Without a launcher DeepSpeed would look for MPI."""
+    alone = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "0"}
+    if "RANK" not in os.environ:
+        os.environ.update({name: value for name, value in alone.items() if name not in os.environ})
+        os.environ["MASTER_PORT"] = str(_free_port())
+
+
+def _free_port() -> int:
+    import socket
+
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])

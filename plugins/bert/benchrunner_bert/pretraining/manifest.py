@@ -1,0 +1,117 @@
+"""What a token store says of itself: what it was made from, with which settings, and what is in it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self, final
+
+from benchrunner.errors import DataError
+
+FORMAT = 1
+"""Of the files; a store of another format is not read."""
+
+
+@final
+@dataclass(frozen=True)
+class SourceFacts:
+    """One file or data set of the corpus."""
+
+    name: str
+    size: int = 0
+    """In bytes; 0 for a data set on the hub."""
+    sha256: str = ""
+    """Of a file."""
+    revision: str = ""
+    """The commit of a data set on the hub."""
+    bom: bool = False
+    """Whether it begins with a byte order mark, which is left out."""
+    crlf: int = 0
+    """Lines that end with a carriage return, which is left out."""
+    bad_bytes: int = 0
+    """Bytes that are not UTF-8, each replaced."""
+
+
+@final
+@dataclass(frozen=True)
+class Plan:
+    """What a store is to be made from: the same plan gives the same bytes."""
+
+    sources: tuple[SourceFacts, ...]
+    tokenizer: str
+    """Its fingerprint."""
+    vocabulary: int
+    """Pieces."""
+    lowercase: bool
+    shard_tokens: int
+    blank_lines: int
+    """In a row, that end a document of a text file."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(one.size for one in self.sources)
+
+    @property
+    def kind(self) -> str:
+        """The integers that hold its tokens."""
+        return "uint16" if self.vocabulary <= 1 << 16 else "int32"
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        return cls(**{**data, "sources": tuple(SourceFacts(**one) for one in data["sources"])})
+
+
+@final
+@dataclass(frozen=True)
+class FileFacts:
+    """One file of the store."""
+
+    name: str
+    size: int
+    sha256: str
+
+
+@final
+@dataclass(frozen=True)
+class Manifest:
+    """A finished store. Its file is written last: its presence means that the rest is whole."""
+
+    plan: Plan
+    documents: int
+    sentences: int
+    tokens: int
+    shards: tuple[int, ...]
+    """The tokens of each."""
+    files: tuple[FileFacts, ...]
+
+    @property
+    def sources(self) -> tuple[SourceFacts, ...]:
+        return self.plan.sources
+
+    def as_json(self) -> dict[str, Any]:
+        return {"format": FORMAT, **dataclasses.asdict(self)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        if data["format"] != FORMAT:
+            raise ValueError(f"format {data['format']}, expected {FORMAT}")
+        plan, files = Plan.from_json(data["plan"]), tuple(FileFacts(**one) for one in data["files"])
+        counts = {name: int(data[name]) for name in ("documents", "sentences", "tokens")}
+        return cls(plan, shards=tuple(data["shards"]), files=files, **counts)
+
+
+def read_json(path: Path) -> dict[str, Any] | None:
+    """A file of the store, or None where there is none."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path}: damaged ({error}); remove its folder, and it is made again.") from None
+    if not isinstance(found, dict):
+        raise DataError(f"{path}: damaged (expected a JSON object); remove its folder, and it is made again.")
+    return found

@@ -1,0 +1,108 @@
+"""What a pre-training is told. The defaults are the paper's: Devlin et al. 2019, A.2, and its released code."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from benchrunner.errors import RequestError
+
+PRECISIONS = ("fp32", "bf16")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One value each; together with the corpus, the vocabulary and the size of the model they decide the result."""
+
+    objective: str = "mlm+nsp"
+    """One of `objectives.OBJECTIVES`."""
+    steps: int = 1_000_000
+    """Optimizer steps of all phases together."""
+    batch_size: int = 256
+    """Sequences in one step, whatever the memory and the number of processes."""
+    length: int = 128
+    """Tokens of a sequence in the first phase."""
+    long_length: int = 512
+    """And in the second."""
+    long_share: float = 0.1
+    """The share of the steps that the second phase takes."""
+    lr: float = 1e-4
+    """The peak learning rate."""
+    warmup: int = 10_000
+    """Steps over which it rises; then it falls to zero, over both phases."""
+    weight_decay: float = 0.01
+    """Decoupled decay of weights; biases and LayerNorm have none."""
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-6
+    bias_correction: bool = False
+    """The released code has none."""
+    clip: float = 1.0
+    """The largest norm of one step's gradient; 0 does not clip."""
+    chosen: float = 0.15
+    """The share of tokens that are predicted."""
+    masking: tuple[float, float, float] = (0.8, 0.1, 0.1)
+    """What becomes of them: [MASK], a random token, the same token."""
+    short: float = 0.1
+    """The share of instances that aim at a random shorter length."""
+    seed: int = 0
+    precision: str = "fp32"
+    """What matrix products are computed in; weights and their updates are fp32."""
+    zero: int = 0
+    """DeepSpeed's ZeRO stage. This and what follows is how, not what: it may change when a run goes on."""
+    offload: bool = False
+    """Keep the optimizer's state in the CPU's memory: stages 1 to 3."""
+    micro_tokens: int = 16_384
+    """The most tokens that one process computes at once."""
+
+    def __post_init__(self) -> None:
+        positive = ("steps", "batch_size", "length", "long_length", "micro_tokens", "epsilon")
+        for name in positive:
+            if not getattr(self, name) > 0:
+                raise RequestError(f"{name} must be above zero, not {getattr(self, name)}.")
+        for name in ("long_share", "chosen", "short", "beta1", "beta2"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise RequestError(f"{name} is a share from 0 to 1, not {getattr(self, name)}.")
+        for name in ("lr", "warmup", "weight_decay", "clip"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise RequestError(f"{name} must be a number from zero up, not {getattr(self, name)}.")
+        if min(self.masking) < 0 or not math.isclose(sum(self.masking), 1.0, abs_tol=1e-9):
+            raise RequestError(f"The three rates of masking add up to 1 (100%), unlike {self.masking}.")
+        if self.precision not in PRECISIONS or self.zero not in range(4):
+            raise RequestError(
+                f"Precision is {' or '.join(PRECISIONS)} and ZeRO's stage 0 to 3, not {self.precision} and {self.zero}."
+            )
+        if self.offload and self.zero == 0:
+            raise RequestError("The optimizer can be offloaded at ZeRO's stages 1 to 3, not at 0.")
+
+    @property
+    def border(self) -> int:
+        """The first step of the second phase."""
+        return self.steps - round(self.steps * self.long_share)
+
+    def length_at(self, step: int) -> int:
+        """Tokens of a sequence at a step, counted from 0."""
+        return self.length if step < self.border else self.long_length
+
+    def lr_at(self, step: int) -> float:
+        """Linear from zero over the warm-up, then linear to zero."""
+        warmup = min(self.warmup, self.steps)
+        share = step / warmup if step < warmup else (self.steps - step) / max(1, self.steps - warmup)
+        return self.lr * share
+
+    def asked(self) -> dict[str, Any]:
+        """Everything that decides the result: a run goes on only with the same."""
+        return {name: value for name, value in dataclasses.asdict(self).items() if name not in HOW}
+
+    def differences(self, other: Mapping[str, Any]) -> list[str]:
+        """What another run was asked, where it was asked something else; one phrase each."""
+        mine = {name: list(value) if isinstance(value, tuple) else value for name, value in self.asked().items()}
+        return [
+            f"{name} {other.get(name)!r}, now {value!r}" for name, value in mine.items() if other.get(name) != value
+        ]
+
+
+HOW = ("zero", "offload", "micro_tokens")

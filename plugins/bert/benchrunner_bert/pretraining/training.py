@@ -1,0 +1,234 @@
+"""The loop of pre-training: instances to batches to steps, with checkpoints, a log, and looks at held-out text."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from benchrunner.errors import FitError, RequestError
+from benchrunner.flat import rounding
+from benchrunner.interrupts import HeldBack
+from benchrunner.randomness import Dropout
+from benchrunner_bert.pretraining import evaluation
+from benchrunner_bert.pretraining.batches import PretrainingBatch, collate
+from benchrunner_bert.pretraining.checkpoints import Checkpoints
+from benchrunner_bert.pretraining.engine import Engine
+from benchrunner_bert.pretraining.flops import step_flops
+from benchrunner_bert.pretraining.instances import Instance, Instances
+from benchrunner_bert.pretraining.objectives import PretrainingModel, Sums
+from benchrunner_bert.pretraining.settings import Settings
+
+Makers = Mapping[int, Instances]
+"""Length of the sequences -> what makes them."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """When the loop does more than learn."""
+
+    checkpoint_steps: int = 1000
+    keep: int = 2
+    """Checkpoints."""
+    log_steps: int = 10
+    evaluate_steps: int = 1000
+    held_out_instances: int = 256
+    export_at: tuple[int, ...] = ()
+
+
+@dataclass
+class Pretraining:
+    """One process's part of a run."""
+
+    engine: Engine
+    model: PretrainingModel
+    settings: Settings
+    makers: Makers
+    folder: Path
+    facts: dict[str, Any]
+    """What a checkpoint says of its run."""
+    plan: Plan = Plan()
+    held_out: Makers | None = None
+    export: Callable[[int], None] = lambda step: None
+    report: Callable[[int, Mapping[str, Any]], None] = lambda step, figures: None
+    first: int = field(init=False, default=0)
+    """The step that `run` began with."""
+
+    def __post_init__(self) -> None:
+        self.log = self.folder / "log.jsonl"
+        self.checkpoints = Checkpoints(self.folder / "checkpoints", keep=self.plan.keep)
+        if self.settings.batch_size < self.engine.world:
+            raise RequestError(
+                f"A batch of {self.settings.batch_size} sequences cannot be shared by {self.engine.world} processes: "
+                "use fewer processes or a larger batch."
+            )
+
+    def run(self) -> bool:
+        """All steps that are left; whether they were taken, or the run was stopped and can go on."""
+        with HeldBack() as interrupt:
+            self.first = self._resume()
+            window = _Window(self)
+            for step in range(self.first, self.settings.steps):
+                sums, stop = self._learn(step, asked=interrupt.asked)
+                done, last = step + 1, step + 1 == self.settings.steps
+                window.add(step, sums)
+                if done % self.plan.log_steps == 0 or last or stop:
+                    self._write(done, window.figures(done))
+                if self.held_out is not None and (done % self.plan.evaluate_steps == 0 or last):
+                    self._evaluate(done)
+                if done in self.plan.export_at or last:
+                    self._export(done)
+                if stop or (done % self.plan.checkpoint_steps == 0) or last:
+                    self._save(done)
+                if stop and not last:
+                    return False
+        return True
+
+    def _resume(self) -> int:
+        """The step to go on with; the log is cut back to it."""
+        saved = self.checkpoints.last()
+        step = 0
+        if saved is not None:
+            self._check_same(saved.facts, saved.folder)
+            self.engine.restore(saved.tensors())
+            step = saved.step
+        if self.engine.rank == 0:
+            lines = self.log.read_text(encoding="utf-8").splitlines(keepends=True) if self.log.exists() else []
+            self.log.write_text("".join(line for line in lines if _before(line, step)), encoding="utf-8")
+        return step
+
+    def _check_same(self, facts: Mapping[str, Any], folder: Path) -> None:
+        """A run goes on as it began: with other settings or another corpus it would be neither the one nor the other."""
+        differences = self.settings.differences(facts["settings"])
+        differences += [
+            f"{name} {facts.get(name)!r}, now {value!r}"
+            for name, value in self.facts.items()
+            if name != "settings" and facts.get(name) != value
+        ]
+        if differences:
+            listed = "\n".join(f"  - {one}" for one in differences)
+            raise RequestError(
+                f"{folder} is of another run:\n{listed}\nGo on with what it was begun with, or choose another --out."
+            )
+
+    def _learn(self, step: int, *, asked: bool) -> tuple[Sums, bool]:
+        """One step: the sums over all processes, and whether any of them was asked to stop."""
+        parts = self._parts(step)
+        tokens = sum(len(one.positions) for part in parts for one in part)
+        pairs = sum(one.is_next >= 0 for part in parts for one in part)
+        all_tokens, all_pairs, stops = self.engine.summed(tokens, pairs, float(asked))
+        total: Sums | None = None
+        for at, part in enumerate(parts):
+            batch = self._batch(part, dropout=Dropout(self.settings.seed, step, self.engine.rank, at))
+            with torch.autocast(self.engine.device.type, torch.bfloat16, enabled=self.settings.precision == "bf16"):
+                sums: Sums = self.engine(batch)
+            # The mean over the whole batch, not over this process's part of it.
+            self.engine.backward(sums.loss(int(all_tokens), int(all_pairs)), last=at + 1 == len(parts))
+            total = sums.detached() if total is None else total.plus(sums.detached())
+        self.engine.step(step, self.settings.lr_at(step))
+        assert total is not None
+        return Sums(*map(torch.tensor, self.engine.summed(*(float(one) for one in total)))), stops > 0
+
+    def _parts(self, step: int) -> list[list[Instance]]:
+        """This process's instances of a step, in as many parts as every other process has."""
+        size, world, length = self.settings.batch_size, self.engine.world, self.settings.length_at(step)
+        maker = self.makers[length]
+        instances = [maker.make(index) for index in range(step * size + self.engine.rank, (step + 1) * size, world)]
+        count = min(size // world, math.ceil(math.ceil(size / world) * length / self.settings.micro_tokens))
+        return [instances[at::count] for at in range(count)]
+
+    def _batch(self, instances: list[Instance], *, dropout: Dropout | None = None) -> PretrainingBatch:
+        return collate(
+            instances, self.engine.device, dropout=dropout, multiple=rounding(self.settings.precision)
+        )
+
+    def _evaluate(self, step: int) -> None:
+        """The same held-out instances every time, shared by the processes."""
+        assert self.held_out is not None
+        maker = self.held_out[self.settings.length_at(step - 1)]
+        mine = range(self.engine.rank, self.plan.held_out_instances, self.engine.world)
+        size = max(1, self.settings.micro_tokens // self.settings.length_at(step - 1))
+        rounds = math.ceil(math.ceil(self.plan.held_out_instances / self.engine.world) / size)
+
+        def batches() -> Iterator[PretrainingBatch]:
+            for at in range(rounds):  # as many as in every other process
+                chosen = list(mine)[at::rounds]
+                yield self._batch([maker.make(index) for index in chosen])
+
+        self.engine.module.eval()
+        sums = evaluation.summed(self.engine, batches(), precision=self.settings.precision)
+        self.engine.module.train()
+        total = Sums(*map(torch.tensor, self.engine.summed(*(float(one) for one in sums))))
+        found = dataclasses.asdict(evaluation.HeldOut.of(total))
+        self._write(step, {f"held_out_{name}": value for name, value in found.items() if value is not None})
+
+    def _export(self, step: int) -> None:
+        """Weights gathered from all processes; one of them writes."""
+        weights = self.engine.weights()
+        if self.engine.rank == 0:
+            named = dict(self.model.named_parameters())
+            kept = {name: one.data for name, one in named.items()}
+            try:
+                for name, one in weights.items():
+                    named[name].data = one
+                self.export(step)
+            finally:
+                for name, data in kept.items():
+                    named[name].data = data
+
+    def _save(self, step: int) -> None:
+        self.checkpoints.save(step, self.facts, self.engine.state(), write=self.engine.rank == 0)
+
+    def _write(self, step: int, figures: Mapping[str, Any]) -> None:
+        if not math.isfinite(figures.get("loss", 0.0)):
+            raise FitError(
+                f"The loss was not a finite number at step {step}: lower the rate or lengthen the warm-up, remove "
+                f"{self.folder} and start again."
+            )
+        if self.engine.rank == 0:
+            with self.log.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"step": step, **figures}) + "\n")
+            self.report(step, figures)
+
+
+class _Window:
+    """The steps since the last line of the log."""
+
+    def __init__(self, run: Pretraining) -> None:
+        self._run, self._sums, self._steps = run, None, list[int]()
+        self._began = time.monotonic()
+
+    def add(self, step: int, sums: Sums) -> None:
+        self._sums: Sums | None = sums if self._sums is None else self._sums.plus(sums)
+        self._steps.append(step)
+
+    def figures(self, done: int) -> dict[str, Any]:
+        """Means over the window, and how fast it went."""
+        assert self._sums is not None
+        settings, seconds = self._run.settings, time.monotonic() - self._began
+        loss, count, correct, nsp_loss, nsp_count, nsp_correct = (float(one) for one in self._sums)
+        lengths = np.array([settings.length_at(step) for step in self._steps]).repeat(settings.batch_size)
+        flops = step_flops(self._run.model.bert.config, lengths, int(count), next_sentence=nsp_count > 0)
+        found: dict[str, Any] = {"loss": loss / count + (nsp_loss / nsp_count if nsp_count else 0.0)}
+        found |= {"mlm_loss": loss / count, "mlm_accuracy": correct / count}
+        if nsp_count:
+            found |= {"nsp_loss": nsp_loss / nsp_count, "nsp_accuracy": nsp_correct / nsp_count}
+        found |= {"lr": settings.lr_at(done - 1), "sequences_per_second": len(lengths) / seconds}
+        found |= {"flops_per_second": flops / seconds, "seconds_left": seconds / len(self._steps) * (settings.steps - done)}
+        self._sums, self._steps, self._began = None, [], time.monotonic()
+        return found
+
+
+def _before(line: str, step: int) -> bool:
+    try:
+        return int(json.loads(line)["step"]) <= step
+    except (ValueError, KeyError, TypeError):  # the half line of a process that was killed
+        return False

@@ -1,0 +1,105 @@
+"""What the tests of pre-training's model share: models, batches with chosen tokens, and the same for transformers."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from bert_samples import FIRST, SECOND, encoded, fresh
+from torch import nn
+
+from benchrunner.flat import FlatBatch, collate
+from benchrunner.randomness import Dropout, generator
+from benchrunner_bert.checkpoint import _names
+from benchrunner_bert.model import Bert
+from benchrunner_bert.pretraining.manifest import Manifest, Plan
+from benchrunner_bert.pretraining.objectives import PretrainingModel, named
+
+CPU = torch.device("cpu")
+PLAN = Plan((), tokenizer="none", vocabulary=8000, lowercase=True, shard_tokens=1000, blank_lines=1)
+CORPUS = Manifest(PLAN, documents=2, sentences=9_000, tokens=300_000, shards=(), files=())
+DIRECTIONS = {"mlm+nsp": "both", "mlm": "both", "ltr": "left-to-right"}
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A flat batch with tokens to predict, all of them in the flat batch's order."""
+
+    flat: FlatBatch
+    positions: torch.Tensor
+    labels: torch.Tensor
+    is_next: torch.Tensor
+
+
+def model(objective: str, **changes: Any) -> PretrainingModel:
+    """Every weight drawn, biases and norms included, so that mixing two of them up shows."""
+    found = PretrainingModel(fresh(direction=DIRECTIONS[objective], **changes), named(objective))
+    source = generator(6, "test")
+    with torch.no_grad():
+        for name, one in found.named_parameters():
+            if not name.startswith("bert."):
+                one.normal_(1.0 if "norm.weight" in name else 0.0, 0.1, generator=source)
+    found.bert.set_dropout(0.0)
+    return found
+
+
+def flat(bert: Bert, *, dropout: Dropout | None = None, pairs: bool = True, multiple: int = 1) -> FlatBatch:
+    features = encoded(bert, FIRST, SECOND if pairs else None)
+    return collate(features, np.arange(features.units), CPU, dropout=dropout, multiple=multiple)
+
+
+def batch(whole: PretrainingModel, **settings: Any) -> Batch:
+    """Some tokens of every sequence, masked, swapped or left; or every next one."""
+    made = flat(whole.bert, **settings)
+    borders = made.starts.tolist()
+    if whole.objective.left_only:
+        positions = torch.tensor([at for start, stop in itertools.pairwise(borders) for at in range(start, stop - 1)])
+        return Batch(made, positions, made.tokens[positions + 1], torch.full((len(borders) - 1,), -1))
+    source = torch.Generator().manual_seed(1)
+    real = torch.arange(made.real)
+    chosen = real[(made.tokens[: made.real] > 4) & (torch.rand(made.real, generator=source) < 0.3)]
+    tokens = made.tokens.clone()
+    tokens[chosen[::3]], tokens[chosen[1::3]] = 4, 1000
+    sequences = torch.arange(len(borders) - 1)
+    is_next = sequences % 2 if whole.objective.next_sentence else torch.full_like(sequences, -1)
+    return Batch(dataclasses.replace(made, tokens=tokens), chosen, made.tokens[chosen], is_next)
+
+
+def padded(one: Batch) -> dict[str, torch.Tensor]:
+    """In the form that transformers reads, a row for each sequence in the flat batch's order."""
+    spans = list(itertools.pairwise(one.flat.starts.tolist()))
+    shape = len(spans), max(stop - start for start, stop in spans)
+    names = ("input_ids", "token_type_ids", "attention_mask")
+    found = {**{name: torch.zeros(shape, dtype=torch.int64) for name in names}, "labels": torch.full(shape, -100)}
+    labels = torch.full((len(one.flat.tokens),), -100)
+    labels[one.positions] = one.labels
+    for row, (start, stop) in enumerate(spans):
+        found["input_ids"][row, : stop - start] = one.flat.tokens[start:stop]
+        found["token_type_ids"][row, : stop - start] = one.flat.segments[start:stop]
+        found["attention_mask"][row, : stop - start] = 1
+        found["labels"][row, : stop - start] = labels[start:stop]
+    return found
+
+
+def gradients(whole: PretrainingModel, other: nn.Module) -> dict[str, tuple[torch.Tensor, torch.Tensor]]:
+    """Ours and theirs, by our names; every parameter that has one there has one here."""
+    mine = {name: one.grad for name, one in whole.named_parameters()}
+    wanted = {name: one.grad for name, one in other.named_parameters()}
+    renamed = {
+        **{f"bert.{ours}": [f"bert.{one}" for one in theirs] for ours, theirs in _names(whole.bert)},
+        "tokens.dense.weight": ["cls.predictions.transform.dense.weight"],
+        "tokens.dense.bias": ["cls.predictions.transform.dense.bias"],
+        "tokens.norm.weight": ["cls.predictions.transform.LayerNorm.weight"],
+        "tokens.norm.bias": ["cls.predictions.transform.LayerNorm.bias"],
+        "tokens.output.bias": ["cls.predictions.bias"],
+        "next_sentence.weight": ["cls.seq_relationship.weight"],
+        "next_sentence.bias": ["cls.seq_relationship.bias"],
+    }
+    there = {ours: theirs for ours, theirs in renamed.items() if all(wanted.get(one) is not None for one in theirs)}
+    assert {name for theirs in there.values() for name in theirs} == {n for n, one in wanted.items() if one is not None}
+    assert there.keys() == {name for name, one in mine.items() if one is not None}
+    return {ours: (mine[ours], torch.cat([wanted[one] for one in theirs])) for ours, theirs in there.items()}

@@ -1,0 +1,210 @@
+"""A BERT whose attention looks left only: what it sees, what it sums up, and that it stays so."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from bert_samples import ANSWER, FIRST, SECOND, encoded, fresh
+from objective_samples import batch, flat, model
+from torch.nn import functional
+from transformers import BertForQuestionAnswering, BertModel
+
+from benchrunner.encoders import ExportedHead
+from benchrunner.errors import CheckpointError
+from benchrunner.flat import FlatBatch, collate
+from benchrunner.heads import LinearHead
+from benchrunner.places import Places
+from benchrunner.problems.span import Span
+from benchrunner.randomness import Dropout
+from benchrunner_bert.backbones import BertFamily, FolderBert, RandomBert
+from benchrunner_bert.checkpoint import read
+from benchrunner_bert.configuration import Configuration
+from benchrunner_bert.model import Bert
+
+CPU = torch.device("cpu")
+NEAR = 1e-5
+LEFT = "left-to-right"
+
+
+def sentence(bert: Bert, tokens: list[int]) -> FlatBatch:
+    """One sequence of given tokens."""
+    made = encoded(bert, ["a"])
+    few = len(tokens)
+    features = dataclasses.replace(
+        made,
+        tokens=np.array(tokens, dtype=np.int32),
+        segments=np.zeros(few, dtype=np.int8),
+        starts=np.array([0, few], dtype=np.int64),
+    )
+    return collate(features, np.arange(1), CPU)
+
+
+@pytest.mark.parametrize("dropped", [False, True], ids=["predicting", "training"])
+def test_another_later_token_changes_no_earlier_state_and_the_summary(dropped: bool) -> None:
+    bert = fresh(direction=LEFT, layers=3)
+    bert.set_dropout(0.1)
+    tokens = [2, 100, 200, 300, 400, 3]
+    with torch.no_grad():
+        for later in range(1, 6):
+            given = sentence(bert, tokens), sentence(bert, [*tokens[:later], 500, *tokens[later + 1 :]])
+            if dropped:
+                given = tuple(dataclasses.replace(one, dropout=Dropout(1, 2)) for one in given)
+            states = [list(bert.hidden_states(one)) for one in given]
+            for before, after in zip(*states, strict=True):
+                assert torch.equal(before[:later], after[:later])
+            assert (states[0][-1][later:] != states[1][-1][later:]).any(-1).all()
+            summaries = [bert.summary(found[-1], one) for found, one in zip(states, given, strict=True)]
+            assert not torch.allclose(*summaries)
+
+
+def test_a_bert_that_looks_both_ways_sees_a_later_token() -> None:
+    bert = fresh()
+    first, other = (bert(sentence(bert, tokens)) for tokens in ([2, 100, 200, 3], [2, 100, 300, 3]))
+    assert (first != other).any(-1).all()
+
+
+def reference(bert: Bert, given: FlatBatch) -> torch.Tensor:
+    """The last states, one sequence after the other, with a mask added before the softmax."""
+    weights, rows = dict(bert.named_parameters()), []
+    for start, stop in itertools.pairwise(given.starts.tolist()):
+        span, length = slice(start, stop), stop - start
+        hidden = bert.embeddings(dataclasses.replace(given, **{
+            name: getattr(given, name)[span] for name in ("tokens", "segments", "positions")
+        }), 0.0)  # fmt: skip
+        mask = torch.full((length, length), -torch.inf).triu(1)
+        for at in range(bert.config.layers):
+            name = f"layers.{at}."
+
+            def linear(x: torch.Tensor, part: str, name: str = name) -> torch.Tensor:
+                return x @ weights[f"{name}{part}.weight"].T + weights[f"{name}{part}.bias"]
+
+            def norm(x: torch.Tensor, part: str, name: str = name) -> torch.Tensor:
+                scaled = (x - x.mean(-1, keepdim=True)) / (x.var(-1, correction=0, keepdim=True) + 1e-12) ** 0.5
+                return scaled * weights[f"{name}{part}.weight"] + weights[f"{name}{part}.bias"]
+
+            query, key, value = linear(hidden, "qkv").view(length, 3, bert.config.heads, -1).permute(1, 2, 0, 3)
+            scores = query @ key.transpose(1, 2) / query.shape[-1] ** 0.5 + mask
+            context = (scores.softmax(-1) @ value).transpose(0, 1).reshape(length, -1)
+            hidden = norm(hidden + linear(context, "attention_output"), "attention_norm")
+            hidden = norm(hidden + linear(functional.gelu(linear(hidden, "inner")), "output"), "output_norm")
+        rows.append(hidden)
+    return torch.cat(rows)
+
+
+@pytest.mark.parametrize("dropped", [False, True], ids=["predicting", "training"])
+def test_every_kernel_equals_a_masked_softmax(dropped: bool) -> None:
+    bert = fresh(direction=LEFT, layers=3)
+    bert.set_dropout(0.0)
+    bert.attention_dropout = 1e-9 if dropped else 0.0
+    given = flat(bert, dropout=Dropout(0, 0) if dropped else None, multiple=16)
+    assert len(given.runs) > 2 and len(given.tokens) > given.real
+    with torch.no_grad():
+        torch.testing.assert_close(bert(given)[: given.real], reference(bert, given), rtol=0, atol=NEAR)
+
+
+def test_both_kernels_have_the_same_gradients() -> None:
+    found = []
+    for rate in (0.0, 1e-9):
+        whole = model("ltr")
+        whole.bert.attention_dropout = rate
+        given = batch(whole, dropout=Dropout(0, 0))
+        whole(given).loss(len(given.labels), 0).backward()
+        found.append([one.grad for one in whole.parameters() if one.requires_grad])
+    for one, other in zip(*found, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-6)
+
+
+def test_transformers_reads_the_restriction_and_computes_the_same_states(tmp_path: Path) -> None:
+    bert = fresh(direction=LEFT)
+    bert.save(tmp_path)
+    other = BertModel.from_pretrained(tmp_path, attn_implementation="eager").eval()
+    assert other.config.is_decoder
+    given = flat(bert)
+    with torch.no_grad():
+        states, summaries = bert(given), bert.summary(bert(given), given)
+        for row, (start, stop) in enumerate(itertools.pairwise(given.starts.tolist())):
+            inputs = {"input_ids": given.tokens[None, start:stop], "token_type_ids": given.segments[None, start:stop]}
+            wanted = other(**inputs).last_hidden_state
+            torch.testing.assert_close(states[start:stop], wanted[0], rtol=0, atol=NEAR)
+            # Their pooler reads the first token's state, ours the last one's.
+            pooled = other.pooler(wanted.flip(1))[0]
+            torch.testing.assert_close(summaries[row], pooled, rtol=0, atol=NEAR)
+
+
+def test_the_restriction_is_saved_read_and_part_of_the_revision(tmp_path: Path) -> None:
+    one, other = fresh(), fresh(direction=LEFT)
+    one.save(tmp_path / "both")
+    other.save(tmp_path / "left")
+    config = json.loads((tmp_path / "left" / "config.json").read_text())
+    assert config["attention_direction"] == LEFT and config["is_decoder"] is True
+    assert "attention_direction" not in json.loads((tmp_path / "both" / "config.json").read_text())
+    places = Places(runs=tmp_path, cache=tmp_path / "cache", offline=True)
+    backbones = [BertFamily().find(str(tmp_path / name), places) for name in ("both", "left")]
+    assert all(isinstance(found, FolderBert) for found in backbones)
+    assert len({found.revision(places) for found in backbones}) == 2
+    again = backbones[1].load(places, seed=0)
+    assert again.config == other.config and again.config.left_only and again.notes == ()
+    given = flat(other)
+    with torch.no_grad():
+        assert torch.equal(again(given), other(given)) and not torch.allclose(again(given), one(given))
+
+
+def test_a_fine_tuned_model_keeps_its_restriction(tmp_path: Path) -> None:
+    fresh(direction=LEFT).save(tmp_path / "start")
+    bert = read(tmp_path / "start", seed=0)
+    features = encoded(bert, FIRST, SECOND, labels=[0, 1, 0, 1, 0, 1, 0])
+    head = LinearHead(bert.hidden_size, ANSWER.head, seed=0)
+    optimizer = torch.optim.SGD([*bert.parameters(), *head.parameters()], lr=0.01)
+    given = collate(features, np.arange(7), CPU, dropout=Dropout(0, 0))
+    ANSWER.loss(head(bert, given), given).backward()
+    assert all(one.grad is not None for one in bert.parameters()), "the pooler too"
+    optimizer.step()
+    bert.save(tmp_path / "end")
+    assert read(tmp_path / "end", seed=0).config.left_only
+
+
+def test_a_config_in_another_librarys_words_alone_is_refused(tmp_path: Path) -> None:
+    """A decoder of theirs may have layers over another model's states, and its summary is not ours."""
+    fresh(direction=LEFT).save(tmp_path)
+    path = tmp_path / "config.json"
+    config = json.loads(path.read_text())
+    for change, message in (
+        ({"attention_direction": "both"}, "is_decoder is True"),
+        ({"attention_direction": "right-to-left"}, "attention_direction is 'right-to-left'; both or left-to-right was"),
+        ({"attention_direction": ["both"]}, r"attention_direction is \['both'\]"),
+    ):
+        path.write_text(json.dumps(config | change))
+        with pytest.raises(CheckpointError, match=message):
+            Configuration.read(path)
+    path.write_text(json.dumps({name: value for name, value in config.items() if name != "is_decoder"}))
+    assert Configuration.read(path).left_only
+
+
+def test_fresh_models_keep_the_revisions_they_had(tmp_path: Path) -> None:
+    """The text that they hash does not name a direction."""
+    assert "direction" not in str(Configuration())
+    places = Places(runs=tmp_path, cache=tmp_path)
+    assert RandomBert("bert/random-tiny", "tiny").revision(places).startswith("0f17f1e51aa214a7")
+
+
+def test_a_head_that_reads_summaries_is_not_exported_as_one_that_reads_first_tokens(tmp_path: Path) -> None:
+    bert = fresh(direction=LEFT)
+    head = LinearHead(bert.hidden_size, ANSWER.head, seed=0)
+    with pytest.raises(CheckpointError, match="kind 'classify' on a left-to-right BERT: they read the first token"):
+        bert.save(tmp_path / "classifier", ExportedHead(head.output.state_dict(), ANSWER.identity()))
+    assert not (tmp_path / "classifier").exists()
+    span = Span(unanswerable=False)
+    head = LinearHead(bert.hidden_size, span.head, seed=0)
+    bert.save(tmp_path / "span", ExportedHead(head.output.state_dict(), span.identity()))
+    other = BertForQuestionAnswering.from_pretrained(tmp_path / "span").eval()
+    given = flat(bert, pairs=False)
+    start, stop = given.starts[-2:].tolist()
+    with torch.no_grad():
+        logits = other(input_ids=given.tokens[None, start:stop]).start_logits[0]
+        torch.testing.assert_close(head(bert, given)[start:stop, 0], logits, rtol=0, atol=NEAR)

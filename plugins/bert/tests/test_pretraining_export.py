@@ -1,0 +1,193 @@
+"""What pre-training leaves: a folder that transformers and the runner both read, with a card that says what it is."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from objective_samples import CORPUS, PLAN, batch, flat, model, padded
+from safetensors.torch import load_file
+from transformers import AutoModelForPreTraining, AutoTokenizer, BertForPreTraining
+
+from benchrunner.errors import CheckpointError
+from benchrunner.places import Places
+from benchrunner.testing import check_backbone
+from benchrunner_bert.backbones import BertFamily
+from benchrunner_bert.checkpoint import read
+from benchrunner_bert.pretraining.card import Card
+from benchrunner_bert.pretraining.export import export
+from benchrunner_bert.pretraining.manifest import Manifest, SourceFacts
+from benchrunner_bert.pretraining.objectives import OBJECTIVES
+
+HEADS = {
+    "cls.predictions.bias",
+    "cls.predictions.transform.dense.weight",
+    "cls.predictions.transform.dense.bias",
+    "cls.predictions.transform.LayerNorm.weight",
+    "cls.predictions.transform.LayerNorm.bias",
+}
+NEXT = {"cls.seq_relationship.weight", "cls.seq_relationship.bias"}
+
+
+def corpus(*sources: SourceFacts) -> Manifest:
+    return dataclasses.replace(CORPUS, plan=dataclasses.replace(PLAN, sources=sources))
+
+
+NOVELS = corpus(SourceFacts("Emma_1815", 902_341, "ab" * 32), SourceFacts("hub:novels", revision="cd" * 20))
+CARD = Card(
+    name="bert/novels",
+    corpus=NOVELS,
+    phases=((900, 128), (100, 512)),
+    batch_size=256,
+    masking={"[MASK]": 0.8, "a random token": 0.1, "itself": 0.1},
+    chosen=0.15,
+    losses={"held-out perplexity": 12.3456, "NSP accuracy": 0.75},
+    seed=3,
+    precision="bf16",
+    command="benchrunner pretrain 2/128 --corpus novels_*/ --out DIR",
+    versions={"torch": "2.13.0", "benchrunner": "0.1.0"},
+)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_the_files_and_names_are_the_published_ones(objective: str, tmp_path: Path) -> None:
+    whole = model(objective)
+    export(whole, tmp_path / "out", CARD)
+    assert {one.name for one in (tmp_path / "out").iterdir()} == {
+        *("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "vocab.txt"),
+        *("README.md", "corpus.json"),
+    }
+    tensors = load_file(tmp_path / "out" / "model.safetensors")
+    assert {name for name in tensors if name.startswith("cls.")} == HEADS | (NEXT if objective == "mlm+nsp" else set())
+    assert ("bert.pooler.dense.weight" in tensors) == (objective == "mlm+nsp")
+    config = json.loads((tmp_path / "out" / "config.json").read_text())
+    assert config["architectures"] == [OBJECTIVES[objective].architecture]
+    assert (config.get("attention_direction") == "left-to-right") == (objective == "ltr")
+
+
+def test_transformers_finds_every_weight_by_itself_and_writes_the_same_ones(tmp_path: Path) -> None:
+    whole = model("mlm+nsp")
+    export(whole, tmp_path / "ours", CARD)
+    other, found = BertForPreTraining.from_pretrained(tmp_path / "ours", output_loading_info=True)
+    assert not any(found[kind] for kind in ("missing_keys", "unexpected_keys", "mismatched_keys"))
+    assert isinstance(AutoModelForPreTraining.from_pretrained(tmp_path / "ours"), BertForPreTraining)
+    other.save_pretrained(tmp_path / "theirs")
+    ours, theirs = (load_file(tmp_path / name / "model.safetensors") for name in ("ours", "theirs"))
+    assert ours.keys() == theirs.keys()
+    assert all(torch.equal(one, theirs[name]) for name, one in ours.items())
+    assert len(AutoTokenizer.from_pretrained(tmp_path / "ours")) == 8000
+
+
+def test_an_exported_model_has_the_same_losses_in_transformers(tmp_path: Path) -> None:
+    whole = model("mlm+nsp")
+    export(whole, tmp_path / "out", CARD)
+    given = batch(whole)
+    with torch.no_grad():
+        loss = whole(given).loss(len(given.labels), 7)
+        other = BertForPreTraining.from_pretrained(tmp_path / "out").eval()
+        found = other(**padded(given), next_sentence_label=1 - given.is_next)
+    torch.testing.assert_close(loss, found.loss, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_an_exported_model_is_a_backbone_by_its_path(objective: str, tmp_path: Path) -> None:
+    whole = model(objective)
+    export(whole, tmp_path / "out", CARD)
+    places, family = Places(runs=tmp_path, cache=tmp_path / "cache", offline=True), BertFamily()
+    backbone = family.find(str(tmp_path / "out"), places)
+    assert backbone is not None
+    check_backbone(backbone, family, places, tmp_path / "again")
+    bert = backbone.load(places, seed=0)
+    dropped, *fresh = bert.notes
+    assert dropped.startswith("left out of model.safetensors: a head of another task (cls.predictions.bias")
+    drawn = ["the checkpoint has no pooler; a fresh one is drawn from the seed"]
+    assert fresh == ([] if objective == "mlm+nsp" else drawn)
+    given = flat(whole.bert)
+    with torch.no_grad():
+        assert torch.equal(bert(given), whole.bert(given))
+        same = torch.equal(bert.summary(bert(given), given), whole.bert.summary(whole.bert(given), given))
+    assert same == (objective == "mlm+nsp")
+
+
+def test_half_precision_halves_the_file_and_rounds_the_weights(tmp_path: Path) -> None:
+    whole = model("mlm+nsp")
+    export(whole, tmp_path / "single", CARD)
+    export(whole, tmp_path / "half", CARD, kind=torch.float16)
+    single, half = ((tmp_path / name / "model.safetensors").stat().st_size for name in ("single", "half"))
+    assert half < 0.51 * single
+    found = read(tmp_path / "half", seed=0)
+    for one, other in zip(found.parameters(), whole.bert.parameters(), strict=True):
+        assert one.dtype == torch.float32 and torch.equal(one.detach(), other.detach().half().float())
+
+
+def test_a_diverged_model_is_not_exported(tmp_path: Path) -> None:
+    whole = model("mlm+nsp")
+    with torch.no_grad():
+        whole.bert.layers[0].inner.bias[3] = torch.nan
+    with pytest.raises(CheckpointError, match=r"not written, since 1 tensors .*layer\.0\.intermediate\.dense\.bias"):
+        export(whole, tmp_path / "out", CARD)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_export_takes_the_place_of_an_older_one(tmp_path: Path) -> None:
+    for objective in ("mlm", "mlm+nsp"):
+        export(model(objective), tmp_path / "out", CARD)
+    assert json.loads((tmp_path / "out" / "config.json").read_text())["architectures"] == ["BertForPreTraining"]
+    assert [one.name for one in tmp_path.iterdir()] == ["out"]
+
+
+# The card
+
+
+def card(tmp_path: Path, objective: str = "mlm+nsp", given: Card = CARD) -> str:
+    export(model(objective), tmp_path / "out", given)
+    return (tmp_path / "out" / "README.md").read_text()
+
+
+def test_the_card_says_what_was_trained_on_what_and_with_what_outcome(tmp_path: Path) -> None:
+    lines = card(tmp_path).splitlines()
+    assert lines[:6] == ["---", "library_name: transformers", "tags: [benchrunner, bert]", "---", "", "# bert/novels"]
+    for line in (
+        "| objective | mlm+nsp |",
+        "| size | 2 layers, 48 wide, 4 heads |",
+        "| parameters | 438,082, heads included |",
+        "| steps | 900 at length 128 + 100 at length 512 |",
+        "| batch | 256 sequences |",
+        r"| predicted | 15% of the tokens: 80% \[MASK\], 10% a random token, 10% itself |",
+        "| seed | 3 |",
+        "| precision | bf16 |",
+        r"| command | benchrunner pretrain 2/128 --corpus novels\_\*/ --out DIR |",
+        "| versions | torch 2.13.0, benchrunner 0.1.0 |",
+        "| held-out perplexity | 12.35 |",
+        "| NSP accuracy | 0.75 |",
+        "2 sources: 2 documents, 9,000 sentences, 300,000 tokens.",
+        rf"| Emma\_1815 | 902,341 | {'ab' * 32} |",
+        f"| hub:novels |  | {'cd' * 20} |",
+    ):
+        assert line in lines, line
+    assert not any("left only" in line or "UTF-8" in line for line in lines)
+    found = json.loads((tmp_path / "out" / "corpus.json").read_text())
+    assert Manifest.from_json(found) == NOVELS
+
+
+def test_the_card_of_a_left_to_right_model_warns_of_libraries_that_ignore_the_restriction(tmp_path: Path) -> None:
+    text = card(tmp_path, "ltr")
+    assert "**Its attention looks left only.**" in text and "would ignore the restriction" in text
+    assert "Its objective trains no pooler" in text
+
+
+def test_a_long_list_of_files_is_cut_short_and_whole_beside_the_card(tmp_path: Path) -> None:
+    sources = [SourceFacts(f"part-{at:04}.txt", at, "00", bad_bytes=at == 7) for at in range(1234)]
+    text = card(tmp_path, given=dataclasses.replace(CARD, corpus=corpus(*sources)))
+    assert "\nBytes that were not UTF-8 and were replaced: 1.\n" in text
+    assert text.endswith("... and 1,134 more: `corpus.json` lists all.\n") and "part-0099.txt" in text
+    assert len(json.loads((tmp_path / "out" / "corpus.json").read_text())["plan"]["sources"]) == 1234
+
+
+def test_names_of_files_do_nothing_but_appear(tmp_path: Path) -> None:
+    odd = SourceFacts("a|b\n# <script>[x](y)`z`&amp;", 1, "00")
+    text = card(tmp_path, given=dataclasses.replace(CARD, corpus=corpus(odd)))
+    assert text.splitlines()[-1] == r"| a\|b \# \<script\>\[x\](y)\`z\`\&amp; | 1 | 00 |"

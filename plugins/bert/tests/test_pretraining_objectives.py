@@ -1,0 +1,320 @@
+"""Losses and all gradients are those of transformers; what is tied stays tied; sums are sums."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from bert_samples import fresh
+from objective_samples import CORPUS, Batch, batch, gradients, model, padded
+from torch.utils.flop_counter import FlopCounterMode
+from transformers import BertForMaskedLM, BertForPreTraining, BertLMHeadModel
+
+from benchrunner.errors import RequestError, Undefined, UnknownName
+from benchrunner.randomness import Dropout
+from benchrunner_bert.configuration import Configuration
+from benchrunner_bert.model import Bert
+from benchrunner_bert.pretraining.card import Card
+from benchrunner_bert.pretraining.evaluation import HeldOut, evaluate, summed
+from benchrunner_bert.pretraining.export import export
+from benchrunner_bert.pretraining.flops import measured_peak, step_flops, utilisation
+from benchrunner_bert.pretraining.objectives import OBJECTIVES, PretrainingModel, Sums, named
+
+NEAR = 1e-5
+THEIRS = {"mlm+nsp": BertForPreTraining, "mlm": BertForMaskedLM, "ltr": BertLMHeadModel}
+SHAPES = [{}, {"hidden": 30, "heads": 5, "layers": 3, "inner": 41, "positions": 71, "vocabulary": 8017}]
+CARD = Card("test", CORPUS, ((1, 64),), 7, {}, 0.15, {}, 0, "fp32", "none", {})
+
+
+def theirs(whole: PretrainingModel, folder: Path) -> torch.nn.Module:
+    export(whole, folder, CARD)
+    return THEIRS[whole.objective.name].from_pretrained(folder, attn_implementation="eager").eval()
+
+
+def learnt(whole: PretrainingModel, given: Batch) -> tuple[Sums, torch.Tensor]:
+    """The sums, with the gradients of the mean loss left in all weights."""
+    sums = whole(given)
+    loss = sums.loss(len(given.labels), len(given.is_next) if whole.objective.next_sentence else 0)
+    loss.backward()
+    return sums, loss.detach()
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=["plain", "odd"])
+@pytest.mark.parametrize("dropped", [False, True], ids=["predicting", "training"])
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_losses_and_all_gradients_equal_transformers(
+    objective: str, dropped: bool, shape: dict[str, int], tmp_path: Path
+) -> None:
+    whole = model(objective, **shape)
+    # A rate of almost nothing sends attention through the implementation that training uses.
+    whole.bert.attention_dropout = 1e-9 if dropped else 0.0
+    given = batch(whole, dropout=Dropout(0, 0) if dropped else None, multiple=16)
+    assert len(given.flat.tokens) > given.flat.real, "there is filling"
+    sums, loss = learnt(whole, given)
+    other, inputs = theirs(whole, tmp_path), padded(given)
+    if objective == "mlm+nsp":
+        inputs["next_sentence_label"] = 1 - given.is_next
+    if objective == "ltr":  # over there each token's label is itself, and the model shifts
+        inputs["labels"] = torch.where(inputs["attention_mask"] == 1, inputs["input_ids"], -100)
+    found = other(**inputs)
+    found.loss.backward()
+    torch.testing.assert_close(loss, found.loss.detach(), rtol=0, atol=NEAR)
+    if objective == "mlm+nsp":
+        logits = found.prediction_logits[inputs["labels"] != -100]
+        mean = torch.nn.functional.cross_entropy(logits, given.labels)
+        torch.testing.assert_close(sums.mlm_loss / sums.mlm_count, mean, rtol=0, atol=NEAR)
+        assert sums.mlm_correct == (logits.argmax(-1) == given.labels).sum()
+        guessed = found.seq_relationship_logits.argmax(-1)
+        assert sums.nsp_correct == (guessed == 1 - given.is_next).sum() and sums.nsp_count == 7
+    compared = gradients(whole, other)
+    assert len(compared) == len([one for one in whole.parameters() if one.requires_grad])
+    for name, (mine, wanted) in compared.items():
+        scale = max(1.0, wanted.abs().max().item())
+        torch.testing.assert_close(mine / scale, wanted / scale, rtol=0, atol=NEAR, msg=name)
+
+
+def test_the_output_layer_is_the_word_embeddings() -> None:
+    whole = model("mlm+nsp")
+    assert whole.tokens.output.weight is whole.bert.embeddings.word.weight
+    names = [name for name, one in whole.named_parameters() if one.shape == (8000, 48)]
+    assert names == ["bert.embeddings.word.weight"], "counted, trained and saved once"
+    whole = whole.to(torch.float64).to(torch.float32)
+    with torch.no_grad():
+        whole.bert.embeddings.word.weight[7] = 3.0
+    assert (whole.tokens.output.weight[7] == 3.0).all()
+
+
+def test_the_word_embeddings_learn_from_both_sides() -> None:
+    whole = model("mlm")
+    given = batch(whole)
+    learnt(whole, given)
+    gradient = whole.bert.embeddings.word.weight.grad
+    assert gradient is not None
+    unread = np.setdiff1d(np.arange(8000), given.flat.tokens.numpy())
+    assert len(unread) > 7000 and (gradient[unread].abs().sum(1) > 0).all(), "as an output every piece is pushed away"
+    tokens = given.flat.tokens.unique()
+    assert gradient[tokens].abs().sum(1).mean() > 5 * gradient[unread].abs().sum(1).mean()
+
+
+def test_micro_batches_add_up_to_the_whole_batch() -> None:
+    whole, alone = model("mlm+nsp"), model("mlm+nsp")
+    given = batch(whole)
+    sums, loss = learnt(whole, given)
+    total = None
+    for at, one in enumerate(parts(given)):
+        part = alone(one)
+        part.loss(len(given.labels), 7).backward()
+        total = part.detached() if at == 0 else total.plus(part.detached())
+    assert total.mlm_count == sums.mlm_count == len(given.labels) and total.nsp_count == 7
+    for mine, wanted in zip(total, sums, strict=True):
+        torch.testing.assert_close(mine, wanted.detach())
+    torch.testing.assert_close(total.loss(len(given.labels), 7), loss)
+    for one, other in zip(alone.parameters(), whole.parameters(), strict=True):
+        torch.testing.assert_close(one.grad, other.grad, rtol=1e-4, atol=1e-6)
+
+
+def parts(given: Batch) -> list[Batch]:
+    """Each run of equally long sequences as a batch of its own."""
+    starts, found = given.flat.starts.long(), []
+    for run in given.flat.runs:
+        span, chosen = slice(run.start, run.stop), (run.start <= given.positions) & (given.positions < run.stop)
+        rows = (starts[:-1] >= run.start) & (starts[:-1] < run.stop)
+        inner = dataclasses.replace(
+            given.flat,
+            tokens=given.flat.tokens[span],
+            segments=given.flat.segments[span],
+            positions=given.flat.positions[span],
+            starts=torch.arange(0, run.count * run.length + 1, run.length, dtype=torch.int32),
+            runs=(dataclasses.replace(run, start=0),),
+        )
+        found.append(Batch(inner, given.positions[chosen] - run.start, given.labels[chosen], given.is_next[rows]))
+    return found
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_layers_computed_twice_give_the_same_gradients(objective: str) -> None:
+    found = []
+    for recomputes in (False, True):
+        whole = model(objective)
+        whole.bert.set_dropout(0.2)
+        whole.bert.recomputes = recomputes
+        learnt(whole, batch(whole, dropout=Dropout(3, 1, 0)))
+        found.append({name: one.grad for name, one in whole.named_parameters()})
+    once, twice = found
+    assert all(one is twice[name] or torch.equal(one, twice[name]) for name, one in once.items())
+
+
+def test_half_precision_stays_near_single_precision() -> None:
+    whole = model("mlm+nsp")
+    given = batch(whole)
+    single = whole(given)
+    with torch.autocast("cpu", torch.bfloat16):
+        half = whole(given)
+    assert half.mlm_loss.dtype == torch.float32 and half.mlm_loss != single.mlm_loss
+    torch.testing.assert_close(half.mlm_loss, single.mlm_loss, rtol=0.01, atol=0)
+
+
+# Fresh models
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_fresh_weights_come_from_the_seed_and_are_drawn_as_published(objective: str) -> None:
+    config = Configuration(vocabulary=8000, hidden=48, layers=1, heads=4, inner=96, positions=64)
+    tokenizer = fresh().tokenizer
+    first, again, other = (
+        PretrainingModel.fresh(config, tokenizer, named(objective), seed=seed).state_dict() for seed in (1, 1, 2)
+    )
+    assert all(torch.equal(one, again[name]) for name, one in first.items())
+    for name, one in first.items():
+        if name.endswith("bias"):
+            assert not one.any(), name
+        elif "norm" in name:
+            assert (one == 1).all(), name
+        else:
+            assert one.abs().max() <= 0.04 and 0.014 < one.std().item() < 0.021, name
+            assert not torch.equal(one, other[name]), name
+
+
+def test_a_fresh_model_knows_nothing() -> None:
+    config = Configuration(vocabulary=8000, hidden=48, layers=1, heads=4, inner=96, positions=64)
+    whole = PretrainingModel.fresh(config, fresh().tokenizer, named("mlm+nsp"), seed=0)
+    found = evaluate(whole, [batch(whole)])
+    assert found.mlm_loss == pytest.approx(math.log(8000), abs=0.1)
+    assert found.nsp_loss == pytest.approx(math.log(2), abs=0.1)
+
+
+def test_only_what_the_objective_trains_is_trained() -> None:
+    frozen = {
+        objective: {name for name, one in model(objective).named_parameters() if not one.requires_grad}
+        for objective in OBJECTIVES
+    }
+    pooler = {"bert.pooler.weight", "bert.pooler.bias"}
+    assert frozen == {"mlm+nsp": set(), "mlm": pooler, "ltr": pooler}
+
+
+def test_an_objective_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(UnknownName, match="There is no objective 'nsp'"):
+        named("nsp")
+
+
+@pytest.mark.parametrize(("objective", "direction"), [("ltr", "both"), ("mlm", "left-to-right")])
+def test_an_objective_and_an_attention_that_do_not_fit_are_refused(objective: str, direction: str) -> None:
+    with pytest.raises(RequestError, match=f"The objective {objective} needs attention that looks"):
+        PretrainingModel(fresh(direction=direction), named(objective))
+
+
+@pytest.mark.parametrize(
+    ("size", "vocabulary", "count"),
+    [("base", 30522, 110_106_428), ("large", 30522, 336_226_108), ("base", 28996, 108_932_934)],
+)
+def test_the_published_models_with_their_heads_have_the_published_numbers_of_parameters(
+    size: str, vocabulary: int, count: int
+) -> None:
+    with torch.device("meta"):
+        whole = PretrainingModel(Bert(Configuration.of_size(size, vocabulary), NoTokenizer()), named("mlm+nsp"))
+    assert sum(one.numel() for one in whole.parameters()) == count
+
+
+class NoTokenizer:
+    fingerprint = "none"
+
+
+# Held-out figures
+
+
+def test_held_out_figures_are_those_of_all_batches_together() -> None:
+    whole = model("mlm+nsp")
+    given = batch(whole)
+    found, one = evaluate(whole, parts(given)), whole(given)
+    assert found.mlm_loss == pytest.approx(one.mlm_loss.item() / len(given.labels), rel=1e-5)
+    assert found.perplexity == pytest.approx(math.exp(found.mlm_loss))
+    assert (found.tokens, found.sequences) == (len(given.labels), 7)
+    assert found.nsp_accuracy == one.nsp_correct.item() / 7
+    assert found.mlm_accuracy == one.mlm_correct.item() / len(given.labels)
+    assert all(parameter.grad is None for parameter in whole.parameters())
+
+
+def test_sums_are_divided_by_their_own_counts() -> None:
+    values = (math.log(4) * 8, 8, 2, 1.0, 4, 3)
+    found = HeldOut.of(Sums(*(torch.tensor(float(one)) for one in values)))
+    assert found.perplexity == pytest.approx(4)
+    assert (found.mlm_accuracy, found.nsp_loss, found.nsp_accuracy) == (0.25, 0.25, 0.75)
+
+
+def test_what_an_objective_has_not_has_no_figure() -> None:
+    for objective in ("mlm", "ltr"):
+        whole = model(objective)
+        found = evaluate(whole, [batch(whole)])
+        assert found.nsp_loss is None and found.nsp_accuracy is None and found.sequences == 0
+
+
+def test_no_batches_have_no_figures() -> None:
+    with pytest.raises(Undefined, match="at least one batch"):
+        evaluate(model("mlm"), [])
+
+
+def test_a_loss_out_of_all_bounds_has_an_infinite_perplexity() -> None:
+    values = (1e6, 1, 0, 0, 0, 0)
+    assert HeldOut.of(Sums(*(torch.tensor(float(one)) for one in values))).perplexity == math.inf
+
+
+def test_sums_over_batches_do_not_round() -> None:
+    whole = model("mlm")
+    given = batch(whole)
+    assert summed(whole, [given] * 3).mlm_loss.dtype == torch.float64
+    assert summed(whole, [given] * 3).mlm_loss == 3 * summed(whole, [given]).mlm_loss
+
+
+# Operations
+
+
+@pytest.mark.parametrize("shape", [*SHAPES, {"layers": 4}], ids=["plain", "odd", "deeper"])
+@pytest.mark.parametrize("objective", ["mlm+nsp", "mlm"])
+def test_operations_are_those_that_torch_counts(objective: str, shape: dict[str, int]) -> None:
+    whole = model(objective, **shape)
+    whole.bert.set_dropout(0.1)
+    given = batch(whole, dropout=Dropout(1, 2, 3))
+    with FlopCounterMode(display=False) as counter:
+        learnt(whole, given)
+    lengths = given.flat.starts.diff().numpy()
+    wanted = step_flops(whole.bert.config, lengths, len(given.labels), next_sentence=whole.objective.next_sentence)
+    assert counter.get_total_flops() == wanted
+
+
+def test_attention_that_looks_left_needs_little_more_than_half() -> None:
+    both, left = (Configuration.of_size("2/128", 100), named("ltr").configured(Configuration.of_size("2/128", 100)))
+    one, three = np.array([1], dtype=np.int32), np.array([3], dtype=np.int32)
+    assert step_flops(both, one, 0, next_sentence=False) == step_flops(left, one, 0, next_sentence=False)
+    saved = step_flops(both, three, 0, next_sentence=False) - step_flops(left, three, 0, next_sentence=False)
+    assert saved == 3 * 2 * (2 * 2 * 128) * (9 - 6)  # three passes, two layers, two products, three pairs fewer
+
+
+def test_a_step_of_base_costs_what_six_operations_a_weight_and_token_say() -> None:
+    """The rule of thumb, over the weights that are multiplied with; attention comes on top."""
+    config = Configuration.of_size("base", 30522)
+    lengths = np.full(256, 128)
+    found = step_flops(config, lengths, 256 * 19, next_sentence=True)
+    layers = 6 * 256 * 128 * 12 * 12 * 768**2
+    heads = 6 * 256 * 19 * (768**2 + 768 * 30522) + 6 * 256 * (768**2 + 2 * 768)
+    attention = 12 * 256 * 128 * 128 * 768 * 12
+    assert found == layers + heads + attention == pytest.approx(1.79e13, rel=0.01)
+
+
+def test_lengths_of_few_bits_do_not_overflow() -> None:
+    config = Configuration.of_size("base", 30522)
+    many = np.full(4, 40000, dtype=np.int32)
+    assert step_flops(config, many, 0, next_sentence=False) == step_flops(
+        config, many.astype(np.int64), 0, next_sentence=False
+    )
+
+
+def test_utilisation_is_the_share_of_the_peak() -> None:
+    assert utilisation(flops=3e9, seconds=2.0, peak=6e9) == 0.25
+
+
+def test_a_peak_is_measured() -> None:
+    assert measured_peak(torch.device("cpu"), torch.float32, repeats=1) > 1e8
