@@ -61,7 +61,7 @@ class BadRows(DataError):
     """Rows that contradict themselves; a user may ask to leave them out."""
 
     def __init__(self, places: Mapping[int, str], faults: Mapping[int, str]) -> None:
-        self.rows = frozenset(faults)
+        self.rows = dict(faults)
         shown = "\n".join(f"  - {places[row]}: {fault}" for row, fault in islice(faults.items(), SHOWN_ROWS))
         more = f"\n  ... {len(faults):,} rows in all" if len(faults) > SHOWN_ROWS else ""
         super().__init__(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 from benchrunner.backbones import Backbone, BackboneFamily
 from benchrunner.errors import CheckpointError, RequestError
@@ -14,6 +13,7 @@ from benchrunner.records import RunFolder, find_run
 if TYPE_CHECKING:
     from benchrunner.encoders import Encoder
     from benchrunner.fits import Fit
+    from benchrunner.methods import Method
     from benchrunner.plugins import Plugins
 
 PREFIX = "run:"
@@ -30,9 +30,10 @@ class FinishedFit(Backbone):
     fit: Fit
     about: str = "a finished fit"
 
-    def answers(self, problem: Mapping[str, Any], method: str) -> bool:
-        """Whether its head is one that this method would build for this problem."""
-        return self.fit.problem == problem and self.fit.method == method
+    def hands_on(self, fit: Fit, method: Method) -> bool:
+        """Whether its head is one that this fit's method would build for the same problem."""
+        alike = all(getattr(self.fit.recipe, name) == getattr(fit.recipe, name) for name in method.reads)
+        return alike and (self.fit.problem, self.fit.method) == (fit.problem, fit.method)
 
     def revision(self, places: Places) -> str:
         return f"{PREFIX}{self.folder.path.name}"

@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from benchrunner.errors import FitError
 from benchrunner.features import Features
 from benchrunner.flat import collate, micro_batches, rounding
 from benchrunner.progress import Event
+from benchrunner.records import held
 
 if TYPE_CHECKING:
     from benchrunner.encoders import Encoder
@@ -37,9 +38,18 @@ def states(encoder: Encoder, features: Features, layers: Sequence[int], job: Job
     """(tokens, hidden) for each layer, in the features' order; read from the cache where an earlier fit left them."""
     folder = job.cache.folder / "states" / _key(features, job)
     files = {layer: folder / f"layer-{layer:02}.npy" for layer in layers}
-    missing = [layer for layer, file in files.items() if not _whole(file, features, encoder)]
-    if missing:
-        folder.mkdir(parents=True, exist_ok=True)
+    if _missing(files, features, encoder):
+        waiting = Event("waiting", text="another process computes the same states")
+        with held(folder, lambda: job.report(waiting)):
+            _fill(folder, files, encoder, features, job)
+    return [np.load(file, mmap_mode="r", allow_pickle=False) for file in files.values()]
+
+
+def _fill(folder: Path, files: Mapping[int, Path], encoder: Encoder, features: Features, job: Job) -> None:
+    """Compute what is missing; only for the holder of the folder, who removes what a killed one left there."""
+    for left in folder.glob("*.part"):
+        shutil.rmtree(left, ignore_errors=True)
+    if missing := _missing(files, features, encoder):
         part = Path(tempfile.mkdtemp(dir=folder, suffix=".part"))
         try:
             _compute(encoder, features, {layer: part / files[layer].name for layer in missing}, job)
@@ -47,7 +57,6 @@ def states(encoder: Encoder, features: Features, layers: Sequence[int], job: Job
                 (part / files[layer].name).replace(files[layer])
         finally:
             shutil.rmtree(part, ignore_errors=True)
-    return [np.load(file, mmap_mode="r", allow_pickle=False) for file in files.values()]
 
 
 def _key(features: Features, job: Job) -> str:
@@ -58,6 +67,10 @@ def _key(features: Features, job: Job) -> str:
     for part in (features.tokens, features.segments, features.starts):
         digest.update(np.ascontiguousarray(part).data)
     return digest.hexdigest()[:16]
+
+
+def _missing(files: Mapping[int, Path], features: Features, encoder: Encoder) -> list[int]:
+    return [layer for layer, file in files.items() if not _whole(file, features, encoder)]
 
 
 def _whole(file: Path, features: Features, encoder: Encoder) -> bool:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def read_questions(task: Task, path: Path, places: Places) -> Rows:
     """The checked rows of a file, without their labels."""
     if not path.is_file():
-        raise RequestError(f"{path}: there is no such file.")
+        raise RequestError(f"{path}: {'this is a folder, not a file' if path.is_dir() else 'there is no such file'}.")
     sources = [source for split in task.splits.values() for source in split.sources]
     tables = [source for source in sources if isinstance(source, TextTable)]
     found = _read_table(task, path, tables) if tables else _read_layout(task, path, sources, places)

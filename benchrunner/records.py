@@ -113,6 +113,24 @@ def _umask() -> int:
     return current
 
 
+@contextlib.contextmanager
+def held(folder: Path, waiting: Callable[[], None]) -> Iterator[None]:
+    """Hold a folder alone. The operating system lets go of the lock when its owner dies, however it dies."""
+    from filelock import FileLock, Timeout
+
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / ".lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        waiting()
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
 class RunFolder:
     """One fit's folder: fit.json, record.json, log.jsonl, model/, predictions/<id>/, and checkpoint/ while it runs."""
 
@@ -162,22 +180,9 @@ class RunFolder:
             else:
                 part.unlink(missing_ok=True)
 
-    @contextlib.contextmanager
-    def locked(self, waiting: Callable[[], None]) -> Iterator[None]:
-        """Hold this fit alone. The operating system lets go of the lock when its owner dies, however it dies."""
-        from filelock import FileLock, Timeout
-
-        self.path.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(self.path / ".lock")
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            waiting()
-            lock.acquire()
-        try:
-            yield
-        finally:
-            lock.release()
+    def locked(self, waiting: Callable[[], None]) -> contextlib.AbstractContextManager[None]:
+        """Hold this fit alone."""
+        return held(self.path, waiting)
 
 
 def _read(path: Path, understand: Callable[[Mapping[str, Any]], T]) -> T | None:

@@ -228,7 +228,7 @@ class Runner:
         train: Rows | None = None,
     ) -> Job:
         head = None
-        if isinstance(backbone, finished.FinishedFit) and backbone.answers(task.problem.identity(), fit.method):
+        if isinstance(backbone, finished.FinishedFit) and backbone.hands_on(fit, self.plugins.method(fit.method)):
             head = backbone.folder.model
         return Job(
             fit=fit,

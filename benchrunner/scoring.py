@@ -58,7 +58,10 @@ def rows_of(task: Task, split: str, path: Path, places: Places) -> Rows:
     found = next((one for one in shapes if one is not None), None)
     if found is None:
         raise RequestError(f"{task.name} has no file layout for its split {split}; leave --gold out.")
-    return task.checked(found.read(places), places, labelled=task.splits[split].role != "test")
+    rows = found.read(places)
+    if not len(rows):
+        raise DataError(f"{path}: no rows.")
+    return task.checked(rows, places, labelled=task.splits[split].role != "test")
 
 
 def score_file(task: Task, rows: Rows, path: Path, *, spellings: Mapping[str, str] | None = None) -> dict[str, Score]:
@@ -71,7 +74,10 @@ def score_file(task: Task, rows: Rows, path: Path, *, spellings: Mapping[str, st
     if gold is None:
         raise DataError(f"{rows.origin}: these rows have no labels, so nothing can be scored; choose a labelled split.")
     answers = _read(path, len(gold), task.problem, spellings or {})
-    return {metric.name: score(metric, gold, answers) for metric in task.metrics}
+    try:
+        return {metric.name: score(metric, gold, answers) for metric in task.metrics}
+    except DataError as error:  # an answer that does not fit its row: too few tags for the words
+        raise DataError(f"{path}: {error}") from None
 
 
 def spellings_of(task: Task, boards: Iterable[Leaderboard]) -> dict[str, str]:
@@ -96,9 +102,10 @@ def _read(path: Path, rows: int, problem: Problem, spellings: Mapping[str, str])
         lines.pop()
     answers = _indexed(path, lines, rows) if indexed else dict(enumerate(enumerate(lines, start=1)))
     if len(answers) != rows:
+        found = f"{len(answers):,} answer{'s' * (len(answers) != 1)}{'' if indexed else ', one on each line'}"
         missing = next((index for index in range(rows) if index not in answers), None)
         first = "" if missing is None else f" The first without an answer is row {missing}."
-        raise DataError(f"{path}: {len(answers):,} answers, expected {rows:,}, one for each row.{first}")
+        raise DataError(f"{path}: {found}; expected {rows:,}, one for each row.{first}")
     return [_parsed(path, *answers[index], problem, spellings) for index in range(rows)]
 
 
@@ -146,5 +153,6 @@ def _parsed(path: Path, line: int, text: str, problem: Problem, spellings: Mappi
             return problem.parse(spellings[text])
         except ValueError:  # a board or a data file that knows another label set: of no use here
             pass
-    also = f" (or, as files spell them, {', '.join(spellings)})" if spellings else ""
+    others = [spelling for spelling, label in spellings.items() if spelling != label]
+    also = f" (or, as files spell them, {', '.join(others)})" if others else ""
     raise DataError(f"{path}:{line}: found {shown(text)}; expected {expected}{also}.")

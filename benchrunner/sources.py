@@ -6,7 +6,7 @@ import csv
 import hashlib
 import io
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -42,13 +42,13 @@ class Rows:
         """A place that a person can open: file and line, or data set and row."""
         return f"{self.origin}:{self.lines[row]}" if self.lines is not None else f"{self.origin}, row {row}"
 
-    def without(self, bad: Collection[int]) -> Rows:
-        """The others, and a note that says which were left out."""
+    def without(self, bad: Mapping[int, str]) -> Rows:
+        """The others, and a note that says which were left out and why: row -> what is wrong with it."""
         kept = [row for row in range(len(self)) if row not in bad]
         if not kept:
             raise DataError(f"{self.origin}: none of its {len(self):,} rows can be used.")
         lines = None if self.lines is None else [self.lines[row] for row in kept]
-        places = ", ".join(self.where(row) for row in sorted(bad)[:3]) + ", ..." * (len(bad) > 3)
+        places = "; ".join(f"{self.where(row)}, {bad[row]}" for row in sorted(bad)[:3]) + "; ..." * (len(bad) > 3)
         note = f"left out {len(bad):,} bad row(s), as asked: {places}"
         return Rows(self.table.take(kept), self.origin, lines, (*self.notes, note))
 
@@ -290,6 +290,9 @@ class _Records:
             try:
                 fields = next(reader, None)
             except csv.Error as error:
+                if "field limit" in str(error):  # most often a quote is never closed, and the field is the file's rest
+                    limit = f"{csv.field_size_limit():,} characters"
+                    raise DataError(f"{self.path}:{line}: a field of over {limit}; is a quote left open?") from None
                 raise DataError(f"{self.path}:{line}: not valid CSV: {error}.") from None
             if fields is None:
                 return

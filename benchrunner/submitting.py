@@ -20,12 +20,19 @@ Given = Callable[[Task, str], Answers]
 """Where the answers to a task's split come from: a study, or an ensemble."""
 
 
-def missing(board: Leaderboard, tasks: Iterable[Task], chosen: Sequence[str], runner: Runner) -> dict[str, str]:
+def missing(
+    board: Leaderboard,
+    tasks: Iterable[Task],
+    chosen: Sequence[str],
+    runner: Runner,
+    *,
+    unchosen: str = "not among --tasks",
+) -> dict[str, str]:
     """The board's tasks that cannot be answered by a fit -> why: nobody asked for them, or a split is nowhere."""
     absent = {}
     for task in tasks:
         if task.name not in chosen:
-            absent[task.name] = "not among --tasks"
+            absent[task.name] = unchosen
             continue
         tests = [split for name, split in board.wanted if name == task.name]
         for split in [task.train, *task.named("dev"), *tests]:
@@ -77,11 +84,13 @@ def selected(board: Leaderboard, cells: Sequence[CellResult], runner: Runner) ->
     return given
 
 
-def ensembles_of(references: Sequence[str], runner: Runner) -> dict[str, list[str]]:
-    """Task -> the runs that answer it, from the ids of runs of one task or of several."""
+def ensembles_of(board: Leaderboard, references: Sequence[str], runner: Runner) -> dict[str, list[str]]:
+    """Task -> the runs that answer it, from the ids of runs of one of the board's tasks or of several."""
     found: dict[str, list[str]] = {}
     for reference in references:
         fit = find_run(runner.places.runs, reference).fit()
+        if not board.files_of(fit.task):
+            raise RequestError(f"{board.name} takes no answers to {fit.task}, which the run {fit.id} is for.")
         found.setdefault(fit.task, []).append(reference)
     return found
 

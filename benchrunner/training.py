@@ -75,7 +75,8 @@ class Training:
 
     def timings(self, seconds: float) -> dict[str, float]:
         """What a record says of a run that took so long."""
-        rows = self.recipe.batch_size * (self.schedule.steps - self.first)
+        counts = self.features.batch_counts
+        rows = sum(int(counts[self.schedule.batch(step)].sum()) for step in range(self.first, self.schedule.steps))
         return {"train_seconds": seconds, "examples_per_second": rows / seconds}
 
     def _steps(self, interrupt: HeldBack) -> None:

@@ -208,7 +208,16 @@ def test_predict_answers_a_file_on_standard_output_or_into_a_file(line: Line) ->
     assert (line.home / "deep" / "said.tsv").read_text() == out
     assert "absent.txt: there is no such file" in line.asked("predict", run, "absent.txt", "--runs", "runs")
     code, _, err = line("predict", run, "mine.txt", "--runs", "runs", "--out", "data")
-    assert (code, err) == (1, "benchrunner: data: Is a directory\n") or "Is a directory" in err
+    assert (code, err) == (1, "benchrunner: data: Is a directory\n")
+
+
+def test_what_is_unusual_about_predicted_rows_is_said(line: Line) -> None:
+    run = line.fitted()
+    path = line.home / "data" / "mood" / "dev.tsv"
+    path.write_text(path.read_text() + "one more\tglad\n")
+    code, out, err = line("predict", run, *line.places())
+    assert code == 0 and len(out.splitlines()) == 1 + 25
+    assert err.startswith(f"{path}: 25 rows, where the official count is 24\n")
 
 
 def test_a_predicted_file_can_be_scored_again(line: Line) -> None:
@@ -257,6 +266,8 @@ def test_a_submission_is_written_and_checked(line: Line) -> None:
     assert "sent/mine.zip is ready for moods" in out
     assert line("check", "sent/mine.zip")[0] == 0
     assert "cannot tell which leaderboard" in line.asked("check", "data/mood")
+    gold = line.asked("check", "sent/mine.zip", "--board", "moods", "--gold", "data/mood/dev.tsv")
+    assert "The files of moods name no rows to compare: leave --gold out." in gold
     assert line("check", "data/mood", "--board", "moods")[0] == 1
 
 
@@ -265,6 +276,8 @@ def test_a_submission_that_the_board_would_refuse_is_refused_before_anything_is_
     path.write_text(path.read_text() + "one more\n")
     said = line.asked("submit", "moods", "--backbone", "words", *line.places())
     assert "has 21 rows; The board of moods wants 20" in said
+    said = line.asked("submit", "moods", "--backbone", "words", "--tasks", "pairs", *line.places())
+    assert "moods takes no answers to mine/pairs, but to mine/mood." in said
     assert not list(line.home.glob("runs/*/model"))
 
 

@@ -8,11 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchrunner import Fit, Places, RequestError, Runner, discover
+from benchrunner import BoardFile, Fit, Leaderboard, Places, RequestError, Runner, discover
 from benchrunner.answering import answer
+from benchrunner.boardfiles.json_map import JsonMap
 from benchrunner.commands import main
 from benchrunner.ensembles import Ensemble
 from benchrunner.manifests import read_manifest
+from benchrunner.submitting import ensembles_of
 from inline import files, mood, own, plugins, runner
 from trees import trees
 
@@ -104,6 +106,7 @@ def test_predict_answers_a_split_or_a_file_by_one_run_or_by_several(
     own_file = str(tmp_path / "mine.txt")
     assert said("--ensemble", *ids, own_file)[0] == said(own_file, "--ensemble", *ids)[0]
     assert len(said("--ensemble", *ids, own_file)[0].splitlines()) == 3
+    assert "this is a folder, not a file" in said(ids[0], str(tmp_path), code=2)[1]
     for words, reason in [
         ([], "Name the run"),
         ([ids[0], own_file, own_file], "One file at a time"),
@@ -123,6 +126,22 @@ def test_predict_writes_a_boards_files(tmp_path: Path, capsys: pytest.CaptureFix
     lines = (tmp_path / "out" / "moods.tsv").read_text().splitlines()
     assert lines[0] == "id\tmood" and len(lines) == 21
     assert "20 answers in" in capsys.readouterr().out
+
+
+def test_a_file_that_shows_labels_is_not_written_for_rows_read_without(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = runner(tmp_path)
+    run = made.plan(made.plugins.task("mood"), "", method="majority")
+    made.run(run)
+    said = BoardFile("said.json", "mine/mood", "dev", 24, JsonMap("label"))
+    (tmp_path / "mine.tsv").write_text("text\tmood\na merry day\tglad\n")
+    words = ["--board", "said", "--out", str(tmp_path / "out"), "--runs", str(tmp_path / "runs")]
+    words += ["--data", str(tmp_path / "data")]
+    boards = {"register_leaderboards": [Leaderboard("said", "Said", "https://said.example", "said/", (said,))]}
+    assert main(["predict", run.id, str(tmp_path / "mine.tsv"), *words], plugins=plugins(**boards)) == 2
+    assert "said.json shows label beside the answers" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_recipe_of_another_kind_of_question_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -146,3 +165,12 @@ def test_an_ensemble_is_submitted_without_any_fitting(tmp_path: Path, capsys: py
     assert sorted(one.name for one in (tmp_path / "runs").iterdir()) == before
     assert main(["submit", "moods", "--ensemble", "zz", *common], plugins=plugins()) == 2
     assert "There is no run 'zz'" in capsys.readouterr().err
+
+
+def test_a_run_that_the_board_has_no_file_for_is_refused_and_not_passed_over(tmp_path: Path) -> None:
+    files(1, tmp_path / "data")
+    made = made_with_trees(tmp_path)
+    ids = [fit(made, "mood").id, fit(made).id]
+    assert ensembles_of(made.plugins.leaderboard("moods"), ids[:1], made) == {"mine/mood": ids[:1]}
+    with pytest.raises(RequestError, match=f"moods takes no answers to mine/trees, which the run {ids[1]} is for"):
+        ensembles_of(made.plugins.leaderboard("moods"), ids, made)

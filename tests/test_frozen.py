@@ -44,7 +44,8 @@ def test_each_choice_reads_the_layers_it_names(choice: str, wanted: list[int]) -
 
 @pytest.mark.parametrize("choice", ["second-to-last", "concat-last-4", "weighted-sum-last-4"])
 def test_a_choice_that_needs_more_layers_is_refused_with_the_number(choice: str) -> None:
-    with pytest.raises(RequestError, match=rf"'{choice}' needs a deeper encoder: this one has 1 layer"):
+    enough = r"1 layer\(s\), enough for embeddings, last or weighted-sum-all"
+    with pytest.raises(RequestError, match=rf"'{choice}' needs a deeper encoder: this one has {enough}"):
         chosen_layers(choice, 1)
 
 
@@ -57,7 +58,7 @@ def test_states_are_computed_once_and_are_those_of_the_encoder(tmp_path: Path) -
     fitted(made, features="weighted-sum-all")
     fitted(made, features="embeddings")
     assert file.stat().st_mtime_ns == before, "another seed and another choice read the same file"
-    assert {one.name for one in file.parent.iterdir()} == {"layer-00.npy", "layer-01.npy"}
+    assert {one.name for one in file.parent.iterdir()} == {".lock", "layer-00.npy", "layer-01.npy"}
     fitted(made, micro_tokens=64)
     assert len(list((tmp_path / "cache" / "states").iterdir())) == 2, "other parts of the batch may be other bits"
     task, encoder = made.plugins.task("mood"), TinyEncoder().eval()
@@ -68,6 +69,16 @@ def test_states_are_computed_once_and_are_those_of_the_encoder(tmp_path: Path) -
         wanted = encoder(batch)
     kept = np.load(file)[batch.places.numpy()]
     np.testing.assert_allclose(kept, wanted.numpy(), atol=2e-3)
+
+
+def test_what_a_killed_fit_left_of_its_states_is_removed_by_the_next(tmp_path: Path) -> None:
+    made = runner(tmp_path)
+    fitted(made)
+    folder = next((tmp_path / "cache" / "states").iterdir())
+    (folder / "tmpleft.part").mkdir()
+    (folder / "tmpleft.part" / "layer-00.npy").write_bytes(b"half")
+    fitted(made, features="embeddings")
+    assert {one.name for one in folder.iterdir()} == {".lock", "layer-00.npy", "layer-01.npy"}
 
 
 def test_a_damaged_file_of_states_is_made_again(tmp_path: Path) -> None:
@@ -113,3 +124,20 @@ def test_what_only_one_method_reads_does_not_tell_another_methods_fits_apart(tmp
 def test_its_usual_rate_is_not_that_of_fine_tuning(tmp_path: Path) -> None:
     made = runner(tmp_path)
     assert made.plan(made.plugins.task("mood"), "words", method="features").recipe.lr == 1e-3
+
+
+def test_a_features_fit_hands_its_head_on_where_it_reads_the_same_layers(tmp_path: Path) -> None:
+    made = runner(tmp_path)
+    first = fitted(made)
+    recipe = Recipe(**{**SHORT, "features": "last", "lr": 0.0})
+
+    def later(**changes: Any) -> tuple[Fit, tuple[str, ...]]:
+        task = made.plugins.task("mood")
+        fit = made.plan(task, f"run:{first.id}", method="features", recipe=recipe.changed(**changes))
+        return fit, made.run(fit).notes
+
+    still, notes = later()
+    assert any("the head goes on" in note for note in notes)
+    heads = [(made.folder(one).model / "head.safetensors").read_bytes() for one in (first, still)]
+    assert heads[0] == heads[1]
+    assert not any("the head goes on" in note for note in later(features="embeddings")[1])

@@ -81,9 +81,9 @@ FAULTS: dict[str, tuple[str | bytes, str]] = {
     ),
     "missing": (
         "index\tprediction\n0\tsad\n1\tsad\n3\tsad\n",
-        "mine.tsv: 3 answers, expected 4, one for each row. The first without an answer is row 2.",
+        "mine.tsv: 3 answers; expected 4, one for each row. The first without an answer is row 2.",
     ),
-    "too many": ("sad\n" * 5, "mine.tsv: 5 answers, expected 4, one for each row."),
+    "too many": ("sad\n" * 5, "mine.tsv: 5 answers, one on each line; expected 4, one for each row."),
     "label": (
         "sad\nsad\nblue\nsad\n",
         "mine.tsv:3: found 'blue'; expected one of sad, glad (or, as files spell them, 0, 1).",
@@ -115,6 +115,19 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
 def test_rows_without_labels_cannot_score_anything(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"test.tsv: these rows have no labels"):
         score_file(task(), Rows(pa.table({"a": ["x"]}), "test.tsv"), file(tmp_path, "sad\n"))
+
+
+def test_an_answer_that_does_not_fit_its_row_is_told_with_the_file(tmp_path: Path) -> None:
+    def compute(gold: Sequence[object], said: Sequence[object]) -> float:
+        raise DataError("Row 0 has 3 words, but 1 tags were predicted for it.")
+
+    with pytest.raises(DataError, match=r"mine\.tsv: Row 0 has 3 words"):
+        score_file(replace(task(), metrics=(Metric("f1", compute),)), ROWS, file(tmp_path, "sad\n" * 4))
+
+
+def test_spellings_that_are_the_tasks_own_labels_are_not_told_twice(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"expected one of sad, glad\.$"):
+        score_file(task(), ROWS, file(tmp_path, "sad\nsad\nblue\nsad\n"), spellings={"sad": "sad", "glad": "glad"})
 
 
 def test_a_score_that_does_not_exist_is_absent_with_its_reason(tmp_path: Path) -> None:
@@ -280,6 +293,11 @@ def test_gold_in_any_layout_is_read_by_the_source_that_knows_it(say: Say, tmp_pa
     (tmp_path / "said.txt").write_text("glad\nglad\n")
     plugins = inline.plugins(register_tasks=[inline.mood(splits=splits)])
     assert main(["score", "mood", "said.txt", "--gold", "mine.csv", "--json"], plugins=plugins) == 0
+
+
+def test_gold_without_a_row_is_refused(say: Say, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("mine.tsv").write_text("text\tmood\n")
+    assert say("score", "mine/mood", "said.txt", "--gold", "mine.tsv")[::2] == (2, "benchrunner: mine.tsv: no rows.\n")
 
 
 def test_gold_for_a_task_without_files_is_refused(say: Say, capsys: pytest.CaptureFixture[str]) -> None:

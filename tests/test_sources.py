@@ -151,6 +151,11 @@ def test_an_unclosed_quote_in_csv_names_its_first_line(tmp_path: Path) -> None:
     assert error(CSV, tmp_path, 'text,mood\na,1\n"b,0\nc,1\n').startswith("t.csv:3: not valid CSV")
 
 
+def test_a_field_without_end_is_no_puzzle(tmp_path: Path) -> None:
+    said = error(CSV, tmp_path, 'text,mood\na,1\n"b,0\n' + "c,1\n" * 40_000)
+    assert said == "t.csv:3: a field of over 131,072 characters; is a quote left open?"
+
+
 def test_a_function_may_give_the_rows(tmp_path: Path) -> None:
     def moods(where: Places) -> dict[str, list[str]]:
         return {"a": ["x"], "label": ["glad"]}

@@ -286,10 +286,17 @@ def test_an_id_that_stands_twice_is_named_with_its_other_place() -> None:
     twice = made.table.set_column(0, "id", pa.array(["same", "same"]))
     with pytest.raises(BadRows, match="row 1: the id 'same' stands at row 0 already") as bad:
         CUT.check(Rows(twice, "f.json"), labelled=True)
-    assert bad.value.rows == {1}
+    assert set(bad.value.rows) == {1}
     kept = Rows(twice, "f.json").without(bad.value.rows)
     assert kept.table.column("context").to_pylist() == ["oak"]
-    assert kept.notes == ("left out 1 bad row(s), as asked: f.json, row 1",)
+    assert kept.notes == ("left out 1 bad row(s), as asked: f.json, row 1, the id 'same' stands at row 0 already",)
+
+
+def test_what_a_bad_row_holds_is_escaped_and_cut_where_it_is_shown() -> None:
+    good = rows(("q", "oak tree", ["oak"])).table.to_pydict()
+    bad = {**good, "id": ["\x1b[31m\n"], "answers": [["elm" * 100]]}
+    with pytest.raises(BadRows, match=r"row 0: '\\x1b\[31m\\n' has the answer 'elm(elm)*e?l?\.\.\.' at character 0"):
+        CUT.check(Rows(pa.table(bad), "f.json"), labelled=True)
 
 
 def test_columns_that_are_missing_or_of_another_kind_are_an_error() -> None:

@@ -47,7 +47,8 @@ def main(words: Sequence[str] | None = None, *, plugins: Plugins | None = None) 
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except OSError as error:  # a full disk, a folder that cannot be written
-        where = f"{error.filename}: " if error.filename else ""
+        named = error.filename2 or error.filename  # of two, the place where something was to be put
+        where = f"{named}: " if named else ""
         print(f"benchrunner: {where}{error.strerror or error}", file=sys.stderr)
         return FAILED
 

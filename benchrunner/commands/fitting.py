@@ -164,6 +164,8 @@ def predict_command(arguments: argparse.Namespace) -> int:
     if arguments.board is not None and arguments.out is None:
         raise RequestError("--board writes files: say where with --out DIR.")
     answered = answer(runs, files[0] if files else None, arguments.split, options.runner(arguments))
+    for note in answered.rows.notes:
+        print(f"{answered.rows.origin}: {note}", file=sys.stderr)
     for name, score in answered.scores.items():
         scale = next(one.scale for one in answered.task.metrics if one.name == name)
         value = f"absent: {score.reason}" if score.value is None else f"{score.value * scale:.2f}"
@@ -208,6 +210,11 @@ def _write_board_files(answered: Answered, arguments: argparse.Namespace) -> Non
     if not files:
         raise RequestError(f"{board.name} takes no answers to {answered.task.name}.")
     for file in files:
+        if unread := [one for one in file.kind.compares if one not in answered.rows.table.column_names]:
+            raise RequestError(
+                f"{file.name} shows {', '.join(unread)} beside the answers, which a file of your own is read without: "
+                f"give it as --data DIR and --split {file.split}, where {answered.task.name} has its own files."
+            )
         content = submissions.content(file, given, len(answered.rows))
         write_atomically(arguments.out / file.name, partial(Path.write_bytes, data=content))
         print(f"{len(answered.answers)} answers in {arguments.out / file.name}")

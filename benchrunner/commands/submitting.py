@@ -58,12 +58,16 @@ def submit_command(arguments: argparse.Namespace) -> int:
     board = arguments.plugins.leaderboard(arguments.board)
     runner = options.runner(arguments)
     wanted = list(dict.fromkeys(task for task, _ in board.wanted))
-    ensembles = ensembles_of(arguments.ensemble, runner) if arguments.ensemble else {}
-    chosen = list(ensembles) or wanted
+    ensembles = ensembles_of(board, arguments.ensemble, runner) if arguments.ensemble else {}
+    chosen, unchosen = list(ensembles) or wanted, "not among --ensemble"
     if arguments.tasks:
         asked = [task.name for task in options.tasks(arguments, arguments.tasks)]
+        if not set(asked) & set(wanted):
+            raise RequestError(f"{board.name} takes no answers to {', '.join(asked)}, but to {', '.join(wanted)}.")
         chosen = [name for name in chosen if name in asked]
-    absent = missing(board, [arguments.plugins.task(name) for name in wanted], chosen, runner)
+        unchosen = f"{unchosen} and --tasks" if ensembles else "not among --tasks"
+    tasks = [arguments.plugins.task(name) for name in wanted]
+    absent = missing(board, tasks, chosen, runner, unchosen=unchosen)
     if absent and not arguments.fill:
         lines = "\n".join(f"  - {name}: {reason.splitlines()[0]}" for name, reason in absent.items())
         raise RequestError(
@@ -140,7 +144,9 @@ def _tables(board: Leaderboard, arguments: argparse.Namespace) -> dict[Pair, pa.
     """The rows that the board's files are compared with, as far as the user names them and they are there."""
     pairs = dict.fromkeys(file.pair for file in board.files if file.kind.compares)
     if arguments.gold is not None:
-        if len(pairs) != 1:
+        if not pairs:
+            raise RequestError(f"The files of {board.name} name no rows to compare: leave --gold out.")
+        if len(pairs) > 1:
             raise RequestError(f"--gold is one file of rows; {board.name} compares answers to {len(pairs)} splits.")
         (name, split) = next(iter(pairs))
         task = arguments.plugins.task(name)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.errors import RequestError
+from benchrunner.faults import either
 from benchrunner.methods import Job, Method, Outcome
 from benchrunner.progress import Event
 from benchrunner.records import write_folder_atomically
@@ -29,11 +30,15 @@ def chosen_layers(choice: str, layers: int) -> list[int]:
         "embeddings": [0],
         "second-to-last": [layers - 1],
         "last": [layers],
+        "weighted-sum-last-4": list(range(layers - 3, layers + 1)),
+        "concat-last-4": list(range(layers - 3, layers + 1)),
         "weighted-sum-all": list(range(1, layers + 1)),
-    }.get(choice, list(range(layers - 3, layers + 1)))
-    if wanted[0] < (choice != "embeddings"):
-        raise RequestError(f"'{choice}' needs a deeper encoder: this one has {layers} layer(s).")
-    return wanted
+    }
+    possible = [name for name, found in wanted.items() if found[0] >= (name != "embeddings")]
+    if choice not in possible:
+        enough = f"this one has {layers} layer(s), enough for {either(possible)}"
+        raise RequestError(f"'{choice}' needs a deeper encoder: {enough}.")
+    return wanted[choice]
 
 
 @final
@@ -62,6 +67,10 @@ class FrozenFeatures(Method):
         started = time.monotonic()
         reader = Reader(encoder, job, job.train.table)
         computed = time.monotonic()
+        notes = list(encoder.notes)
+        if job.head is not None:
+            models.load(reader.learned, job.head)
+            notes.append(models.HANDED_ON)
         training = Training(
             model=reader,
             modules=reader.learned,
@@ -78,10 +87,10 @@ class FrozenFeatures(Method):
         training.run()
         timings = {"encode_seconds": computed - started, **training.timings(time.monotonic() - computed)}
         if training.diverged is not None:
-            return Outcome("diverged", training.lament, timings, numerics.of(training), encoder.notes)
+            return Outcome("diverged", training.lament, timings, numerics.of(training), tuple(notes))
         learned = {name: module.cpu() for name, module in reader.learned.items()}
         write_folder_atomically(job.model, lambda folder: models.save(folder, encoder.cpu(), learned, job))
-        return Outcome("done", "", timings, numerics.of(training), encoder.notes)
+        return Outcome("done", "", timings, numerics.of(training), tuple(notes))
 
     def predict(self, job: Job, table: pa.Table) -> np.ndarray:
         import torch

@@ -46,7 +46,7 @@ class Finetune(Method):
         notes = list(encoder.notes)
         if job.head is not None:
             models.load({"head": head}, job.head)
-            notes.append("the head goes on from the earlier fit's, whose problem is the same")
+            notes.append(models.HANDED_ON)
         job.report(Event("encoding"))
         started = time.monotonic()
         features = models.encode(job, job.train.table, encoder, training=True)

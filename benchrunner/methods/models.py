@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from benchrunner.methods import Job
 
 HEAD = "head.safetensors"
+HANDED_ON = "the head goes on from the earlier fit's, whose problem is the same"
+"""A note."""
 
 
 def save(folder: Path, encoder: Encoder, learned: Mapping[str, nn.Module], job: Job) -> None:

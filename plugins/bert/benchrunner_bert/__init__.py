@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterator
 
 from benchrunner.backbones import BackboneFamily
 from benchrunner.hookspecs import hookimpl
 from benchrunner_bert.backbones import BertFamily
+from benchrunner_bert.pretraining import command
 
 
 @hookimpl
 def register_backbones() -> Iterator[BackboneFamily]:
     yield BertFamily()
+
+
+@hookimpl
+def register_commands(cli: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command.add(cli)

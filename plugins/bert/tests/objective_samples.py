@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from benchrunner.flat import FlatBatch, collate
 from benchrunner.randomness import Dropout, generator
 from benchrunner_bert.checkpoint import _names
 from benchrunner_bert.model import Bert
+from benchrunner_bert.pretraining.batches import PretrainingBatch
 from benchrunner_bert.pretraining.manifest import Manifest, Plan
 from benchrunner_bert.pretraining.objectives import PretrainingModel, named
 
@@ -23,16 +23,6 @@ CPU = torch.device("cpu")
 PLAN = Plan((), tokenizer="none", vocabulary=8000, lowercase=True, shard_tokens=1000, blank_lines=1)
 CORPUS = Manifest(PLAN, documents=2, sentences=9_000, tokens=300_000, shards=(), files=())
 DIRECTIONS = {"mlm+nsp": "both", "mlm": "both", "ltr": "left-to-right"}
-
-
-@dataclass(frozen=True)
-class Batch:
-    """A flat batch with tokens to predict, all of them in the flat batch's order."""
-
-    flat: FlatBatch
-    positions: torch.Tensor
-    labels: torch.Tensor
-    is_next: torch.Tensor
 
 
 def model(objective: str, **changes: Any) -> PretrainingModel:
@@ -52,13 +42,13 @@ def flat(bert: Bert, *, dropout: Dropout | None = None, pairs: bool = True, mult
     return collate(features, np.arange(features.units), CPU, dropout=dropout, multiple=multiple)
 
 
-def batch(whole: PretrainingModel, **settings: Any) -> Batch:
+def batch(whole: PretrainingModel, **settings: Any) -> PretrainingBatch:
     """Some tokens of every sequence, masked, swapped or left; or every next one."""
     made = flat(whole.bert, **settings)
     borders = made.starts.tolist()
     if whole.objective.left_only:
         positions = torch.tensor([at for start, stop in itertools.pairwise(borders) for at in range(start, stop - 1)])
-        return Batch(made, positions, made.tokens[positions + 1], torch.full((len(borders) - 1,), -1))
+        return PretrainingBatch(made, positions, made.tokens[positions + 1], torch.full((len(borders) - 1,), -1))
     source = torch.Generator().manual_seed(1)
     real = torch.arange(made.real)
     chosen = real[(made.tokens[: made.real] > 4) & (torch.rand(made.real, generator=source) < 0.3)]
@@ -66,10 +56,10 @@ def batch(whole: PretrainingModel, **settings: Any) -> Batch:
     tokens[chosen[::3]], tokens[chosen[1::3]] = 4, 1000
     sequences = torch.arange(len(borders) - 1)
     is_next = sequences % 2 if whole.objective.next_sentence else torch.full_like(sequences, -1)
-    return Batch(dataclasses.replace(made, tokens=tokens), chosen, made.tokens[chosen], is_next)
+    return PretrainingBatch(dataclasses.replace(made, tokens=tokens), chosen, made.tokens[chosen], is_next)
 
 
-def padded(one: Batch) -> dict[str, torch.Tensor]:
+def padded(one: PretrainingBatch) -> dict[str, torch.Tensor]:
     """In the form that transformers reads, a row for each sequence in the flat batch's order."""
     spans = list(itertools.pairwise(one.flat.starts.tolist()))
     shape = len(spans), max(stop - start for start, stop in spans)

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import torch
 from bert_samples import fresh
-from objective_samples import CORPUS, Batch, batch, gradients, model, padded
+from objective_samples import CORPUS, batch, gradients, model, padded
+from torch.nn import functional
 from torch.utils.flop_counter import FlopCounterMode
 from transformers import BertForMaskedLM, BertForPreTraining, BertLMHeadModel
 
@@ -18,6 +19,8 @@ from benchrunner.errors import RequestError, Undefined, UnknownName
 from benchrunner.randomness import Dropout
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.model import Bert
+from benchrunner_bert.pretraining import losses
+from benchrunner_bert.pretraining.batches import PretrainingBatch
 from benchrunner_bert.pretraining.card import Card
 from benchrunner_bert.pretraining.evaluation import HeldOut, evaluate, summed
 from benchrunner_bert.pretraining.export import export
@@ -35,7 +38,7 @@ def theirs(whole: PretrainingModel, folder: Path) -> torch.nn.Module:
     return THEIRS[whole.objective.name].from_pretrained(folder, attn_implementation="eager").eval()
 
 
-def learnt(whole: PretrainingModel, given: Batch) -> tuple[Sums, torch.Tensor]:
+def learnt(whole: PretrainingModel, given: PretrainingBatch) -> tuple[Sums, torch.Tensor]:
     """The sums, with the gradients of the mean loss left in all weights."""
     sums = whole(given)
     loss = sums.loss(len(given.labels), len(given.is_next) if whole.objective.next_sentence else 0)
@@ -65,7 +68,7 @@ def test_losses_and_all_gradients_equal_transformers(
     torch.testing.assert_close(loss, found.loss.detach(), rtol=0, atol=NEAR)
     if objective == "mlm+nsp":
         logits = found.prediction_logits[inputs["labels"] != -100]
-        mean = torch.nn.functional.cross_entropy(logits, given.labels)
+        mean = functional.cross_entropy(logits, given.labels)
         torch.testing.assert_close(sums.mlm_loss / sums.mlm_count, mean, rtol=0, atol=NEAR)
         assert sums.mlm_correct == (logits.argmax(-1) == given.labels).sum()
         guessed = found.seq_relationship_logits.argmax(-1)
@@ -117,7 +120,7 @@ def test_micro_batches_add_up_to_the_whole_batch() -> None:
         torch.testing.assert_close(one.grad, other.grad, rtol=1e-4, atol=1e-6)
 
 
-def parts(given: Batch) -> list[Batch]:
+def parts(given: PretrainingBatch) -> list[PretrainingBatch]:
     """Each run of equally long sequences as a batch of its own."""
     starts, found = given.flat.starts.long(), []
     for run in given.flat.runs:
@@ -131,7 +134,9 @@ def parts(given: Batch) -> list[Batch]:
             starts=torch.arange(0, run.count * run.length + 1, run.length, dtype=torch.int32),
             runs=(dataclasses.replace(run, start=0),),
         )
-        found.append(Batch(inner, given.positions[chosen] - run.start, given.labels[chosen], given.is_next[rows]))
+        found.append(
+            PretrainingBatch(inner, given.positions[chosen] - run.start, given.labels[chosen], given.is_next[rows])
+        )
     return found
 
 
@@ -142,7 +147,11 @@ def test_layers_computed_twice_give_the_same_gradients(objective: str) -> None:
         whole = model(objective)
         whole.bert.set_dropout(0.2)
         whole.bert.recomputes = recomputes
+        passes = list[str]()
+        for layer in whole.bert.layers:
+            layer.register_forward_pre_hook(lambda *_, passes=passes: passes.append("layer"))
         learnt(whole, batch(whole, dropout=Dropout(3, 1, 0)))
+        assert len(passes) == 2 + 2 * recomputes
         found.append({name: one.grad for name, one in whole.named_parameters()})
     once, twice = found
     assert all(one is twice[name] or torch.equal(one, twice[name]) for name, one in once.items())
@@ -156,6 +165,48 @@ def test_half_precision_stays_near_single_precision() -> None:
         half = whole(given)
     assert half.mlm_loss.dtype == torch.float32 and half.mlm_loss != single.mlm_loss
     torch.testing.assert_close(half.mlm_loss, single.mlm_loss, rtol=0.01, atol=0)
+
+
+# The loss over a vocabulary
+
+
+@pytest.mark.parametrize("elements", [1, 50, 2**19])
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64, torch.bfloat16], ids=str)
+def test_the_loss_in_pieces_is_torchs_own(kind: torch.dtype, elements: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(losses._ELEMENTS, "cpu", elements)
+    source = torch.Generator().manual_seed(0)
+    logits = (20 * torch.randn(13, 17, generator=source)).to(kind).requires_grad_()
+    targets = torch.randint(0, 17, (13,), generator=source)
+    targets[::3] = logits.argmax(-1)[::3]
+    exact = logits.detach().double().requires_grad_()
+    wanted = functional.cross_entropy(exact, targets, reduction="sum")
+    loss, hits = losses.summed(logits, targets)
+    near = {torch.float32: 1e-5, torch.float64: 1e-12, torch.bfloat16: 1e-5}[kind]
+    torch.testing.assert_close(loss.double(), wanted, rtol=near, atol=0)
+    assert hits == (logits.argmax(-1) == targets).sum() > 4 and not hits.requires_grad
+    (loss / 7).backward()
+    (wanted / 7).backward()
+    assert logits.grad.dtype == kind
+    rounding = 2**-7 if kind == torch.bfloat16 else near
+    torch.testing.assert_close(logits.grad.double(), exact.grad, rtol=rounding, atol=near)
+
+
+def test_equal_logits_are_one_guess_and_not_many() -> None:
+    assert losses.summed(torch.zeros(4, 3), torch.tensor([0, 1, 2, 1]))[1] == 1
+
+
+def test_a_scale_that_half_precision_cannot_hold_is_not_rounded() -> None:
+    """bf16 takes 1.003 for 1, and every gradient would be short of 0.3%; 1.003 thirds are nearer to the next number."""
+    logits = torch.zeros(1, 3, dtype=torch.bfloat16, requires_grad=True)
+    (losses.summed(logits, torch.tensor([0]))[0] * 1.003).backward()
+    assert logits.grad[0, 1] == 0.3359375 > torch.tensor(1 / 3).bfloat16()
+
+
+def test_no_predictions_have_no_loss() -> None:
+    logits = torch.zeros(0, 5, requires_grad=True)
+    loss, hits = losses.summed(logits, torch.zeros(0, dtype=torch.int64))
+    loss.backward()
+    assert loss == 0 and hits == 0 and logits.grad.shape == (0, 5)
 
 
 # Fresh models
@@ -265,7 +316,8 @@ def test_a_loss_out_of_all_bounds_has_an_infinite_perplexity() -> None:
 def test_sums_over_batches_do_not_round() -> None:
     whole = model("mlm")
     given = batch(whole)
-    assert summed(whole, [given] * 3).mlm_loss.dtype == torch.float64
+    found = summed(whole, [given] * 3)
+    assert found.mlm_loss.dtype == torch.float64 and not found.mlm_loss.requires_grad
     assert summed(whole, [given] * 3).mlm_loss == 3 * summed(whole, [given]).mlm_loss
 
 
@@ -306,7 +358,7 @@ def test_a_step_of_base_costs_what_six_operations_a_weight_and_token_say() -> No
 
 def test_lengths_of_few_bits_do_not_overflow() -> None:
     config = Configuration.of_size("base", 30522)
-    many = np.full(4, 40000, dtype=np.int32)
+    many = np.full(4, 50000, dtype=np.int32)
     assert step_flops(config, many, 0, next_sentence=False) == step_flops(
         config, many.astype(np.int64), 0, next_sentence=False
     )

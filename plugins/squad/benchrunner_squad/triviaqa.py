@@ -67,7 +67,7 @@ class TriviaFile(JsonFile):
 
     def _notes(self, listed: int, documents: int, kept: int) -> Iterator[str]:
         if listed > documents:
-            yield f"{listed - documents:,} documents are listed again for the same question, and read once"
+            yield f"left out {listed - documents:,} of {listed:,} documents: listed before for the same question"
         if documents > kept:
             count = f"{documents - kept:,} of {documents:,} documents"
             yield f"left out {count}: no name of the answer stands in their first {self.words:,} words"

@@ -115,7 +115,7 @@ def test_a_document_that_is_listed_twice_is_read_once_aloud(tmp_path: Path) -> N
     write(tmp_path, question(EntityPages=[{"Filename": "Dutch_cities.txt"}] * 3, SearchResults=[]))
     rows = load(tmp_path)
     assert len(rows) == 1
-    assert rows.notes == ("2 documents are listed again for the same question, and read once",)
+    assert rows.notes == ("left out 2 of 3 documents: listed before for the same question",)
 
 
 def test_two_questions_of_one_id_are_refused(tmp_path: Path) -> None:

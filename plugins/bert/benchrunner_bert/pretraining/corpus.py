@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, final
+from typing import IO, Any, Self, final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -185,14 +185,29 @@ class HubSet(Source):
             raise DataError(f"{self.name} could not be read: {reason}") from error
 
 
-def sources(references: Sequence[str], *, blank_lines: int = 1) -> list[Source]:
-    """What the user named, in that order: files, folders with all files in them, hub:NAME[,CONFIG[,SPLIT]]."""
-    if blank_lines < 0:
-        raise RequestError(f"blank_lines counts lines: 0 or more, not {blank_lines}.")
-    found = [one for reference in references for one in _sources(reference, blank_lines)]
-    if not found:
-        raise RequestError("A corpus is needed: text files, .jsonl, .parquet, folders of them, or hub:NAME.")
-    return found
+@final
+@dataclass(frozen=True)
+class Corpus:
+    """All sources, in their order."""
+
+    sources: tuple[Source, ...]
+    blank_lines: int = 1
+    """How many blank lines in a row end a document of a text file; 0: only the end of the file does."""
+
+    def paragraphs(self) -> Iterator[str]:
+        """Of all of them."""
+        for source in self.sources:
+            yield from source.paragraphs()
+
+    @classmethod
+    def named(cls, references: Sequence[str], *, blank_lines: int = 1) -> Self:
+        """What the user named: files, folders with all files in them, hub:NAME[,CONFIG[,SPLIT]]."""
+        if blank_lines < 0:
+            raise RequestError(f"blank_lines counts lines: 0 or more, not {blank_lines}.")
+        found = tuple(one for reference in references for one in _sources(reference, blank_lines))
+        if not found:
+            raise RequestError("A corpus is needed: text files, .jsonl, .parquet, folders of them, or hub:NAME.")
+        return cls(found, blank_lines)
 
 
 def _sources(reference: str, blank_lines: int) -> Iterator[Source]:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, final
 
-from benchrunner.errors import DataError
+from benchrunner.errors import DataError, RequestError
+from benchrunner.records import write_json
 
+PLAN = "plan.json"
+"""Written first of all."""
 FORMAT = 1
 """Of the files; a store of another format is not read."""
 
@@ -102,6 +105,48 @@ class Manifest:
         plan, files = Plan.from_json(data["plan"]), tuple(FileFacts(**one) for one in data["files"])
         counts = {name: int(data[name]) for name in ("documents", "sentences", "tokens")}
         return cls(plan, shards=tuple(data["shards"]), files=files, **counts)
+
+
+def agree(folder: Path, plan: Plan) -> None:
+    """A folder is for one plan: the same corpus, tokenizer and settings."""
+    path = folder / PLAN
+    found = read_json(path)
+    if found is None:
+        write_json(path, dataclasses.asdict(plan))
+        return
+    try:
+        begun = Plan.from_json(found)
+    except (KeyError, TypeError) as error:
+        raise DataError(f"{path}: nothing that this version can read ({error}).") from None
+    _same_sources(folder, begun.sources, plan.sources)
+    for name in ("tokenizer", "lowercase", "shard_tokens", "blank_lines"):
+        old, new = getattr(begun, name), getattr(plan, name)
+        if old != new:
+            raise RequestError(
+                f"{folder} was begun with {name.replace('_', ' ')} {old}, now it is {new}: "
+                "ask for the same, or choose another folder."
+            )
+
+
+def _same_sources(folder: Path, begun: Sequence[SourceFacts], now: Sequence[SourceFacts]) -> None:
+    advice = f"The tokens in {folder} are of the old corpus: bring it back, or choose another folder."
+    for old, new in zip(begun, now, strict=False):
+        if old.name != new.name:
+            raise DataError(f"The corpus has changed: {old.name} was expected next, found {new.name}. {advice}")
+        if old != new:
+            raise DataError(
+                f"The corpus has changed: {new.name} is not what it was ({_difference(old, new)}). {advice}"
+            )
+    if len(begun) != len(now):
+        gone = begun[len(now) :]
+        first = f"{gone[0].name} is gone" if gone else f"{now[len(begun)].name} is new"
+        raise DataError(f"The corpus has changed: {first}. {advice}")
+
+
+def _difference(old: SourceFacts, new: SourceFacts) -> str:
+    if old.size != new.size:
+        return f"{old.size:,} bytes then, {new.size:,} now"
+    return f"{(old.sha256 or old.revision)[:12]} then, {(new.sha256 or new.revision)[:12]} now"
 
 
 def read_json(path: Path) -> dict[str, Any] | None:

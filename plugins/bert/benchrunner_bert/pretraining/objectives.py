@@ -16,6 +16,7 @@ from benchrunner.features import IGNORED
 from benchrunner.randomness import generator
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.model import ACTIVATIONS, Bert, draw_weight
+from benchrunner_bert.pretraining import losses
 
 if TYPE_CHECKING:
     from benchrunner_bert.pretraining.batches import PretrainingBatch
@@ -137,18 +138,17 @@ class PretrainingModel(nn.Module):
 
     def forward(self, batch: PretrainingBatch) -> Sums:
         hidden = self.bert(batch.flat)
-        logits = self.tokens(hidden[batch.positions])
-        tokens = _summed(logits, batch.labels)
+        loss, correct = losses.summed(self.tokens(hidden[batch.positions]), batch.labels)
+        tokens = loss, batch.labels.new_tensor(len(batch.labels)), correct
         if self.next_sentence is None:
             none = torch.zeros((), device=hidden.device)
             return Sums(*tokens, none, none, none)
-        # Of the two outputs the first is IsNext, as in the released models.
-        targets = torch.where(batch.is_next < 0, IGNORED, 1 - batch.is_next)
-        return Sums(*tokens, *_summed(self.next_sentence(self.bert.summary(hidden, batch.flat)), targets))
+        return Sums(*tokens, *_next(self.next_sentence(self.bert.summary(hidden, batch.flat)), batch.is_next))
 
 
-def _summed(logits: torch.Tensor, targets: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Cross-entropy over the targets that are there, how many those are, and how often the first guess is right."""
+def _next(logits: torch.Tensor, is_next: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Loss, count and hits; of the two outputs the first is IsNext, as in the released models."""
+    targets = torch.where(is_next < 0, IGNORED, 1 - is_next)
     loss = functional.cross_entropy(logits.float(), targets, ignore_index=IGNORED, reduction="sum")
     return loss, (targets != IGNORED).sum(), (logits.argmax(-1) == targets).sum()
 

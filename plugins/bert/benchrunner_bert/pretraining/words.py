@@ -38,6 +38,7 @@ class Words:
 
     def __init__(self, tokenizer: BertTokenizer) -> None:
         self._tokenizer = tokenizer
+        self.fingerprint = tokenizer.fingerprint
         self._forget()
 
     def encode(self, sentences: list[str]) -> Encoded:

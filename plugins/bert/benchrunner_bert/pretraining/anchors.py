@@ -1,0 +1,97 @@
+"""Where instances begin: places spread evenly over the corpus, all of them once in every epoch, in a drawn order.
+
+A document of n sequence lengths has about n places: its beginning, its last stretch, and others spread evenly between,
+which move a little from epoch to epoch. The order is a permutation that is computed, not stored.
+"""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+
+from benchrunner.errors import DataError
+from benchrunner_bert.pretraining.store import TokenStore
+
+_ROUNDS = 4
+_WORD = (1 << 64) - 1
+
+
+@final
+class Anchors:
+    """The places of one store at one length, numbered document by document."""
+
+    def __init__(self, store: TokenStore, length: int, *, pairs: bool) -> None:
+        """With pairs, documents of a single sentence have no places: nothing follows in them."""
+        self._store = store
+        sentences = np.diff(store.document_starts)
+        tokens = np.diff(store.sentence_starts[store.document_starts])
+        counts = -(-tokens // length)
+        if pairs:
+            counts[sentences < 2] = 0
+            _check_pairs(store, counts)
+        self._firsts = np.concatenate([[0], np.cumsum(counts)])
+        self.left_out = int((counts == 0).sum())
+        """Documents without places."""
+
+    def __len__(self) -> int:
+        return int(self._firsts[-1])
+
+    def at(self, index: int, key: int) -> int:
+        """The place of an instance: every place once while the index passes a multiple of their number."""
+        epoch, rest = divmod(index, len(self))
+        return shuffled(rest, len(self), key + epoch)
+
+    def document(self, place: int) -> int:
+        return int(self._firsts.searchsorted(place, "right")) - 1
+
+    def elsewhere(self, document: int, share: float) -> int:
+        """Another document, each as likely as it has places; `share` is drawn from 0 to below 1."""
+        first, stop = int(self._firsts[document]), int(self._firsts[document + 1])
+        place = int(share * (len(self) - (stop - first)))
+        return self.document(place if place < first else place + stop - first)
+
+    def sentence(self, place: int, document: int, target: int, shift: float) -> int:
+        """The sentence that a place stands for, if so many tokens are wanted; `shift` is drawn from 0 to below 1."""
+        first, stop = int(self._firsts[document]), int(self._firsts[document + 1])
+        begin, end = int(self._store.document_starts[document]), int(self._store.document_starts[document + 1])
+        if place == first:
+            return begin
+        starts = self._store.sentence_starts[begin : end + 1]
+        tokens = int(starts[-1] - starts[0])
+        if place == stop - 1:  # the first sentence from which the rest of the document fits
+            return min(begin + int(starts.searchsorted(starts[-1] - target, "left")), end - 1)
+        token = int(starts[0]) + int((place - first + shift - 0.5) * tokens / (stop - first))
+        return begin + int(starts.searchsorted(token, "right")) - 1
+
+
+def shuffled(index: int, size: int, key: int) -> int:
+    """Where a permutation of 0 to size - 1 takes an index: a Feistel network, walked until it is inside."""
+    half = max(1, ((size - 1).bit_length() + 1) // 2)
+    mask = (1 << half) - 1
+    while True:
+        left, right = index >> half, index & mask
+        for turn in range(_ROUNDS):
+            left, right = right, left ^ (_mixed(right + (turn << half), key) & mask)
+        index = left << half | right
+        if index < size:
+            return index
+
+
+def _mixed(value: int, key: int) -> int:
+    """64 bits that all depend on all bits of both (splitmix64, Steele et al. 2014)."""
+    value = (value * 0x9E3779B97F4A7C15 + key) & _WORD
+    value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
+    value = ((value ^ (value >> 27)) * 0x94D049BB133111EB) & _WORD
+    return value ^ (value >> 31)
+
+
+def _check_pairs(store: TokenStore, counts: np.ndarray) -> None:
+    if (counts > 0).sum() > 1:
+        return
+    found = "a single document" if store.documents == 1 else f"{store.documents:,} documents"
+    raise DataError(
+        f"{store.folder}: next sentences need two documents of two sentences or more, and there are not: the corpus "
+        f"holds {found} and {store.sentences:,} sentences. Separate documents by blank lines, bring more text, or "
+        "choose the objective mlm."
+    )

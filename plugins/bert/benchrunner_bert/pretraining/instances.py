@@ -1,0 +1,181 @@
+"""Training instances, each made from (seed, index) alone: any process of any number makes its share and the same.
+
+Devlin et al. 2019, A.2: two spans A and B of whole sentences; half of the time B follows A, else it comes from another
+document; one instance in ten aims at a random shorter length; a pair that is too long loses tokens from the front or
+the back of the longer span, a coin toss each. Neither span crosses a document.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from benchrunner.errors import RequestError
+from benchrunner.pieces import Frame
+from benchrunner.randomness import derived
+from benchrunner_bert.pretraining.anchors import Anchors
+from benchrunner_bert.pretraining.learn import Vocabulary
+from benchrunner_bert.pretraining.masking import Masking
+from benchrunner_bert.pretraining.objectives import named
+from benchrunner_bert.pretraining.store import TokenStore
+
+
+@final
+@dataclass(frozen=True)
+class InstanceSettings:
+    """What instances are to be like. The defaults are the paper's."""
+
+    objective: str = "mlm+nsp"
+    """One of `objectives.OBJECTIVES`."""
+    length: int = 128
+    """The most tokens, special ones included."""
+    chosen: float = 0.15
+    """The share of tokens that are predicted."""
+    masking: tuple[float, float, float] = (0.8, 0.1, 0.1)
+    """What becomes of them: [MASK], a random token, the same token."""
+    short: float = 0.1
+    """The share of instances that aim at a random shorter length."""
+    max_predictions: int | None = None
+    """The released code has 20 at length 128; 15% are hardly ever more."""
+
+    def __post_init__(self) -> None:
+        named(self.objective)
+        if self.length < 5:
+            raise RequestError(f"A sequence holds three special tokens and two others at least: not {self.length}.")
+        for name in ("chosen", "short"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise RequestError(f"{name} is a share from 0 to 1, not {getattr(self, name)}.")
+        if min(self.masking) < 0 or not math.isclose(sum(self.masking), 1.0, abs_tol=1e-9):
+            raise RequestError(f"The three rates of masking add up to 1 (100%), unlike {self.masking}.")
+        if self.max_predictions is not None and self.max_predictions < 1:
+            raise RequestError(f"At least one token is predicted: max_predictions is {self.max_predictions}.")
+
+
+@final
+@dataclass(frozen=True)
+class Instance:
+    """One sequence and what is to be predicted in it."""
+
+    tokens: np.ndarray
+    """int32 (n,)"""
+    segments: np.ndarray
+    """int8 (n,)"""
+    positions: np.ndarray
+    """int64 (k,): the tokens whose states predict"""
+    labels: np.ndarray
+    """int32 (k,): the tokens that stood there; for the left-to-right objective those that follow"""
+    is_next: int
+    """1 where B follows A, 0 where it does not, -1 where there is no B."""
+
+
+class Instances:
+    """The instances of one store, as many as anybody asks for."""
+
+    def __init__(
+        self, store: TokenStore, frame: Frame, vocabulary: Vocabulary, settings: InstanceSettings, seed: int
+    ) -> None:
+        self._store, self._frame, self._settings, self._seed = store, frame, settings, seed
+        self._objective = named(settings.objective)
+        self._room = settings.length - frame.size(pair=self._objective.next_sentence)
+        self._masking = Masking(vocabulary, settings.chosen, settings.masking, settings.max_predictions)
+        self._anchors = Anchors(store, self._room, pairs=self._objective.next_sentence)
+        self._key = derived(seed, "instances")
+
+    @property
+    def epoch(self) -> int:
+        """Instances after which every place of the corpus was begun at once."""
+        return len(self._anchors)
+
+    @property
+    def left_out(self) -> int:
+        """Documents that no instance comes from: those of a single sentence, where next sentences are wanted."""
+        return self._anchors.left_out
+
+    def make(self, index: int) -> Instance:
+        draw = np.random.Generator(np.random.SFC64(derived(self._seed, "instance", index)))
+        place = self._anchors.at(index, self._key)
+        if not self._objective.next_sentence:
+            return self._finished(self._span(place, draw), None, -1, draw)
+        first, second, is_next = self._pair(place, draw)
+        return self._finished(first, second, is_next, draw)
+
+    def _target(self, least: int, draw: np.random.Generator) -> int:
+        """Tokens that are aimed at, special ones left out."""
+        if draw.random() < self._settings.short:
+            return int(draw.integers(least, self._room + 1))
+        return self._room
+
+    def _span(self, place: int, draw: np.random.Generator) -> np.ndarray:
+        target, document = self._target(1, draw), self._anchors.document(place)
+        sentence = self._anchors.sentence(place, document, target, draw.random())
+        return self._read(sentence, self._stop(document, sentence, target), target)
+
+    def _pair(self, place: int, draw: np.random.Generator) -> tuple[np.ndarray, np.ndarray, int]:
+        target, document = self._target(2, draw), self._anchors.document(place)
+        last = int(self._store.document_starts[document + 1])
+        # At least two sentences, so that one can follow the other; which coin falls must not show in A.
+        begin = min(self._anchors.sentence(place, document, target, draw.random()), last - 2)
+        stop = max(self._stop(document, begin, target), begin + 2)
+        middle = begin + int(draw.integers(1, stop - begin))
+        starts = self._store.sentence_starts
+        first, second = [int(starts[begin]), int(starts[middle])], [int(starts[middle]), int(starts[stop])]
+        is_next = int(draw.random() < 0.5)
+        if not is_next:
+            second = self._random_span(document, max(1, target - (first[1] - first[0])), draw)
+        self._truncate(first, second, draw)
+        return self._store.read(*first), self._store.read(*second), is_next
+
+    def _random_span(self, document: int, target: int, draw: np.random.Generator) -> list[int]:
+        """Tokens of another document, from a sentence that could follow another one: not its first."""
+        other = self._anchors.elsewhere(document, draw.random())
+        begin, end = (int(one) for one in self._store.document_starts[other : other + 2])
+        sentence = int(draw.integers(begin + 1, end))
+        stop = self._stop(other, sentence, target)
+        return [int(self._store.sentence_starts[sentence]), int(self._store.sentence_starts[stop])]
+
+    def _truncate(self, first: list[int], second: list[int], draw: np.random.Generator) -> None:
+        """Tokens from the longer span, B where they are equal, until both fit; each from its front or its back."""
+        sizes = first[1] - first[0], second[1] - second[0]
+        excess = max(0, sum(sizes) - self._room)
+        from_longer = min(excess, abs(sizes[0] - sizes[1]))
+        rest = excess - from_longer
+        is_first = sizes[0] > sizes[1]
+        losses = rest // 2 + from_longer * is_first, (rest + 1) // 2 + from_longer * (not is_first)
+        for span, loss in zip((first, second), losses, strict=True):
+            front = int(draw.binomial(loss, 0.5))
+            span[0] += front
+            span[1] -= loss - front
+
+    def _stop(self, document: int, sentence: int, target: int) -> int:
+        """The sentence behind the last one of a span: it reaches the target, or the document ends."""
+        end = int(self._store.document_starts[document + 1])
+        starts = self._store.sentence_starts
+        # A sentence has a token at least, so no more of them can be needed.
+        nearby = starts[sentence + 1 : min(end, sentence + target) + 1]
+        return min(sentence + 1 + int(nearby.searchsorted(starts[sentence] + target, "left")), end)
+
+    def _read(self, sentence: int, stop: int, most: int) -> np.ndarray:
+        first, last = int(self._store.sentence_starts[sentence]), int(self._store.sentence_starts[stop])
+        return self._store.read(first, min(last, first + most))
+
+    def _finished(
+        self, first: np.ndarray, second: np.ndarray | None, is_next: int, draw: np.random.Generator
+    ) -> Instance:
+        tokens, segments = assembled(self._frame, first, second)
+        if self._objective.left_only:
+            return Instance(tokens, segments, np.arange(len(tokens) - 1), tokens[1:].copy(), is_next)
+        positions, labels = self._masking.apply(tokens, draw)
+        return Instance(tokens, segments, positions, labels, is_next)
+
+
+def assembled(frame: Frame, first: np.ndarray, second: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """[CLS] A [SEP] or [CLS] A [SEP] B [SEP], and the segments; `Frame.join` does the same for many at once."""
+    before, between, after = (np.array(one, np.int32) for one in (frame.before, frame.between, frame.after))
+    tokens = np.concatenate([before, first, after] if second is None else [before, first, between, second, after])
+    segments = np.full(len(tokens), frame.segments[0], dtype=np.int8)
+    if second is not None:
+        segments[len(tokens) - len(second) - len(after) :] = frame.segments[1]
+    return tokens, segments

@@ -1,0 +1,165 @@
+"""From what a user asks to a run: vocabulary, tokens, model, engine, and the model card at its end."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.metadata
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchrunner.errors import DataError, RequestError
+from benchrunner.records import write_json
+from benchrunner_bert.configuration import Configuration, read_json
+from benchrunner_bert.pretraining import shards
+from benchrunner_bert.pretraining.card import Card
+from benchrunner_bert.pretraining.corpus import Corpus
+from benchrunner_bert.pretraining.engine import Engine
+from benchrunner_bert.pretraining.export import export
+from benchrunner_bert.pretraining.instances import Instances, InstanceSettings
+from benchrunner_bert.pretraining.learn import Vocabulary, learn
+from benchrunner_bert.pretraining.manifest import Manifest
+from benchrunner_bert.pretraining.objectives import PretrainingModel, named
+from benchrunner_bert.pretraining.settings import Settings
+from benchrunner_bert.pretraining.shards import Progress
+from benchrunner_bert.pretraining.store import TokenStore
+from benchrunner_bert.pretraining.training import Makers, Plan, Pretraining
+
+HELD_OUT_SEED = 1_000_003
+"""Held-out instances are the same whatever the run's seed, so that runs can be compared."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """One pre-training as it was asked for."""
+
+    size: str
+    """`tiny` ... `large`, L/H, or L/H/A."""
+    corpus: tuple[str, ...]
+    out: Path
+    settings: Settings
+    held_out: tuple[str, ...] = ()
+    vocabulary: Path | None = None
+    """Given; else one of `vocabulary_size` pieces is learnt from the corpus."""
+    vocabulary_size: int = 30_522
+    lowercase: bool | None = None
+    """None: as a given vocabulary shows, and lower case for one that is learnt."""
+    plan: Plan = Plan()
+    overrides: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    """For DeepSpeed's configuration."""
+    command: str = ""
+    """For the card."""
+
+    def prepared(self, report: Callable[[Progress], None] = lambda progress: None) -> tuple[TokenStore, Vocabulary]:
+        """The corpus as tokens, and the vocabulary: made once, and found again."""
+        corpus = Corpus.named(self.corpus)
+        vocabulary = self._vocabulary(corpus)
+        return shards.write(self.out / "tokens", corpus, vocabulary, report=report), vocabulary
+
+    def _vocabulary(self, corpus: Corpus) -> Vocabulary:
+        if self.vocabulary is not None:
+            return Vocabulary.read(self.vocabulary, lowercase=self.lowercase)
+        path, lowercase = self.out / "vocab.txt", self.lowercase is not False
+        if path.is_file():
+            return Vocabulary.read(path, lowercase=lowercase)
+        return learn(corpus.paragraphs, path, size=self.vocabulary_size, lowercase=lowercase)
+
+    def run(self, store: TokenStore, vocabulary: Vocabulary, report: Callable[..., None]) -> bool:
+        """Learn, from the last checkpoint where there is one; whether the end was reached."""
+        settings, tokenizer = self.settings, vocabulary.tokenizer()
+        longest = max(settings.length_at(0), settings.length_at(settings.steps - 1))
+        config = dataclasses.replace(Configuration.of_size(self.size, tokenizer.size), positions=max(512, longest))
+        model = PretrainingModel.fresh(config, tokenizer, named(settings.objective), seed=settings.seed)
+        makers = self._makers(store, vocabulary, settings.seed)
+        held_out = None
+        if self.held_out:
+            other = shards.write(self.out / "held-out", Corpus.named(self.held_out), vocabulary)
+            held_out = self._makers(other, vocabulary, HELD_OUT_SEED)
+        engine = Engine(model, settings, overrides=self.overrides)
+        run = Pretraining(
+            engine=engine,
+            model=model,
+            settings=settings,
+            makers=makers,
+            folder=self.out,
+            facts=self._facts(store),
+            plan=self.plan,
+            held_out=held_out,
+            export=lambda step: self._export(model, store.manifest, step),
+            report=report,
+        )
+        try:
+            return run.run()
+        finally:
+            engine.close()
+
+    def _makers(self, store: TokenStore, vocabulary: Vocabulary, seed: int) -> Makers:
+        settings, frame = self.settings, vocabulary.tokenizer().frame
+        lengths = dict.fromkeys((settings.length_at(0), settings.length_at(settings.steps - 1)))
+        made = {}
+        for length in lengths:
+            asked = InstanceSettings(
+                settings.objective, length, settings.chosen, settings.masking, settings.short
+            )
+            made[length] = Instances(store, frame, vocabulary, asked, seed)
+        return made
+
+    def _facts(self, store: TokenStore) -> dict[str, Any]:
+        """What a checkpoint must share with the run that goes on from it."""
+        corpus = [[one.name, one.sha256 or one.revision] for one in store.manifest.sources]
+        return {
+            "settings": json.loads(json.dumps(self.settings.asked())),
+            "size": self.size,
+            "tokenizer": store.manifest.plan.tokenizer,
+            "corpus": corpus,
+        }
+
+    def _export(self, model: PretrainingModel, corpus: Manifest, step: int) -> None:
+        """The finished model, or one on the way."""
+        done = step == self.settings.steps
+        folder = self.out / "model" if done else self.out / "exports" / f"step-{step}"
+        export(model, folder, self._card(corpus, step))
+        if done:
+            write_json(self.out / "finished.json", {"step": step})
+
+    def _card(self, corpus: Manifest, step: int) -> Card:
+        settings = self.settings
+        first = min(step, settings.border)
+        phases = [(first, settings.length_at(0)), (step - first, settings.length_at(settings.steps - 1))]
+        masked = settings.objective != "ltr"
+        return Card(
+            name=self.out.name,
+            corpus=corpus,
+            phases=tuple(one for one in phases if one[0]),
+            batch_size=settings.batch_size,
+            masking=dict(zip(("[MASK]", "random", "same"), settings.masking, strict=True)) if masked else {},
+            chosen=settings.chosen if masked else 1.0,
+            losses=self._last_figures(),
+            seed=settings.seed,
+            precision=settings.precision,
+            command=self.command,
+            versions={name: importlib.metadata.version(name) for name in ("torch", "deepspeed", "tokenizers")},
+        )
+
+    def _last_figures(self) -> dict[str, float]:
+        """The last of each kind that the log holds."""
+        found: dict[str, float] = {}
+        log = self.out / "log.jsonl"
+        for line in log.read_text(encoding="utf-8").splitlines() if log.exists() else []:
+            for name, value in json.loads(line).items():
+                if name.endswith(("loss", "accuracy", "perplexity")):
+                    found[name.replace("_", " ")] = value
+        return found
+
+
+def check(request: Request) -> None:
+    """A `RequestError` for what cannot work, before anything is read."""
+    Configuration.of_size(request.size, 100)
+    named(request.settings.objective)
+    if (request.out / "finished.json").exists():
+        found = read_json(request.out / "finished.json")
+        raise RequestError(f"{request.out} is finished ({found['step']} steps): its model is in {request.out / 'model'}.")
+    if request.out.exists() and not request.out.is_dir():
+        raise DataError(f"{request.out}: a run is kept in a folder, and this is none.")

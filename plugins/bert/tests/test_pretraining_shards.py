@@ -1,0 +1,338 @@
+"""Token shards: whole, the same bytes every time, and finished by whoever comes after a killed writer."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pretraining_texts import FIRST, numbered, vocabulary
+
+from benchrunner.errors import DataError, RequestError
+from benchrunner_bert.backbones import VOCABULARY
+from benchrunner_bert.pretraining import shards
+from benchrunner_bert.pretraining.corpus import Corpus, Source, TextFile
+from benchrunner_bert.pretraining.learn import Vocabulary
+from benchrunner_bert.pretraining.manifest import SourceFacts
+from benchrunner_bert.pretraining.shards import Progress, write
+from benchrunner_bert.pretraining.store import TokenStore
+
+WORDS = Vocabulary.read(VOCABULARY)
+TEXTS = {
+    "a.txt": "One man came. Two went.\nA second paragraph.\n\nAnother document. It is short.\n",
+    "b.txt": "\n\n",
+    "c.jsonl": '{"text": "A third one. Told in JSON.\\nWith two paragraphs."}\n{"text": "And a fourth."}\n',
+}
+DOCUMENTS = [
+    ["One man came.", "Two went.", "A second paragraph."],
+    ["Another document.", "It is short."],
+    ["A third one.", "Told in JSON.", "With two paragraphs."],
+    ["And a fourth."],
+]
+
+
+def corpus(folder: Path) -> Corpus:
+    folder.mkdir(exist_ok=True)
+    for name, content in TEXTS.items():
+        (folder / name).write_text(content, encoding="utf-8")
+    return Corpus.named([str(folder)])
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != ".lock"}
+
+
+def documents(store: TokenStore) -> list[list[list[int]]]:
+    """The tokens of each sentence of each document."""
+
+    def sentence(number: int) -> list[int]:
+        found: list[int] = store.read(*store.sentence_starts[number : number + 2].tolist()).tolist()
+        return found
+
+    borders = store.document_starts.tolist()
+    return [[sentence(one) for one in range(*borders[at : at + 2])] for at in range(store.documents)]
+
+
+@pytest.mark.parametrize("shard_tokens", [1, 5, 12, 1000])
+def test_the_tokens_are_the_tokenizers_with_borders_of_sentences_and_documents(
+    tmp_path: Path, shard_tokens: int
+) -> None:
+    store = write(tmp_path / "store", corpus(tmp_path / "in"), WORDS, shard_tokens=shard_tokens)
+    tokenizer = WORDS.tokenizer()
+    assert documents(store) == [[tokenizer.pieces([one]).tokens.tolist() for one in texts] for texts in DOCUMENTS]
+    assert (store.documents, store.sentences) == (4, 9)
+    assert store.tokens == sum(store.manifest.shards) == store.sentence_starts[-1]
+    assert store.document_starts.dtype == store.sentence_starts.dtype == np.int64
+    assert store.vocabulary.special == WORDS.special
+    store.verify()
+
+
+def test_any_range_is_read_over_all_shards(tmp_path: Path) -> None:
+    """The third document is longer than several shards."""
+    store = numbered(tmp_path, [[1, 2], [3], [10, 1, 20, 7], [2, 2]], shard_tokens=6)
+    assert len(store.manifest.shards) > 3 and 0 not in store.manifest.shards
+    assert np.diff(store.document_starts).tolist() == [2, 1, 4, 2]
+    for first in range(store.tokens + 1):
+        for last in range(first, store.tokens + 1):
+            found = store.read(first, last)
+            assert found.dtype == np.int32 and found.tolist() == list(range(FIRST + first, FIRST + last))
+    with pytest.raises(IndexError):
+        store.read(0, store.tokens + 1)
+
+
+@pytest.mark.parametrize(("pieces", "kind"), [(65_536, np.uint16), (65_537, np.int32)])
+def test_tokens_take_two_bytes_where_the_vocabulary_fits(tmp_path: Path, pieces: int, kind: type) -> None:
+    words = vocabulary(tmp_path / "vocab.txt", *(f"x{number}" for number in range(pieces - 5)))
+    (tmp_path / "a.txt").write_text(f"x0 x{pieces - 6}", encoding="utf-8")
+    store = write(tmp_path / "store", Corpus.named([str(tmp_path / "a.txt")]), words)
+    assert np.load(tmp_path / "store" / "00000.tokens.npy").dtype == kind
+    assert store.read(0, 2).tolist() == [5, pieces - 1]
+
+
+def test_the_manifest_counts_what_was_unusual(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"\xef\xbb\xbfOne.\r\nTw\xff.\r\n")
+    store = write(tmp_path / "store", Corpus.named([str(tmp_path / "a.txt")]), WORDS)
+    (facts,) = store.manifest.sources
+    assert (facts.name, facts.bom, facts.crlf, facts.bad_bytes, facts.size) == ("a.txt", True, 2, 1, 15)
+    saved = json.loads((tmp_path / "store" / "manifest.json").read_text(encoding="utf-8"))
+    assert saved["plan"]["sources"][0]["bad_bytes"] == 1
+
+
+def test_the_same_corpus_gives_the_same_bytes_wherever_it_lies(tmp_path: Path) -> None:
+    write(tmp_path / "one", corpus(tmp_path / "here"), WORDS, shard_tokens=5)
+    write(tmp_path / "two", corpus(tmp_path / "there"), WORDS, shard_tokens=5)
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+
+
+def test_a_finished_store_is_not_written_again(tmp_path: Path) -> None:
+    write(tmp_path / "store", corpus(tmp_path / "in"), WORDS)
+    before = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "store").glob("*.*")}
+    said = list[Progress]()
+    write(tmp_path / "store", corpus(tmp_path / "in"), WORDS, report=said.append)
+    assert {path.name: path.stat().st_mtime_ns for path in (tmp_path / "store").glob("*.*")} == before
+    assert said == []
+
+
+def test_progress_is_told(tmp_path: Path) -> None:
+    said = list[Progress]()
+    store = write(tmp_path / "store", corpus(tmp_path / "in"), WORDS, shard_tokens=5, report=said.append)
+    assert [one.tokens for one in said] == sorted(one.tokens for one in said)
+    assert (said[-1].tokens, said[-1].sources, said[-1].of) == (store.tokens, 3, 3)
+    assert said[-1].size == sum(one.size for one in store.manifest.sources)
+    assert 0 < said[0].characters < said[-1].characters
+
+
+# Interruptions
+
+KILLED = """
+import sys, time
+from pathlib import Path
+from benchrunner_bert.pretraining import shards
+from benchrunner_bert.pretraining.corpus import Corpus
+from benchrunner_bert.pretraining.learn import Vocabulary
+folder, text, words, moment = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]), sys.argv[4]
+
+def wait():
+    print("now", flush=True)
+    time.sleep(600)
+
+def report(progress):
+    if moment == "reading" and len(list(folder.glob("0*.json"))) == 3:
+        wait()
+
+saved = shards._save
+def save(path, values):
+    saved(path, values)
+    if moment == "saving" and path.name == "00003.lengths.npy":
+        wait()
+
+shards._save = save
+joined = shards._Writer._join_documents
+def join(self, part, records):
+    if moment == "joining":
+        part.write_bytes(b"half")
+        wait()
+    joined(self, part, records)
+
+shards._Writer._join_documents = join
+shards.write(folder, Corpus.named([text]), Vocabulary.read(words), shard_tokens=40, report=report)
+"""
+
+
+@pytest.mark.parametrize("moment", ["reading", "saving", "joining"])
+def test_a_writer_killed_with_kill_9_is_finished_by_the_next_one_to_the_same_bytes(tmp_path: Path, moment: str) -> None:
+    whole = numbered(tmp_path, [[5, 3, 9] * 4, [8] * 10, [1] * 30], shard_tokens=40)
+    text, words = tmp_path / "corpus.txt", tmp_path / "words.txt"
+    command = [sys.executable, "-c", KILLED, str(tmp_path / "again"), str(text), str(words), moment]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout is not None and writer.stdout.readline() == "now\n"
+        writer.send_signal(signal.SIGKILL)
+    assert writer.returncode == -signal.SIGKILL
+    with pytest.raises(DataError, match=r"again is not finished: there is no manifest\.json"):
+        TokenStore.open(tmp_path / "again")
+    kept = (tmp_path / "again" / "00001.tokens.npy").stat().st_mtime_ns
+    write(tmp_path / "again", Corpus.named([str(text)]), Vocabulary.read(words), shard_tokens=40)
+    assert contents(tmp_path / "again") == contents(whole.folder)
+    assert (tmp_path / "again" / "00001.tokens.npy").stat().st_mtime_ns == kept
+
+
+@dataclass(frozen=True)
+class Failing(Source):
+    """A source that ends in an error after so many paragraphs."""
+
+    source: Source
+    after: int
+    error: Exception
+    name: str = "corpus.txt"
+
+    def facts(self) -> SourceFacts:
+        return self.source.facts()
+
+    def paragraphs(self) -> Iterator[str]:
+        for number, one in enumerate(self.source.paragraphs()):
+            if number == self.after:
+                raise self.error
+            yield one
+
+
+def test_wherever_a_writer_stops_the_next_one_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
+    whole = numbered(tmp_path, [[5, 3, 9] * 2, [8] * 5, [1] * 9], shard_tokens=16)
+    words, text = whole.vocabulary, TextFile(tmp_path / "corpus.txt", "corpus.txt")
+    for after in range(0, 24, 3):
+        with pytest.raises(RuntimeError):
+            write(tmp_path / "again", Corpus((Failing(text, after, RuntimeError()),)), words, shard_tokens=16)
+        if after % 2:  # and a damaged shard behind whole ones is made again
+            for last in sorted((tmp_path / "again").glob("*.tokens.npy"))[-1:]:
+                last.write_bytes(last.read_bytes()[:-1] + b"\xff")
+    write(tmp_path / "again", Corpus((text,)), words, shard_tokens=16)
+    assert contents(tmp_path / "again") == contents(whole.folder)
+
+
+def test_a_full_disk_is_told_and_what_is_whole_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    saved = shards._save
+
+    def full(path: Path, values: np.ndarray) -> None:
+        if path.name.startswith("00002"):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        saved(path, values)
+
+    texts = corpus(tmp_path / "in")
+    monkeypatch.setattr(shards, "_save", full)
+    with pytest.raises(RequestError, match="the disk is full"):
+        write(tmp_path / "store", texts, WORDS, shard_tokens=5)
+    monkeypatch.undo()
+    assert (tmp_path / "store" / "00001.json").exists()
+    write(tmp_path / "store", texts, WORDS, shard_tokens=5)
+    write(tmp_path / "whole", texts, WORDS, shard_tokens=5)
+    assert contents(tmp_path / "store") == contents(tmp_path / "whole")
+
+
+# Refusals
+
+
+def test_a_changed_corpus_is_refused_with_the_first_file_that_differs(tmp_path: Path) -> None:
+    begun = corpus(tmp_path / "in")
+    write(tmp_path / "store", begun, WORDS)
+    (tmp_path / "in" / "b.txt").write_text("More.", encoding="utf-8")
+    (tmp_path / "in" / "c.jsonl").write_text('{"text": "Other."}', encoding="utf-8")
+    with pytest.raises(DataError, match=r"b\.txt is not what it was \(2 bytes then, 5 now\)"):
+        write(tmp_path / "store", begun, WORDS)
+    (tmp_path / "in" / "b.txt").write_text("ab", encoding="utf-8")
+    with pytest.raises(DataError, match=r"b\.txt is not what it was \(\w{12} then, \w{12} now\)"):
+        write(tmp_path / "store", begun, WORDS)
+    corpus(tmp_path / "in")
+    with pytest.raises(DataError, match=r"The corpus has changed: c\.jsonl is gone"):
+        write(tmp_path / "store", Corpus(begun.sources[:2]), WORDS)
+    with pytest.raises(DataError, match=r"a\.txt was expected next, found b\.txt"):
+        write(tmp_path / "store", Corpus(begun.sources[1:]), WORDS)
+    with pytest.raises(DataError, match=r"a\.txt is new"):
+        write(tmp_path / "store", Corpus((*begun.sources, begun.sources[0])), WORDS)
+    write(tmp_path / "store", begun, WORDS)
+
+
+def test_an_unfinished_store_of_another_corpus_is_refused_too(tmp_path: Path) -> None:
+    text = corpus(tmp_path / "in").sources[0]
+    with pytest.raises(RuntimeError):
+        write(tmp_path / "store", Corpus((Failing(text, 1, RuntimeError()),)), WORDS)
+    (tmp_path / "in" / "a.txt").write_text("Something else.", encoding="utf-8")
+    with pytest.raises(DataError, match=r"a\.txt is not what it was"):
+        write(tmp_path / "store", Corpus((text,)), WORDS)
+
+
+def test_other_settings_are_refused(tmp_path: Path) -> None:
+    texts = corpus(tmp_path / "in")
+    write(tmp_path / "store", texts, WORDS)
+    with pytest.raises(RequestError, match=r"begun with shard tokens 33554432, now it is 7"):
+        write(tmp_path / "store", texts, WORDS, shard_tokens=7)
+    with pytest.raises(RequestError, match="begun with blank lines 1, now it is 0"):
+        write(tmp_path / "store", replace(texts, blank_lines=0), WORDS)
+    with pytest.raises(RequestError, match="begun with tokenizer"):
+        write(tmp_path / "store", texts, replace(WORDS, lowercase=False))
+
+
+def test_a_corpus_without_words_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(" \n\n\u200b\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"The corpus is empty: no word in a\.txt"):
+        write(tmp_path / "store", Corpus.named([str(tmp_path / "a.txt")]), WORDS)
+
+
+def test_a_folder_that_cannot_be_one_is_named(tmp_path: Path) -> None:
+    (tmp_path / "store").write_text("a file", encoding="utf-8")
+    with pytest.raises(RequestError, match="store: cannot be written: File exists"):
+        write(tmp_path / "store", corpus(tmp_path / "in"), WORDS)
+
+
+@pytest.mark.parametrize("name", ["00001.tokens.npy", "sentence_starts.npy", "document_starts.npy", "vocab.txt"])
+def test_a_store_with_a_missing_or_cut_file_is_refused(tmp_path: Path, name: str) -> None:
+    write(tmp_path / "store", corpus(tmp_path / "in"), WORDS, shard_tokens=5)
+    path = tmp_path / "store" / name
+    content = path.read_bytes()
+    path.write_bytes(content[:-1])
+    with pytest.raises(DataError, match=rf"{name}: {len(content):,} bytes were expected, found {len(content) - 1:,}"):
+        TokenStore.open(tmp_path / "store")
+    path.unlink()
+    with pytest.raises(DataError, match=f"{name}: there is no such file"):
+        TokenStore.open(tmp_path / "store")
+
+
+def test_a_flipped_bit_is_found_by_verifying(tmp_path: Path) -> None:
+    store = write(tmp_path / "store", corpus(tmp_path / "in"), WORDS)
+    path = tmp_path / "store" / "00000.tokens.npy"
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=r"00000\.tokens\.npy: its checksum is not the manifest's"):
+        store.verify()
+
+
+def test_a_folder_without_a_store_or_with_a_damaged_manifest_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="holds no tokens"):
+        TokenStore.open(tmp_path)
+    for content in ("{", "[]", '{"format": 2}', '{"format": 1, "plan": {}}'):
+        (tmp_path / "manifest.json").write_text(content, encoding="utf-8")
+        with pytest.raises(DataError, match=r"manifest\.json: "):
+            TokenStore.open(tmp_path)
+
+
+def test_two_writers_of_one_store_do_not_disturb_each_other(tmp_path: Path) -> None:
+    corpus(tmp_path / "in")
+    script = (
+        "import sys; from pathlib import Path; from benchrunner_bert.pretraining import corpus, learn, shards;"
+        "shards.write(Path(sys.argv[1]), corpus.Corpus.named([sys.argv[2]]),"
+        "learn.Vocabulary.read(Path(sys.argv[3])), shard_tokens=5)"
+    )
+    command = [sys.executable, "-c", script, str(tmp_path / "store"), str(tmp_path / "in"), str(VOCABULARY)]
+    writers = [subprocess.Popen(command) for _ in range(2)]
+    assert [one.wait(timeout=120) for one in writers] == [0, 0]
+    write(tmp_path / "alone", corpus(tmp_path / "in"), WORDS, shard_tokens=5)
+    assert contents(tmp_path / "store") == contents(tmp_path / "alone")
+    shutil.rmtree(tmp_path / "alone")

@@ -1,0 +1,159 @@
+"""A vocabulary is the same every time, and looking words up gives what the Rust tokenizer gives."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+from pretraining_texts import SPECIAL
+from test_bert_tokenizer import ODD_TEXTS
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
+
+from benchrunner.errors import CheckpointError, DataError, RequestError
+from benchrunner_bert.backbones import VOCABULARY
+from benchrunner_bert.pretraining import words
+from benchrunner_bert.pretraining.learn import Vocabulary, learn
+from benchrunner_bert.tokenizer import BertTokenizer
+
+TEXTS = [
+    "The lower you go, the newer it gets; Ångström's widest low.",
+    "Lowest, newest, widest: 1234 中文 low low low.",
+]
+
+
+def test_the_special_tokens_come_first_in_the_order_of_the_paper(tmp_path: Path) -> None:
+    found = learn(lambda: TEXTS * 50, tmp_path / "vocab.txt", size=120)
+    pieces = (tmp_path / "vocab.txt").read_text(encoding="utf-8").splitlines()
+    assert pieces[:5] == SPECIAL
+    assert (found.special, found.mask, found.size, found.lowercase) == ((0, 1, 2, 3, 4), 4, len(pieces), True)
+    assert {"low", "the", "中", "a", "##a", ";"} <= set(pieces)
+    assert not {"##;", "##中", "T", "Å", "å"} & set(pieces)
+
+
+def test_a_cased_vocabulary_keeps_capital_letters_and_accents(tmp_path: Path) -> None:
+    found = learn(lambda: TEXTS * 50, tmp_path / "vocab.txt", size=160, lowercase=False)
+    pieces = (tmp_path / "vocab.txt").read_text(encoding="utf-8").splitlines()
+    assert {"T", "Å", "ö", "L"} <= set(pieces)
+    assert not found.lowercase and not found.tokenizer().pieces(["Ångström"]).tokens.tolist().count(1)
+
+
+AGAIN = """
+import sys
+from pathlib import Path
+from benchrunner_bert.pretraining.learn import learn
+words = [f"{a}{b}{c}{d}" for a in "pqrstu" for b in "aeiou" for c in "lmnrst" for d in "aeiou"]
+learn(lambda: [" ".join(words)], Path(sys.argv[1]), size=300)
+"""
+
+
+def test_a_text_full_of_ties_gives_the_same_vocabulary_in_every_process(tmp_path: Path) -> None:
+    """Left to itself the trainer decides ties by numbers that are drawn anew in each process."""
+    found = set()
+    for number in range(4):
+        path = tmp_path / str(number)
+        subprocess.run([sys.executable, "-c", AGAIN, str(path)], check=True, timeout=120)
+        found.add(path.read_bytes())
+    assert len(found) == 1
+
+
+def test_the_pieces_are_those_of_the_plain_trainer(tmp_path: Path) -> None:
+    """Its set of pieces, where no tie falls on the last one."""
+    texts = [f"{'low ' * 9}{'lower ' * 7}{'newest ' * 5}{'widest ' * 3}"] * 3
+    plain = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    plain.normalizer = normalizers.BertNormalizer(lowercase=True)
+    plain.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=1000, special_tokens=SPECIAL, continuing_subword_prefix="##", show_progress=False
+    )
+    plain.train_from_iterator(texts, trainer)
+    learn(lambda: texts, tmp_path / "vocab.txt", size=1000)
+    ours = set((tmp_path / "vocab.txt").read_text(encoding="utf-8").splitlines())
+    assert set(plain.get_vocab()) <= ours
+    assert all(len(piece.removeprefix("##")) == 1 for piece in ours - set(plain.get_vocab()))
+
+
+def test_no_text_and_no_room_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="The corpus is empty"):
+        learn(lambda: ["", " "], tmp_path / "vocab.txt", size=1000)
+    with pytest.raises(RequestError, match="at least 100"):
+        learn(lambda: TEXTS, tmp_path / "vocab.txt", size=99)
+
+
+# A given one
+
+
+@pytest.mark.parametrize("missing", SPECIAL)
+def test_a_vocabulary_without_a_special_token_is_refused(tmp_path: Path, missing: str) -> None:
+    lines = [token for token in SPECIAL if token != missing] + ["a"]
+    (tmp_path / "vocab.txt").write_text("\n".join(lines), encoding="utf-8")
+    with pytest.raises(CheckpointError, match=rf"vocab\.txt: a vocabulary without \{missing[:-1]}\]"):
+        Vocabulary.read(tmp_path / "vocab.txt")
+
+
+def test_a_piece_that_stands_twice_is_named(tmp_path: Path) -> None:
+    (tmp_path / "vocab.txt").write_text("\n".join([*SPECIAL, "a", "b", "a"]), encoding="utf-8")
+    with pytest.raises(CheckpointError, match=r"vocab\.txt:8: 'a' stands on line 6 already"):
+        Vocabulary.read(tmp_path / "vocab.txt")
+
+
+def test_special_tokens_may_stand_anywhere_and_capital_letters_make_it_cased(tmp_path: Path) -> None:
+    (tmp_path / "vocab.txt").write_text("a\r\n[MASK]\r\n[SEP]\r\nB\r\n[CLS]\r\n[UNK]\r\n[PAD]\r\n", encoding="utf-8")
+    found = Vocabulary.read(tmp_path / "vocab.txt")
+    assert (found.special, found.mask, found.lowercase, found.size) == ((6, 5, 4, 2, 1), 1, False, 7)
+    assert Vocabulary.read(VOCABULARY).lowercase
+
+
+# Looking words up
+
+
+def rows(tokens: np.ndarray, lengths: np.ndarray) -> list[list[int]]:
+    return [one.tolist() for one in np.split(tokens, np.cumsum(lengths))[:-1]]
+
+
+def same(sentences: list[str], *, lowercase: bool = True, memory: words.Words | None = None) -> None:
+    tokenizer = BertTokenizer.from_vocabulary(VOCABULARY, lowercase=lowercase)
+    found = (memory or words.Words(tokenizer)).encode(sentences)
+    wanted = tokenizer.pieces(sentences)
+    assert found.tokens.dtype == np.int32
+    assert rows(found.tokens, found.lengths) == rows(wanted.tokens, wanted.counts)
+
+
+ODD = [one.replace("\n", " ") for one in ODD_TEXTS if "[" not in one]
+
+
+@pytest.mark.parametrize("lowercase", [True, False])
+def test_odd_texts_give_the_same_tokens_as_the_tokenizer(lowercase: bool) -> None:
+    same(ODD, lowercase=lowercase)
+    same([" ".join(ODD), *ODD, "", "  two  spaces  ", *ODD], lowercase=lowercase)
+
+
+ALPHABET = some.one_of(
+    some.characters(exclude_categories=["Cs"], exclude_characters="\n["), some.sampled_from(" ',.-aé")
+)
+
+
+@given(some.lists(some.text(ALPHABET, max_size=40), max_size=5))
+@settings(max_examples=150, deadline=None)
+def test_any_text_gives_the_same_tokens_as_the_tokenizer(sentences: list[str]) -> None:
+    same(sentences)
+
+
+def test_a_memory_that_overflows_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(words, "MOST_WORDS", 5)
+    memory = words.Words(BertTokenizer.from_vocabulary(VOCABULARY, lowercase=True))
+    for _ in range(3):
+        same(ODD, memory=memory)
+        same(["one two three", "", "three two four"], memory=memory)
+
+
+def test_a_text_that_spells_a_special_token_does_not_get_it() -> None:
+    tokenizer = BertTokenizer.from_vocabulary(VOCABULARY, lowercase=True)
+    found = words.Words(tokenizer).encode(["a [MASK] b[SEP]c [ MASK ]"])
+    wanted = tokenizer.pieces(["a [ MASK ] b [ SEP ] c [ MASK ]"])
+    assert found.tokens.tolist() == wanted.tokens.tolist()
+    assert not {0, 2, 3, 4} & set(found.tokens.tolist())
