@@ -15,7 +15,9 @@ from typing import Any
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """The option's defaults are the paper's; the modules that do the work are imported when it is done."""
-    pretrain = commands.add_parser("pretrain", help="train a BERT from raw text with DeepSpeed; the result is a backbone")
+    pretrain = commands.add_parser(
+        "pretrain", help="train a BERT from raw text with DeepSpeed; the result is a backbone"
+    )
     pretrain.add_argument("size", metavar="SIZE", help="tiny, mini, small, medium, base, large, or L/H or L/H/A")
     pretrain.add_argument(
         "--corpus", nargs="+", required=True, metavar="PATH", help="text, .jsonl, .parquet, folders, or hub:NAME"
@@ -57,6 +59,7 @@ _SETTINGS = (
     ("lr", float, "peak learning rate (1e-4)"),
     ("warmup", int, "steps over which it rises (10,000)"),
     ("chosen", float, "share of tokens that are predicted (0.15)"),
+    ("dropout", float, "at every site (0.1)"),
     ("seed", int, "of everything that is drawn (0)"),
 )
 

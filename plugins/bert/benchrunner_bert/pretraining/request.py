@@ -70,7 +70,12 @@ class Request:
         """Learn, from the last checkpoint where there is one; whether the end was reached."""
         settings, tokenizer = self.settings, vocabulary.tokenizer()
         longest = max(settings.length_at(0), settings.length_at(settings.steps - 1))
-        config = dataclasses.replace(Configuration.of_size(self.size, tokenizer.size), positions=max(512, longest))
+        config = dataclasses.replace(
+            Configuration.of_size(self.size, tokenizer.size),
+            positions=max(512, longest),
+            dropout=settings.dropout,
+            attention_dropout=settings.dropout,
+        )
         model = PretrainingModel.fresh(config, tokenizer, named(settings.objective), seed=settings.seed)
         makers = self._makers(store, vocabulary, settings.seed)
         held_out = None
@@ -100,9 +105,7 @@ class Request:
         lengths = dict.fromkeys((settings.length_at(0), settings.length_at(settings.steps - 1)))
         made = {}
         for length in lengths:
-            asked = InstanceSettings(
-                settings.objective, length, settings.chosen, settings.masking, settings.short
-            )
+            asked = InstanceSettings(settings.objective, length, settings.chosen, settings.masking, settings.short)
             made[length] = Instances(store, frame, vocabulary, asked, seed)
         return made
 
@@ -160,6 +163,8 @@ def check(request: Request) -> None:
     named(request.settings.objective)
     if (request.out / "finished.json").exists():
         found = read_json(request.out / "finished.json")
-        raise RequestError(f"{request.out} is finished ({found['step']} steps): its model is in {request.out / 'model'}.")
+        raise RequestError(
+            f"{request.out} is finished ({found['step']} steps): its model is in {request.out / 'model'}."
+        )
     if request.out.exists() and not request.out.is_dir():
         raise DataError(f"{request.out}: a run is kept in a folder, and this is none.")

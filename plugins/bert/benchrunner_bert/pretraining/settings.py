@@ -48,6 +48,8 @@ class Settings:
     """What becomes of them: [MASK], a random token, the same token."""
     short: float = 0.1
     """The share of instances that aim at a random shorter length."""
+    dropout: float = 0.1
+    """At every site."""
     seed: int = 0
     precision: str = "fp32"
     """What matrix products are computed in; weights and their updates are fp32."""
@@ -63,7 +65,7 @@ class Settings:
         for name in positive:
             if not getattr(self, name) > 0:
                 raise RequestError(f"{name} must be above zero, not {getattr(self, name)}.")
-        for name in ("long_share", "chosen", "short", "beta1", "beta2"):
+        for name in ("long_share", "chosen", "short", "dropout", "beta1", "beta2"):
             if not 0 <= getattr(self, name) <= 1:
                 raise RequestError(f"{name} is a share from 0 to 1, not {getattr(self, name)}.")
         for name in ("lr", "warmup", "weight_decay", "clip"):

@@ -146,9 +146,7 @@ class Pretraining:
         return [instances[at::count] for at in range(count)]
 
     def _batch(self, instances: list[Instance], *, dropout: Dropout | None = None) -> PretrainingBatch:
-        return collate(
-            instances, self.engine.device, dropout=dropout, multiple=rounding(self.settings.precision)
-        )
+        return collate(instances, self.engine.device, dropout=dropout, multiple=rounding(self.settings.precision))
 
     def _evaluate(self, step: int) -> None:
         """The same held-out instances every time, shared by the processes."""
@@ -222,7 +220,10 @@ class _Window:
         if nsp_count:
             found |= {"nsp_loss": nsp_loss / nsp_count, "nsp_accuracy": nsp_correct / nsp_count}
         found |= {"lr": settings.lr_at(done - 1), "sequences_per_second": len(lengths) / seconds}
-        found |= {"flops_per_second": flops / seconds, "seconds_left": seconds / len(self._steps) * (settings.steps - done)}
+        found |= {
+            "flops_per_second": flops / seconds,
+            "seconds_left": seconds / len(self._steps) * (settings.steps - done),
+        }
         self._sums, self._steps, self._began = None, [], time.monotonic()
         return found
 

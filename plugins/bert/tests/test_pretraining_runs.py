@@ -1,0 +1,172 @@
+"""Whole pre-trainings, as a user starts them: killed, resumed, on several processes, at every ZeRO stage."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
+
+QUICK = ["--vocab-size", "300", "--batch-size", "8", "--length", "24", "--long-length", "48", "--long-share", "0.25"]
+QUICK += ["--warmup", "3", "--lr", "1e-3", "--log-steps", "1", "--micro-tokens", "100"]
+
+
+def corpus(folder: Path, *, documents: int = 12, seed: int = 0) -> Path:
+    """Made-up novels: sentences of common words, paragraphs a line, documents apart."""
+    draw = random.Random(seed)
+    words = (
+        "the a old young man woman horse river house tree saw loved met left stood ran in by near under slowly".split()
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = []
+    for _ in range(documents):
+        for _ in range(4):
+            sentences = [" ".join(draw.choices(words, k=draw.randint(4, 12))) for _ in range(5)]
+            lines.append(" ".join(f"{one.capitalize()}." for one in sentences))
+        lines.append("")
+    (folder / "novels.txt").write_text("\n".join(lines), encoding="utf-8")
+    return folder
+
+
+def words(folder: Path, out: str, *more: str, steps: int = 8, size: str = "1/32/2") -> list[str]:
+    asked = ["pretrain", size, "--corpus", str(folder / "corpus"), "--out", str(folder / out), "--steps", str(steps)]
+    return [sys.executable, "-m", "benchrunner", *asked, *QUICK, *more]
+
+
+def environment() -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name not in ("RANK", "WORLD_SIZE", "LOCAL_RANK")}
+    return {**kept, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+
+
+def run(asked: list[str], *, code: int = 0) -> str:
+    done = subprocess.run(asked, env=environment(), capture_output=True, text=True, timeout=500)
+    assert done.returncode == code, done.stderr[-3000:]
+    return done.stderr
+
+
+def losses(folder: Path) -> list[float]:
+    lines = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+    return [line["loss"] for line in lines if "loss" in line]
+
+
+def killed_at(asked: list[str], folder: Path, step: int, number: int = signal.SIGKILL) -> int:
+    """Start, wait until the log has a step, send a signal; the exit code."""
+    process = subprocess.Popen(asked, env=environment(), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    log = folder / "log.jsonl"
+    until = time.monotonic() + 300
+    while process.poll() is None and time.monotonic() < until:
+        if log.exists() and any(f'"step": {step},' in line for line in log.read_text().splitlines()):
+            process.send_signal(number)
+            break
+        time.sleep(0.01)
+    return process.wait(timeout=300)
+
+
+def test_a_run_that_is_killed_goes_on_over_the_border_of_its_phases_as_if_it_had_not_been(tmp_path: Path) -> None:
+    corpus(tmp_path / "corpus")
+    common: dict[str, Any] = {"steps": 40}
+    run(words(tmp_path, "unbroken", "--checkpoint-steps", "7", **common))
+    broken = words(tmp_path, "broken", "--checkpoint-steps", "7", **common)
+    assert killed_at(broken, tmp_path / "broken", 16) == -signal.SIGKILL
+    assert len(losses(tmp_path / "broken")) < 40
+    assert killed_at(broken, tmp_path / "broken", 33) == -signal.SIGKILL, "the second phase begins at step 30"
+    run(broken)
+    assert losses(tmp_path / "broken") == losses(tmp_path / "unbroken")
+    models = [(tmp_path / out / "model" / "model.safetensors").read_bytes() for out in ("broken", "unbroken")]
+    assert models[0] == models[1]
+    assert sum(losses(tmp_path / "unbroken")[-5:]) < 0.9 * sum(losses(tmp_path / "unbroken")[:5])
+
+
+def test_ctrl_c_leaves_a_checkpoint_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    corpus(tmp_path / "corpus")
+    asked = words(tmp_path, "out", "--checkpoint-steps", "1000", steps=60)
+    assert killed_at(asked, tmp_path / "out", 5, signal.SIGINT) == 130
+    (saved,) = (tmp_path / "out" / "checkpoints").iterdir()
+    assert int(saved.name.removeprefix("step-")) >= 5
+    run([*asked, "--resume"])
+    assert len(losses(tmp_path / "out")) == 60
+    assert "is finished" in run(asked, code=2)
+
+
+def test_what_cannot_go_on_says_why_and_loses_nothing(tmp_path: Path) -> None:
+    corpus(tmp_path / "corpus")
+    asked = words(tmp_path, "out", "--export-at", "2", steps=4)
+    assert "no checkpoint to go on from" in run([*asked, "--resume"], code=2)
+    run(asked)
+    assert (tmp_path / "out" / "exports" / "step-2" / "config.json").is_file()
+    (tmp_path / "out" / "finished.json").unlink()
+    assert "lr 0.001, now 0.002" in run([*words(tmp_path, "out", steps=4), "--lr", "2e-3"], code=2)
+    corpus(tmp_path / "corpus", seed=1)
+    assert "The corpus has changed" in run(words(tmp_path, "out", steps=4), code=2)
+    assert len(losses(tmp_path / "out")) == 4
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        (["--mask", "80/10"], "three rates"),
+        (["--mask", "80/10/20"], "add up to 1"),
+        (["--steps", "0"], "steps must be above zero"),
+        (["--processes", "0"], "--processes must be at least 1"),
+        (["--corpus", "nowhere.txt"], "nowhere.txt"),
+        (["--offload"], "stages 1 to 3"),
+    ],
+)
+def test_a_request_that_cannot_be_understood_says_what_to_do(tmp_path: Path, more: list[str], reason: str) -> None:
+    corpus(tmp_path / "corpus")
+    assert reason in run([*words(tmp_path, "out"), *more], code=2)
+
+
+def test_one_document_cannot_teach_what_follows_what(tmp_path: Path) -> None:
+    corpus(tmp_path / "corpus", documents=1)
+    assert "document" in run(words(tmp_path, "out"), code=2)
+    run(words(tmp_path, "mlm", "--objective", "mlm", steps=2))
+
+
+def test_the_result_is_a_backbone_with_its_restriction(tmp_path: Path) -> None:
+    from benchrunner import Places, discover
+    from benchrunner.testing import check_backbone
+
+    corpus(tmp_path / "corpus")
+    run(words(tmp_path, "out", "--objective", "ltr", steps=2))
+    places = Places(tmp_path / "runs", tmp_path / "cache", offline=True)
+    backbone, family = discover().backbone(str(tmp_path / "out" / "model"), places)
+    check_backbone(backbone, family, places, tmp_path / "again")
+    assert backbone.load(places, seed=0).config.left_only  # type: ignore[attr-defined]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_every_stage_and_two_processes_give_the_same_losses(tmp_path: Path, precision: str) -> None:
+    """Without dropout, whose masks are each process's own. Sums over two processes are added up in another order."""
+    corpus(tmp_path / "corpus", documents=40)
+    common = ["--dropout", "0", "--precision", precision]
+    run(words(tmp_path, "one", *common, steps=50))
+    wanted = losses(tmp_path / "one")
+    near = 2e-5 if precision == "fp32" else 2e-2
+    for stage in range(4):
+        run(words(tmp_path, f"one-{stage}", *common, "--zero", str(stage), steps=50))
+        assert losses(tmp_path / f"one-{stage}") == pytest.approx(wanted, abs=near)
+        run(words(tmp_path, f"two-{stage}", *common, "--zero", str(stage), "--processes", "2", steps=50))
+        assert losses(tmp_path / f"two-{stage}") == pytest.approx(wanted, abs=near)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("stage", "later"), [(0, 3), (1, 0), (2, 1), (3, 2)])
+def test_a_run_goes_on_with_other_processes_at_another_stage(tmp_path: Path, stage: int, later: int) -> None:
+    corpus(tmp_path / "corpus", documents=40)
+    common = ["--dropout", "0", "--checkpoint-steps", "5"]
+    run(words(tmp_path, "unbroken", *common, steps=30))
+    begun = words(tmp_path, "out", *common, "--zero", str(stage), "--processes", "2", steps=30)
+    killed_at(begun, tmp_path / "out", 12, signal.SIGINT)
+    run(words(tmp_path, "out", *common, "--zero", str(later), steps=30))
+    assert losses(tmp_path / "out") == pytest.approx(losses(tmp_path / "unbroken"), abs=2e-5)
