@@ -131,6 +131,8 @@ def plan(study: Study, runner: Runner) -> tuple[Cell, ...]:
     """The cells, every grid point of every one resolved."""
     cells = []
     for task in study.tasks:
+        for split in (task.train, *task.named("dev")):
+            runner.rows(task, split)  # what is wrong with them is better said before hours of fitting than after
         method = study.method or task.method
         how = runner.plugins.method(method)
         learns, base = how.needs_backbone, task.recipe.changed(**how.usual).changed(**study.changes)
@@ -171,7 +173,7 @@ def _predicted(fit: Fit, record: Record, runner: Runner) -> Record:
     try:
         for split in runner.plugins.task(fit.task).named("dev"):
             runner.predict(fit, split)
-    except FitError as error:
+    except (FitError, RequestError) as error:  # its recipe may be too short for a question of dev
         return replace(record, status="failed", reason=str(error))
     return record
 

@@ -26,7 +26,7 @@ from benchrunner import (
     submitting,
     write,
 )
-from benchrunner.errors import FitError, PluginError
+from benchrunner.errors import DataError, FitError, PluginError
 from benchrunner.manifests import read_manifest
 from benchrunner.report import tables
 from benchrunner.studies import Result, selected
@@ -119,12 +119,26 @@ def test_a_fit_that_cannot_predict_is_lost_and_the_others_go_on(tmp_path: Path) 
         def predict(self, job: Job, table: Any) -> np.ndarray:
             if job.fit.seed == 1:
                 raise ValueError("speechless")
+            if job.fit.seed == 2:
+                raise RequestError("max_length is too short for this question")
             return super().predict(job, table)
 
     made = runner(tmp_path, register_methods=[Mute()], register_tasks=[mood(method="chancy")])
     (cell,) = study(made, grid=Grid({"lr": (8,)})).cells
-    assert [reason[:29] for reason in cell.lost.values()] == ["failed: ValueError: speechles"]
-    assert len(cell.spreads[ACCURACY].values) == 2
+    assert [reason[:29] for reason in cell.lost.values()] == [
+        "failed: ValueError: speechles",
+        "failed: max_length is too sho",
+    ]
+    assert len(cell.spreads[ACCURACY].values) == 1
+
+
+@pytest.mark.parametrize("content", [None, "text\tmood\na\tblue\n"])
+def test_what_is_wrong_with_dev_is_said_before_anything_is_fitted(content: str | None, tmp_path: Path) -> None:
+    made, path = chancy(tmp_path), tmp_path / "data" / "mood" / "dev.tsv"
+    path.unlink() if content is None else path.write_text(content)
+    with pytest.raises(DataError, match=r"dev\.tsv"):
+        study(made)
+    assert not (tmp_path / "runs").exists()
 
 
 @pytest.mark.parametrize(("keep", "left"), [("selected", 1), ("all", 6), ("none", 0)])

@@ -177,6 +177,8 @@ def test_the_card_of_a_left_to_right_model_warns_of_libraries_that_ignore_the_re
     text = card(tmp_path, "ltr")
     assert "**Its attention looks left only.**" in text and "would ignore the restriction" in text
     assert "Its objective trains no pooler" in text
+    tensors = load_file(tmp_path / "out" / "model.safetensors")
+    assert f"| parameters | {sum(one.numel() for one in tensors.values()):,}, heads included |" in text
 
 
 def test_a_long_list_of_files_is_cut_short_and_whole_beside_the_card(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -27,7 +27,7 @@ class PaperAdam(torch.optim.Optimizer):
         self._beta1, self._beta2, self._epsilon, self._corrects = beta1, beta2, epsilon, bias_correction
 
     @torch.no_grad()
-    def step(self, closure: Any = None) -> None:
+    def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
         """With `lr` and `step` (from 1) as the groups say."""
         for group in self.param_groups:
             for weight in group["params"]:
@@ -39,8 +39,8 @@ class PaperAdam(torch.optim.Optimizer):
         if not state:
             state.update(fresh(weight))
         mean, square = (state[name] for name in MOMENTS)
-        mean.lerp_(weight.grad, 1 - self._beta1)  # type: ignore[arg-type]
-        square.mul_(self._beta2).addcmul_(weight.grad, weight.grad, value=1 - self._beta2)  # type: ignore[arg-type]
+        mean.lerp_(weight.grad, 1 - self._beta1)
+        square.mul_(self._beta2).addcmul_(weight.grad, weight.grad, value=1 - self._beta2)
         first = second = 1.0
         if self._corrects:
             first, second = 1 - self._beta1 ** group["step"], 1 - self._beta2 ** group["step"]

@@ -71,12 +71,13 @@ _RESTRICTION = (
 
 def _facts(card: Card, model: PretrainingModel) -> Iterator[str]:
     config = model.bert.config
+    trained = sum(one.numel() for one in model.parameters() if one.requires_grad)
     shares = ", ".join(f"{share:.0%} {what}" for what, share in card.masking.items())
     yield from _table(
         ("trained", "with"),
         ("objective", model.objective.name),
         ("size", f"{config.layers} layers, {config.hidden} wide, {config.heads} heads"),
-        ("parameters", f"{sum(one.numel() for one in model.parameters()):,}, heads included"),
+        ("parameters", f"{trained:,}, heads included"),
         ("vocabulary", f"{config.vocabulary:,} pieces"),
         ("steps", " + ".join(f"{steps:,} at length {length}" for steps, length in card.phases)),
         ("batch", f"{card.batch_size:,} sequences"),

@@ -15,15 +15,20 @@ from typing import Any
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """The option's defaults are the paper's; the modules that do the work are imported when it is done."""
-    pretrain = commands.add_parser(
-        "pretrain", help="train a BERT from raw text with DeepSpeed; the result is a backbone"
-    )
+    pretrain = commands.add_parser("pretrain", help="train a BERT from raw text; the result is a backbone")
     pretrain.add_argument("size", metavar="SIZE", help="tiny, mini, small, medium, base, large, or L/H or L/H/A")
     pretrain.add_argument(
         "--corpus", nargs="+", required=True, metavar="PATH", help="text, .jsonl, .parquet, folders, or hub:NAME"
     )
     pretrain.add_argument("--out", type=Path, required=True, metavar="DIR", help="where the run is kept")
     pretrain.add_argument("--held-out", nargs="+", default=[], metavar="PATH", help="text to measure perplexity on")
+    pretrain.add_argument(
+        "--blank-lines",
+        type=int,
+        default=1,
+        metavar="N",
+        help="in a row that end a document of a text file; 0: its end",
+    )
     words = pretrain.add_mutually_exclusive_group()
     words.add_argument("--vocab", type=Path, metavar="FILE", help="a given vocab.txt")
     words.add_argument("--vocab-size", type=int, default=30_522, metavar="N", help="learn so many pieces (30522)")
@@ -136,6 +141,7 @@ def _request(arguments: argparse.Namespace) -> Any:
         out=arguments.out,
         settings=settings,
         held_out=tuple(arguments.held_out),
+        blank_lines=arguments.blank_lines,
         vocabulary=arguments.vocab,
         vocabulary_size=arguments.vocab_size,
         lowercase=None if arguments.cased is None else not arguments.cased,

@@ -115,13 +115,14 @@ class Engine:
             zero._lazy_init_hp_params_optimizer_state()
 
     def _weight(self, one: torch.Tensor) -> torch.Tensor:
-        return one if self.stage == 0 else self._deepspeed.utils.safe_get_full_fp32_param(one)  # type: ignore[no-any-return]
+        return one if self.stage == 0 else self._deepspeed.utils.safe_get_full_fp32_param(one)
 
     def _moment(self, one: torch.Tensor, name: str) -> torch.Tensor:
         if self.stage == 0:
             states: dict[str, torch.Tensor] = self._engine.optimizer.state[one] or fresh(one)
             return states[name]
-        return self._deepspeed.utils.safe_get_full_optimizer_state(one, name)  # type: ignore[no-any-return]
+        found: torch.Tensor = self._deepspeed.utils.safe_get_full_optimizer_state(one, name)
+        return found
 
     @torch.no_grad()
     def _set_weight(self, one: torch.Tensor, value: torch.Tensor) -> None:

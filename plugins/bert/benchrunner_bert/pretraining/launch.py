@@ -18,9 +18,9 @@ def is_launched() -> bool:
 
 def run(words: Sequence[str], processes: int) -> int:
     """The same command in so many processes; the first exit code that is not zero. Signals go to all of them."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port = one.getsockname()[1]
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
     common = {"WORLD_SIZE": str(processes), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
     common.setdefault("OMP_NUM_THREADS", os.environ.get("OMP_NUM_THREADS") or str(_threads(processes)))
     started = [

@@ -41,12 +41,14 @@ class Request:
     out: Path
     settings: Settings
     held_out: tuple[str, ...] = ()
+    blank_lines: int = 1
+    """How many in a row end a document of a text file; 0: only its end does."""
     vocabulary: Path | None = None
     """Given; else one of `vocabulary_size` pieces is learnt from the corpus."""
     vocabulary_size: int = 30_522
     lowercase: bool | None = None
     """None: as a given vocabulary shows, and lower case for one that is learnt."""
-    plan: Plan = Plan()
+    plan: Plan = dataclasses.field(default_factory=Plan)
     overrides: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     """For DeepSpeed's configuration."""
     command: str = ""
@@ -54,7 +56,7 @@ class Request:
 
     def prepared(self, report: Callable[[Progress], None] = lambda progress: None) -> tuple[TokenStore, Vocabulary]:
         """The corpus as tokens, and the vocabulary: made once, and found again."""
-        corpus = Corpus.named(self.corpus)
+        corpus = Corpus.named(self.corpus, blank_lines=self.blank_lines)
         vocabulary = self._vocabulary(corpus)
         return shards.write(self.out / "tokens", corpus, vocabulary, report=report), vocabulary
 
@@ -80,7 +82,9 @@ class Request:
         makers = self._makers(store, vocabulary, settings.seed)
         held_out = None
         if self.held_out:
-            other = shards.write(self.out / "held-out", Corpus.named(self.held_out), vocabulary)
+            other = shards.write(
+                self.out / "held-out", Corpus.named(self.held_out, blank_lines=self.blank_lines), vocabulary
+            )
             held_out = self._makers(other, vocabulary, HELD_OUT_SEED)
         engine = Engine(model, settings, overrides=self.overrides)
         run = Pretraining(
@@ -162,9 +166,7 @@ def check(request: Request) -> None:
     Configuration.of_size(request.size, 100)
     named(request.settings.objective)
     if (request.out / "finished.json").exists():
-        found = read_json(request.out / "finished.json")
-        raise RequestError(
-            f"{request.out} is finished ({found['step']} steps): its model is in {request.out / 'model'}."
-        )
+        steps = read_json(request.out / "finished.json")["step"]
+        raise RequestError(f"{request.out} is finished ({steps} steps): its model is in {request.out / 'model'}.")
     if request.out.exists() and not request.out.is_dir():
         raise DataError(f"{request.out}: a run is kept in a folder, and this is none.")

@@ -55,7 +55,7 @@ class Pretraining:
     folder: Path
     facts: dict[str, Any]
     """What a checkpoint says of its run."""
-    plan: Plan = Plan()
+    plan: Plan = field(default_factory=Plan)
     held_out: Makers | None = None
     export: Callable[[int], None] = lambda step: None
     report: Callable[[int, Mapping[str, Any]], None] = lambda step, figures: None
@@ -77,9 +77,9 @@ class Pretraining:
             self.first = self._resume()
             window = _Window(self)
             for step in range(self.first, self.settings.steps):
-                sums, stop = self._learn(step, asked=interrupt.asked)
+                sums, lengths, stop = self._learn(step, asked=interrupt.asked)
                 done, last = step + 1, step + 1 == self.settings.steps
-                window.add(step, sums)
+                window.add(sums, lengths)
                 if done % self.plan.log_steps == 0 or last or stop:
                     self._write(done, window.figures(done))
                 if self.held_out is not None and (done % self.plan.evaluate_steps == 0 or last):
@@ -106,7 +106,7 @@ class Pretraining:
         return step
 
     def _check_same(self, facts: Mapping[str, Any], folder: Path) -> None:
-        """A run goes on as it began: with other settings or another corpus it would be neither the one nor the other."""
+        """A run goes on as it began: with other settings or another corpus it would be neither."""
         differences = self.settings.differences(facts["settings"])
         differences += [
             f"{name} {facts.get(name)!r}, now {value!r}"
@@ -119,8 +119,8 @@ class Pretraining:
                 f"{folder} is of another run:\n{listed}\nGo on with what it was begun with, or choose another --out."
             )
 
-    def _learn(self, step: int, *, asked: bool) -> tuple[Sums, bool]:
-        """One step: the sums over all processes, and whether any of them was asked to stop."""
+    def _learn(self, step: int, *, asked: bool) -> tuple[Sums, np.ndarray, bool]:
+        """One step: the sums over all processes, this one's lengths, and whether any was asked to stop."""
         parts = self._parts(step)
         tokens = sum(len(one.positions) for part in parts for one in part)
         pairs = sum(one.is_next >= 0 for part in parts for one in part)
@@ -135,7 +135,8 @@ class Pretraining:
             total = sums.detached() if total is None else total.plus(sums.detached())
         self.engine.step(step, self.settings.lr_at(step))
         assert total is not None
-        return Sums(*map(torch.tensor, self.engine.summed(*(float(one) for one in total)))), stops > 0
+        lengths = np.array([len(one.tokens) for part in parts for one in part])
+        return Sums(*map(torch.tensor, self.engine.summed(*(float(one) for one in total)))), lengths, stops > 0
 
     def _parts(self, step: int) -> list[list[Instance]]:
         """This process's instances of a step, in as many parts as every other process has."""
@@ -201,30 +202,32 @@ class _Window:
     """The steps since the last line of the log."""
 
     def __init__(self, run: Pretraining) -> None:
-        self._run, self._sums, self._steps = run, None, list[int]()
-        self._began = time.monotonic()
+        self._run, self._steps, self._began = run, 0, time.monotonic()
+        self._sums: Sums | None = None
+        self._lengths = list[np.ndarray]()
 
-    def add(self, step: int, sums: Sums) -> None:
-        self._sums: Sums | None = sums if self._sums is None else self._sums.plus(sums)
-        self._steps.append(step)
+    def add(self, sums: Sums, lengths: np.ndarray) -> None:
+        self._sums = sums if self._sums is None else self._sums.plus(sums)
+        self._lengths.append(lengths)
+        self._steps += 1
 
     def figures(self, done: int) -> dict[str, Any]:
         """Means over the window, and how fast it went."""
         assert self._sums is not None
         settings, seconds = self._run.settings, time.monotonic() - self._began
         loss, count, correct, nsp_loss, nsp_count, nsp_correct = (float(one) for one in self._sums)
-        lengths = np.array([settings.length_at(step) for step in self._steps]).repeat(settings.batch_size)
-        flops = step_flops(self._run.model.bert.config, lengths, int(count), next_sentence=nsp_count > 0)
+        lengths = np.concatenate(self._lengths)
+        mine = step_flops(self._run.model.bert.config, lengths, 0, next_sentence=False)
+        heads = step_flops(self._run.model.bert.config, lengths[:0], int(count), next_sentence=False)
+        flops = mine * self._run.engine.world + heads  # this process's share stands for the others'
         found: dict[str, Any] = {"loss": loss / count + (nsp_loss / nsp_count if nsp_count else 0.0)}
         found |= {"mlm_loss": loss / count, "mlm_accuracy": correct / count}
         if nsp_count:
             found |= {"nsp_loss": nsp_loss / nsp_count, "nsp_accuracy": nsp_correct / nsp_count}
-        found |= {"lr": settings.lr_at(done - 1), "sequences_per_second": len(lengths) / seconds}
-        found |= {
-            "flops_per_second": flops / seconds,
-            "seconds_left": seconds / len(self._steps) * (settings.steps - done),
-        }
-        self._sums, self._steps, self._began = None, [], time.monotonic()
+        found |= {"lr": settings.lr_at(done - 1), "sequences_per_second": self._steps * settings.batch_size / seconds}
+        found |= {"flops_per_second": flops / seconds}
+        found |= {"seconds_left": seconds / self._steps * (settings.steps - done)}
+        self._sums, self._lengths, self._steps, self._began = None, [], 0, time.monotonic()
         return found
 
 
