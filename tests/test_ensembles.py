@@ -165,6 +165,8 @@ def test_an_ensemble_is_submitted_without_any_fitting(tmp_path: Path, capsys: py
     assert sorted(one.name for one in (tmp_path / "runs").iterdir()) == before
     assert main(["submit", "moods", "--ensemble", "zz", *common], plugins=plugins()) == 2
     assert "There is no run 'zz'" in capsys.readouterr().err
+    assert main(["submit", "moods", "--ensemble", *ids, "--lr", "1e-3", *common], plugins=plugins()) == 2
+    assert "--lr has nothing to do" in capsys.readouterr().err
 
 
 def test_a_run_that_the_board_has_no_file_for_is_refused_and_not_passed_over(tmp_path: Path) -> None:

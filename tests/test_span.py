@@ -116,9 +116,12 @@ def test_a_question_longer_than_allowed_loses_its_end() -> None:
     assert features.lengths.tolist() == [1 + 3 + 1 + 2 + 1]
 
 
-def test_a_length_that_leaves_no_room_for_the_context_is_refused() -> None:
-    with pytest.raises(RequestError, match="max_length must be above 8"):
-        encoded(table(("a b c d e", "x y", ["x"])), length=8)
+def test_a_question_takes_half_of_a_sequence_at_most_and_a_length_without_room_is_refused() -> None:
+    data = table(("a b c d e", "x y", ["x"]))
+    assert encoded(data, length=9).lengths.tolist() == [1 + 3 + 1 + 2 + 1]
+    assert encoded(data, length=5).lengths.tolist() == [5, 5], "one word of each, and a window for each of the context"
+    with pytest.raises(RequestError, match="max_length must be at least 5"):
+        encoded(data, length=4)
 
 
 def brute(windows: list[Window], spans: np.ndarray, size: int, longest: int) -> list[tuple[float, int, int]]:

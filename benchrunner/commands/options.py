@@ -20,6 +20,12 @@ from benchrunner.tasks import Task
 
 T = TypeVar("T")
 
+RECIPE = (
+    *("lr", "epochs", "batch_size", "grid", "max_length", *SPECIAL, "dropout", "paper_adam", "micro_tokens"),
+    *("limit_train", "method", "seeds", "restarts", "jobs"),
+)
+"""The options of `recipe` that are unset unless they are given."""
+
 
 def places(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
@@ -27,7 +33,9 @@ def places(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--runs", type=Path, metavar="DIR", help="where fits are kept (BENCHRUNNER_RUNS, else ./runs)")
     parser.add_argument(
-        "--leave-out-bad-rows", action="store_true", help="go on without rows that contradict themselves, and say so"
+        "--leave-out-bad-rows",
+        action="store_true",
+        help="go on without rows whose parts contradict each other, such as an answer that is not at its offset",
     )
     parser.add_argument("--offline", action="store_true", help="never ask the hub (HF_HUB_OFFLINE)")
 
@@ -144,6 +152,13 @@ def study(arguments: argparse.Namespace, backbones: tuple[str, ...], tasks: list
         method=arguments.method,
         keep=arguments.keep,
     )
+
+
+def refuse_recipe(arguments: argparse.Namespace, why: str) -> None:
+    """A `RequestError` for an option that says how to fit, where nothing will be fitted."""
+    for name in RECIPE:
+        if getattr(arguments, name):
+            raise RequestError(f"{why}: --{name.replace('_', '-')} has nothing to do; leave it out.")
 
 
 def _check_read(arguments: argparse.Namespace, tasks: list[Task], runner: Runner) -> None:

@@ -58,6 +58,8 @@ def submit_command(arguments: argparse.Namespace) -> int:
     board = arguments.plugins.leaderboard(arguments.board)
     runner = options.runner(arguments)
     wanted = list(dict.fromkeys(task for task, _ in board.wanted))
+    if arguments.ensemble:
+        options.refuse_recipe(arguments, "--ensemble answers with finished runs")
     ensembles = ensembles_of(board, arguments.ensemble, runner) if arguments.ensemble else {}
     chosen, unchosen = list(ensembles) or wanted, "not among --ensemble"
     if arguments.tasks:

@@ -40,7 +40,7 @@ class Span(Problem):
     unanswerable: bool = False
     """Whether there are questions without an answer."""
     max_question: int = 64
-    """Pieces of a question that are read."""
+    """Pieces of a question that are read; of a short sequence it takes half at most."""
     max_answer: int = 30
     """The most pieces of an answer."""
     n_best: int = 20
@@ -128,11 +128,12 @@ class Span(Problem):
         which = np.asarray(texts.indices, dtype=np.int64)
         contexts = encoder.pieces(texts.dictionary.to_pylist())
         questions = encoder.pieces(table.column("question").to_pylist())
-        asked = np.minimum(questions.counts, self.max_question)
-        room = min(recipe.max_length, encoder.max_length) - encoder.frame.size(pair=True) - asked
-        if room.min() < 1:
-            longest = int(asked.max()) + encoder.frame.size(pair=True)
-            raise RequestError(f"max_length must be above {longest}: questions and special tokens take that much.")
+        inside = min(recipe.max_length, encoder.max_length) - encoder.frame.size(pair=True)
+        if inside < 2:
+            raise RequestError(f"max_length must be at least {recipe.max_length - inside + 2} to hold a pair.")
+        # A question takes half of a sequence at most, so that one of any length can be answered.
+        asked = np.minimum(questions.counts, min(self.max_question, inside // 2))
+        room = inside - asked
         size, step = contexts.counts[which], np.minimum(room, recipe.stride)
         windows = 1 + np.maximum(0, -(-(size - room) // step))
         row = np.repeat(np.arange(table.num_rows), windows)
