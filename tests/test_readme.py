@@ -152,7 +152,7 @@ def test_both_install_commands_name_every_distribution_and_the_constraints() -> 
         found = re.search(rf"<!-- {which} command -->\n```sh\n(.*?)```", text, re.DOTALL)
         assert found, f"the README has no {which} command"
         words = shlex.split(found[1].replace("\\\n", " "))
-        editable = [words[at + 1] for at, word in enumerate(words) if word == "-e"]
+        editable = [words[at + 1].removesuffix("[pretrain]") for at, word in enumerate(words) if word == "-e"]
         assert editable == [core, *sorted(home for home in first_party().values() if home != ".")]
         assert words[words.index("-c") + 1] == "constraints.txt"
 
