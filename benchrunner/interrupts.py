@@ -1,38 +1,45 @@
-"""Ctrl-C, held back until what is being done is whole."""
+"""Ctrl-C and a scheduler's SIGTERM, held back until what is being done is whole."""
 
 from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Callable
 from types import FrameType, TracebackType
-from typing import Self
+from typing import Any, Self
+
+_USUAL: dict[signal.Signals, Callable[..., Any] | signal.Handlers] = {
+    signal.SIGINT: signal.default_int_handler,
+    signal.SIGTERM: signal.SIG_DFL,
+}
+"""What answers them unless somebody else has taken them."""
 
 
 class HeldBack:
-    """Within it Ctrl-C only sets `asked`; whoever works looks at that between two steps. A second one is not held back.
+    """Within it a signal only sets `asked`, which whoever works looks at between two steps. A second one goes through.
 
     Where signals are not ours to take, in a thread or in a process that ignores them, nothing changes.
     """
 
     def __init__(self) -> None:
         self.asked = False
-        self._ours = False
+        self._ours = list[signal.Signals]()
 
     def __enter__(self) -> Self:
-        usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        self._ours = usual and threading.current_thread() is threading.main_thread()
-        if self._ours:
-            signal.signal(signal.SIGINT, self._hear)
+        if threading.current_thread() is threading.main_thread():
+            self._ours = [one for one, usual in _USUAL.items() if signal.getsignal(one) is usual]
+        for one in self._ours:
+            signal.signal(one, self._hear)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._ours:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+        for one in self._ours:
+            signal.signal(one, _USUAL[one])
         if self.asked and kind is None:
             raise KeyboardInterrupt
 
     def _hear(self, number: int, frame: FrameType | None) -> None:
         self.asked = True
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(number, _USUAL[signal.Signals(number)])

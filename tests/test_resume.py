@@ -113,16 +113,23 @@ def test_a_transformer_that_was_killed_ends_the_same_to_the_bit(tmp_path: Path) 
     check_resumed(tmp_path, "--epochs", "3", stops=(signal.SIGKILL,) * 4, apart=11, tool=tool)
 
 
-def test_ctrl_c_is_held_back_until_the_work_is_whole_and_a_second_one_is_not() -> None:
-    reached = []
+@pytest.mark.parametrize("asking", [signal.SIGINT, signal.SIGTERM])
+def test_a_request_to_stop_is_held_back_until_the_work_is_whole(asking: signal.Signals) -> None:
+    usual, reached = signal.getsignal(asking), []
     with pytest.raises(KeyboardInterrupt), HeldBack() as interrupt:
-        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(asking)
         reached.append(interrupt.asked)
+    assert reached == [True]
+    assert signal.getsignal(asking) is usual
+
+
+def test_a_second_ctrl_c_is_not_held_back() -> None:
+    reached = []
     with pytest.raises(KeyboardInterrupt), HeldBack():
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
-        reached.append(False)
-    assert reached == [True]
+        reached.append(True)
+    assert reached == []
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
