@@ -69,6 +69,7 @@ class Plugins:
         self._homes: dict[str, BackboneFamily] = {}
         self._suppliers: dict[int, tuple[object, Plugin]] = {}
         self._contested: dict[tuple[str, str], list[str]] = {}
+        self._packages: dict[str, Plugin] = {}
         self.core = Plugin("core", "benchrunner", _version("benchrunner", sys.modules[__name__]))
         for kind, value in (*(("method", one) for one in METHODS), ("executor", Local())):
             self._offer(kind, value, self.core)
@@ -115,6 +116,8 @@ class Plugins:
             self.set_aside.append(SetAside(plugin.name, described(error)))
         else:
             self.loaded.append(plugin)
+            if isinstance(module, ModuleType):
+                self._packages[_top(module.__name__)] = plugin
 
     def _state(self) -> tuple[Any, ...]:
         """Copies of everything that a plugin adds to."""
@@ -171,6 +174,13 @@ class Plugins:
     def supplier(self, value: object) -> Plugin:
         """The plugin that a task, method, family, leaderboard or executor came from."""
         return self._suppliers.get(id(value), (value, self.core))[1]
+
+    def behind(self, task: Task) -> list[Plugin]:
+        """The plugins whose code reads and asks a task: its own, and those whose problem or sources it is made of."""
+        sources = [source for split in task.splits.values() for source in split.sources]
+        parts = [task.problem, *sources, *(getattr(one, "source", None) for one in sources)]
+        homes = dict.fromkeys(_top(type(one).__module__) for one in parts)
+        return [self.supplier(task), *(self._packages[one] for one in homes if one in self._packages)]
 
     def task(self, name: str) -> Task:
         found: Task = self._named("task", name)
@@ -279,6 +289,10 @@ def described(error: BaseException) -> str:
     """Any error in one line: its kind and what it says."""
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _top(module: str) -> str:
+    return module.split(".")[0]
 
 
 def _version(distribution: str, plugin: object) -> str:

@@ -119,8 +119,8 @@ class Runner:
 
     def _versions(self, task: Task, method: Method, family: BackboneFamily | None) -> dict[str, str]:
         """The core's, and those of the plugins that these came from."""
-        values = [one for one in (task, method, family) if one is not None]
-        suppliers = [self.plugins.core, *map(self.plugins.supplier, values)]
+        others = [one for one in (method, family) if one is not None]
+        suppliers = [self.plugins.core, *self.plugins.behind(task), *map(self.plugins.supplier, others)]
         return {f"{one.name} ({one.distribution})": one.version for one in suppliers}
 
     def backbone(self, reference: str) -> Backbone:

@@ -6,13 +6,14 @@ import importlib.metadata
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 
-from benchrunner import Backbone, BackboneFamily, Method, Places, Plugins, discover, hookimpl
+from benchrunner import Backbone, BackboneFamily, Method, Places, Plugins, Split, TextTable, discover, hookimpl
 from benchrunner.commands import main
 from benchrunner.errors import CheckpointError, RequestError, UnknownName
 from benchrunner.plugins import _source_hash
@@ -290,3 +291,20 @@ def test_importing_benchrunner_loads_nothing_heavy() -> None:
 
 def test_listing_what_there_is_loads_nothing_heavy() -> None:
     assert loaded_after("from benchrunner.commands import main; main(['list'])") == set()
+
+
+def test_a_task_made_of_another_plugins_parts_is_told_apart_by_both_versions() -> None:
+    lender, borrower = ModuleType("lender"), ModuleType("borrower")
+
+    class Borrowed(TextTable):
+        """Of the lender's package."""
+
+    Borrowed.__module__ = "lender.sources"
+    splits = {"train": Split("train", (Borrowed("a.tsv", {"a": "a", "label": "label"}),))}
+    task = replace(mood(), name="borrower/mood", splits=splits)
+    lender.register_tasks = hookimpl(lambda: [replace(mood(), name="lender/mood")])  # type: ignore[attr-defined]
+    borrower.register_tasks = hookimpl(lambda: [task])  # type: ignore[attr-defined]
+    found = discover(extra=[("lender", lender), ("borrower", borrower)], installed=False)
+    assert not found.set_aside
+    assert [one.name for one in found.behind(found.task("borrower/mood"))] == ["borrower", "lender"]
+    assert [one.name for one in found.behind(found.task("lender/mood"))] == ["lender"]
