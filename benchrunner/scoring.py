@@ -15,7 +15,7 @@ from benchrunner.leaderboards import Leaderboard
 from benchrunner.metrics import Score, score
 from benchrunner.places import Places
 from benchrunner.problems import Problem
-from benchrunner.sources import Rows
+from benchrunner.sources import Rows, read_text
 from benchrunner.tasks import Task
 
 _HEADER = ["index", "prediction"]
@@ -111,13 +111,7 @@ def _read(path: Path, rows: int, problem: Problem, spellings: Mapping[str, str])
 
 def _lines(path: Path) -> list[str]:
     """The lines; line ends and byte order marks of any system are no matter here, unlike in a submission."""
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        raise DataError(f"{path}:{line}: not UTF-8 text; is it a text file? Unpack archives first.") from None
+    text = read_text(path, "is it a text file? Unpack archives first.")
     lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
     if lines == [""]:
         raise DataError(f"{path}: the file is empty.")

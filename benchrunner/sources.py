@@ -104,6 +104,17 @@ def usual_places(places: Places, names: Sequence[str]) -> str:
     return f"{first} (or {others} other usual place{'s' * (others > 1)})" if others else first
 
 
+def read_text(path: Path, advice: str = "convert the file and try again.") -> str:
+    """A UTF-8 file without its byte order mark, or a `DataError` with the line that is none."""
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise DataError(f"{path}:{line}: not UTF-8 text ({error.reason}); {advice}") from None
+
+
 class Source(ABC):
     """One place that may hold a split's rows."""
 
@@ -229,15 +240,7 @@ class _Records:
         self.counter = None if shape.counted is None else self._position(shape.counted)
 
     def _text(self) -> str:
-        try:
-            text = self.path.read_bytes().decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            line = error.object[: error.start].count(b"\n") + 1
-            raise DataError(
-                f"{self.path}:{line}: not UTF-8 text ({error.reason}); convert the file and try again."
-            ) from None
-        except OSError as error:
-            raise DataError(f"{self.path}: cannot be read: {error.strerror}.") from None
+        text = read_text(self.path)
         if not text.strip():
             wanted = "rows were" if self.shape.names else "a header line was"
             raise DataError(f"{self.path}:1: the file is empty; {wanted} expected.")

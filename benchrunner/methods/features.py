@@ -52,15 +52,10 @@ class FrozenFeatures(Method):
     """Adam's own usual rate: the paper gives none for this approach, and nothing here is pre-trained."""
 
     def fit(self, job: Job) -> Outcome:
-        import torch
-
         from benchrunner import numerics
-        from benchrunner.checkpoints import Checkpoint
         from benchrunner.methods import models
-        from benchrunner.training import Training
 
         assert job.train is not None and job.backbone is not None
-        device = torch.device(job.device)
         encoder = job.backbone.load(job.places, seed=0)  # frozen, so restarts differ in what is learned alone
         if job.fit.recipe.dropout is not None:
             encoder.set_dropout(job.fit.recipe.dropout)
@@ -71,19 +66,7 @@ class FrozenFeatures(Method):
         if job.head is not None:
             models.load(reader.learned, job.head)
             notes.append(models.HANDED_ON)
-        training = Training(
-            model=reader,
-            modules=reader.learned,
-            features=reader.strands,
-            problem=job.problem,
-            recipe=job.fit.recipe,
-            seed=job.fit.seed,
-            device=device,
-            checkpoint=Checkpoint(job.checkpoint),
-            log=job.log,
-            report=lambda step, steps: job.report(Event("step", step, steps)),
-            checkpoint_seconds=job.checkpoint_seconds,
-        )
+        training = models.training(job, reader, reader.learned, reader.strands)
         training.run()
         timings = {"encode_seconds": computed - started, **training.timings(time.monotonic() - computed)}
         if training.diverged is not None:

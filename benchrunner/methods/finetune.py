@@ -32,9 +32,7 @@ class Finetune(Method):
         import torch
 
         from benchrunner import numerics
-        from benchrunner.checkpoints import Checkpoint
         from benchrunner.methods import models
-        from benchrunner.training import Training
         from benchrunner.vocabulary import WordsInUse
 
         assert job.train is not None and job.backbone is not None
@@ -54,19 +52,8 @@ class Finetune(Method):
         words = WordsInUse(encoder.word_embedding, features) if encoder.word_embedding is not None else None
         encoder.to(device)
         head.to(device)
-        training = Training(
-            model=lambda batch: head(encoder, batch),
-            modules={"encoder": encoder, "head": head},
-            features=words.features if words is not None else features,
-            problem=job.problem,
-            recipe=recipe,
-            seed=job.fit.seed,
-            device=device,
-            checkpoint=Checkpoint(job.checkpoint),
-            log=job.log,
-            report=lambda step, steps: job.report(Event("step", step, steps)),
-            checkpoint_seconds=job.checkpoint_seconds,
-        )
+        learned = words.features if words is not None else features
+        training = models.training(job, lambda batch: head(encoder, batch), {"encoder": encoder, "head": head}, learned)
         training.run()
         timings = {"encode_seconds": encoded - started, **training.timings(time.monotonic() - encoded)}
         if training.diverged is not None:

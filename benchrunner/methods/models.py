@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchrunner.progress import Event
+
 if TYPE_CHECKING:
     import pyarrow as pa
+    import torch
     from torch import nn
 
     from benchrunner.encoders import Encoder
     from benchrunner.features import Features
+    from benchrunner.flat import FlatBatch
     from benchrunner.methods import Job
+    from benchrunner.training import Training
 
 HEAD = "head.safetensors"
 HANDED_ON = "the head goes on from the earlier fit's, whose problem is the same"
@@ -52,3 +57,30 @@ def _name(module: str, name: str) -> str:
 def encode(job: Job, table: pa.Table, encoder: Encoder, *, training: bool) -> Features:
     """The rows as features, from the cache where they are."""
     return job.cache.features(table, job.problem, encoder, job.fit.recipe, job.code, training=training)
+
+
+def training(
+    job: Job,
+    model: Callable[[FlatBatch], torch.Tensor],
+    modules: Mapping[str, nn.Module],
+    features: Features,
+) -> Training:
+    """The loop for a job's recipe, not yet run."""
+    import torch
+
+    from benchrunner.checkpoints import Checkpoint
+    from benchrunner.training import Training
+
+    return Training(
+        model=model,
+        modules=modules,
+        features=features,
+        problem=job.problem,
+        recipe=job.fit.recipe,
+        seed=job.fit.seed,
+        device=torch.device(job.device),
+        checkpoint=Checkpoint(job.checkpoint),
+        log=job.log,
+        report=lambda step, steps: job.report(Event("step", step, steps)),
+        checkpoint_seconds=job.checkpoint_seconds,
+    )

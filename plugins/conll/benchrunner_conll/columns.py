@@ -11,7 +11,7 @@ from typing import final
 from benchrunner.errors import DataError, PluginError
 from benchrunner.faults import shown
 from benchrunner.places import Places
-from benchrunner.sources import Rows, Source, found_below, usual_places
+from benchrunner.sources import Rows, Source, found_below, read_text, usual_places
 from benchrunner_conll.schemes import TAG, as_iob2, witnesses
 
 DOCUMENT = "-DOCSTART-"
@@ -91,14 +91,7 @@ class ColumnFile(Source):
 
 def lines(path: Path) -> Iterator[Line]:
     """Every line; a blank one has no fields."""
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        raise DataError(f"{path}:{line}: not UTF-8 text ({error.reason}); convert the file and try again.") from None
-    for number, content in enumerate(text.split("\n"), start=1):
+    for number, content in enumerate(read_text(path).split("\n"), start=1):
         stripped = content.strip(" \t\r")
         yield number, _GAP.split(stripped) if stripped else []
 

@@ -13,7 +13,7 @@ from typing import Any, Self, TypeVar, final
 from benchrunner.errors import DataError
 from benchrunner.faults import shown
 from benchrunner.places import Places
-from benchrunner.sources import Rows, Source, found_below, usual_places
+from benchrunner.sources import Rows, Source, found_below, read_text, usual_places
 
 T = TypeVar("T")
 
@@ -24,13 +24,7 @@ _KINDS = {dict: "an object", list: "a list", str: "a text", bool: "true or false
 def read_json(path: Path) -> Any:
     """What the file holds. No object in it may have one key twice: of two values a reader would drop one unseen."""
     try:
-        text = path.read_bytes().decode("utf-8-sig")
-        return json.loads(text, object_pairs_hook=_Once(path))
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        raise DataError(f"{path}:{line}: not UTF-8 text ({error.reason}); is it a JSON file?") from None
+        return json.loads(read_text(path, "is it a JSON file?"), object_pairs_hook=_Once(path))
     except json.JSONDecodeError as error:
         raise DataError(f"{path}:{error.lineno}: not valid JSON at column {error.colno}: {error.msg}.") from None
     except (ValueError, RecursionError) as error:  # a number of thousands of digits, brackets a thousand deep

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import final
 
 from benchrunner.errors import DataError
 from benchrunner.faults import shown
-from benchrunner.sources import Rows
+from benchrunner.sources import Rows, read_text
 from benchrunner_squad.jsonfiles import JsonFile, Spot
 from benchrunner_squad.questions import Questions
 
@@ -57,7 +57,7 @@ class TriviaFile(JsonFile):
             )
         found = Questions(labelled=self.labelled)
         for one in documents:
-            context = beginning(_text(evidence / one.file), self.words)
+            context = beginning(read_text(evidence / one.file), self.words)
             place = first_place(context, one.names)
             if place is not None or not self.labelled:
                 answers = [] if place is None else [(context[slice(*place)], place[0])]
@@ -121,13 +121,3 @@ def _documents(question: Spot, *, labelled: bool) -> Iterator[Document]:
             if not file or PurePosixPath(file).is_absolute() or ".." in PurePosixPath(file).parts:
                 raise page.wrong(f"'Filename' must lead to a file below evidence/{folder}, found {shown(file)}")
             yield Document(f"{name}--{file}", text, f"{folder}/{file}", names)
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        raise DataError(f"{path}:{line}: not UTF-8 text ({error.reason}).") from None
