@@ -200,10 +200,10 @@ def test_the_gold_tags_make_a_result_file_without_a_fault(
     assert "(sentence 0 of the rows" in out
 
 
-def test_two_splits_are_not_compared_with_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_board_whose_files_name_no_rows_is_compared_with_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "CoLA.tsv").write_text("index\tprediction\n")
     assert main(["check", str(tmp_path / "CoLA.tsv"), "--gold", "x"]) == 2
-    assert "--gold is one file of rows; glue compares answers to 0 splits." in capsys.readouterr().err
+    assert "The files of glue name no rows to compare: leave --gold out." in capsys.readouterr().err
 
 
 def test_a_submission_written_here_needs_no_further_look(tmp_path: Path) -> None:
