@@ -69,7 +69,7 @@ def test_a_file_is_scored_with_the_metrics_of_the_task(tmp_path: Path, content: 
 
 FAULTS: dict[str, tuple[str | bytes, str]] = {
     "empty": ("", "mine.tsv: the file is empty."),
-    "binary": (b"PK\x03\x04\n\xff", "mine.tsv:2: not UTF-8 text (invalid start byte); is it a text file? Unpack archives first."),
+    "binary": (b"PK\x03\x04\n\xff", "mine.tsv:2: not UTF-8 text (invalid start byte); is it a text file?"),
     "header": ("id\tlabel\n0\tsad\n", "mine.tsv:1: expected the header 'index<TAB>prediction', found 'id\\tlabel'."),
     "columns": ("index\tprediction\n0\tsad\tx\n", "mine.tsv:2: expected index<TAB>prediction, found '0\\tsad\\tx'."),
     "blank": ("index\tprediction\n0\tsad\n\n1\tsad\n", "mine.tsv:3: expected index<TAB>prediction, found ''."),

@@ -200,7 +200,7 @@ def test_the_gold_tags_make_a_result_file_without_a_fault(
     assert "(sentence 0 of the rows" in out
 
 
-def test_a_board_whose_files_name_no_rows_is_compared_with_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_board_that_names_no_rows_is_compared_with_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "CoLA.tsv").write_text("index\tprediction\n")
     assert main(["check", str(tmp_path / "CoLA.tsv"), "--gold", "x"]) == 2
     assert "The files of glue name no rows to compare: leave --gold out." in capsys.readouterr().err
