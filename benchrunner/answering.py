@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from benchrunner import ensembles, finished
 from benchrunner.ensembles import Ensemble
 from benchrunner.errors import RequestError
-from benchrunner.metrics import Score, score
+from benchrunner.metrics import Score
 from benchrunner.questions import read_questions
 from benchrunner.records import RunFolder, find_run, write_folder_atomically
 from benchrunner.sources import Rows
@@ -53,8 +53,7 @@ def answer(references: Sequence[str], path: Path | None, split: str | None, runn
     outputs = ensembles.outputs(ensemble, rows, runner)
     settings = ensembles.settings(ensemble, runner)
     answers = task.problem.decode(outputs, rows.table, settings)
-    gold = task.problem.gold(rows.table)
-    scores = {} if gold is None else {one.name: score(one, gold, answers) for one in task.metrics}
+    scores = task.scores(rows.table, answers)
     beside = task.problem.beside(outputs, rows.table, settings)
     by = fits[0].id if len(fits) == 1 else ensemble.id
     return Answered(task, rows, answers, beside, scores, by)

@@ -8,13 +8,13 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from benchrunner.errors import RequestError, UnknownName
-from benchrunner.fits import Fit
+from benchrunner.fits import Fit, Prediction
 from benchrunner.metrics import Score
 
 T = TypeVar("T")
@@ -194,6 +194,14 @@ def _read(path: Path, understand: Callable[[Mapping[str, Any]], T]) -> T | None:
     except (ValueError, KeyError, TypeError, AttributeError, RequestError) as error:
         reason = f"{type(error).__name__}: {error}"
         raise RequestError(f"{path}: nothing that this version can read ({reason}); remove its folder.") from None
+
+
+def write_prediction(folder: Path, prediction: Prediction, record: Record, lines: Sequence[str]) -> None:
+    """What was asked, what came out, and the answers, each a line of JSON: read again by `read_answers`."""
+    (folder / "answers.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    for name, value in (("prediction", dataclasses.asdict(prediction)), ("record", record.as_json())):
+        text = json.dumps(value, indent=2, ensure_ascii=False)
+        (folder / f"{name}.json").write_text(f"{text}\n", encoding="utf-8")
 
 
 def read_answers(path: Path) -> list[Any]:

@@ -22,8 +22,9 @@ from benchrunner.backbones import Backbone, BackboneFamily
 from benchrunner.encoding import Cache
 from benchrunner.errors import BenchrunnerError, FitError, RequestError
 from benchrunner.fits import Fit, Prediction, identity
+from benchrunner.judging import judged
 from benchrunner.methods import Job, Method
-from benchrunner.metrics import Score, score
+from benchrunner.metrics import Score
 from benchrunner.places import Places
 from benchrunner.plugins import Plugins, described
 from benchrunner.progress import Event, silent
@@ -36,6 +37,7 @@ from benchrunner.records import (
     write_atomically,
     write_folder_atomically,
     write_json,
+    write_prediction,
 )
 from benchrunner.sources import NotThere, Rows
 from benchrunner.tasks import Task
@@ -265,15 +267,16 @@ class Runner:
         return Predicted(record, read_answers(home / "answers.jsonl"), home)
 
     def _predict(self, fit: Fit, folder: RunFolder, rows: Rows, prediction: Prediction) -> Record:
-        started = time.monotonic()
+        task, started = self.plugins.task(fit.task), time.monotonic()
+        baseline = None if fit.method == MAJORITY else lambda: self.baseline(fit, prediction.split)
         outputs = self._kept_outputs(fit, folder, rows)
         with self._foreign(folder):
-            answers = self.plugins.task(fit.task).problem.decode(outputs, rows.table, prediction.settings)
+            answers = task.problem.decode(outputs, rows.table, prediction.settings)
             timings = {"seconds": time.monotonic() - started}
-            record = self._scored(fit, rows, prediction, answers, timings)
+            record = judged(prediction, task, rows, answers, timings, baseline)
             lines = [json.dumps({"index": at, "answer": one}, ensure_ascii=False) for at, one in enumerate(answers)]
         home = folder.prediction(prediction.id)
-        write_folder_atomically(home, lambda part: _write_prediction(part, prediction, record, lines))
+        write_folder_atomically(home, lambda part: write_prediction(part, prediction, record, lines))
         return record
 
     def settings(self, fit: Fit) -> Mapping[str, Any]:
@@ -320,12 +323,8 @@ class Runner:
         write_atomically(file, write)
         return outputs
 
-    def outputs(self, fit: Fit, rows: Rows) -> Any:
-        """Raw outputs of a fit for any rows of its problem: (rows, ...), in their order."""
-        with self._locked(fit) as folder:
-            return self._outputs(fit, folder, rows)
-
     def _outputs(self, fit: Fit, folder: RunFolder, rows: Rows) -> Any:
+        """What the model says to any rows of its problem, in their order."""
         fitted = self._run(fit, folder, weights=True)
         if fitted.status != "done":
             raise FitError(f"The fit {fit.id} ({fit.task}, {fit.backbone}) has no answers: {fitted.reason}")
@@ -349,41 +348,10 @@ class Runner:
         except Exception as error:
             raise FitError(self._unforeseen(folder, error)) from error
 
-    def _scored(
-        self,
-        fit: Fit,
-        rows: Rows,
-        prediction: Prediction,
-        answers: list[Any],
-        timings: Mapping[str, float],
-    ) -> Record:
-        task = self.plugins.task(fit.task)
-        gold = task.problem.gold(rows.table)
-        scores = {} if gold is None else {one.name: score(one, gold, answers) for one in task.metrics}
-        flags = []
-        if fit.method != MAJORITY:
-            if task.problem.is_constant(answers):
-                flags.append("constant predictions")
-            if scores and self._no_better(scores, self.baseline(fit, prediction.split)):
-                flags.append("no better than majority")
-        tuned = [
-            f"{name} {_shown(value)}, chosen on {task.named('dev')[0]} for {task.metrics[0].name}"
-            for name, value in prediction.settings.items()
-            if fit.method != MAJORITY and value != task.problem.decoding.get(name)
-        ]
-        return Record(prediction.id, "done", "", scores, tuple(flags), timings, notes=(*rows.notes, *tuned))
-
     def baseline(self, fit: Fit, split: str) -> Mapping[str, Score]:
         """What the same training rows' majority scores on a split."""
         task = self.plugins.task(fit.task)
         return self.predict(self.plan(task, "", method=MAJORITY, recipe=fit.recipe), split).record.scores
-
-    @staticmethod
-    def _no_better(scores: Mapping[str, Score], baseline: Mapping[str, Score]) -> bool:
-        """By the headline; where the baseline's is absent, as a correlation is, anything above zero is better."""
-        name = next(iter(scores))
-        mine, theirs = scores[name].value, baseline[name].value
-        return mine is None or mine <= (theirs or 0.0)
 
     def forget_weights(self, fit: Fit) -> None:
         """Remove a fit's model; its record and predictions stay."""
@@ -412,20 +380,3 @@ def _settled(recipe: Recipe, task: Task, method: Method) -> Recipe:
     known = {*task.problem.reads, *method.reads}
     usual = Recipe()
     return recipe.changed(**{name: getattr(usual, name) for name in SPECIAL if name not in known})
-
-
-def _shown(value: Any) -> str:
-    """A setting for people."""
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def _write_prediction(folder: Path, prediction: Prediction, record: Record, lines: list[str]) -> None:
-    import dataclasses
-
-    (folder / "answers.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    (folder / "prediction.json").write_text(
-        json.dumps(dataclasses.asdict(prediction), indent=2) + "\n", encoding="utf-8"
-    )
-    (folder / "record.json").write_text(
-        json.dumps(record.as_json(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
-    )

@@ -12,7 +12,7 @@ from typing import Any
 from benchrunner.errors import DataError, RequestError
 from benchrunner.faults import shown
 from benchrunner.leaderboards import Leaderboard
-from benchrunner.metrics import Score, score
+from benchrunner.metrics import Score
 from benchrunner.places import Places
 from benchrunner.problems import Problem
 from benchrunner.sources import Rows, read_text
@@ -70,12 +70,11 @@ def score_file(task: Task, rows: Rows, path: Path, *, spellings: Mapping[str, st
     The file is `index<TAB>prediction` below that header, rows in any order, or one answer a line in the order of the
     rows. Answers are the task's labels or numbers, or one of `spellings`: a file's text -> the task's label.
     """
-    gold = task.problem.gold(rows.table)
-    if gold is None:
+    if task.problem.gold(rows.table) is None:
         raise DataError(f"{rows.origin}: these rows have no labels, so nothing can be scored; choose a labelled split.")
-    answers = _read(path, len(gold), task.problem, spellings or {})
+    answers = _read(path, len(rows), task.problem, spellings or {})
     try:
-        return {metric.name: score(metric, gold, answers) for metric in task.metrics}
+        return task.scores(rows.table, answers)
     except DataError as error:  # an answer that does not fit its row: too few tags for the words
         raise DataError(f"{path}: {error}") from None
 

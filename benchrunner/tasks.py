@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from benchrunner.errors import BadRows, DataError, PluginError, RequestError
-from benchrunner.metrics import Metric
+from benchrunner.metrics import Metric, Score, score
 from benchrunner.places import Places
 from benchrunner.recipes import Recipe
 from benchrunner.sources import NotThere, Rows, Source
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from benchrunner.problems import Problem
     from benchrunner.scoring import Scorer
 
@@ -126,6 +128,11 @@ class Task:
                 continue
             return self._checked(rows, wanted, places)
         raise NotThere(f"No data for {self.name}, split {split}:\n" + "\n".join(f"  - {one}" for one in tried))
+
+    def scores(self, table: pa.Table, answers: Sequence[Any]) -> dict[str, Score]:
+        """Each metric of answers to checked rows; none where these are not labelled."""
+        gold = self.problem.gold(table)
+        return {} if gold is None else {one.name: score(one, gold, answers) for one in self.metrics}
 
     def checked(self, rows: Rows, places: Places, *, labelled: bool) -> Rows:
         """Rows as the problem wants them, without bad ones where the user asked for that."""
