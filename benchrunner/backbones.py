@@ -23,6 +23,8 @@ class Backbone(ABC):
     """One line for `benchrunner list`."""
     for_demo: bool = False
     """Small enough for `benchrunner demo`, and at hand without a network."""
+    twin: str = ""
+    """The name of the same model with fresh weights, to show what pre-training is worth; empty where there is none."""
 
     @abstractmethod
     def revision(self, places: Places) -> str:

@@ -13,6 +13,7 @@ from benchrunner.backbones import Backbone, BackboneFamily
 from benchrunner.encoding import Cache
 from benchrunner.errors import CheckpointError
 from benchrunner.places import Places
+from benchrunner_bert import pretrained
 from benchrunner_bert.configuration import SIZES, Configuration, read_json
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ class FolderBert(Backbone):
     name: str
     folder: Path
     about: str = "a checkpoint in a folder"
+    for_demo: bool = False
+    twin: str = ""
 
     def revision(self, places: Places) -> str:
         return _revision(self.folder, places)
@@ -61,6 +64,18 @@ class FolderBert(Backbone):
         from benchrunner_bert.checkpoint import read
 
         return read(self.folder, seed=seed)
+
+
+EMBEDDED = [
+    FolderBert(
+        "bert/novels",
+        Path(__file__).with_name("novels"),
+        "a small one that comes with this plugin: 4 layers, 192 wide, pre-trained by us on 91 English novels",
+        for_demo=True,
+        twin=f"{RANDOM}4/192",
+    )
+]
+"""At hand without a network. The twin reads with the same vocabulary."""
 
 
 @final
@@ -99,10 +114,6 @@ class RandomBert(Backbone):
     size: str
     about: str = "fresh weights, no pre-training; reads with the built-in vocabulary"
 
-    @property
-    def for_demo(self) -> bool:  # type: ignore[override]
-        return self.size == "tiny"
-
     def revision(self, places: Places) -> str:
         config = self._configuration()
         text = f"random weights 1 {config} {hashlib.sha256(VOCABULARY.read_bytes()).hexdigest()}"
@@ -127,15 +138,18 @@ class BertFamily(BackboneFamily):
     """Everything that is a BERT."""
 
     def listed(self) -> list[Backbone]:
-        return [*self._released(), *self._miniatures(), *(RandomBert(f"{RANDOM}{size}", size) for size in SIZES)]
+        runs = Places.from_environment().runs
+        ours = (FolderBert(f"{pretrained.PREFIX}{one.name}", one.folder, one.about) for one in pretrained.listed(runs))
+        fresh = (RandomBert(f"{RANDOM}{size}", size) for size in SIZES)
+        return [*EMBEDDED, *self._released(), *self._miniatures(), *ours, *fresh]
 
     @staticmethod
-    def _released() -> Iterator[Backbone]:
+    def _released() -> Iterator[HubBert]:
         for name, (repository, about) in RELEASED.items():
             yield HubBert(name, repository, about)
 
     @staticmethod
-    def _miniatures() -> Iterator[Backbone]:
+    def _miniatures() -> Iterator[HubBert]:
         named = {size: name for name, size in SIZES.items() if name not in ("base", "large")}
         for layers, hidden in MINIATURES:
             repository = f"google/bert_uncased_L-{layers}_H-{hidden}_A-{hidden // 64}"
@@ -147,9 +161,15 @@ class BertFamily(BackboneFamily):
             size = reference.removeprefix(RANDOM)
             Configuration.of_size(size, 1)
             return RandomBert(reference, size)
-        for one in self.listed():
-            if isinstance(one, HubBert) and reference in (one.name, one.repository, one.name.replace("/", "-")):
+        if reference.startswith(pretrained.PREFIX) and not Path(reference).exists():
+            ours = pretrained.found(reference.removeprefix(pretrained.PREFIX), places.runs)
+            return FolderBert(reference, ours.folder, ours.about)
+        for one in EMBEDDED:
+            if reference == one.name:
                 return one
+        for hub in (*self._released(), *self._miniatures()):
+            if reference in (hub.name, hub.repository, hub.name.replace("/", "-")):
+                return hub
         folder = Path(reference)
         if folder.is_dir():
             return FolderBert(reference, folder) if _is_bert(folder / "config.json") else None

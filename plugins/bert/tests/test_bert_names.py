@@ -125,7 +125,7 @@ def test_all_released_models_are_listed_once() -> None:
     }
     assert wanted <= set(repositories)
     assert all(one.about for one in listed)
-    assert [one.name for one in listed if one.for_demo] == ["bert/random-tiny"]
+    assert [one.name for one in listed if one.for_demo] == ["bert/novels"]
 
 
 @pytest.mark.parametrize(

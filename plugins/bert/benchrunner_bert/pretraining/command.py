@@ -21,6 +21,13 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--corpus", nargs="+", required=True, metavar="PATH", help="text, .jsonl, .parquet, folders, or hub:NAME"
     )
     pretrain.add_argument("--out", type=Path, required=True, metavar="DIR", help="where the run is kept")
+    pretrain.add_argument("--name", help="of the model in 'benchrunner list', behind pretrained/ (the folder's)")
+    pretrain.add_argument(
+        "--tokens", type=Path, metavar="DIR", help="the corpus as tokens, for several runs to share (OUT/tokens)"
+    )
+    pretrain.add_argument(
+        "--runs", type=Path, metavar="DIR", help="where names are kept (BENCHRUNNER_RUNS, else ./runs)"
+    )
     pretrain.add_argument("--held-out", nargs="+", default=[], metavar="PATH", help="text to measure perplexity on")
     pretrain.add_argument(
         "--blank-lines",
@@ -43,6 +50,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     how.add_argument("--zero", type=int, choices=range(4), default=0, help="DeepSpeed's ZeRO stage")
     how.add_argument("--offload", action="store_true", help="the optimizer's state to the CPU's memory")
     how.add_argument("--micro-tokens", type=int, metavar="N", help="the most tokens a process computes at once")
+    how.add_argument("--recompute", action="store_true", help="compute layers twice: less memory, a third more work")
     how.add_argument("--processes", type=int, default=1, metavar="N", help="on this machine")
     how.add_argument("--deepspeed-config", type=Path, metavar="FILE", help="keys that replace those we write")
     how.add_argument("--checkpoint-steps", type=int, default=1000, metavar="N")
@@ -97,6 +105,9 @@ def pretrain_command(arguments: argparse.Namespace) -> int:
         raise RequestError(f"{request.out} has no checkpoint to go on from; leave --resume out to begin.")
     if arguments.processes < 1:
         raise RequestError(f"--processes must be at least 1, not {arguments.processes}.")
+    if request.is_finished():
+        print(f"{request.model}: a backbone for --backbone; it was finished before")
+        return 0
     rank = int(os.environ.get("RANK", "0"))
     say = _Voice(quiet=arguments.quiet or rank > 0)
     if arguments.processes > 1 and not launch.is_launched():
@@ -105,13 +116,14 @@ def pretrain_command(arguments: argparse.Namespace) -> int:
     store, vocabulary = request.prepared(say.prepared)
     finished = request.run(store, vocabulary, say.learned)
     if rank == 0:
-        home = request.out / "model" if finished else request.out
+        home = request.model if finished else request.out
         print(f"{home}: a backbone for --backbone" if finished else f"Stopped; the same command goes on in {home}.")
     sys.stdout.flush()
     return 0 if finished else 130
 
 
 def _request(arguments: argparse.Namespace) -> Any:
+    from benchrunner.places import Places
     from benchrunner_bert.pretraining.request import Request
     from benchrunner_bert.pretraining.settings import Settings
     from benchrunner_bert.pretraining.training import Plan
@@ -125,6 +137,7 @@ def _request(arguments: argparse.Namespace) -> Any:
         precision=arguments.precision,
         zero=arguments.zero,
         offload=arguments.offload,
+        recompute=arguments.recompute,
         **given,
     )
     plan = Plan(
@@ -146,6 +159,9 @@ def _request(arguments: argparse.Namespace) -> Any:
         vocabulary_size=arguments.vocab_size,
         lowercase=None if arguments.cased is None else not arguments.cased,
         plan=plan,
+        tokens=arguments.tokens,
+        name=arguments.name,
+        runs=Places.from_environment(runs=arguments.runs).runs,
         overrides=_overrides(arguments.deepspeed_config),
         command=f"benchrunner {shlex.join(arguments.words)}",
     )
@@ -191,6 +207,8 @@ _SHOWN = (
     "mlm_accuracy",
     "nsp_accuracy",
     "sequences_per_second",
+    "tokens_per_second",
+    "utilisation",
     "held_out_perplexity",
     "held_out_nsp_accuracy",
 )

@@ -11,7 +11,7 @@ from benchrunner_bert.configuration import Configuration
 
 BACKWARD = 2
 """Products on the way back for each one forward: one for the gradient of its input, one for its weight's."""
-_PEAK_SIZE = {"cpu": 2048}
+_PEAK_SIZE = {"cpu": 1024}
 """Rows and columns of the product that `measured_peak` times; 8192 on an accelerator."""
 
 

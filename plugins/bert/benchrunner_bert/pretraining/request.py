@@ -3,30 +3,37 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import importlib.metadata
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock
+
 from benchrunner.errors import DataError, RequestError
 from benchrunner.records import write_json
 from benchrunner_bert.configuration import Configuration, read_json
+from benchrunner_bert.pretrained import announce, check_free
 from benchrunner_bert.pretraining import shards
+from benchrunner_bert.pretraining.begun import check_same, plain
 from benchrunner_bert.pretraining.card import Card
 from benchrunner_bert.pretraining.corpus import Corpus
 from benchrunner_bert.pretraining.engine import Engine
 from benchrunner_bert.pretraining.export import export
 from benchrunner_bert.pretraining.instances import Instances, InstanceSettings
 from benchrunner_bert.pretraining.learn import Vocabulary, learn
-from benchrunner_bert.pretraining.manifest import Manifest
+from benchrunner_bert.pretraining.manifest import Manifest, SourceFacts
 from benchrunner_bert.pretraining.objectives import PretrainingModel, named
 from benchrunner_bert.pretraining.settings import Settings
 from benchrunner_bert.pretraining.shards import Progress
-from benchrunner_bert.pretraining.store import TokenStore
+from benchrunner_bert.pretraining.store import VOCABULARY, TokenStore, writing
 from benchrunner_bert.pretraining.training import Makers, Plan, Pretraining
 
+FINISHED = "finished.json"
+"""In the folder of a run, written last: what was asked."""
 HELD_OUT_SEED = 1_000_003
 """Held-out instances are the same whatever the run's seed, so that runs can be compared."""
 
@@ -53,20 +60,55 @@ class Request:
     """For DeepSpeed's configuration."""
     command: str = ""
     """For the card."""
+    tokens: Path | None = None
+    """Where the corpus is kept as tokens, with the vocabulary that was learnt from it; runs may share it."""
+    name: str | None = None
+    """Of the finished model among the backbones; else its folder's."""
+    runs: Path = Path("runs")
+    """Where names are kept."""
+
+    @property
+    def model(self) -> Path:
+        """Where the finished model is."""
+        return self.out / "model"
 
     def prepared(self, report: Callable[[Progress], None] = lambda progress: None) -> tuple[TokenStore, Vocabulary]:
         """The corpus as tokens, and the vocabulary: made once, and found again."""
-        corpus = Corpus.named(self.corpus, blank_lines=self.blank_lines)
-        vocabulary = self._vocabulary(corpus)
-        return shards.write(self.out / "tokens", corpus, vocabulary, report=report), vocabulary
+        home = self.tokens or self.out / "tokens"
+        vocabulary = self._vocabulary(home)
+        return shards.write(home, self._corpus, vocabulary, report=report), vocabulary
 
-    def _vocabulary(self, corpus: Corpus) -> Vocabulary:
+    @property
+    def _corpus(self) -> Corpus:
+        return Corpus.named(self.corpus, blank_lines=self.blank_lines)
+
+    def _vocabulary(self, home: Path) -> Vocabulary:
         if self.vocabulary is not None:
             return Vocabulary.read(self.vocabulary, lowercase=self.lowercase)
-        path, lowercase = self.out / "vocab.txt", self.lowercase is not False
-        if path.is_file():
-            return Vocabulary.read(path, lowercase=lowercase)
-        return learn(corpus.paragraphs, path, size=self.vocabulary_size, lowercase=lowercase)
+        path, asked, lowercase = home / VOCABULARY, home / "learnt.json", self.lowercase is not False
+        wanted = {"pieces": self.vocabulary_size, "lowercase": lowercase}
+        with writing(home):
+            home.mkdir(parents=True, exist_ok=True)
+            with FileLock(home / ".vocabulary.lock"):  # a second process waits, then finds it learnt
+                found = read_json(asked) if asked.is_file() else None
+                if found is None:
+                    learnt = learn(self._corpus.paragraphs, path, size=self.vocabulary_size, lowercase=lowercase)
+                    write_json(asked, wanted)
+                    return learnt
+        if found != wanted:
+            raise RequestError(
+                f"{home} has a vocabulary that was learnt for {found}, not for {wanted}: ask for the same, or choose "
+                "another folder."
+            )
+        return Vocabulary.read(path, lowercase=lowercase)
+
+    def is_finished(self) -> bool:
+        """Whether this very request has been done before; a `RequestError` where another one has."""
+        path = self.out / FINISHED
+        if not path.exists():
+            return False
+        check_same(read_json(path), self._asked([one.facts() for one in self._corpus.sources]), path)
+        return True
 
     def run(self, store: TokenStore, vocabulary: Vocabulary, report: Callable[..., None]) -> bool:
         """Learn, from the last checkpoint where there is one; whether the end was reached."""
@@ -79,6 +121,7 @@ class Request:
             attention_dropout=settings.dropout,
         )
         model = PretrainingModel.fresh(config, tokenizer, named(settings.objective), seed=settings.seed)
+        model.bert.recomputes = settings.recompute
         makers = self._makers(store, vocabulary, settings.seed)
         held_out = None
         if self.held_out:
@@ -113,23 +156,31 @@ class Request:
             made[length] = Instances(store, frame, vocabulary, asked, seed)
         return made
 
-    def _facts(self, store: TokenStore) -> dict[str, Any]:
-        """What a checkpoint must share with the run that goes on from it."""
-        corpus = [[one.name, one.sha256 or one.revision] for one in store.manifest.sources]
+    def _asked(self, sources: Sequence[SourceFacts]) -> dict[str, Any]:
+        """What decides the result, as far as the user says it."""
+        given = None if self.vocabulary is None else hashlib.sha256(self.vocabulary.read_bytes()).hexdigest()
         return {
-            "settings": json.loads(json.dumps(self.settings.asked())),
+            "settings": self.settings.asked(),
             "size": self.size,
-            "tokenizer": store.manifest.plan.tokenizer,
-            "corpus": corpus,
+            "blank_lines": self.blank_lines,
+            "vocabulary": given or self.vocabulary_size,
+            "lowercase": self.lowercase,
+            "corpus": [[one.name, one.sha256 or one.revision] for one in sources],
         }
 
+    def _facts(self, store: TokenStore) -> dict[str, Any]:
+        """What a checkpoint must share with the run that goes on from it."""
+        return plain(self._asked(store.manifest.sources) | {"tokenizer": store.manifest.plan.tokenizer})
+
     def _export(self, model: PretrainingModel, corpus: Manifest, step: int) -> None:
-        """The finished model, or one on the way."""
-        done = step == self.settings.steps
-        folder = self.out / "model" if done else self.out / "exports" / f"step-{step}"
-        export(model, folder, self._card(corpus, step))
+        """The finished model, or one on the way, or one that is both."""
+        done, card = step == self.settings.steps, self._card(corpus, step)
+        if step in self.plan.export_at:
+            export(model, self.out / "exports" / f"step-{step}", card)
         if done:
-            write_json(self.out / "finished.json", {"step": step})
+            export(model, self.model, card)
+            announce(self.name or self.out.resolve().name, self.model, _about(model, step), self.runs)
+            write_json(self.out / FINISHED, self._asked(corpus.sources))
 
     def _card(self, corpus: Manifest, step: int) -> Card:
         settings = self.settings
@@ -165,8 +216,13 @@ def check(request: Request) -> None:
     """A `RequestError` for what cannot work, before anything is read."""
     Configuration.of_size(request.size, 100)
     named(request.settings.objective)
-    if (request.out / "finished.json").exists():
-        steps = read_json(request.out / "finished.json")["step"]
-        raise RequestError(f"{request.out} is finished ({steps} steps): its model is in {request.out / 'model'}.")
     if request.out.exists() and not request.out.is_dir():
         raise DataError(f"{request.out}: a run is kept in a folder, and this is none.")
+    check_free(request.name or request.out.resolve().name, request.model, request.runs)
+
+
+def _about(model: PretrainingModel, steps: int) -> str:
+    """A line for `benchrunner list`."""
+    config, objective = model.bert.config, model.objective
+    looks = "; its attention looks left only" if objective.left_only else ""
+    return f"pre-trained here: {config.layers} layers, {config.hidden} wide, {objective.name}, {steps:,} steps{looks}"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from benchrunner.errors import RequestError
+from benchrunner.schedule import share_of_peak
 
 PRECISIONS = ("fp32", "bf16")
 
@@ -59,6 +59,8 @@ class Settings:
     """Keep the optimizer's state in the CPU's memory: stages 1 to 3."""
     micro_tokens: int = 16_384
     """The most tokens that one process computes at once."""
+    recompute: bool = False
+    """Keep only the input of each layer, and compute it twice."""
 
     def __post_init__(self) -> None:
         positive = ("steps", "batch_size", "length", "long_length", "micro_tokens", "epsilon")
@@ -90,21 +92,12 @@ class Settings:
         return self.length if step < self.border else self.long_length
 
     def lr_at(self, step: int) -> float:
-        """Linear from zero over the warm-up, then linear to zero."""
-        warmup = min(self.warmup, self.steps)
-        share = step / warmup if step < warmup else (self.steps - step) / max(1, self.steps - warmup)
-        return self.lr * share
+        """The learning rate of a step, counted from 0."""
+        return self.lr * share_of_peak(step, self.steps, min(self.warmup, self.steps))
 
     def asked(self) -> dict[str, Any]:
         """Everything that decides the result: a run goes on only with the same."""
         return {name: value for name, value in dataclasses.asdict(self).items() if name not in HOW}
 
-    def differences(self, other: Mapping[str, Any]) -> list[str]:
-        """What another run was asked, where it was asked something else; one phrase each."""
-        mine = {name: list(value) if isinstance(value, tuple) else value for name, value in self.asked().items()}
-        return [
-            f"{name} {other.get(name)!r}, now {value!r}" for name, value in mine.items() if other.get(name) != value
-        ]
 
-
-HOW = ("zero", "offload", "micro_tokens")
+HOW = ("zero", "offload", "micro_tokens", "recompute")

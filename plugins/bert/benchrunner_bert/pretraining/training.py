@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -14,15 +13,17 @@ from typing import Any
 import numpy as np
 import torch
 
+from benchrunner import logs
 from benchrunner.errors import FitError, RequestError
 from benchrunner.flat import rounding
 from benchrunner.interrupts import HeldBack
 from benchrunner.randomness import Dropout
 from benchrunner_bert.pretraining import evaluation
 from benchrunner_bert.pretraining.batches import PretrainingBatch, collate
+from benchrunner_bert.pretraining.begun import check_same
 from benchrunner_bert.pretraining.checkpoints import Checkpoints
 from benchrunner_bert.pretraining.engine import Engine
-from benchrunner_bert.pretraining.flops import step_flops
+from benchrunner_bert.pretraining.flops import measured_peak, step_flops, utilisation
 from benchrunner_bert.pretraining.instances import Instance, Instances
 from benchrunner_bert.pretraining.objectives import PretrainingModel, Sums
 from benchrunner_bert.pretraining.settings import Settings
@@ -97,27 +98,12 @@ class Pretraining:
         saved = self.checkpoints.last()
         step = 0
         if saved is not None:
-            self._check_same(saved.facts, saved.folder)
+            check_same(saved.facts, self.facts, saved.folder)
             self.engine.restore(saved.tensors())
             step = saved.step
         if self.engine.rank == 0:
-            lines = self.log.read_text(encoding="utf-8").splitlines(keepends=True) if self.log.exists() else []
-            self.log.write_text("".join(line for line in lines if _before(line, step)), encoding="utf-8")
+            logs.cut_back(self.log, step)
         return step
-
-    def _check_same(self, facts: Mapping[str, Any], folder: Path) -> None:
-        """A run goes on as it began: with other settings or another corpus it would be neither."""
-        differences = self.settings.differences(facts["settings"])
-        differences += [
-            f"{name} {facts.get(name)!r}, now {value!r}"
-            for name, value in self.facts.items()
-            if name != "settings" and facts.get(name) != value
-        ]
-        if differences:
-            listed = "\n".join(f"  - {one}" for one in differences)
-            raise RequestError(
-                f"{folder} is of another run:\n{listed}\nGo on with what it was begun with, or choose another --out."
-            )
 
     def _learn(self, step: int, *, asked: bool) -> tuple[Sums, np.ndarray, bool]:
         """One step: the sums over all processes, this one's lengths, and whether any was asked to stop."""
@@ -193,8 +179,7 @@ class Pretraining:
                 f"{self.folder} and start again."
             )
         if self.engine.rank == 0:
-            with self.log.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"step": step, **figures}) + "\n")
+            logs.append(self.log, step, figures)
             self.report(step, figures)
 
 
@@ -202,6 +187,8 @@ class _Window:
     """The steps since the last line of the log."""
 
     def __init__(self, run: Pretraining) -> None:
+        kind = torch.bfloat16 if run.settings.precision == "bf16" else torch.float32
+        self._peak = measured_peak(run.engine.device, kind)
         self._run, self._steps, self._began = run, 0, time.monotonic()
         self._sums: Sums | None = None
         self._lengths = list[np.ndarray]()
@@ -225,14 +212,9 @@ class _Window:
         if nsp_count:
             found |= {"nsp_loss": nsp_loss / nsp_count, "nsp_accuracy": nsp_correct / nsp_count}
         found |= {"lr": settings.lr_at(done - 1), "sequences_per_second": self._steps * settings.batch_size / seconds}
-        found |= {"flops_per_second": flops / seconds}
+        tokens = int(lengths.sum()) * self._run.engine.world
+        found |= {"tokens_per_second": tokens / seconds, "flops_per_second": flops / seconds}
+        found |= {"utilisation": utilisation(flops / self._run.engine.world, seconds, self._peak)}
         found |= {"seconds_left": seconds / self._steps * (settings.steps - done)}
         self._sums, self._lengths, self._steps, self._began = None, [], 0, time.monotonic()
         return found
-
-
-def _before(line: str, step: int) -> bool:
-    try:
-        return int(json.loads(line)["step"]) <= step
-    except (ValueError, KeyError, TypeError):  # the half line of a process that was killed
-        return False

@@ -1,0 +1,65 @@
+"""Pre-trainings of a second or two, started as a user starts them."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+QUICK = ["--vocab-size", "300", "--batch-size", "8", "--length", "24", "--long-length", "48", "--long-share", "0.25"]
+QUICK += ["--warmup", "3", "--lr", "1e-3", "--log-steps", "1", "--micro-tokens", "100"]
+
+
+def corpus(folder: Path, *, documents: int = 12, seed: int = 0) -> Path:
+    """Made-up novels: sentences of common words, paragraphs a line, documents apart."""
+    draw = random.Random(seed)
+    words = ["the", "a", "old", "man", "woman", "horse", "river", "house", "saw", "loved", "met", "stood", "ran", "in"]
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = []
+    for _ in range(documents):
+        for _ in range(4):
+            sentences = [" ".join(draw.choices(words, k=draw.randint(4, 12))) for _ in range(5)]
+            lines.append(" ".join(f"{one.capitalize()}." for one in sentences))
+        lines.append("")
+    (folder / "novels.txt").write_text("\n".join(lines), encoding="utf-8")
+    return folder
+
+
+def words(folder: Path, out: str, *more: str, steps: int = 8, size: str = "1/32/2") -> list[str]:
+    asked = ["pretrain", size, "--corpus", str(folder / "corpus"), "--out", str(folder / out), "--steps", str(steps)]
+    asked += ["--runs", str(folder / "runs")]
+    return [sys.executable, "-m", "benchrunner", *asked, *QUICK, *more]
+
+
+def environment() -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name not in ("RANK", "WORLD_SIZE", "LOCAL_RANK")}
+    return {**kept, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+
+
+def run(asked: list[str], *, code: int = 0) -> str:
+    done = subprocess.run(asked, env=environment(), capture_output=True, text=True, timeout=500)
+    assert done.returncode == code, done.stderr[-3000:]
+    return done.stderr
+
+
+def losses(folder: Path) -> list[float]:
+    lines = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+    return [line["loss"] for line in lines if "loss" in line]
+
+
+def killed_at(asked: list[str], folder: Path, step: int, number: int = signal.SIGKILL) -> int:
+    """Start, wait until the log has a step, send a signal; the exit code."""
+    process = subprocess.Popen(asked, env=environment(), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    log = folder / "log.jsonl"
+    until = time.monotonic() + 300
+    while process.poll() is None and time.monotonic() < until:
+        if log.exists() and any(f'"step": {step},' in line for line in log.read_text().splitlines()):
+            process.send_signal(number)
+            break
+        time.sleep(0.01)
+    return process.wait(timeout=300)

@@ -1,0 +1,96 @@
+"""Finished models by name, and several runs on one corpus that is tokenised once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from pretraining_runs import corpus, run, words
+
+from benchrunner import Places, discover
+from benchrunner.errors import RequestError
+from benchrunner_bert import pretrained
+
+deepspeed = pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
+
+
+def model(folder: Path) -> Path:
+    """As much of one as a name leads to."""
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text("{}", encoding="utf-8")
+    return folder
+
+
+def test_a_name_leads_to_its_model_until_that_is_gone(tmp_path: Path) -> None:
+    runs, folder = tmp_path / "runs", model(tmp_path / "out" / "model")
+    pretrained.announce("mine", folder, "a small one", runs)
+    (known,) = pretrained.listed(runs)
+    assert (known.name, known.folder, known.about) == ("mine", folder.resolve(), "a small one")
+    assert pretrained.found("mine", runs) == known
+    (folder / "config.json").unlink()
+    assert list(pretrained.listed(runs)) == []
+    with pytest.raises(RequestError, match="leads to no model any more"):
+        pretrained.found("mine", runs)
+
+
+def test_a_file_that_says_nothing_breaks_no_list(tmp_path: Path) -> None:
+    (tmp_path / "pretrained").mkdir()
+    for name, text in (("cut", '{"folder"'), ("list", "[]"), ("other", '{"about": "no folder"}')):
+        (tmp_path / "pretrained" / f"{name}.json").write_text(text, encoding="utf-8")
+    assert list(pretrained.listed(tmp_path)) == []
+
+
+def test_a_name_belongs_to_one_model(tmp_path: Path) -> None:
+    first = model(tmp_path / "first")
+    pretrained.announce("mine", first, "", tmp_path)
+    pretrained.check_free("mine", first, tmp_path)
+    with pytest.raises(RequestError, match="choose another with --name"):
+        pretrained.check_free("mine", tmp_path / "second", tmp_path)
+    with pytest.raises(RequestError, match="letters, digits"):
+        pretrained.check_free("../mine", first, tmp_path)
+
+
+def test_runs_share_tokens_and_are_listed_with_their_restriction(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus(tmp_path / "corpus")
+    shared = ["--tokens", str(tmp_path / "tokens")]
+    run(words(tmp_path, "both", *shared, steps=2))
+    written = {path: path.stat().st_mtime_ns for path in (tmp_path / "tokens").rglob("*.npy")}
+    run(words(tmp_path, "left", *shared, "--objective", "ltr", "--name", "gpt-like", "--recompute", steps=2))
+    assert written == {path: path.stat().st_mtime_ns for path in (tmp_path / "tokens").rglob("*.npy")}
+    assert not (tmp_path / "left" / "tokens").exists()
+    monkeypatch.setenv("BENCHRUNNER_RUNS", str(tmp_path / "runs"))
+    listed = {name: one.about for name, one in discover().backbones.items() if name.startswith("pretrained/")}
+    assert list(listed) == ["pretrained/both", "pretrained/gpt-like"]
+    assert "ltr, 2 steps; its attention looks left only" in listed["pretrained/gpt-like"]
+    places = Places(tmp_path / "runs", tmp_path / "cache", offline=True)
+    backbone, _ = discover().backbone("pretrained/gpt-like", places)
+    assert backbone.load(places, seed=0).config.left_only  # type: ignore[attr-defined]
+
+
+def test_shared_tokens_have_one_vocabulary(tmp_path: Path) -> None:
+    corpus(tmp_path / "corpus")
+    shared = ["--tokens", str(tmp_path / "tokens")]
+    run(words(tmp_path, "one", *shared, steps=1))
+    assert "learnt for" in run(words(tmp_path, "two", *shared, "--vocab-size", "200", steps=1), code=2)
+
+
+def test_computing_layers_twice_changes_no_loss(tmp_path: Path) -> None:
+    corpus(tmp_path / "corpus")
+    found = []
+    for out, more in (("once", []), ("twice", ["--recompute"])):
+        run(words(tmp_path, out, *more, steps=4))
+        lines = (tmp_path / out / "log.jsonl").read_text(encoding="utf-8").splitlines()
+        found.append([json.loads(line)["loss"] for line in lines])
+    assert found[0] == found[1]
+
+
+def test_the_log_says_how_much_of_the_machine_was_used(tmp_path: Path) -> None:
+    corpus(tmp_path / "corpus")
+    run(words(tmp_path, "out", steps=2))
+    for line in (tmp_path / "out" / "log.jsonl").read_text(encoding="utf-8").splitlines():
+        figures = json.loads(line)
+        assert 0 < figures["utilisation"] < 1
+        assert figures["tokens_per_second"] > figures["sequences_per_second"]
