@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchrunner.commands import main
+from benchrunner.testing import TinyBackbone, TinyEncoder
 from inline import board, plugins
 
 
@@ -20,7 +21,7 @@ def _own_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def demo(*words: str) -> int:
-    return main(["demo", "--quiet", "--device", "cpu", *words], plugins=plugins())
+    return main(["demo", "--quiet", "--device", "cpu", "--jobs", "1", *words], plugins=plugins())
 
 
 def test_the_demo_goes_the_whole_way(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -37,6 +38,20 @@ def test_the_demo_goes_the_whole_way(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert sorted(one.name for one in tmp_path.iterdir()) == ["here"], "everything is in the one folder"
     hint = next(line for line in said.out.splitlines() if "benchrunner compare" in line)
     assert "--tasks mine/mood" in hint
+
+
+def test_a_backbone_with_a_twin_is_shown_beside_it_and_alone_in_the_archive(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "twin").mkdir()
+    TinyEncoder().save(tmp_path / "twin")
+    monkeypatch.setattr(TinyBackbone, "twin", str(tmp_path / "twin"))
+    assert demo("--out", "here") == 0
+    said = capsys.readouterr().out
+    assert f"Fine-tuning tiny/words on each, and {tmp_path / 'twin'}, the same model without pre-training" in said
+    written = json.loads((tmp_path / "here" / "moods.zip.json").read_text())
+    fits = [json.loads((Path("here", "runs") / one["fit"] / "fit.json").read_text()) for one in written["files"]]
+    assert {one["backbone"] for one in fits} == {"tiny/words"}
 
 
 def test_the_demo_again_runs_nothing_twice_and_says_the_same(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,9 @@ from benchrunner.errors import RequestError
 from benchrunner.plugins import Plugins
 
 RECIPE = {"epochs": 6, "batch_size": 16, "lr": 1e-3}
-"""For a small backbone without pre-training on a few hundred sentences; nothing to fine-tune a real one with."""
+"""For a small backbone on a few hundred sentences; nothing to fine-tune a real one with."""
+JOBS = min(2, len(os.sched_getaffinity(0)))
+"""Fits at once: more would take more memory than a demo should."""
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -22,12 +24,14 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     demo.add_argument("--out", type=Path, default=Path("benchrunner-demo"), metavar="DIR", help="where everything goes")
     demo.add_argument("--backbone", metavar="B", help="instead of the smallest one at hand")
     demo.add_argument("--seed", type=int, default=0, help="of the generated data and of the fits")
+    demo.add_argument("--jobs", type=int, default=JOBS, metavar="N", help=f"fits at once ({JOBS})")
     options.computing(demo)
     demo.set_defaults(run=demo_command)
 
 
 def demo_command(arguments: argparse.Namespace) -> int:
     from benchrunner.commands.fitting import run_watched, show
+    from benchrunner.executors import Local
     from benchrunner.places import Places
     from benchrunner.runner import Runner
     from benchrunner.studies import Study
@@ -43,11 +47,13 @@ def demo_command(arguments: argparse.Namespace) -> int:
         task.demo_files(arguments.seed, home / "data")
     places = Places(runs=home / "runs", cache=home / "cache", data=home / "data", offline=True, official=False)
     runner = Runner(plugins, places, device=arguments.device, checkpoint_seconds=arguments.checkpoint_every)
-    print(f"2. Fine-tuning {backbone} on each: no pre-training, so only what words give away can be learnt")
-    study = Study((backbone,), tuple(tasks), seeds=(arguments.seed,), changes={**RECIPE, "precision": "fp32"})
-    result = run_watched(study, runner, quiet=arguments.quiet)
+    twin = plugins.backbone(backbone, places)[0].twin
+    beside = f", and {twin}, the same model without pre-training" if twin else ""
+    print(f"2. Fine-tuning {backbone} on each{beside}")
+    backbones = (backbone, twin) if twin else (backbone,)
+    study = Study(backbones, tuple(tasks), seeds=(arguments.seed,), changes={**RECIPE, "precision": "fp32"})
+    result = run_watched(study, runner, executor=Local(arguments.jobs), quiet=arguments.quiet)
     code = show(result, as_json=False)
-    _untrained_twins(result, runner)
     boards = [
         one
         for one in plugins.leaderboards.values()
@@ -69,33 +75,13 @@ def _smallest(plugins: Plugins) -> str:
     )
 
 
-def _untrained_twins(result, runner) -> None:  # type: ignore[no-untyped-def]
-    """Where the majority has no score, the same model that never learnt is what to compare with."""
-    for cell in result.cells:
-        task, fit = cell.cell.task, cell.selected
-        if fit is None or all(result.baseline[term].value is not None for term in cell.spreads):
-            continue
-        twin = runner.plan(
-            task, fit.backbone, method=fit.method, recipe=fit.recipe.changed(lr=0.0, epochs=1), seed=fit.seed
-        )
-        runner.run(twin)
-        for split in task.named("dev"):
-            scores = runner.predict(twin, split).record.scores
-            figures = ", ".join(
-                f"{metric.name} {scores[metric.name].value * metric.scale:.1f}"
-                if scores[metric.name].value is not None
-                else f"{metric.name} absent ({scores[metric.name].reason})"
-                for metric in task.metrics
-            )
-            print(f"  {task.name}: the majority has no correlation; an untrained twin scores {figures}")
-
-
 def _submission(board, result, runner, home: Path) -> int:  # type: ignore[no-untyped-def]
     from benchrunner import checking, submissions
     from benchrunner.manifests import read_manifest
     from benchrunner.submitting import answers, selected
 
-    found = answers(board, selected(board, result.cells, runner), {}, runner)
+    cells = [one for one in result.cells if one.cell.backbone == result.study.backbones[0]]
+    found = answers(board, selected(board, cells, runner), {}, runner)
     counts = {file.name: len(found[file.task, file.split].values) for file in board.files}
     path = submissions.write(board, found, home, counts=counts)
     tables = {pair: one.table for pair, one in found.items() if one.table is not None}

@@ -1,0 +1,32 @@
+"""Puts a finished pre-training into the package as bert/novels, its weights in half precision.
+
+python plugins/bert/make_novels.py RUN/model          # the command that made RUN is in the model's own README.md
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file, save_file
+
+HOME = Path(__file__).with_name("benchrunner_bert") / "novels"
+WEIGHTS = "model.safetensors"
+
+
+def main() -> None:
+    source = Path(sys.argv[1])
+    HOME.mkdir(exist_ok=True)
+    for path in source.iterdir():
+        if path.name != WEIGHTS:
+            shutil.copyfile(path, HOME / path.name)
+    weights = {name: one.to(torch.float16) for name, one in load_file(source / WEIGHTS).items()}
+    save_file(weights, HOME / WEIGHTS, metadata={"format": "pt"})
+    (HOME / WEIGHTS).chmod(0o644)
+    print(f"{HOME / WEIGHTS}: {(HOME / WEIGHTS).stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main()

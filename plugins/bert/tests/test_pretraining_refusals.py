@@ -1,0 +1,140 @@
+"""What cannot be pre-trained is refused before anything is lost, with what is wrong and what to do."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pretraining_runs import corpus, losses, run, words
+
+from benchrunner.commands import main
+
+pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
+
+
+def refused(asked: list[str], capsys: pytest.CaptureFixture[str], code: int = 2) -> str:
+    """The one line on standard error, of a command in this process."""
+    assert main(asked[asked.index("pretrain") :]) == code
+    said = capsys.readouterr().err
+    assert "Traceback" not in said
+    return said
+
+
+def write(path: Path, text: str) -> str:
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize("size", ["huge", "2/128/3", "0/128", "2/-1", "2", "a/b"])
+def test_a_size_that_is_none_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], size: str) -> None:
+    corpus(tmp_path / "corpus")
+    assert "L/H/A" in refused(words(tmp_path, "out", size=size), capsys)
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_empty_corpus_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "corpus").mkdir()
+    write(tmp_path / "corpus" / "blank.txt", "\n \n\t\n")
+    assert "corpus is empty" in refused(words(tmp_path, "out"), capsys)
+
+
+def test_a_vocabulary_without_a_mask_or_that_is_not_there_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    corpus(tmp_path / "corpus")
+    asked = [word for word in words(tmp_path, "out") if word not in ("--vocab-size", "300")]
+    bare = write(tmp_path / "vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\nthe\n")
+    assert "without [MASK]" in refused([*asked, "--vocab", bare], capsys)
+    assert "nowhere.txt" in refused([*asked, "--vocab", str(tmp_path / "nowhere.txt")], capsys)
+
+
+def test_more_processes_than_sequences_are_refused(tmp_path: Path) -> None:
+    corpus(tmp_path / "corpus")
+    assert "cannot be shared by 2 processes" in run(
+        words(tmp_path, "out", "--batch-size", "1", "--processes", "2"), code=2
+    )
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", '"zero"'])
+def test_a_configuration_that_is_none_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str) -> None:
+    corpus(tmp_path / "corpus")
+    file = write(tmp_path / "mine.json", text)
+    assert file in refused(words(tmp_path, "out", "--deepspeed-config", file), capsys)
+
+
+def test_a_file_where_the_run_should_be_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    corpus(tmp_path / "corpus")
+    write(tmp_path / "out", "mine")
+    assert "a run is kept in a folder" in refused(words(tmp_path, "out"), capsys)
+    assert (tmp_path / "out").read_text(encoding="utf-8") == "mine"
+
+
+def test_a_name_of_another_model_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    corpus(tmp_path / "corpus")
+    other = tmp_path / "other" / "model"
+    other.mkdir(parents=True)
+    write(other / "config.json", "{}")
+    (tmp_path / "runs" / "pretrained").mkdir(parents=True)
+    write(tmp_path / "runs" / "pretrained" / "out.json", f'{{"folder": "{other}", "about": ""}}')
+    assert "choose another with --name" in refused(words(tmp_path, "out"), capsys)
+
+
+def test_without_deepspeed_the_extra_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus(tmp_path / "corpus")
+    monkeypatch.setitem(sys.modules, "deepspeed", None)
+    assert "extra 'pretrain'" in refused(words(tmp_path, "out"), capsys)
+
+
+def test_a_checkpoint_that_cannot_be_read_names_itself_and_the_way_back(tmp_path: Path) -> None:
+    corpus(tmp_path / "corpus")
+    asked = words(tmp_path, "out", "--checkpoint-steps", "4", steps=8)
+    run(asked)
+    (tmp_path / "out" / "finished.json").unlink()
+    last = sorted((tmp_path / "out" / "checkpoints").iterdir())[-1]
+    (last / "state.safetensors").write_bytes((last / "state.safetensors").read_bytes()[:1000])
+    before = losses(tmp_path / "out")
+    said = run(asked, code=2)
+    assert "state.safetensors cannot be read" in said
+    assert f"Remove {last}" in said
+    for path in (*last.iterdir(), last):
+        path.unlink() if path.is_file() else path.rmdir()
+    run(asked)
+    assert losses(tmp_path / "out") == before, "it goes on from the checkpoint before"
+
+
+def test_a_document_longer_than_a_shard_is_whole(tmp_path: Path) -> None:
+    from pretraining_texts import numbered
+
+    store = numbered(tmp_path, [[10] * 30, [5]], shard_tokens=64)
+    assert len(store.manifest.shards) == 3
+    assert list(store.document_starts) == [0, 30, 31]
+    assert store.read(0, 305).tolist() == list(range(5, 310))
+
+
+def test_a_full_disk_stops_with_what_was_saved_before(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus(tmp_path / "corpus")
+    from benchrunner_bert.pretraining.checkpoints import Checkpoints
+
+    save, saved = Checkpoints.save, list[int]()
+
+    def until_full(self: Checkpoints, step: int, *given: Any, **more: Any) -> None:
+        if len(saved) == 2:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(tmp_path / "out"))
+        saved.append(step)
+        save(self, step, *given, **more)
+
+    monkeypatch.setattr(Checkpoints, "save", until_full)
+    asked = words(tmp_path, "out", "--checkpoint-steps", "2", steps=8)
+    assert "No space left on device" in refused(asked, capsys, code=1)
+    monkeypatch.undo()
+    run(asked)
+    run(words(tmp_path, "unbroken", "--checkpoint-steps", "2", steps=8))
+    assert losses(tmp_path / "out") == losses(tmp_path / "unbroken")
