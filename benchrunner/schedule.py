@@ -13,6 +13,11 @@ from benchrunner.randomness import permutation
 from benchrunner.recipes import Recipe
 
 
+def share_of_peak(step: int, steps: int, warmup: int) -> float:
+    """A rate's share of its peak: linear from zero over so many steps of warm-up, then linear to zero."""
+    return step / warmup if step < warmup else (steps - step) / max(1, steps - warmup)
+
+
 @dataclass
 class Schedule:
     """The steps of one fit."""
@@ -53,10 +58,8 @@ class Schedule:
         return np.split(order, np.flatnonzero(np.diff(number)) + 1)
 
     def lr(self, step: int) -> float:
-        """Linear from zero over the warm-up, then linear to zero."""
-        warmup = math.ceil(self.steps * self.recipe.warmup)
-        share = step / warmup if step < warmup else (self.steps - step) / max(1, self.steps - warmup)
-        return self.recipe.lr * share
+        """The rate of a step, counted from 0."""
+        return self.recipe.lr * share_of_peak(step, self.steps, math.ceil(self.steps * self.recipe.warmup))
 
     def untouched(self) -> float:
         """What weight decay leaves of a weight that has no gradient in any step."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections.abc import Callable, Mapping
@@ -13,6 +12,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from benchrunner import logs
 from benchrunner.checkpoints import Checkpoint
 from benchrunner.errors import FitError
 from benchrunner.features import Features
@@ -102,13 +102,7 @@ class Training:
     def _resume(self) -> int:
         """The step to go on with; the log is cut back to it."""
         step, self.micro_tokens = self.checkpoint.load(self.optimizer) or (0, self.micro_tokens)
-        kept = []
-        if self.log.exists():
-            kept = [
-                line for line in self.log.read_text(encoding="utf-8").splitlines(keepends=True) if _before(line, step)
-            ]
-        self.log.parent.mkdir(parents=True, exist_ok=True)
-        self.log.write_text("".join(kept), encoding="utf-8")
+        logs.cut_back(self.log, step)
         return step
 
     def _learn(self, step: int) -> torch.Tensor:
@@ -164,16 +158,8 @@ class Training:
         return True
 
     def _write(self, step: int, loss: float) -> None:
-        line = {"step": step, "loss": loss if math.isfinite(loss) else str(loss), "lr": self.schedule.lr(step - 1)}
-        with self.log.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
-
-
-def _before(line: str, step: int) -> bool:
-    try:
-        return int(json.loads(line)["step"]) <= step
-    except (ValueError, KeyError, TypeError):  # the half line of a process that was killed
-        return False
+        figures = {"loss": loss if math.isfinite(loss) else str(loss), "lr": self.schedule.lr(step - 1)}
+        logs.append(self.log, step, figures)
 
 
 def _out_of_memory(error: RuntimeError) -> bool:

@@ -6,7 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
+
+from benchrunner.faults import Faults
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,14 +34,35 @@ class Answers:
     """Why a stand-in answers instead of a fit that was asked for; empty where none does."""
 
 
+@final
+@dataclass(frozen=True)
+class Wanted:
+    """What a file is checked against."""
+
+    rows: int
+    """How many answers are expected."""
+    others: Mapping[int, str] = field(default_factory=dict)
+    """Counts that people come with by mistake, and what has them."""
+    table: pa.Table | None = None
+    """The rows themselves, whose columns `FileKind.compares` are there: the file is compared with them."""
+
+    def check_count(self, found: int, unit: str, faults: Faults) -> None:
+        """Say a count that is not the expected one, and what has that count."""
+        if found != self.rows:
+            hint = f" ({self.others[found]})" if found in self.others else ""
+            faults.say(f"{found:,} {unit if found == 1 else unit + 's'}{hint}, expected {self.rows:,}")
+
+
 class FileKind(ABC):
     """One kind of file. A kind that no row of a table can describe is a value of a plugin's own subclass."""
+
+    unit: ClassVar[str] = "line"
+    """What the faults of a file that is checked are told by."""
 
     @abstractmethod
     def write(self, name: str, answers: Answers) -> bytes:
         """The file's content, or a `RequestError` that names every kind of unwritable answer."""
 
-    @abstractmethod
     def check(
         self,
         name: str,
@@ -48,11 +71,14 @@ class FileKind(ABC):
         other_rows: Mapping[int, str] = NO_OTHERS,
         table: pa.Table | None = None,
     ) -> list[str]:
-        """Everything that is wrong with a file's content, a sentence each.
+        """Everything that is wrong with a file's content, a sentence each; see `Wanted` for what it is held against."""
+        faults = Faults(name, self.unit)
+        self.find_faults(content, Wanted(rows, other_rows, table), faults)
+        return faults.sentences()
 
-        `rows` answers are expected; `other_rows` says what has another count that people come with by mistake. With
-        the rows themselves, whose columns `compares` are there, the file is compared with them.
-        """
+    @abstractmethod
+    def find_faults(self, content: bytes, wanted: Wanted, faults: Faults) -> None:
+        """Say everything that is wrong with a file's content."""
 
     @property
     def compares(self) -> tuple[str, ...]:

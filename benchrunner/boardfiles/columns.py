@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, final
 
-from benchrunner.boardfiles import NO_OTHERS, Answers, FileKind
-from benchrunner.boardfiles.text import check_count, decoded, lines_of
+from benchrunner.boardfiles import Answers, FileKind, Wanted
+from benchrunner.boardfiles.text import decoded, encoded, lines_of
 from benchrunner.errors import PluginError
 from benchrunner.faults import Faults, either, shown
+from benchrunner.tagging import OUTSIDE, as_iob2, labels
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-OUTSIDE = "O"
 DOCUMENT = "document"
 """The rows' column that counts documents, where they know any."""
 
@@ -57,7 +57,7 @@ class Columns(FileKind):
 
     @cached_property
     def _tags(self) -> set[str]:
-        return {OUTSIDE, *(f"{place}-{one}" for place in "BI" for one in self.types)}
+        return set(labels(self.types))
 
     @cached_property
     def _expected(self) -> str:
@@ -76,7 +76,7 @@ class Columns(FileKind):
                 lines += [" ".join((*self.border, OUTSIDE)), ""]
             lines += [*self._lines(at, zip(*fields, tags, strict=True), faults), ""]
         faults.refuse()
-        return "".join(f"{line}\n" for line in lines).encode()
+        return encoded(lines)
 
     def _lines(self, sentence: int, words: Iterable[tuple[Any, ...]], faults: Faults) -> Iterator[str]:
         for word in words:
@@ -88,23 +88,15 @@ class Columns(FileKind):
                     faults.at(sentence, one, "expected a text without spaces, since spaces separate the columns")
             yield " ".join(word)
 
-    def check(
-        self,
-        name: str,
-        content: bytes,
-        rows: int,
-        other_rows: Mapping[int, str] = NO_OTHERS,
-        table: pa.Table | None = None,
-    ) -> list[str]:
-        faults = Faults(name)
+    def find_faults(self, content: bytes, wanted: Wanted, faults: Faults) -> None:
         text = decoded(content, faults, expected="one line for each word was")
-        if text is not None:
-            found = list(self._sentences(lines_of(text, faults), faults))
-            check_count(len(found), rows, "sentence", other_rows, faults)
-            regular = all(len(fields) == len(self.columns) + 1 for one in found for fields in one.words)
-            if table is not None and regular:
-                self._compare(found, table, faults)
-        return faults.sentences()
+        if text is None:
+            return
+        found = list(self._sentences(lines_of(text, faults), faults))
+        wanted.check_count(len(found), "sentence", faults)
+        regular = all(len(fields) == len(self.columns) + 1 for one in found for fields in one.words)
+        if wanted.table is not None and regular:
+            self._compare(found, wanted.table, faults)
 
     def _sentences(self, lines: Sequence[str], faults: Faults) -> Iterator[_Sentence]:
         words, opens, begin = list[list[str]](), False, 1
@@ -151,19 +143,12 @@ def _difference(sentence: _Sentence, words: list[str], gold: list[str]) -> str:
             return f"line {sentence.line + at}: found the word {shown(fields[0])}, where the rows have {shown(word)}"
     if len(sentence.words) != len(words):
         return f"line {sentence.line}: a sentence of {len(sentence.words)} words, where the rows have {len(words)}"
-    found = _entities(fields[-2] for fields in sentence.words)
-    for at, (one, other) in enumerate(zip(found, _entities(gold), strict=True)):
+    found = as_iob2(fields[-2] for fields in sentence.words)
+    for at, (one, other) in enumerate(zip(found, as_iob2(gold), strict=True)):
         if one != other:
             tag = sentence.words[at][-2]
             return f"line {sentence.line + at}: found the gold tag {shown(tag)}, where the rows have {shown(other)}"
     return ""
-
-
-def _entities(tags: Iterable[str]) -> list[str]:
-    """Tags of either scheme, IOB1 or IOB2, in IOB2: every entity begins with B-."""
-    tags = list(tags)
-    follows = (one[1:] == other[1:] and one != OUTSIDE for one, other in pairwise(["", *tags]))
-    return [tag if inside or tag == OUTSIDE else f"B{tag[1:]}" for tag, inside in zip(tags, follows, strict=True)]
 
 
 def _opening(table: pa.Table) -> list[bool] | None:

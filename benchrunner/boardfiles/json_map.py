@@ -6,16 +6,13 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, ClassVar, final
 
-from benchrunner.boardfiles import NO_OTHERS, Answers, FileKind
-from benchrunner.boardfiles.text import check_count, decoded
+from benchrunner.boardfiles import Answers, FileKind, Wanted
+from benchrunner.boardfiles.text import decoded, spelled
 from benchrunner.errors import PluginError
 from benchrunner.faults import Faults, shown, some
 from benchrunner.spellings import Spelling, Text
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 EXPECTED = "one JSON object, {id: answer, ...}, was"
 
@@ -30,6 +27,7 @@ class _Object(list[tuple[str, Any]]):
 class JsonMap(FileKind):
     """The order of the ids is no matter."""
 
+    unit: ClassVar[str] = "id"
     key: str
     """The rows' column that names them."""
     spelling: Spelling = field(default_factory=Text)
@@ -44,37 +42,25 @@ class JsonMap(FileKind):
 
     def write(self, name: str, answers: Answers) -> bytes:
         assert answers.table is not None  # `compares` asked for it
-        faults, found = Faults(name, "id"), dict[str, Any]()
-        for row, answer in zip(answers.table.column(self.key).to_pylist(), answers.values, strict=True):
-            try:
-                found[row] = self.spelling.json_value(answer)
-            except ValueError as expected:
-                faults.at(shown(row), answer, str(expected))
-        faults.refuse()
-        return (json.dumps(found, indent=4) + "\n").encode()
+        ids = answers.table.column(self.key).to_pylist()
+        named = zip(map(shown, ids), answers.values, strict=True)
+        values = spelled(named, self.spelling.json_value, Faults(name, self.unit))
+        return (json.dumps(dict(zip(ids, values, strict=True)), indent=4) + "\n").encode()
 
-    def check(
-        self,
-        name: str,
-        content: bytes,
-        rows: int,
-        other_rows: Mapping[int, str] = NO_OTHERS,
-        table: pa.Table | None = None,
-    ) -> list[str]:
-        faults = Faults(name, "id")
+    def find_faults(self, content: bytes, wanted: Wanted, faults: Faults) -> None:
         pairs = _pairs(content, faults)
-        if pairs is not None:
-            for key, value in pairs:
-                if (advice := self.spelling.json_advice(value)) is not None:
-                    faults.at(shown(key), _described(value), advice)
-            counts = Counter(key for key, _ in pairs)
-            for key, count in counts.items():
-                if count > 1:
-                    faults.at(shown(key), f"{count} times", "each id must stand once")
-            check_count(len(counts), rows, "answer", other_rows, faults)
-            if table is not None:
-                _compare(counts, table.column(self.key).to_pylist(), faults)
-        return faults.sentences()
+        if pairs is None:
+            return
+        for key, value in pairs:
+            if (advice := self.spelling.json_advice(value)) is not None:
+                faults.at(shown(key), _described(value), advice)
+        counts = Counter(key for key, _ in pairs)
+        for key, count in counts.items():
+            if count > 1:
+                faults.at(shown(key), f"{count} times", "each id must stand once")
+        wanted.check_count(len(counts), "answer", faults)
+        if wanted.table is not None:
+            _compare(counts, wanted.table.column(self.key).to_pylist(), faults)
 
 
 def _pairs(content: bytes, faults: Faults) -> _Object | None:

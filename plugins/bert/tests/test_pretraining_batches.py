@@ -1,0 +1,71 @@
+"""Batches hold every instance, shortest first, and each as it is alone."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from instance_samples import FRAME, instances, large_store, made
+
+from benchrunner.pieces import Part
+from benchrunner_bert.pretraining.batches import collate
+from benchrunner_bert.pretraining.instances import assembled
+from benchrunner_bert.pretraining.store import TokenStore
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> TokenStore:
+    return large_store(tmp_path_factory.mktemp("large"))
+
+
+def test_assembling_equals_the_frame(large: TokenStore) -> None:
+    first, second = large.read(3, 9), large.read(700, 703)
+    parts = [Part(text, np.array([0]), np.array([len(text)])) for text in (first, second)]
+    for pair in (parts[:1], parts):
+        joined = FRAME.join(*pair).sequences
+        tokens, segments = assembled(FRAME, first, second if len(pair) == 2 else None)
+        assert tokens.tolist() == joined.tokens.tolist() and segments.tolist() == joined.segments.tolist()
+        assert (tokens.dtype, segments.dtype) == (np.int32, np.int8)
+
+
+def sequences(found: Any) -> Iterator[dict[str, Any]]:
+    """A batch taken apart again."""
+    starts = found.flat.starts.tolist()
+    for number, (start, stop) in enumerate(itertools.pairwise(starts)):
+        inside = (found.positions >= start) & (found.positions < stop)
+        yield {
+            "tokens": found.flat.tokens[start:stop].tolist(),
+            "segments": found.flat.segments[start:stop].tolist(),
+            "places": found.flat.positions[start:stop].tolist(),
+            "positions": (found.positions[inside] - start).tolist(),
+            "labels": found.labels[inside].tolist(),
+            "is_next": found.is_next[number].item(),
+        }
+
+
+@pytest.mark.parametrize("objective", ["mlm+nsp", "mlm", "ltr"])
+def test_a_batch_holds_every_instance_shortest_first(large: TokenStore, objective: str) -> None:
+    chosen = made(instances(large, objective=objective, length=24, short=0.8), 20)
+    found = collate(chosen, CPU, multiple=64)
+    wanted = [
+        {
+            "tokens": one.tokens.tolist(),
+            "segments": one.segments.tolist(),
+            "places": list(range(len(one.tokens))),
+            "positions": one.positions.tolist(),
+            "labels": one.labels.tolist(),
+            "is_next": one.is_next,
+        }
+        for one in sorted(chosen, key=lambda one: len(one.tokens))
+    ]
+    assert list(sequences(found)) == wanted
+    assert found.flat.restore.tolist() == list(range(20))
+    assert len(found.flat.tokens) % 64 == 0 and found.flat.real == sum(len(one.tokens) for one in chosen)
+    assert {one.dtype for one in (found.positions, found.labels, found.is_next, found.flat.tokens)} == {torch.int64}
+    assert found.flat.runs[0].length == len(wanted[0]["tokens"])

@@ -1,0 +1,119 @@
+"""Seed and index alone decide an instance, and an epoch meets the whole corpus."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+from instance_samples import digest, homes, instances, large_store, original, spans
+from pretraining_texts import numbered
+from scipy import stats
+
+from benchrunner_bert.pretraining.anchors import shuffled
+from benchrunner_bert.pretraining.instances import Instance, Instances
+from benchrunner_bert.pretraining.store import TokenStore
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> TokenStore:
+    return large_store(tmp_path_factory.mktemp("large"))
+
+
+def test_the_same_seed_and_index_give_the_same_instance_and_others_another(large: TokenStore) -> None:
+    maker, again = instances(large), instances(large)
+    for index in (7, 3, 7, 10**9):
+        assert same(maker.make(index), again.make(index))
+    assert not same(maker.make(7), maker.make(8))
+    assert not same(maker.make(7), instances(large, seed=4).make(7))
+    # In the next epoch a place is met again, with other masks.
+    assert not any(same(maker.make(7), maker.make(maker.epoch + other)) for other in range(50))
+
+
+def same(one: Instance, other: Instance) -> bool:
+    names = ("tokens", "segments", "positions", "labels")
+    return one.is_next == other.is_next and all(
+        np.array_equal(getattr(one, name), getattr(other, name)) for name in names
+    )
+
+
+def test_another_process_makes_the_same_in_any_order(large: TokenStore) -> None:
+    order = list(range(40))
+    script = (
+        "import sys; from pathlib import Path; from instance_samples import digest, instances;"
+        "from benchrunner_bert.pretraining.store import TokenStore;"
+        "print('\\n'.join(digest(instances(TokenStore.open(Path(sys.argv[1]))), list(range(40))[::-1])))"
+    )
+    command = [sys.executable, "-c", script, str(large.folder)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parent, timeout=120, check=False)
+    assert done.stdout.split() == digest(instances(large), order), done.stderr
+
+
+def test_the_size_of_shards_changes_no_instance(tmp_path: Path) -> None:
+    documents = [[5, 9, 3] * 6, [30, 4], [2] * 20]
+    one = instances(numbered(tmp_path / "one", documents), length=24)
+    many = instances(numbered(tmp_path / "many", documents, shard_tokens=3), length=24)
+    assert all(same(one.make(index), many.make(index)) for index in range(200))
+
+
+# Epochs
+
+
+@given(size=some.integers(1, 700), key=some.integers(0, 2**63))
+@settings(max_examples=60, deadline=None)
+def test_an_epoch_is_a_permutation(size: int, key: int) -> None:
+    assert sorted(shuffled(index, size, key) for index in range(size)) == list(range(size))
+
+
+def test_permutations_are_unlike_each_other_and_unlike_the_corpus() -> None:
+    one, other = ([shuffled(index, 5000, key) for index in range(5000)] for key in (1, 2))
+    for first, second in ((one, other), (one, range(5000)), (one[1:], one[:-1])):
+        assert abs(stats.spearmanr(list(first), list(second)).statistic) < 0.06
+        assert sum(a == b for a, b in zip(first, second, strict=True)) < 10
+
+
+def test_an_epoch_begins_in_every_stretch_of_the_corpus_once(tmp_path: Path) -> None:
+    documents = [[4] * 100, [7, 3] * 30, [6], [2] * 3, [1] * 62, [1] * 63]
+    maker = instances(numbered(tmp_path, documents), objective="mlm", length=64, short=0.0)
+    home = homes(documents)
+    begun = Counter(home[spans(original(maker.make(index)))[0][0]] for index in range(maker.epoch))
+    assert [begun[one] for one in range(6)] == [7, 5, 1, 1, 1, 2]
+    assert maker.epoch == 17
+
+
+def coverage(maker: Instances, tokens: int, epochs: int) -> np.ndarray:
+    """How often an epoch meets each token."""
+    seen = np.zeros(tokens)
+    for index in range(maker.epoch * epochs):
+        for text in spans(original(maker.make(index))):
+            seen[text[0] : text[-1] + 1] += 1
+    return seen / epochs
+
+
+def test_every_token_is_met_about_once_an_epoch_at_the_edges_of_documents_too(tmp_path: Path) -> None:
+    documents = [[4] * 300, [7, 3] * 60, [6], [2] * 3, [5, 1, 9, 12] * 20]
+    store = numbered(tmp_path, documents)
+    single = coverage(instances(store, objective="mlm", length=64, short=0.0), store.tokens, 40)
+    assert 0.9 < single.mean() < 1.2
+    # The first and the last stretch of a document never move and the others do, so beside them it is more or less.
+    assert single.min() > 0.25 and single.max() < 2.0
+    assert np.quantile(single, 0.15) > 0.8 and np.quantile(single, 0.85) < 1.3
+    assert (single[homes(documents) == 2] == 1).all()
+    edges = store.sentence_starts[store.document_starts]
+    assert (single[edges[:-1]] >= 1).all() and (single[edges[1:] - 1] >= 1).all()
+
+
+def test_pairs_meet_every_token_of_documents_in_which_something_follows(tmp_path: Path) -> None:
+    documents = [[4] * 300, [7, 3] * 60, [6], [2] * 3, [5, 1, 9, 12] * 20]
+    store = numbered(tmp_path, documents)
+    maker = instances(store, length=64, short=0.0)
+    pairs = coverage(maker, store.tokens, 40)
+    alone = homes(documents) == 2
+    assert maker.left_out == 1 and (pairs[alone] == 0).all()
+    assert 0.8 < pairs[~alone].mean() < 1.3
+    assert pairs[~alone].min() > 0.2

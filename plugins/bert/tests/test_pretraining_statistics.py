@@ -1,0 +1,94 @@
+"""What is drawn for instances keeps to its rates: masks, neighbours, lengths, and where a pair is parted."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+
+import numpy as np
+import pytest
+from instance_samples import LEAST, instances, large_store, made, original, pooled, spans
+from pretraining_texts import FIRST, MASK, SPECIAL
+from scipy import stats
+
+from benchrunner_bert.pretraining.store import TokenStore
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> TokenStore:
+    return large_store(tmp_path_factory.mktemp("large"))
+
+
+RATES = [(0.8, 0.1, 0.1), (1.0, 0.0, 0.0), (0.8, 0.2, 0.0), (0.8, 0.0, 0.2), (0.0, 0.8, 0.2), (0.0, 1.0, 0.0)]
+"""[MASK], random, same: the six rows of Table 8."""
+
+
+def check_masking(store: TokenStore, rates: tuple[float, float, float], candidates: int) -> None:
+    """Over so many tokens: the share that is chosen, what becomes of them, where they stand, what random ones are."""
+    maker = instances(store, masking=rates, short=0.0, objective="mlm")
+    pieces = store.vocabulary.size - len(SPECIAL)
+    places, kinds, others, tokens = np.zeros(128, dtype=np.int64), Counter[str](), list[np.ndarray](), 0
+    for index in itertools.count():
+        one = maker.make(index)
+        found = one.tokens[one.positions]
+        changed = (found != one.labels) & (found != MASK)
+        kinds.update(mask=int((found == MASK).sum()), other=int(changed.sum()), same=int((found == one.labels).sum()))
+        others.append(found[changed])
+        places += np.bincount(one.positions, minlength=128)
+        tokens += len(one.tokens) - 2
+        if tokens >= candidates:
+            break
+    chosen = int(places.sum())
+    assert abs(chosen / tokens - 0.15) < 4 * np.sqrt(0.15 * 0.85 / tokens)
+    assert places[0] == places[127] == 0
+    assert stats.chisquare(places[1:127]).pvalue > LEAST
+    masked, drawn, kept = rates  # a drawn token is the same one once in a vocabulary
+    expected = np.array([masked, drawn * (1 - 1 / pieces), kept + drawn / pieces]) * chosen
+    seen = np.array([kinds["mask"], kinds["other"], kinds["same"]])
+    assert (seen[expected == 0] == 0).all()
+    assert pooled(seen[expected > 0], expected[expected > 0]) > LEAST
+    replaced = np.concatenate(others)
+    assert not len(replaced) or replaced.min() >= FIRST
+    if len(replaced) > 5 * 200:
+        assert stats.chisquare(np.histogram(replaced, 200, (FIRST, FIRST + pieces))[0]).pvalue > LEAST
+
+
+@pytest.mark.parametrize("rates", RATES)
+def test_masking_keeps_to_the_rates_of_table_8(large: TokenStore, rates: tuple[float, float, float]) -> None:
+    check_masking(large, rates, 200_000)
+
+
+def test_masking_keeps_to_the_rates_over_a_million_tokens(large: TokenStore) -> None:
+    check_masking(large, (0.8, 0.1, 0.1), 1_000_000)
+
+
+@pytest.mark.slow
+def test_masking_keeps_to_the_rates_over_a_million_chosen_tokens(large: TokenStore) -> None:
+    check_masking(large, (0.8, 0.1, 0.1), 6_700_000)
+
+
+def test_half_of_the_pairs_are_neighbours_and_no_random_document_is_favoured(large: TokenStore) -> None:
+    found = made(instances(large, length=32), 20_000)
+    following = sum(one.is_next for one in found)
+    assert stats.binomtest(following, len(found), 0.5).pvalue > LEAST
+    pairs = [spans(original(one)) for one in found if not one.is_next]
+    ways = Counter((first[0] // 500, second[0] // 500) for first, second in pairs)
+    distances = np.bincount([(there - here) % 40 for (here, there), count in ways.items() for _ in range(count)])
+    assert distances[0] == 0
+    assert stats.chisquare(distances[1:]).pvalue > LEAST
+
+
+def test_one_in_ten_aims_at_any_shorter_length_alike(large: TokenStore) -> None:
+    lengths = Counter(len(one.tokens) - 2 for one in made(instances(large, objective="mlm", length=42), 20_000))
+    expected = np.full(40, 0.1 / 40)
+    expected[-1] += 0.9
+    assert pooled(np.array([lengths[one] for one in range(1, 41)]), expected * 20_000) > LEAST
+
+
+def test_a_pair_is_parted_between_any_two_of_its_sentences_alike(large: TokenStore) -> None:
+    found = made(instances(large, length=43, short=0.0), 8_000)
+    firsts = Counter(len(spans(original(one))[0]) for one in found)
+    assert stats.chisquare([firsts[one] for one in range(1, 40)]).pvalue > LEAST
+    nexts = Counter(len(spans(original(one))[0]) for one in found if one.is_next)
+    table = [[nexts[one] for one in range(1, 40)], [firsts[one] - nexts[one] for one in range(1, 40)]]
+    assert stats.chi2_contingency(table).pvalue > LEAST, "the length of A must not tell what B is"
