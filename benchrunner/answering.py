@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from benchrunner import ensembles, finished
 from benchrunner.ensembles import Ensemble
-from benchrunner.errors import RequestError
+from benchrunner.errors import CheckpointError, RequestError
 from benchrunner.metrics import Score
+from benchrunner.plugins import Plugins, described
 from benchrunner.questions import read_questions
 from benchrunner.records import RunFolder, find_run, write_folder_atomically
 from benchrunner.sources import Rows
@@ -76,6 +77,28 @@ def export(reference: str, target: Path, runner: Runner) -> None:
     tensors = load_file(folder.model / "head.safetensors")
     head = {name.removeprefix("output."): one for name, one in tensors.items()}
     write_folder_atomically(target, lambda part: encoder.save(part, ExportedHead(head, dict(fit.problem))))
+
+
+def convert(source: Path, target: Path, plugins: Plugins) -> None:
+    """A trainer's own checkpoint folder, in the published layout of the first backbone family that knows it."""
+    if target.exists():
+        raise RequestError(f"{target} exists already; name a folder that does not.")
+    refusals = list[RequestError]()
+    for family in plugins.families:
+        try:
+            if family.convert(source, target):
+                return
+        except RequestError as refusal:  # another family may know it
+            refusals.append(refusal)
+        except Exception as error:  # a family may fail in any way
+            supplier = plugins.supplier(family).name
+            refusals.append(CheckpointError(f"The plugin '{supplier}' failed on {source}: {described(error)}."))
+    if refusals:
+        raise refusals[0]
+    raise CheckpointError(
+        f"{source} is neither a run (it has no fit.json) nor a training's checkpoint that a plugin knows. Export takes "
+        "a run's id or folder, or a checkpoint folder as a trainer left it."
+    )
 
 
 def _finished(reference: str, runner: Runner) -> tuple[RunFolder, Fit]:

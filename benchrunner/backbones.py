@@ -49,6 +49,13 @@ class BackboneFamily(ABC):
         A folder that one of its encoders saved is one of them: what a fit leaves is read through this.
         """
 
+    def convert(self, source: Path, target: Path) -> bool:
+        """Write a trainer's own checkpoint folder to `target` in this family's published layout, all of it or nothing.
+
+        False where the folder is no such checkpoint, or of no model of this family. A family need not know any.
+        """
+        return False
+
 
 @dataclass(frozen=True)
 class OneBackbone(BackboneFamily):

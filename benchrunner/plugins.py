@@ -6,7 +6,7 @@ import hashlib
 import importlib.metadata
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -93,6 +93,17 @@ class Plugins:
     @property
     def executors(self) -> dict[str, Executor]:
         return dict(sorted(self._values["executor"].items()))
+
+    @property
+    def studies(self) -> dict[str, Path]:
+        """The .toml files in the folders `studies` of the plugins' packages, as `plugin/file`."""
+        found: dict[str, Path] = {}
+        for plugin in self.loaded:
+            package = sys.modules.get(getattr(self.manager.get_plugin(plugin.name), "__package__", None) or "")
+            for folder in getattr(package, "__path__", ()):
+                files = Path(folder, "studies").glob("*.toml")
+                found |= {f"{plugin.name}/{file.stem}": file for file in files}
+        return dict(sorted(found.items()))
 
     @property
     def backbones(self) -> dict[str, Backbone]:
@@ -198,6 +209,16 @@ class Plugins:
         found: Executor = self._named("executor", name)
         return found
 
+    def study(self, name: str) -> tuple[str, Path]:
+        """A study file by its name, by the last part of it, or by its path: what it is called, and where it lies."""
+        if name.endswith(".toml"):
+            return name, Path(name)
+        known = self.studies
+        full = _meant(name, known)
+        if full is None:
+            raise UnknownName("study", name, known, "The path of a .toml file is understood as well.")
+        return full, known[full]
+
     def _named(self, kind: str, name: str) -> Any:
         full = self._full_name(kind, name)
         if full is None:
@@ -208,13 +229,11 @@ class Plugins:
         """The one name that is meant by it or by its last part; an error where two plugins claim it."""
         contested = {full: claims for (one, full), claims in self._contested.items() if one == kind}
         known = {*self._values[kind], *contested}
-        matches = [name] if name in known else sorted(full for full in known if full.rsplit("/", 1)[-1] == name)
-        if len(matches) > 1:
-            raise RequestError(f"'{name}' could be {' or '.join(matches)}: say which.")
-        if matches and matches[0] in contested:
-            claims = " and ".join(contested[matches[0]])
-            raise RequestError(f"The {kind} '{matches[0]}' is offered by {claims}; uninstall one of them.")
-        return matches[0] if matches else None
+        full = _meant(name, known)
+        if full in contested:
+            claims = " and ".join(contested[full])
+            raise RequestError(f"The {kind} '{full}' is offered by {claims}; uninstall one of them.")
+        return full
 
     def tasks_of(self, names: Iterable[str]) -> list[Task]:
         """Tasks by name, by short name, or by the name of their suite, each once and in the order asked for."""
@@ -283,6 +302,14 @@ def _attempt(plugins: Plugins, name: str, load: Callable[[], T]) -> T | None:
     except (Exception, SystemExit) as error:  # an import may do anything
         plugins.set_aside.append(SetAside(name, described(error)))
         return None
+
+
+def _meant(name: str, known: Collection[str]) -> str | None:
+    """The one of the known names that is meant by it or by its last part; an error where that could be several."""
+    matches = [name] if name in known else sorted(full for full in known if full.rsplit("/", 1)[-1] == name)
+    if len(matches) > 1:
+        raise RequestError(f"'{name}' could be {' or '.join(matches)}: say which.")
+    return matches[0] if matches else None
 
 
 def described(error: BaseException) -> str:

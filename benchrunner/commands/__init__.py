@@ -23,8 +23,9 @@ def main(words: Sequence[str] | None = None, *, plugins: Plugins | None = None) 
     os.environ.setdefault("HF_HUB_VERBOSITY", "error")  # its retries; what ends them is said by our own error
     try:
         plugins = plugins or discover()
+        words = sys.argv[1:] if words is None else words
         arguments = parser(plugins).parse_args(words)
-        arguments.plugins = plugins
+        arguments.plugins, arguments.words = plugins, list(words)
         if not getattr(arguments, "says_plugins", False):
             for one in plugins.set_aside:
                 print(f"benchrunner: plugin {one.plugin} is set aside: {one.reason}", file=sys.stderr)

@@ -38,8 +38,15 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     compare = commands.add_parser(
         "compare", help="several backbones on several tasks: grid, restarts, selection, table"
     )
-    compare.add_argument("backbones", nargs="+", metavar="B", help="a name, a folder, a hub id, or run:ID")
-    compare.add_argument("--tasks", nargs="+", required=True, metavar="TASK", help="tasks or suites, by space or comma")
+    named = compare.add_argument("backbones", nargs="+", metavar="B", help="a name, a folder, a hub id, or run:ID")
+    named.required = False  # with --study; nargs="*" would find nobody behind another option
+    compare.add_argument("--tasks", nargs="+", metavar="TASK", help="tasks or suites, by space or comma")
+    study = compare.add_argument_group("study", "instead of backbones and --tasks, a file that says what is compared")
+    study.add_argument("--study", metavar="NAME", help="see 'benchrunner list studies'; or the path of a .toml file")
+    study.add_argument(
+        "--set", nargs="+", action="extend", metavar="NAME=VALUE", help="its parameters; a wrong one lists them all"
+    )
+    study.add_argument("--columns", metavar="A,B", help="only these of its columns")
     for parser, action in ((run, run_command), (compare, compare_command)):
         options.recipe(parser)
         options.places(parser)
@@ -60,7 +67,11 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     predict.add_argument("--out", type=Path, metavar="PATH", help="instead of standard output")
     predict.set_defaults(run=predict_command)
     export = commands.add_parser("export", help="a finished fit as a checkpoint that other libraries load")
-    export.add_argument("fit", metavar="RUN", help="the fit's id or the beginning of it")
+    export.add_argument(
+        "fit",
+        metavar="RUN",
+        help="the fit's id or the beginning of it; or the folder of a checkpoint as a trainer left it",
+    )
     export.add_argument("folder", type=Path, metavar="DIR", help="a folder that does not exist yet")
     export.set_defaults(run=export_command)
     for parser in (predict, export):
@@ -115,7 +126,7 @@ def run_command(arguments: argparse.Namespace) -> int:
     runner = options.runner(arguments)
     tasks = options.tasks(arguments, arguments.tasks)
     study = options.study(arguments, (_backbone(arguments, tasks),), tasks, runner)
-    result = _run(study, runner, arguments)
+    result = run_asked(study, runner, arguments)
     code = show(result, as_json=arguments.json)
     if not arguments.json:
         for one in result.cells:
@@ -143,18 +154,35 @@ def _backbone(arguments: argparse.Namespace, tasks: Iterable[Task]) -> str:
     return str(arguments.backbone)
 
 
-def _run(study: Study, runner: Runner, arguments: argparse.Namespace) -> Result:
+def run_asked(study: Study, runner: Runner, arguments: argparse.Namespace) -> Result:
     """With --json, standard output is for the JSON: what plugins print goes where progress goes."""
     with contextlib.redirect_stdout(sys.stderr) if arguments.json else contextlib.nullcontext():
         return run_watched(study, runner, executor=options.executor(arguments), quiet=arguments.quiet)
 
 
 def compare_command(arguments: argparse.Namespace) -> int:
+    if arguments.study is not None:
+        from benchrunner.commands.studying import study_command
+
+        return study_command(arguments)
+    _check_said(arguments)
     runner = options.runner(arguments)
     tasks = options.tasks(arguments, arguments.tasks)
     study = options.study(arguments, tuple(arguments.backbones), tasks, runner)
-    result = _run(study, runner, arguments)
+    result = run_asked(study, runner, arguments)
     return show(result, as_json=arguments.json)
+
+
+def _check_said(arguments: argparse.Namespace) -> None:
+    """A `RequestError` where neither backbones and tasks nor a file say what is compared."""
+    if arguments.set or arguments.columns is not None:
+        raise RequestError("--set and --columns are for a study file: give its name with --study.")
+    if not arguments.backbones or not arguments.tasks:
+        missing = "the backbones" if not arguments.backbones else "--tasks"
+        raise RequestError(
+            f"Say {missing}: 'compare B1 B2 --tasks TASK', or 'compare --study NAME' with one of "
+            "'benchrunner list studies'."
+        )
 
 
 def predict_command(arguments: argparse.Namespace) -> int:
@@ -221,8 +249,13 @@ def _write_board_files(answered: Answered, arguments: argparse.Namespace) -> Non
 
 
 def export_command(arguments: argparse.Namespace) -> int:
-    from benchrunner.answering import export
+    from benchrunner.answering import convert, export
 
+    source = Path(arguments.fit)
+    if source.is_dir() and not (source / "fit.json").is_file():
+        convert(source, arguments.folder, arguments.plugins)
+        print(f"{arguments.folder} holds the model in its published layout.")
+        return 0
     export(arguments.fit, arguments.folder, options.runner(arguments))
     print(f"{arguments.folder} holds the encoder and its head in the backbone's published layout.")
     return 0

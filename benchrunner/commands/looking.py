@@ -8,18 +8,19 @@ import platform
 import sys
 from collections.abc import Iterable, Mapping
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 from benchrunner.commands import options
-from benchrunner.errors import BenchrunnerError
+from benchrunner.errors import BenchrunnerError, RequestError
 from benchrunner.plugins import Plugins
 from benchrunner.sources import NotThere
 
-KINDS = ("tasks", "backbones", "methods", "leaderboards", "executors", "plugins")
+KINDS = ("tasks", "backbones", "methods", "leaderboards", "executors", "studies", "plugins")
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    listing = commands.add_parser("list", help="tasks, backbones, methods, leaderboards, executors, plugins")
+    listing = commands.add_parser("list", help="tasks, backbones, methods, leaderboards, executors, studies, plugins")
     listing.add_argument("kind", nargs="?", choices=KINDS, help="only these")
     options.output(listing)
     listing.set_defaults(run=list_command)
@@ -47,10 +48,21 @@ def offered(plugins: Plugins) -> dict[str, list[dict[str, str]]]:
         "methods": [{"name": one.name, "about": one.about} for one in plugins.methods.values()],
         "leaderboards": [{"name": one.name, "about": one.title} for one in plugins.leaderboards.values()],
         "executors": [{"name": one.name, "about": one.about} for one in plugins.executors.values()],
+        "studies": [{"name": name, "about": _title(path)} for name, path in plugins.studies.items()],
         "plugins": [
             {"name": one.name, "about": f"{one.distribution} {one.version}"} for one in [plugins.core, *plugins.loaded]
         ],
     }
+
+
+def _title(path: Path) -> str:
+    """Of a study file; one that is broken is found here, and must not keep the others from being listed."""
+    from benchrunner import studyfiles  # a few milliseconds, which other commands need not wait for
+
+    try:
+        return studyfiles.title(path)
+    except RequestError as error:
+        return f"cannot be used: {error}"
 
 
 def list_command(arguments: argparse.Namespace) -> int:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from benchrunner.errors import RequestError
 from benchrunner.executors import Executor, Local
@@ -154,6 +154,47 @@ def study(arguments: argparse.Namespace, backbones: tuple[str, ...], tasks: list
     )
 
 
+def recipe_of(texts: Mapping[str, str], where: str) -> dict[str, Any]:
+    """Recipe options as a file has them: their names without dashes -> values as they would be typed."""
+    parser = _Parser(where)
+    recipe(parser)
+    known = [name.replace("_", "-") for name in RECIPE if name not in ("method", "jobs", "paper_adam")]
+    for name in texts:
+        if name not in known:
+            raise RequestError(f"{where}: a recipe has no '{name}'. It has: {', '.join(known)}.")
+    return given_recipe(parser.parse_args([f"--{name}={text}" for name, text in texts.items()]))
+
+
+class _Parser(argparse.ArgumentParser):
+    """What is wrong is told with the place where it stands."""
+
+    def __init__(self, where: str) -> None:
+        super().__init__(add_help=False)
+        self._where = where
+
+    def error(self, message: str) -> NoReturn:
+        raise RequestError(f"{self._where}: {message}.")
+
+
+def given_recipe(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Those of the recipe options that are given and that say what is fitted."""
+    values = {name: getattr(arguments, name) for name in RECIPE if name not in ("method", "jobs")}
+    return {name: value for name, value in values.items() if value is not None and value is not False}
+
+
+def over(above: Mapping[str, Any], below: Mapping[str, Any]) -> dict[str, Any]:
+    """Recipe options with others put before them; one that stands for several hides all of these."""
+    hidden = {*above, *(one for name in above for one in _STANDS_FOR.get(name, ()))}
+    return {**{name: value for name, value in below.items() if name not in hidden}, **above}
+
+
+_STANDS_FOR: Mapping[str, Sequence[str]] = {
+    "grid": ("lr", "epochs", "batch_size"),
+    "seeds": ("restarts",),
+    "restarts": ("seeds",),
+}
+
+
 def refuse_recipe(arguments: argparse.Namespace, why: str) -> None:
     """A `RequestError` for an option that says how to fit, where nothing will be fitted."""
     for name in RECIPE:
@@ -163,8 +204,16 @@ def refuse_recipe(arguments: argparse.Namespace, why: str) -> None:
 
 def _check_read(arguments: argparse.Namespace, tasks: list[Task], runner: Runner) -> None:
     """A `RequestError` for an option that nothing in the study reads."""
-    read = {name for task in tasks for name in task.problem.reads}
-    read |= {name for task in tasks for name in runner.plugins.method(arguments.method or task.method).reads}
+    refuse_unread(arguments, {name for task in tasks for name in read_by(task, arguments.method, runner)})
+
+
+def read_by(task: Task, method: str | None, runner: Runner) -> set[str]:
+    """Those of the special fields of a recipe that a task, by a method or by its own, reads."""
+    return {*task.problem.reads, *runner.plugins.method(method or task.method).reads}
+
+
+def refuse_unread(arguments: argparse.Namespace, read: set[str]) -> None:
+    """A `RequestError` for a special option that is not among those that are read."""
     for name in SPECIAL:
         if getattr(arguments, name) is not None and name not in read:
             users = "the method 'features'" if name == "features" else "tasks of another kind"
