@@ -74,11 +74,10 @@ def write_folder_atomically(path: Path, write: Callable[[Path], object]) -> None
     path.parent.mkdir(parents=True, exist_ok=True)
     part = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part"))
     try:
-        part.chmod(0o777 & ~_umask())
         write(part)
-        for one in part.rglob("*"):
+        for one in (part, *part.rglob("*")):
+            one.chmod((0o777 if one.is_dir() else 0o666) & ~_umask())  # safetensors makes files for their owner alone
             sync(one)
-        sync(part)
         old = part.with_suffix(".old.part")
         with contextlib.suppress(FileNotFoundError):
             path.replace(old)  # no reader ever sees a folder that is half removed

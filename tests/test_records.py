@@ -103,10 +103,15 @@ def test_a_folder_that_is_written_again_is_replaced_whole(tmp_path: Path) -> Non
 
 def test_files_and_folders_have_the_usual_permissions(tmp_path: Path) -> None:
     write_json(tmp_path / "file", 1)
-    write_folder_atomically(tmp_path / "folder", fill)
+
+    def files(part: Path) -> None:
+        fill(part)
+        (part / "a").chmod(0o600)  # as safetensors leaves its files
+
+    write_folder_atomically(tmp_path / "folder", files)
     umask = records._umask()
-    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o666 & ~umask
-    assert stat.S_IMODE((tmp_path / "folder").stat().st_mode) == 0o777 & ~umask
+    for name, usual in (("file", 0o666), ("folder", 0o777), ("folder/a", 0o666), ("folder/deeper", 0o777)):
+        assert stat.S_IMODE((tmp_path / name).stat().st_mode) == usual & ~umask
 
 
 def test_a_record_is_the_same_after_a_way_through_json(tmp_path: Path) -> None:

@@ -178,6 +178,11 @@ class BertFamily(BackboneFamily):
             return HubBert(reference, reference, "a checkpoint on the hub") if _is_bert(config) else None
         return None
 
+    def convert(self, source: Path, target: Path) -> bool:
+        from benchrunner_bert.pretraining.conversion import convert
+
+        return convert(source, target)
+
 
 def _is_bert(config: Path) -> bool:
     if not config.is_file():

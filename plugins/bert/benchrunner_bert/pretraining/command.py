@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import os
 import shlex
 import sys
@@ -51,9 +50,18 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     how.add_argument("--offload", action="store_true", help="the optimizer's state to the CPU's memory")
     how.add_argument("--micro-tokens", type=int, metavar="N", help="the most tokens a process computes at once")
     how.add_argument("--recompute", action="store_true", help="compute layers twice: less memory, a third more work")
-    how.add_argument("--processes", type=int, default=1, metavar="N", help="on this machine")
+    where = how.add_mutually_exclusive_group()
+    where.add_argument("--processes", type=int, default=1, metavar="N", help="on this machine")
+    where.add_argument("--hostfile", type=Path, metavar="FILE", help="on many: lines 'host slots=N', as DeepSpeed's")
     how.add_argument("--deepspeed-config", type=Path, metavar="FILE", help="keys that replace those we write")
     how.add_argument("--checkpoint-steps", type=int, default=1000, metavar="N")
+    how.add_argument(
+        "--checkpoints",
+        choices=("whole", "deepspeed"),
+        default="whole",
+        help="whole: go on with any processes and stage; deepspeed: each process writes its share, faster for large "
+        "models, and goes on only with as many at the same stage (whole)",
+    )
     how.add_argument("--keep-checkpoints", type=int, default=2, metavar="N")
     how.add_argument("--evaluate-steps", type=int, default=1000, metavar="N", help="between looks at --held-out")
     how.add_argument("--log-steps", type=int, default=10, metavar="N")
@@ -110,10 +118,13 @@ def pretrain_command(arguments: argparse.Namespace) -> int:
         return 0
     rank = int(os.environ.get("RANK", "0"))
     say = _Voice(quiet=arguments.quiet or rank > 0)
+    if arguments.hostfile is not None and not launch.is_launched():
+        return launch.run_on_hosts(arguments.words, arguments.hostfile)
     if arguments.processes > 1 and not launch.is_launched():
         request.prepared(say.prepared)  # once, and with all cores
         return launch.run(arguments.words, arguments.processes)
-    store, vocabulary = request.prepared(say.prepared)
+    prepared = request.prepared_once if launch.is_launched() else request.prepared
+    store, vocabulary = prepared(say.prepared)
     finished = request.run(store, vocabulary, say.learned)
     if rank == 0:
         home = request.model if finished else request.out
@@ -143,11 +154,11 @@ def _request(arguments: argparse.Namespace) -> Any:
     plan = Plan(
         checkpoint_steps=arguments.checkpoint_steps,
         keep=arguments.keep_checkpoints,
+        shares=arguments.checkpoints == "deepspeed",
         log_steps=arguments.log_steps,
         evaluate_steps=arguments.evaluate_steps,
         export_at=arguments.export_at,
     )
-    arguments.words = sys.argv[1:]
     return Request(
         size=arguments.size,
         corpus=tuple(arguments.corpus),
@@ -168,17 +179,9 @@ def _request(arguments: argparse.Namespace) -> Any:
 
 
 def _overrides(path: Path | None) -> Mapping[str, Any]:
-    from benchrunner.errors import RequestError
+    from benchrunner_bert.configuration import read_json
 
-    if path is None:
-        return {}
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise RequestError(f"--deepspeed-config {path}: no JSON that can be read ({error}).") from None
-    if not isinstance(found, dict):
-        raise RequestError(f"--deepspeed-config {path}: expected an object.")
-    return found
+    return {} if path is None else read_json(path)
 
 
 @dataclasses.dataclass

@@ -9,23 +9,28 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
 
-from benchrunner.errors import RequestError
+from benchrunner.errors import CheckpointError, RequestError
+from benchrunner_bert.pretraining import launch
 from benchrunner_bert.pretraining.adam import MOMENTS, PaperAdam, fresh
 from benchrunner_bert.pretraining.settings import Settings
+
+PATIENCE = timedelta(days=7)
+"""How long processes wait for another one that makes tokens of a corpus."""
 
 
 class Engine:
     """One process's share of a training."""
 
     def __init__(self, model: nn.Module, settings: Settings, *, overrides: Mapping[str, Any] | None = None) -> None:
-        deepspeed = _deepspeed()
-        _single_process_environment()
+        deepspeed = _joined()
         named = [(name, one) for name, one in model.named_parameters() if one.requires_grad]
         # Biases and LayerNorm are exactly the parameters with one dimension.
         groups = [
@@ -39,9 +44,9 @@ class Engine:
             epsilon=settings.epsilon,
             bias_correction=settings.bias_correction,
         )
-        self.stage = settings.zero
         found = deepspeed.initialize(model=model, optimizer=adam, config=_configuration(settings, overrides or {}))
         self._engine, self._deepspeed = found[0], deepspeed
+        self.stage = int(self._engine.zero_optimization_stage())  # the user's own configuration may say another
         self.rank, self.world = torch.distributed.get_rank(), torch.distributed.get_world_size()
         self.device = torch.device(self._engine.device)
         self._named = [(name, one) for name, one in self._engine.module.named_parameters() if one.requires_grad]
@@ -93,6 +98,31 @@ class Engine:
             for moment in MOMENTS:
                 self._set_moment(one, moment, tensors[f"{moment}/{name}"])
 
+    def agrees(self, value: int) -> bool:
+        """Whether all processes bring the same number, of at most 63 bits."""
+        found = torch.tensor([value, -value], dtype=torch.int64, device=self.device)
+        torch.distributed.all_reduce(found, op=torch.distributed.ReduceOp.MIN)
+        return int(found[0]) == -int(found[1])
+
+    def wait(self) -> None:
+        """Until all processes are here."""
+        torch.distributed.barrier()
+
+    def write_shares(self, folder: Path, said: str) -> None:
+        """DeepSpeed's own files: every process its share, all at once. `said` goes into the first process's file."""
+        given = {"benchrunner": said} if self.rank == 0 else {}
+        self._engine.save_checkpoint(str(folder.parent), tag=folder.name, client_state=given, save_latest=False)
+
+    def read_shares(self, folder: Path) -> None:
+        """The same again. DeepSpeed uses pickle: the files must be nobody else's."""
+        try:
+            found, _ = self._engine.load_checkpoint(str(folder.parent), tag=folder.name)
+        except Exception as error:  # a file that is cut or damaged raises many kinds
+            raise CheckpointError(f"{folder} cannot be read ({_first_line(error)}).{_OTHER}") from None
+        if found is None:
+            raise CheckpointError(f"{folder}: DeepSpeed finds no checkpoint there.{_OTHER}")
+        self._link()
+
     def close(self) -> None:
         """Let go of the other processes."""
         if torch.distributed.is_initialized():
@@ -112,6 +142,7 @@ class Engine:
             if not zero.optimizer.state.get(piece):
                 zero.optimizer.state[piece] = fresh(piece)
         if hasattr(zero, "_lazy_init_hp_params_optimizer_state"):
+            zero._hp_optimizer_states_linked = False  # a state that was read has taken the place of the first one
             zero._lazy_init_hp_params_optimizer_state()
 
     def _weight(self, one: torch.Tensor) -> torch.Tensor:
@@ -161,6 +192,37 @@ def _configuration(settings: Settings, overrides: Mapping[str, Any]) -> dict[str
     }
 
 
+_OTHER = " Remove it: the run goes on from the checkpoint before it, if there is one."
+
+
+def first_here(work: Callable[[], object]) -> None:
+    """Do what has to be done once on each machine, by its first process; the others wait, however long it takes."""
+    _joined()
+    waiting = torch.distributed.new_group(backend="gloo", timeout=PATIENCE)
+    fault: BaseException | None = None
+    if int(os.environ.get("LOCAL_RANK", "0")) == 0:
+        try:
+            work()
+        except BaseException as error:  # whatever it is, the others must not wait for it
+            fault = error
+    faults = torch.tensor(int(fault is not None))
+    torch.distributed.all_reduce(faults, group=waiting)
+    torch.distributed.destroy_process_group(waiting)
+    if fault is not None:
+        raise fault
+    if faults:
+        raise RequestError("Another process could not prepare the corpus; it says why.")
+
+
+def _joined() -> Any:
+    """DeepSpeed, with this process among the others."""
+    deepspeed = _deepspeed()
+    _single_process_environment()
+    if not torch.distributed.is_initialized():
+        deepspeed.init_distributed()
+    return deepspeed
+
+
 def _deepspeed() -> Any:
     """The library, quiet, and without the first-use compilation of an operation that is not needed."""
     logging.getLogger("DeepSpeed").setLevel(logging.ERROR)
@@ -182,12 +244,8 @@ def _single_process_environment() -> None:
     alone = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "0"}
     if "RANK" not in os.environ:
         os.environ.update({name: value for name, value in alone.items() if name not in os.environ})
-        os.environ["MASTER_PORT"] = str(_free_port())
+        os.environ["MASTER_PORT"] = str(launch.free_port())
 
 
-def _free_port() -> int:
-    import socket
-
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import importlib.metadata
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 from filelock import FileLock
 
+from benchrunner import logs
 from benchrunner.errors import DataError, RequestError
 from benchrunner.records import write_json
 from benchrunner_bert.configuration import Configuration, read_json
@@ -20,8 +20,9 @@ from benchrunner_bert.pretrained import announce, check_free
 from benchrunner_bert.pretraining import shards
 from benchrunner_bert.pretraining.begun import check_same, plain
 from benchrunner_bert.pretraining.card import Card
+from benchrunner_bert.pretraining.conversion import description
 from benchrunner_bert.pretraining.corpus import Corpus
-from benchrunner_bert.pretraining.engine import Engine
+from benchrunner_bert.pretraining.engine import Engine, first_here
 from benchrunner_bert.pretraining.export import export
 from benchrunner_bert.pretraining.instances import Instances, InstanceSettings
 from benchrunner_bert.pretraining.learn import Vocabulary, learn
@@ -29,7 +30,7 @@ from benchrunner_bert.pretraining.manifest import Manifest, SourceFacts
 from benchrunner_bert.pretraining.objectives import PretrainingModel, named
 from benchrunner_bert.pretraining.settings import Settings
 from benchrunner_bert.pretraining.shards import Progress
-from benchrunner_bert.pretraining.store import VOCABULARY, TokenStore, writing
+from benchrunner_bert.pretraining.store import MANIFEST, VOCABULARY, TokenStore, file_facts, writing
 from benchrunner_bert.pretraining.training import Makers, Plan, Pretraining
 
 FINISHED = "finished.json"
@@ -74,9 +75,20 @@ class Request:
 
     def prepared(self, report: Callable[[Progress], None] = lambda progress: None) -> tuple[TokenStore, Vocabulary]:
         """The corpus as tokens, and the vocabulary: made once, and found again."""
-        home = self.tokens or self.out / "tokens"
-        vocabulary = self._vocabulary(home)
-        return shards.write(home, self._corpus, vocabulary, report=report), vocabulary
+        vocabulary = self._vocabulary(self._home)
+        return shards.write(self._home, self._corpus, vocabulary, report=report), vocabulary
+
+    def prepared_once(
+        self, report: Callable[[Progress], None] = lambda progress: None
+    ) -> tuple[TokenStore, Vocabulary]:
+        """The same in one of several processes: the first of each machine prepares, the others wait and open it."""
+        first_here(lambda: self.prepared(report))
+        store = TokenStore.open(self._home)
+        return store, store.vocabulary
+
+    @property
+    def _home(self) -> Path:
+        return self.tokens or self.out / "tokens"
 
     @property
     def _corpus(self) -> Corpus:
@@ -130,6 +142,8 @@ class Request:
             )
             held_out = self._makers(other, vocabulary, HELD_OUT_SEED)
         engine = Engine(model, settings, overrides=self.overrides)
+        if not engine.agrees(int(file_facts(store.folder / MANIFEST).sha256[:15], 16)):
+            raise DataError(f"{store.folder} is not the same on all machines: give each the same files as --corpus.")
         run = Pretraining(
             engine=engine,
             model=model,
@@ -140,6 +154,9 @@ class Request:
             plan=self.plan,
             held_out=held_out,
             export=lambda step: self._export(model, store.manifest, step),
+            describe=lambda step: description(
+                model, vocabulary.path, lowercase=vocabulary.lowercase, card=self._card(store.manifest, step)
+            ),
             report=report,
         )
         try:
@@ -204,9 +221,8 @@ class Request:
     def _last_figures(self) -> dict[str, float]:
         """The last of each kind that the log holds."""
         found: dict[str, float] = {}
-        log = self.out / "log.jsonl"
-        for line in log.read_text(encoding="utf-8").splitlines() if log.exists() else []:
-            for name, value in json.loads(line).items():
+        for line in logs.read(self.out / "log.jsonl"):
+            for name, value in line.items():
                 if name.endswith(("loss", "accuracy", "perplexity")):
                     found[name.replace("_", " ")] = value
         return found

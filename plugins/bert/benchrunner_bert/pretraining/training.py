@@ -39,6 +39,8 @@ class Plan:
     checkpoint_steps: int = 1000
     keep: int = 2
     """Checkpoints."""
+    shares: bool = False
+    """In DeepSpeed's own format, each process its share, instead of whole."""
     log_steps: int = 10
     evaluate_steps: int = 1000
     held_out_instances: int = 256
@@ -59,13 +61,15 @@ class Pretraining:
     plan: Plan = field(default_factory=Plan)
     held_out: Makers | None = None
     export: Callable[[int], None] = lambda step: None
+    describe: Callable[[int], str] = lambda step: "{}"
+    """What DeepSpeed's own files say of their model: see `conversion.description`."""
     report: Callable[[int, Mapping[str, Any]], None] = lambda step, figures: None
     first: int = field(init=False, default=0)
     """The step that `run` began with."""
 
     def __post_init__(self) -> None:
         self.log = self.folder / "log.jsonl"
-        self.checkpoints = Checkpoints(self.folder / "checkpoints", keep=self.plan.keep)
+        self.checkpoints = Checkpoints(self.folder / "checkpoints", keep=self.plan.keep, shares=self.plan.shares)
         if self.settings.batch_size < self.engine.world:
             raise RequestError(
                 f"A batch of {self.settings.batch_size} sequences cannot be shared by {self.engine.world} processes: "
@@ -96,11 +100,15 @@ class Pretraining:
     def _resume(self) -> int:
         """The step to go on with; the log is cut back to it."""
         saved = self.checkpoints.last()
-        step = 0
+        step = 0 if saved is None else saved.step
+        if not self.engine.agrees(step):
+            raise RequestError(
+                f"The processes find different checkpoints in {self.checkpoints.folder}: several machines need a "
+                "folder that all of them see, or a copy each of the newest checkpoint."
+            )
         if saved is not None:
             check_same(saved.facts, self.facts, saved.folder)
-            self.engine.restore(saved.tensors())
-            step = saved.step
+            saved.restore(self.engine)
         if self.engine.rank == 0:
             logs.cut_back(self.log, step)
         return step
@@ -170,7 +178,7 @@ class Pretraining:
                     named[name].data = data
 
     def _save(self, step: int) -> None:
-        self.checkpoints.save(step, self.facts, self.engine.state(), write=self.engine.rank == 0)
+        self.checkpoints.save(step, self.facts, self.engine, lambda: self.describe(step))
 
     def _write(self, step: int, figures: Mapping[str, Any]) -> None:
         if not math.isfinite(figures.get("loss", 0.0)):

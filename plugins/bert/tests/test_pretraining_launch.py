@@ -1,0 +1,199 @@
+"""Several processes for one run, on this machine and on others."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
+
+from pretraining_runs import corpus, environment, losses, run, words
+
+from benchrunner.commands import main
+from benchrunner.errors import DataError, RequestError
+from benchrunner_bert.pretraining import launch
+
+
+def hostfile(folder: Path, text: str) -> Path:
+    path = folder / "hosts"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_hostfile_is_read_as_deepspeed_reads_it(tmp_path: Path) -> None:
+    from deepspeed.launcher.runner import fetch_hostfile
+
+    path = hostfile(tmp_path, "# our cluster\n\nworker-0 slots=8\n  worker-1.local   slots=16  # the new one\n")
+    assert launch.read_hosts(path) == {"worker-0": 8, "worker-1.local": 16} == dict(fetch_hostfile(str(path)))
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("one slots=2\ntwo slot=2\n", r"hosts:2: found 'two slot=2', expected 'host slots=N'"),
+        ("one\n", r"hosts:1: found 'one'"),
+        ("one slots=0\n", r"hosts:1: .* with N of at least 1"),
+        ("one slots=2 slots=3\n", r"hosts:1"),
+        ("one slots=2\n\none slots=2\n", r"hosts:3: the host one stands there twice"),
+        ("# nothing\n", r"hosts: no host; a line for each is expected"),
+    ],
+)
+def test_a_bad_hostfile_is_named_with_its_line(tmp_path: Path, text: str, reason: str) -> None:
+    with pytest.raises(DataError, match=reason):
+        launch.read_hosts(hostfile(tmp_path, text))
+
+
+def test_a_hostfile_that_is_not_there_is_an_error_before_anything_is_done(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["pretrain", "tiny", "--corpus", str(corpus(tmp_path / "corpus")), "--out", str(tmp_path / "out")]
+    assert main([*asked, "--hostfile", str(tmp_path / "none")]) == 2
+    assert "none: cannot be read" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_machines_are_reached_by_deepspeeds_launcher_with_the_same_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = ["pretrain", "tiny", "--corpus", "a folder"]
+    alone = launch.by_hostfile(asked, hostfile(tmp_path, "localhost slots=2\n"))
+    launcher = [sys.executable, "-m", "deepspeed.launcher.runner", "--hostfile", str(tmp_path / "hosts")]
+    assert alone[:6] == [*launcher, "--no_local_rank"] and alone[-6:] == ["--module", "benchrunner", *asked]
+    assert alone[6:9] == ["--no_ssh_check", "--master_addr", "127.0.0.1"]
+    several = hostfile(tmp_path, "worker-0 slots=2\nworker-1 slots=2\n")
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    with pytest.raises(RequestError, match=r"names worker-0, worker-1: .* Install pdsh here, or .* by torchrun"):
+        launch.by_hostfile(asked, several)
+    monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
+    assert launch.by_hostfile(asked, several) == [*launcher, "--no_local_rank", "--module", "benchrunner", *asked]
+    other = launch.by_hostfile(asked, hostfile(tmp_path, "worker-3 slots=2\n"))
+    assert other[5:8] == ["--no_local_rank", "--force_multi", "--module"], "never this machine in its place"
+
+
+def test_deepspeeds_launcher_knows_every_option_that_it_is_given(tmp_path: Path) -> None:
+    from deepspeed.launcher.runner import parse_args
+
+    found = parse_args(launch.by_hostfile(["pretrain", "--out", "x"], hostfile(tmp_path, "localhost slots=2\n"))[3:])
+    assert (found.user_script, found.user_args, found.module) == ("benchrunner", ["pretrain", "--out", "x"], True)
+    assert found.no_ssh_check and found.no_local_rank and found.master_addr == "127.0.0.1"
+
+
+def test_the_words_are_those_of_the_call_not_those_of_the_interpreter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = list[tuple[list[str], Path]]()
+    monkeypatch.setattr(launch, "run_on_hosts", lambda words, path: found.append((words, path)) or 7)
+    monkeypatch.delenv("RANK", raising=False)
+    asked = ["pretrain", "tiny", "--corpus", "nowhere", "--out", str(tmp_path / "out"), "--hostfile", "hosts"]
+    assert main(asked) == 7
+    assert found == [(asked, Path("hosts"))]
+
+
+def test_where_one_process_fails_the_others_are_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launch, "GRACE", 0.2)
+    asleep = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(100)"])
+    began = time.monotonic()
+    assert launch._ended([asleep, subprocess.Popen([sys.executable, "-c", "raise SystemExit(3)"])]) == 3
+    assert asleep.wait() < 0 and time.monotonic() - began < 50
+
+
+ONCE = """
+import sys
+from pathlib import Path
+from benchrunner.errors import RequestError
+from benchrunner_bert.pretraining.engine import first_here
+def work():
+    with Path(sys.argv[1]).open("a") as file:
+        file.write("made ")
+def fail():
+    raise RequestError("no such corpus")
+first_here(work)
+made = Path(sys.argv[1]).read_text()
+try:
+    first_here(fail)
+except RequestError as error:
+    print(made + str(error), end="")
+"""
+
+
+def launched(asked: list[str], *, rank: int, port: int, local: int) -> subprocess.Popen[str]:
+    """One of two processes."""
+    common = {**environment(), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    own = {"RANK": str(rank), "LOCAL_RANK": str(local), "PYTHONWARNINGS": "ignore"}
+    return subprocess.Popen(asked, env=common | own, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def ended(started: list[subprocess.Popen[str]], codes: list[int]) -> list[tuple[str, str]]:
+    """What each said."""
+    try:
+        said = [one.communicate(timeout=500) for one in started]
+    finally:
+        for one in started:
+            one.kill()
+    assert [one.returncode for one in started] == codes, said
+    return said
+
+
+def test_the_first_process_of_a_machine_prepares_and_its_failure_ends_all(tmp_path: Path) -> None:
+    port, asked = launch.free_port(), [sys.executable, "-c", ONCE, str(tmp_path / "log")]
+    started = [launched(asked, rank=rank, local=rank, port=port) for rank in range(2)]
+    said = ended(started, [0, 0])
+    assert said[0][0].endswith("made no such corpus")
+    assert said[1][0].endswith("made Another process could not prepare the corpus; it says why.")
+
+
+# Whole runs
+
+
+@pytest.mark.slow
+def test_torchrun_and_a_hostfile_do_what_processes_does(tmp_path: Path) -> None:
+    corpus(tmp_path / "corpus")
+    run(words(tmp_path, "processes", "--zero", "1", "--processes", "2"))
+    python, *asked = words(tmp_path, "torchrun", "--zero", "1")
+    torchrun = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", str(launch.free_port())]
+    run([python, *torchrun, *asked])
+    hosts = hostfile(tmp_path, "localhost slots=2\n")
+    run(words(tmp_path, "cluster", "--zero", "1", "--hostfile", str(hosts)))
+    assert losses(tmp_path / "torchrun") == losses(tmp_path / "cluster") == losses(tmp_path / "processes")
+    assert len(losses(tmp_path / "cluster")) == 8
+
+
+@pytest.mark.slow
+def test_a_run_on_hosts_that_is_stopped_leaves_a_checkpoint_and_goes_on(tmp_path: Path) -> None:
+    corpus(tmp_path / "corpus")
+    hosts = hostfile(tmp_path, "localhost slots=2\n")
+    asked = words(tmp_path, "out", "--hostfile", str(hosts), steps=400)
+    process = subprocess.Popen(asked, env=environment(), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    log = tmp_path / "out" / "log.jsonl"
+    while process.poll() is None and not (log.exists() and '"step": 5,' in log.read_text()):
+        time.sleep(0.05)
+    process.terminate()
+    assert process.wait(timeout=200) != 0
+    (saved,) = (tmp_path / "out" / "checkpoints").glob("step-*")
+    assert 5 <= int(saved.name.removeprefix("step-")) < 400
+
+
+@pytest.mark.slow
+def test_machines_without_a_shared_folder_prepare_alike_or_are_told_apart(tmp_path: Path) -> None:
+    """Two processes that are each the first of their machine, with folders of their own."""
+    for name in ("one", "two"):
+        corpus(tmp_path / name / "corpus")
+
+    def both(code: int) -> str:
+        port = launch.free_port()
+        asked = [words(tmp_path / name, "out", "--checkpoint-steps", "3") for name in ("one", "two")]
+        started = [launched(one, rank=rank, local=0, port=port) for rank, one in enumerate(asked)]
+        return "".join(errors for _, errors in ended(started, [code, code]))
+
+    both(0)
+    assert len(losses(tmp_path / "one" / "out")) == 8 and not (tmp_path / "two" / "out" / "model").exists()
+    (tmp_path / "one" / "out" / "finished.json").unlink()
+    assert "The processes find different checkpoints" in both(2)
+    for name in ("one", "two"):
+        (tmp_path / name / "out").rename(tmp_path / name / "old")
+    corpus(tmp_path / "two" / "corpus", seed=1)
+    assert "is not the same on all machines" in both(2)

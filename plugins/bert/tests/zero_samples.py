@@ -1,0 +1,166 @@
+"""Real checkpoints of DeepSpeed's, of every stage, each with the weights that the engine itself gathers.
+
+To be started as a program, alone or by a launcher: DeepSpeed wants processes to itself.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+from objective_samples import CORPUS, batch
+from safetensors.torch import save_file
+
+from benchrunner.randomness import generator
+from benchrunner_bert.configuration import Configuration
+from benchrunner_bert.pretraining.card import Card
+from benchrunner_bert.pretraining.conversion import description
+from benchrunner_bert.pretraining.engine import Engine
+from benchrunner_bert.pretraining.objectives import PretrainingModel, named
+from benchrunner_bert.pretraining.settings import Settings
+from benchrunner_bert.tokenizer import SPECIAL, BertTokenizer
+
+SAMPLES = [f"{model}-{stage}-{kind}" for model in ("ours", "theirs") for stage in range(4) for kind in ("fp32", "bf16")]
+WORDS = [*SPECIAL, "the", "old", "house", "stood", "at", "end", "of", "lane", "no", "she", "said", "he", "dog", "man"]
+SIZES = {"hidden": 12, "layers": 2, "heads": 2, "inner": 23, "positions": 61}
+"""Odd numbers, so that two processes cannot share them without padding."""
+CARD = Card("sample", CORPUS, ((2, 32),), 7, {"[MASK]": 0.8}, 0.15, {"loss": 2.5}, 3, "fp32", "pretrain", {})
+
+
+def write(folder: Path, stage: int, kind: str, model: str) -> None:
+    """A checkpoint after two steps, in the file `latest` and a folder, and reference.safetensors beside it."""
+    engine, save = {"ours": _ours, "theirs": _theirs}[model](folder, stage, kind)
+    save()
+    found = {name: one.detach().float().contiguous() for name, one in _gathered(engine, stage)}
+    if torch.distributed.get_rank() == 0:
+        save_file(found, folder / "reference.safetensors")
+    torch.distributed.barrier()
+    engine.destroy()
+
+
+def _overrides(kind: str) -> dict[str, Any]:
+    return {"bf16": {"enabled": True}} if kind == "bf16" else {}
+
+
+def _ours(folder: Path, stage: int, kind: str) -> tuple[Any, Callable[[], None]]:
+    """Without NSP: the pooler is frozen; the words' embeddings are shared with the output."""
+    model, engine = _fresh(folder, stage, kind)
+    for step in range(2):
+        _learn(model, engine, step)
+    said = description(model, folder / "vocab.txt", lowercase=True, card=CARD)
+    return engine._engine, lambda: engine.write_shares(folder / "step-2", said)
+
+
+def _fresh(folder: Path, stage: int, kind: str, *, seed: int = 1) -> tuple[PretrainingModel, Engine]:
+    tokenizer = BertTokenizer.from_vocabulary(folder / "vocab.txt", lowercase=True)
+    config = Configuration(vocabulary=len(WORDS), **SIZES)  # type: ignore[arg-type]
+    model = PretrainingModel.fresh(config, tokenizer, named("mlm"), seed=seed)
+    with torch.no_grad():
+        model.bert.pooler.bias.normal_(generator=generator(1, "test"))
+    return model, Engine(model, Settings(objective="mlm", zero=stage), overrides=_overrides(kind))
+
+
+def _learn(model: PretrainingModel, engine: Engine, step: int) -> None:
+    given = batch(model)
+    flat = dataclasses.replace(given.flat, tokens=given.flat.tokens % len(WORDS))
+    given = dataclasses.replace(given, flat=flat, labels=given.labels % len(WORDS))
+    engine.backward(engine(given).loss(7, 1), last=True)
+    engine.step(step, 1e-2)
+
+
+def check_going_on(folder: Path, stage: int, kind: str) -> None:
+    """Another engine that reads the files has the same weights and moments, and learns the same from then on."""
+    states = []
+    for seed in (1, 2):
+        model, engine = _fresh(folder, stage, kind, seed=seed)
+        if seed == 1:
+            _learn(model, engine, 0)
+            _learn(model, engine, 1)
+            engine.write_shares(folder / "step-2", "{}")
+        else:
+            engine.read_shares(folder / "step-2")
+        before = {name: one.detach().clone() for name, one in engine.state()}
+        _learn(model, engine, 2)
+        states.append((before, {name: one.detach().clone() for name, one in engine.state()}))
+        engine._engine.destroy()
+    for one, other in zip(*states, strict=True):
+        assert one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+    assert any(not torch.equal(states[0][0][name], states[0][1][name]) for name in states[0][0])
+
+
+def _theirs(folder: Path, stage: int, kind: str) -> tuple[Any, Callable[[], None]]:
+    """As somebody trains transformers' BERT: one group of parameters, a scheduler, their own client state."""
+    import deepspeed
+    from transformers import BertConfig, BertForPreTraining
+
+    torch.manual_seed(2)
+    config = BertConfig(
+        vocab_size=len(WORDS),
+        hidden_size=12,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=23,
+        max_position_embeddings=61,
+        dtype="bfloat16",
+    )
+    model = BertForPreTraining(config)
+    model.bert.pooler.requires_grad_(False)
+    settings = {
+        "train_micro_batch_size_per_gpu": 2,
+        "optimizer": {"type": "Adam", "params": {"lr": 1e-2, "torch_adam": True}},
+        "scheduler": {"type": "WarmupLR", "params": {"warmup_min_lr": 1e-2, "warmup_max_lr": 2e-2}},
+        "zero_optimization": {"stage": stage},
+        **_overrides(kind),
+    }
+    trained = [one for one in model.parameters() if one.requires_grad]
+    engine = deepspeed.initialize(model=model, model_parameters=trained, config=settings)[0]
+    tokens = torch.randint(0, len(WORDS), (2, 9), generator=torch.Generator().manual_seed(engine.global_rank))
+    for _ in range(2):
+        found = engine(input_ids=tokens, labels=tokens, next_sentence_label=torch.tensor([0, 1]))
+        engine.backward(found.loss)
+        engine.step()
+    if torch.distributed.get_rank() == 0:
+        config.save_pretrained(folder)
+    return engine, lambda: engine.save_checkpoint(str(folder), client_state={"epoch": 1, "best": [0.5, None]})
+
+
+def _gathered(engine: Any, stage: int) -> Iterator[tuple[str, torch.Tensor]]:
+    """The engine's own fp32 weights, whole, in every process."""
+    from deepspeed import zero
+    from deepspeed.utils import safe_get_full_fp32_param
+
+    exact = dict[int, torch.Tensor]()
+    if stage == 0 and hasattr(engine.optimizer, "fp32_groups"):
+        pairs = zip(engine.optimizer.fp16_groups, engine.optimizer.fp32_groups, strict=True)
+        exact = {id(half): one for halves, ones in pairs for half, one in zip(halves, ones, strict=True)}
+    for name, one in engine.module.named_parameters():
+        if id(one) in exact:
+            yield name, exact[id(one)]
+        elif stage > 0 and one.requires_grad:
+            yield name, safe_get_full_fp32_param(one)
+        elif stage == 3:
+            with zero.GatheredParameters([one]):
+                yield name, one.detach().clone()
+        else:
+            yield name, one
+
+
+def main(folder: Path, *names: str) -> None:
+    """Those that are named, such as ours-3-bf16; or going on at a stage, as in on-3-bf16."""
+    for name in names:
+        model, stage, kind = name.split("-")
+        (folder / name).mkdir(parents=True, exist_ok=True)
+        (folder / name / "vocab.txt").write_text("".join(f"{one}\n" for one in WORDS), encoding="utf-8")
+        if model == "on":
+            check_going_on(folder / name, int(stage), kind)
+        else:
+            write(folder / name, int(stage), kind, model)
+    torch.distributed.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), *sys.argv[2:])
