@@ -11,7 +11,7 @@ from benchrunner.commands import options
 from benchrunner.errors import RequestError
 from benchrunner.plugins import Plugins
 
-RECIPE = {"epochs": 6, "batch_size": 16, "lr": 1e-3}
+RECIPE = {"epochs": 4, "batch_size": 16, "lr": 1e-3}
 """For a small backbone on a few hundred sentences; nothing to fine-tune a real one with."""
 JOBS = min(2, len(os.sched_getaffinity(0)))
 """Fits at once: more would take more memory than a demo should."""

@@ -34,6 +34,8 @@ class Card:
     command: str
     """Makes it again."""
     versions: Mapping[str, str]
+    dropout: float = 0.1
+    """While it was pre-trained; config.json has what fine-tuning is to begin with."""
 
 
 def readme(card: Card, model: PretrainingModel) -> str:
@@ -82,6 +84,7 @@ def _facts(card: Card, model: PretrainingModel) -> Iterator[str]:
         ("steps", " + ".join(f"{steps:,} at length {length}" for steps, length in card.phases)),
         ("batch", f"{card.batch_size:,} sequences"),
         ("predicted", f"{card.chosen:.0%} of the tokens" + (f": {shares}" if shares else "")),
+        ("dropout", f"{card.dropout:g}"),
         ("seed", str(card.seed)),
         ("precision", card.precision),
         ("command", card.command),

@@ -126,13 +126,9 @@ class Request:
         """Learn, from the last checkpoint where there is one; whether the end was reached."""
         settings, tokenizer = self.settings, vocabulary.tokenizer()
         longest = max(settings.length_at(0), settings.length_at(settings.steps - 1))
-        config = dataclasses.replace(
-            Configuration.of_size(self.size, tokenizer.size),
-            positions=max(512, longest),
-            dropout=settings.dropout,
-            attention_dropout=settings.dropout,
-        )
+        config = dataclasses.replace(Configuration.of_size(self.size, tokenizer.size), positions=max(512, longest))
         model = PretrainingModel.fresh(config, tokenizer, named(settings.objective), seed=settings.seed)
+        model.bert.set_dropout(settings.dropout)  # while it learns; config.json says what fine-tuning begins with
         model.bert.recomputes = settings.recompute
         makers = self._makers(store, vocabulary, settings.seed)
         held_out = None
@@ -214,6 +210,7 @@ class Request:
             losses=self._last_figures(),
             seed=settings.seed,
             precision=settings.precision,
+            dropout=settings.dropout,
             command=self.command,
             versions={name: importlib.metadata.version(name) for name in ("torch", "deepspeed", "tokenizers")},
         )
