@@ -47,6 +47,8 @@ _SUMMARISED = ("classify", "regress", "choose")
 
 _HEADS = re.compile(r"^(cls|classifier|qa_outputs|logits_proj|seq_relationship)\.")
 """What other tasks leave on top of an encoder."""
+_PRETRAINING = ("cls.", "seq_relationship.")
+"""Heads that every pre-trained checkpoint has, and that nobody expects to go on: left out without a word."""
 _BUFFERS = {"embeddings.position_ids", "embeddings.token_type_ids"}
 """Constants that old versions of other libraries stored beside the weights."""
 
@@ -67,8 +69,8 @@ def read(folder: Path, *, seed: int) -> Bert:
     path = weights_file(folder)
     tensors, dropped = _ours(_load(path))
     notes = []
-    if dropped:
-        notes.append(f"left out of {path.name}: a head of another task ({', '.join(sorted(dropped))})")
+    if others := sorted(name for name in dropped if not name.startswith(_PRETRAINING)):
+        notes.append(f"left out of {path.name}: a head of another task ({', '.join(others)})")
     if not any(name.startswith("pooler.") for name in tensors):
         draw_weight(model.pooler.weight, config, generator(seed, "pooler"))
         torch.nn.init.zeros_(model.pooler.bias)
