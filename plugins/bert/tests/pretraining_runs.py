@@ -54,7 +54,13 @@ def losses(folder: Path) -> list[float]:
 
 def killed_at(asked: list[str], folder: Path, step: int, number: int = signal.SIGKILL) -> int:
     """Start, wait until the log has a step, send a signal; the exit code."""
-    process = subprocess.Popen(asked, env=environment(), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        asked,
+        env=environment(),
+        stderr=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a job in the background ignores it
+    )
     log = folder / "log.jsonl"
     until = time.monotonic() + 300
     while process.poll() is None and time.monotonic() < until:
