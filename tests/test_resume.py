@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,14 @@ WORDS = ("run", "mood", "--backbone", "tiny/words", "--lr", "0.03", "--batch-siz
 CORE = (sys.executable, str(Path(__file__).with_name("inline.py")))
 
 STOPPED = "\nbenchrunner: stopped. The same command goes on from here; finished fits are not run again.\n"
+
+
+@pytest.fixture(autouse=True)
+def _heard() -> Iterator[None]:
+    """Ctrl-C as at a terminal, for these tests and their processes: a job in the background ignores it."""
+    outside = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, outside)
 
 
 def command(home: Path, *more: str, tool: tuple[str, ...] = CORE) -> subprocess.Popen[str]:
