@@ -11,6 +11,7 @@ from pretraining_runs import corpus, run, words
 from benchrunner import Places, discover
 from benchrunner.errors import RequestError
 from benchrunner_bert import pretrained
+from benchrunner_bert.pretraining.store import TokenStore
 
 deepspeed = pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
 
@@ -75,6 +76,19 @@ def test_shared_tokens_have_one_vocabulary(tmp_path: Path) -> None:
     shared = ["--tokens", str(tmp_path / "tokens")]
     run(words(tmp_path, "one", *shared, steps=1))
     assert "learnt for" in run(words(tmp_path, "two", *shared, "--vocab-size", "200", steps=1), code=2)
+
+
+def test_learning_a_vocabulary_harms_no_tokens_of_a_given_one(tmp_path: Path) -> None:
+    corpus(tmp_path / "corpus")
+    shared = ["--tokens", str(tmp_path / "tokens")]
+    run(words(tmp_path, "one", "--tokens", str(tmp_path / "other"), steps=1))
+    given = [word for word in words(tmp_path, "two", *shared, steps=1) if word not in ("--vocab-size", "300")]
+    run([*given, "--vocab", str(tmp_path / "other" / "vocab.txt"), "--name", "given"])
+    before = (tmp_path / "tokens" / "vocab.txt").read_bytes()
+    said = run(words(tmp_path, "three", *shared, "--cased", steps=1), code=2)
+    assert "was begun with tokenizer" in said
+    assert (tmp_path / "tokens" / "vocab.txt").read_bytes() == before
+    TokenStore.open(tmp_path / "tokens").verify()
 
 
 def test_computing_layers_twice_changes_no_loss(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from benchrunner_bert.pretraining.manifest import Manifest, SourceFacts
 from benchrunner_bert.pretraining.objectives import PretrainingModel, named
 from benchrunner_bert.pretraining.settings import Settings
 from benchrunner_bert.pretraining.shards import Progress
-from benchrunner_bert.pretraining.store import MANIFEST, VOCABULARY, TokenStore, file_facts, writing
+from benchrunner_bert.pretraining.store import MANIFEST, TokenStore, file_facts, writing
 from benchrunner_bert.pretraining.training import Makers, Plan, Pretraining
 
 FINISHED = "finished.json"
@@ -97,7 +97,8 @@ class Request:
     def _vocabulary(self, home: Path) -> Vocabulary:
         if self.vocabulary is not None:
             return Vocabulary.read(self.vocabulary, lowercase=self.lowercase)
-        path, asked, lowercase = home / VOCABULARY, home / "learnt.json", self.lowercase is not False
+        # Not the store's own vocab.txt: what is tokenised there may be of a given vocabulary, and must stay whole.
+        path, asked, lowercase = home / "learnt.txt", home / "learnt.json", self.lowercase is not False
         wanted = {"pieces": self.vocabulary_size, "lowercase": lowercase}
         with writing(home):
             home.mkdir(parents=True, exist_ok=True)
