@@ -22,7 +22,7 @@ from benchrunner_bert.model import Bert
 from benchrunner_bert.pretraining import losses
 from benchrunner_bert.pretraining.batches import PretrainingBatch
 from benchrunner_bert.pretraining.card import Card
-from benchrunner_bert.pretraining.evaluation import HeldOut, evaluate, summed
+from benchrunner_bert.pretraining.evaluation import HeldOut, summed
 from benchrunner_bert.pretraining.export import export
 from benchrunner_bert.pretraining.flops import measured_peak, step_flops, utilisation
 from benchrunner_bert.pretraining.objectives import OBJECTIVES, PretrainingModel, Sums, named
@@ -233,7 +233,7 @@ def test_fresh_weights_come_from_the_seed_and_are_drawn_as_published(objective: 
 def test_a_fresh_model_knows_nothing() -> None:
     config = Configuration(vocabulary=8000, hidden=48, layers=1, heads=4, inner=96, positions=64)
     whole = PretrainingModel.fresh(config, fresh().tokenizer, named("mlm+nsp"), seed=0)
-    found = evaluate(whole, [batch(whole)])
+    found = HeldOut.of(summed(whole, [batch(whole)]))
     assert found.mlm_loss == pytest.approx(math.log(8000), abs=0.1)
     assert found.nsp_loss == pytest.approx(math.log(2), abs=0.1)
 
@@ -280,7 +280,7 @@ class NoTokenizer:
 def test_held_out_figures_are_those_of_all_batches_together() -> None:
     whole = model("mlm+nsp")
     given = batch(whole)
-    found, one = evaluate(whole, parts(given)), whole(given)
+    found, one = HeldOut.of(summed(whole, parts(given))), whole(given)
     assert found.mlm_loss == pytest.approx(one.mlm_loss.item() / len(given.labels), rel=1e-5)
     assert found.perplexity == pytest.approx(math.exp(found.mlm_loss))
     assert (found.tokens, found.sequences) == (len(given.labels), 7)
@@ -299,13 +299,13 @@ def test_sums_are_divided_by_their_own_counts() -> None:
 def test_what_an_objective_has_not_has_no_figure() -> None:
     for objective in ("mlm", "ltr"):
         whole = model(objective)
-        found = evaluate(whole, [batch(whole)])
+        found = HeldOut.of(summed(whole, [batch(whole)]))
         assert found.nsp_loss is None and found.nsp_accuracy is None and found.sequences == 0
 
 
 def test_no_batches_have_no_figures() -> None:
     with pytest.raises(Undefined, match="at least one batch"):
-        evaluate(model("mlm"), [])
+        HeldOut.of(summed(model("mlm"), []))
 
 
 def test_a_loss_out_of_all_bounds_has_an_infinite_perplexity() -> None:

@@ -65,10 +65,3 @@ def summed(
             found = model(batch)
         total = Sums(*(one.to(device) + another for one, another in zip(total, found, strict=True)))
     return total
-
-
-def evaluate(
-    model: Callable[[PretrainingBatch], Sums], batches: Iterable[PretrainingBatch], *, precision: str = "fp32"
-) -> HeldOut:
-    """Perplexity and accuracies over given batches."""
-    return HeldOut.of(summed(model, batches, precision=precision))
