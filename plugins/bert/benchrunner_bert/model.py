@@ -6,6 +6,7 @@ attention knows where a sequence ends: embeddings, linear layers and norms treat
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -39,6 +40,21 @@ class Embeddings(nn.Module):
         self.position = nn.Embedding(config.positions, config.hidden)
         self.segment = nn.Embedding(config.segments, config.hidden)
         self.norm = nn.LayerNorm(config.hidden, eps=config.epsilon)
+        self.deviation = config.deviation
+
+    @torch.no_grad()
+    def wave(self) -> None:
+        """Positions as sines of many lengths, as wide as drawn ones, for a model that has learnt nothing yet.
+
+        The same step to the left is then the same rotation everywhere, so that attention finds neighbours once and
+        for all positions, those that no sequence has reached yet among them. They are learnt on like drawn ones.
+        """
+        count, width = self.position.weight.shape
+        slowest = math.log(count)
+        rates = torch.exp(torch.linspace(0, -slowest, (width + 1) // 2))  # radians a position: 1 down to 1 / count
+        angles = torch.arange(count).outer(rates)  # (positions, H / 2)
+        waves = torch.cat([angles.sin(), angles.cos()], dim=1)[:, :width]
+        self.position.weight.copy_(waves * (math.sqrt(2) * self.deviation))
 
     def forward(self, batch: FlatBatch, dropout: float) -> torch.Tensor:
         hidden = self.word(batch.tokens) + self.segment(batch.segments) + self.position(batch.positions)  # (T, H)

@@ -75,7 +75,21 @@ def test_shared_tokens_have_one_vocabulary(tmp_path: Path) -> None:
     corpus(tmp_path / "corpus")
     shared = ["--tokens", str(tmp_path / "tokens")]
     run(words(tmp_path, "one", *shared, steps=1))
-    assert "learnt for" in run(words(tmp_path, "two", *shared, "--vocab-size", "200", steps=1), code=2)
+    assert "pieces 300, now 200" in run(words(tmp_path, "two", *shared, "--vocab-size", "200", steps=1), code=2)
+
+
+def test_a_vocabulary_of_a_corpus_that_changed_before_a_token_was_written_is_learnt_again(tmp_path: Path) -> None:
+    corpus(tmp_path / "corpus")
+    shared = ["--tokens", str(tmp_path / "tokens")]
+    run(words(tmp_path, "one", *shared, steps=1))
+    first = (tmp_path / "tokens" / "learnt.txt").read_text()
+    for path in (tmp_path / "tokens").iterdir():
+        if not path.name.startswith("learnt"):  # as if it had been killed when the vocabulary was there
+            path.unlink()
+    (tmp_path / "corpus" / "novels.txt").write_text("Zebras zigzag. Zany zebras zoom.\n\n" * 40)
+    run(words(tmp_path, "two", *shared, steps=1))
+    second = (tmp_path / "tokens" / "learnt.txt").read_text()
+    assert "zebras" in second.splitlines() and "zebras" not in first.splitlines()
 
 
 def test_learning_a_vocabulary_harms_no_tokens_of_a_given_one(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ def check_same(begun: Mapping[str, Any], now: Mapping[str, Any], where: Path) ->
     if different := list(_differences(begun, plain(now))):
         listed = "\n".join(f"  - {one}" for one in different)
         raise RequestError(
-            f"{where} is of another run:\n{listed}\nGo on with what it was begun with, or choose another --out."
+            f"{where} is of another run:\n{listed}\nGo on with what it was begun with, or choose another folder."
         )
 
 

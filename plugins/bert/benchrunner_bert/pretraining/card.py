@@ -36,6 +36,8 @@ class Card:
     versions: Mapping[str, str]
     dropout: float = 0.1
     """While it was pre-trained; config.json has what fine-tuning is to begin with."""
+    positions: str = "drawn"
+    """As what they began: one of `settings.POSITIONS`."""
 
 
 def readme(card: Card, model: PretrainingModel) -> str:
@@ -85,6 +87,7 @@ def _facts(card: Card, model: PretrainingModel) -> Iterator[str]:
         ("batch", f"{card.batch_size:,} sequences"),
         ("predicted", f"{card.chosen:.0%} of the tokens" + (f": {shares}" if shares else "")),
         ("dropout", f"{card.dropout:g}"),
+        ("positions", f"began {'as waves' if card.positions == 'waves' else 'drawn'}"),
         ("seed", str(card.seed)),
         ("precision", card.precision),
         ("command", card.command),

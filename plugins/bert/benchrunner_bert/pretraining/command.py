@@ -44,6 +44,12 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     group.add_argument("--mask", type=_rates, default=(0.8, 0.1, 0.1), metavar="80/10/10", help="[MASK]/random/same")
     for name, kind, text in _SETTINGS:
         group.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar="N", help=text)
+    group.add_argument(
+        "--positions",
+        choices=("drawn", "waves"),
+        default="drawn",
+        help="begin as noise, as BERT's did, or as sines: a short pre-training then finds neighbours sooner (drawn)",
+    )
     group.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
     how = pretrain.add_argument_group("how")
     how.add_argument("--zero", type=int, choices=range(4), default=0, help="DeepSpeed's ZeRO stage")
@@ -145,6 +151,7 @@ def _request(arguments: argparse.Namespace) -> Any:
     settings = Settings(
         objective=arguments.objective,
         masking=arguments.mask,
+        positions=arguments.positions,
         precision=arguments.precision,
         zero=arguments.zero,
         offload=arguments.offload,

@@ -7,6 +7,7 @@ import hashlib
 import importlib.metadata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from benchrunner_bert.pretraining.engine import Engine, first_here
 from benchrunner_bert.pretraining.export import export
 from benchrunner_bert.pretraining.instances import Instances, InstanceSettings
 from benchrunner_bert.pretraining.learn import Vocabulary, learn
-from benchrunner_bert.pretraining.manifest import Manifest, SourceFacts
+from benchrunner_bert.pretraining.manifest import PLAN, Manifest, SourceFacts
 from benchrunner_bert.pretraining.objectives import PretrainingModel, named
 from benchrunner_bert.pretraining.settings import Settings
 from benchrunner_bert.pretraining.shards import Progress
@@ -94,25 +95,29 @@ class Request:
     def _corpus(self) -> Corpus:
         return Corpus.named(self.corpus, blank_lines=self.blank_lines)
 
+    @cached_property
+    def _sources(self) -> tuple[SourceFacts, ...]:
+        """What the corpus is made of, every file read once."""
+        return tuple(source.facts() for source in self._corpus.sources)
+
     def _vocabulary(self, home: Path) -> Vocabulary:
         if self.vocabulary is not None:
             return Vocabulary.read(self.vocabulary, lowercase=self.lowercase)
         # Not the store's own vocab.txt: what is tokenised there may be of a given vocabulary, and must stay whole.
         path, asked, lowercase = home / "learnt.txt", home / "learnt.json", self.lowercase is not False
         wanted = {"pieces": self.vocabulary_size, "lowercase": lowercase}
+        corpus = {"corpus": _named(self._sources)}
         with writing(home):
             home.mkdir(parents=True, exist_ok=True)
             with FileLock(home / ".vocabulary.lock"):  # a second process waits, then finds it learnt
-                found = read_json(asked) if asked.is_file() else None
-                if found is None:
+                found = read_json(asked) if asked.is_file() else {}
+                # Of another corpus, and no token was written with it: a writer was stopped in between.
+                stale = found.get("corpus") != corpus["corpus"] and not (home / PLAN).exists()
+                if not found or stale:
                     learnt = learn(self._corpus.paragraphs, path, size=self.vocabulary_size, lowercase=lowercase)
-                    write_json(asked, wanted)
+                    write_json(asked, wanted | corpus)
                     return learnt
-        if found != wanted:
-            raise RequestError(
-                f"{home} has a vocabulary that was learnt for {found}, not for {wanted}: ask for the same, or choose "
-                "another folder."
-            )
+        check_same(found, wanted, asked)  # whether the corpus is the tokens', the tokens know
         return Vocabulary.read(path, lowercase=lowercase)
 
     def is_finished(self) -> bool:
@@ -120,7 +125,7 @@ class Request:
         path = self.out / FINISHED
         if not path.exists():
             return False
-        check_same(read_json(path), self._asked([one.facts() for one in self._corpus.sources]), path)
+        check_same(read_json(path), self._asked(self._sources), path)
         return True
 
     def run(self, store: TokenStore, vocabulary: Vocabulary, report: Callable[..., None]) -> bool:
@@ -129,6 +134,8 @@ class Request:
         longest = max(settings.length_at(0), settings.length_at(settings.steps - 1))
         config = dataclasses.replace(Configuration.of_size(self.size, tokenizer.size), positions=max(512, longest))
         model = PretrainingModel.fresh(config, tokenizer, named(settings.objective), seed=settings.seed)
+        if settings.positions == "waves":
+            model.bert.embeddings.wave()
         model.bert.set_dropout(settings.dropout)  # while it learns; config.json says what fine-tuning begins with
         model.bert.recomputes = settings.recompute
         makers = self._makers(store, vocabulary, settings.seed)
@@ -179,7 +186,7 @@ class Request:
             "blank_lines": self.blank_lines,
             "vocabulary": given or self.vocabulary_size,
             "lowercase": self.lowercase,
-            "corpus": [[one.name, one.sha256 or one.revision] for one in sources],
+            "corpus": _named(sources),
         }
 
     def _facts(self, store: TokenStore) -> dict[str, Any]:
@@ -212,6 +219,7 @@ class Request:
             seed=settings.seed,
             precision=settings.precision,
             dropout=settings.dropout,
+            positions=settings.positions,
             command=self.command,
             versions={name: importlib.metadata.version(name) for name in ("torch", "deepspeed", "tokenizers")},
         )
@@ -240,3 +248,8 @@ def _about(model: PretrainingModel, steps: int) -> str:
     config, objective = model.bert.config, model.objective
     looks = "; its attention looks left only" if objective.left_only else ""
     return f"pre-trained here: {config.layers} layers, {config.hidden} wide, {objective.name}, {steps:,} steps{looks}"
+
+
+def _named(sources: Sequence[SourceFacts]) -> list[list[str | None]]:
+    """Which texts they are: a name and the content's hash each."""
+    return [[one.name, one.sha256 or one.revision] for one in sources]

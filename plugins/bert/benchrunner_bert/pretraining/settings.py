@@ -11,6 +11,7 @@ from benchrunner.errors import RequestError
 from benchrunner.schedule import share_of_peak
 
 PRECISIONS = ("fp32", "bf16")
+POSITIONS = ("drawn", "waves")
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ class Settings:
     """The share of instances that aim at a random shorter length."""
     dropout: float = 0.1
     """At every site."""
+    positions: str = "drawn"
+    """What a fresh model's embeddings of positions are: one of `POSITIONS`."""
     seed: int = 0
     precision: str = "fp32"
     """What matrix products are computed in; weights and their updates are fp32."""
@@ -79,6 +82,8 @@ class Settings:
             raise RequestError(
                 f"Precision is {' or '.join(PRECISIONS)} and ZeRO's stage 0 to 3, not {self.precision} and {self.zero}."
             )
+        if self.positions not in POSITIONS:
+            raise RequestError(f"Positions begin as {' or '.join(POSITIONS)}, not as {self.positions}.")
         if self.offload and self.zero == 0:
             raise RequestError("The optimizer can be offloaded at ZeRO's stages 1 to 3, not at 0.")
 

@@ -1,0 +1,64 @@
+"""Positions that begin as waves: what makes them useful, and what a user sees of them."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+import torch
+from pretraining_runs import corpus, run, words
+from safetensors.torch import load_file
+
+from benchrunner_bert.configuration import Configuration
+from benchrunner_bert.model import Embeddings
+
+
+def waved(*, positions: int = 200, hidden: int = 64, deviation: float = 0.02) -> torch.Tensor:
+    embeddings = Embeddings(Configuration(300, hidden, positions=positions, deviation=deviation))
+    embeddings.wave()
+    return embeddings.position.weight.detach().double()
+
+
+def test_how_alike_two_positions_are_depends_on_their_distance_alone_and_falls_with_it() -> None:
+    found = waved()
+    alike = found @ found.T / found[0].dot(found[0])
+    for distance in range(200):
+        diagonal = alike.diagonal(distance)
+        assert torch.allclose(diagonal, diagonal[:1].expand_as(diagonal), atol=1e-5), distance
+    assert alike[0, 0] > alike[0, 1] > alike[0, 2] > alike[0, 3] > alike[0, 4:].max()
+
+
+def test_one_matrix_leads_from_every_position_to_its_neighbour() -> None:
+    found = waved()
+    drawn = Embeddings(Configuration(300, 64, positions=200)).position.weight.detach().double()
+    assert missed(found) < 1e-3
+    assert missed(drawn) > 0.7
+
+
+def missed(positions: torch.Tensor) -> float:
+    """How far the best matrix leads from each one's neighbour."""
+    step = torch.linalg.lstsq(positions[:-1], positions[1:], driver="gelsd").solution
+    return float((positions[:-1] @ step - positions[1:]).norm() / positions[1:].norm())
+
+
+@pytest.mark.parametrize("hidden", [2, 64, 191])
+def test_waves_are_as_wide_as_what_is_drawn_beside_them(hidden: int) -> None:
+    found = waved(hidden=hidden, deviation=0.03)
+    assert found.shape == (200, hidden)
+    assert math.sqrt(found.pow(2).mean().item()) == pytest.approx(0.03, rel=0.05)
+
+
+def test_a_run_begins_with_them_says_so_and_goes_on_only_as_it_began(tmp_path: Path) -> None:
+    pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
+    corpus(tmp_path / "corpus")
+    run(words(tmp_path, "out", "--positions", "waves", "--lr", "0", steps=1))  # nothing is learnt at a rate of 0
+    run(words(tmp_path, "drawn", "--lr", "0", steps=1))
+    waves, drawn = (load_file(tmp_path / out / "model" / "model.safetensors") for out in ("out", "drawn"))
+    (name,) = (one for one in waves if one.endswith("position_embeddings.weight"))
+    assert torch.allclose(waves[name].double(), waved(positions=512, hidden=32), atol=1e-7)
+    assert all(torch.equal(waves[one], drawn[one]) for one in waves if one != name), "all else is drawn alike"
+    assert "| positions | began as waves |" in (tmp_path / "out" / "model" / "README.md").read_text().splitlines()
+    assert "| positions | began drawn |" in (tmp_path / "drawn" / "model" / "README.md").read_text().splitlines()
+    (tmp_path / "out" / "finished.json").unlink()
+    assert "positions 'waves', now 'drawn'" in run(words(tmp_path, "out", "--lr", "0", steps=1), code=2)
