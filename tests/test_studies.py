@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,21 @@ def test_a_restart_that_failed_or_diverged_has_no_score_and_is_told_with_its_rea
     assert cell.spreads[ACCURACY].deviation is None
     notes = "\n".join(tables.footnotes(result))
     assert "has no scores: failed: out of memory" in notes
+
+
+def test_a_note_says_whose_it_is_unless_it_is_everybodys(tmp_path: Path) -> None:
+    result = study(chancy(tmp_path))
+    (cell,) = result.cells
+    cells = (
+        replace(cell, notes=("threshold 0.4", "2 rows are odd")),
+        replace(cell, cell=replace(cell.cell, backbone="others"), notes=("threshold 0.6", "2 rows are odd")),
+    )
+    both = replace(result, study=replace(result.study, backbones=("words", "others")), cells=cells)
+    assert list(tables.footnotes(both))[2:] == [  # behind what was flagged
+        "words on mine/mood: threshold 0.4",
+        "mine/mood: 2 rows are odd",
+        "others on mine/mood: threshold 0.6",
+    ]
 
 
 def test_a_cell_without_a_finished_fit_has_no_figures_and_says_why(tmp_path: Path) -> None:

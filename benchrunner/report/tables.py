@@ -63,8 +63,18 @@ def footnotes(result: Result) -> Iterator[str]:
         for term, spread in one.spreads.items():
             if spread.best.value is None:
                 yield f"{where}: {term.metric} on {term.split} is absent: {spread.best.reason}"
-    notes = {f"{one.cell.task.name}: {note}": None for one in result.cells for note in one.notes}
-    yield from notes
+    yield from _notes(result)
+
+
+def _notes(result: Result) -> Iterator[str]:
+    """Each once, with whose it is unless it is every backbone's."""
+    whose: dict[tuple[str, str], list[str]] = {}
+    for one in result.cells:
+        for note in one.notes:
+            whose.setdefault((one.cell.task.name, note), []).append(one.cell.backbone)
+    for (task, note), backbones in whose.items():
+        everywhere = len(set(backbones)) == len(result.study.backbones)
+        yield f"{task}: {note}" if everywhere else f"{', '.join(dict.fromkeys(backbones))} on {task}: {note}"
 
 
 def figure(score: Score | None, scale: float) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from filelock import FileLock
 
 from benchrunner import logs
-from benchrunner.errors import DataError, RequestError
+from benchrunner.errors import DataError
 from benchrunner.records import write_json
 from benchrunner_bert.configuration import Configuration, read_json
 from benchrunner_bert.pretrained import announce, check_free
