@@ -11,6 +11,9 @@ import sys
 import time
 from pathlib import Path
 
+from benchrunner.commands import main
+from benchrunner_bert.pretraining import launch
+
 QUICK = ["--vocab-size", "300", "--batch-size", "8", "--length", "24", "--long-length", "48", "--long-share", "0.25"]
 QUICK += ["--warmup", "3", "--lr", "1e-3", "--log-steps", "1", "--micro-tokens", "100"]
 
@@ -69,3 +72,31 @@ def killed_at(asked: list[str], folder: Path, step: int, number: int = signal.SI
             break
         time.sleep(0.01)
     return process.wait(timeout=300)
+
+
+def samples(folder: Path, *names: str, processes: int = 1) -> Path:
+    """Those that `zero_samples.py` writes, by so many real processes."""
+    common = {**environment(), "WORLD_SIZE": str(processes), "MASTER_ADDR": "127.0.0.1"}
+    common |= {"MASTER_PORT": str(launch.free_port()), "DS_ACCELERATOR": "cpu"}
+    started = [
+        subprocess.Popen(
+            [sys.executable, str(Path(__file__).with_name("zero_samples.py")), str(folder), *names],
+            env={**common, "RANK": str(rank), "LOCAL_RANK": str(rank)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for rank in range(processes)
+    ]
+    try:
+        said = [one.communicate(timeout=900)[0] for one in started]
+    finally:
+        for one in started:
+            one.kill()
+    assert [one.returncode for one in started] == [0] * processes, "\n".join(one[-3000:] for one in said)
+    return folder
+
+
+def line(*asked: str) -> int:
+    """The command line in this process; its exit code."""
+    return main(asked)

@@ -1,0 +1,126 @@
+"""Runs whose checkpoints DeepSpeed writes itself: killed, gone on from, changed to our own format and back."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
+
+from pretraining_runs import corpus, killed_at, line, losses, run, samples, words
+
+from benchrunner.errors import CheckpointError, RequestError
+from benchrunner_bert.checkpoint import read
+from benchrunner_bert.pretraining import checkpoints
+from benchrunner_bert.pretraining.checkpoints import Saved
+
+SHARES = ["--checkpoints", "deepspeed", "--checkpoint-steps", "5"]
+
+
+def test_a_run_with_deepspeeds_own_checkpoints_is_killed_and_goes_on_to_the_same_bits(tmp_path: Path) -> None:
+    corpus(tmp_path / "corpus")
+    run(words(tmp_path, "unbroken", "--zero", "2", steps=24))
+    broken = words(tmp_path, "broken", "--zero", "2", *SHARES, steps=24)
+    assert killed_at(broken, tmp_path / "broken", 12) < 0
+    kept = tmp_path / "broken" / "checkpoints"
+    newest = kept / (kept / "latest").read_text()
+    assert newest == max(kept.glob("step-*")) and len(list(kept.glob("step-*"))) == 2
+    assert line("export", str(kept), str(tmp_path / "half")) == 0
+    half = read(tmp_path / "half", seed=0)
+    assert half.config.hidden == 32 and "| steps | 10 at" in (tmp_path / "half" / "README.md").read_text()
+    run([*broken, "--resume"])
+    models = [tmp_path / out / "model" / "model.safetensors" for out in ("broken", "unbroken")]
+    assert models[0].read_bytes() == models[1].read_bytes()
+    assert losses(tmp_path / "broken") == losses(tmp_path / "unbroken")
+    # The last of the run, exported, is the run's own export.
+    assert line("export", str(kept), str(tmp_path / "out")) == 0
+    assert (tmp_path / "out" / "model.safetensors").read_bytes() == models[0].read_bytes()
+
+
+ON = [f"on-{stage}-{kind}" for stage in range(4) for kind in ("fp32", "bf16")]
+
+
+def test_what_an_engine_wrote_another_one_goes_on_from(tmp_path: Path) -> None:
+    """Weights and moments to the bit, and those of the step after; at stage 0 moments have no whole form in bf16."""
+    samples(tmp_path, *(name for name in ON if name != "on-0-bf16"))
+
+
+@pytest.mark.slow
+def test_what_two_processes_wrote_two_others_go_on_from(tmp_path: Path) -> None:
+    samples(tmp_path, *(name for name in ON if name != "on-0-bf16"), processes=2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stage", [0, 1, 3])
+@pytest.mark.parametrize("processes", [1, 2])
+def test_going_on_is_exact_at_every_stage(tmp_path: Path, stage: int, processes: int) -> None:
+    corpus(tmp_path / "corpus")
+    common = ["--zero", str(stage), "--processes", str(processes)]
+    run(words(tmp_path, "unbroken", *common, steps=24))
+    broken = words(tmp_path, "broken", *common, *SHARES, steps=24)
+    killed_at(broken, tmp_path / "broken", 12, 2)
+    run(broken)
+    assert losses(tmp_path / "broken") == losses(tmp_path / "unbroken")
+    models = [tmp_path / out / "model" / "model.safetensors" for out in ("broken", "unbroken")]
+    assert models[0].read_bytes() == models[1].read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stage", [1, 2, 3])
+def test_a_run_may_change_the_format_and_then_the_stage(tmp_path: Path, stage: int) -> None:
+    """Moments that DeepSpeed read from its own files are those that a whole checkpoint holds."""
+    corpus(tmp_path / "corpus")
+    run(words(tmp_path, "unbroken", "--dropout", "0", steps=30))
+    begun = words(tmp_path, "out", "--dropout", "0", "--zero", str(stage), *SHARES, steps=30)
+    killed_at(begun, tmp_path / "out", 6, 2)
+    whole = words(tmp_path, "out", "--dropout", "0", "--zero", str(stage), "--checkpoint-steps", "1", steps=30)
+    killed_at(whole, tmp_path / "out", 14, 2)
+    run(words(tmp_path, "out", "--dropout", "0", steps=30))
+    assert losses(tmp_path / "out") == pytest.approx(losses(tmp_path / "unbroken"), abs=2e-5)
+
+
+def test_a_tag_that_is_half_written_is_never_the_latest(tmp_path: Path) -> None:
+    class Dying:
+        rank, world, stage = 0, 1, 1
+
+        def wait(self) -> None: ...
+
+        def write_shares(self, folder: Path, said: str) -> None:
+            folder.mkdir()
+            (folder / "half.pt").write_text(said)
+            if said == "dies":
+                raise KeyboardInterrupt
+
+    saving = checkpoints.Checkpoints(tmp_path, keep=1, shares=True)
+    saving.save(1, {}, Dying(), lambda: "lives")  # type: ignore[arg-type]
+    with pytest.raises(KeyboardInterrupt):
+        saving.save(2, {}, Dying(), lambda: "dies")  # type: ignore[arg-type]
+    last = saving.last()
+    assert last is not None and (tmp_path / "latest").read_text() == last.folder.name == "step-00000001"
+    saving.save(2, {}, Dying(), lambda: "lives")  # type: ignore[arg-type]
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["latest", "step-00000002"]
+
+
+@pytest.mark.parametrize("fault", ["uid", "link", "mode"])
+def test_deepspeed_reads_no_file_that_somebody_else_could_have_samples(
+    tmp_path: Path, fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "checkpoints" / "step-1"
+    folder.mkdir(parents=True)
+    path = folder / "share.pt"
+    path.write_text("")
+    if fault == "uid":
+        monkeypatch.setattr(os, "getuid", lambda: path.stat().st_uid + 1)
+    elif fault == "link":
+        path.rename(tmp_path / "elsewhere.pt")
+        path.symlink_to(tmp_path / "elsewhere.pt")
+    else:
+        path.chmod(0o666)
+    engine = SimpleNamespace(world=1, stage=1, read_shares=lambda folder: pytest.fail("it was read"))
+    with pytest.raises(CheckpointError, match="is a link" if fault == "link" else "written by somebody else"):
+        Saved(folder, 1, {}, {"processes": 1, "zero": 1}).restore(engine)  # type: ignore[arg-type]
+    with pytest.raises(RequestError, match="--processes 2 --zero 1; now it is --processes 1 --zero 1"):
+        Saved(folder, 1, {}, {"processes": 2, "zero": 1}).restore(engine)  # type: ignore[arg-type]
