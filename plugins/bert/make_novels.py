@@ -5,6 +5,7 @@ python plugins/bert/make_novels.py RUN/model          # the command that made RU
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -22,6 +23,8 @@ def main() -> None:
     for path in source.iterdir():
         if path.name != WEIGHTS:
             shutil.copyfile(path, HOME / path.name)
+    card = HOME / "README.md"
+    card.write_text(re.sub("^# .*$", "# bert/novels", card.read_text("utf-8"), count=1, flags=re.MULTILINE), "utf-8")
     weights = {name: one.to(torch.float16) for name, one in load_file(source / WEIGHTS).items()}
     save_file(weights, HOME / WEIGHTS, metadata={"format": "pt"})
     (HOME / WEIGHTS).chmod(0o644)

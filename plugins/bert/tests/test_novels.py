@@ -73,7 +73,7 @@ def test_its_card_says_where_it_is_from() -> None:
     ],
 )
 def test_it_expects_what_a_reader_expects(before: str, word: str, after: str, tmp_path: Path) -> None:
-    """The masked word is among the first two hundred of the 8,000 that it may be; by chance it is not."""
+    """The masked word is among the first fifty of the 8,000 that it may be; by chance it is not."""
     vocabulary = Vocabulary.read(VOCABULARY, lowercase=True)
     tokenizer = vocabulary.tokenizer()
     left, wanted, right = (tokenizer.pieces([text]).tokens.tolist() for text in (before, word, after))
@@ -81,7 +81,7 @@ def test_it_expects_what_a_reader_expects(before: str, word: str, after: str, tm
     model = transformers.BertForPreTraining.from_pretrained(NOVELS.folder).float().eval()
     with torch.no_grad():
         logits = model(torch.tensor([[cls, *left, mask, *right, sep]])).prediction_logits[0, 1 + len(left)]
-    assert int((logits > logits[wanted[0]]).sum()) < 200
+    assert int((logits > logits[wanted[0]]).sum()) < 50
 
 
 @OFFICIAL
@@ -108,21 +108,22 @@ def test_it_predicts_unread_novels_better_than_their_own_word_counts(tmp_path: P
         unigram -= float(np.log(counts[one.labels] / counts.sum()).sum())
         count += len(one.labels)
     print(f"perplexity {math.exp(loss / count):.1f}, of the text's own word counts {math.exp(unigram / count):.1f}")
-    assert loss < 0.9 * unigram
+    assert loss < 0.7 * unigram
 
 
 @OFFICIAL
 @pytest.mark.slow
-def test_it_beats_its_twin_on_sst2_by_more_than_two_standard_errors(tmp_path: Path) -> None:
+@pytest.mark.parametrize("task", ["stsb", "sst2"])
+def test_it_beats_its_twin_by_more_than_two_standard_errors(task: str, tmp_path: Path) -> None:
     """tests/benchmarks/embedded_backbone.py prints the same with its figures, and other tasks' too."""
     assert REAL is not None
     places = Places(tmp_path / "runs", tmp_path / "cache", data=Path(REAL) / "glue", offline=True)
     runner = Runner(discover(), places)
     study = Study(
         (NOVELS.name, NOVELS.twin),
-        tuple(runner.plugins.tasks_of(["sst2"])),
+        tuple(runner.plugins.tasks_of([task])),
         seeds=(0, 1, 2, 3, 4),
-        changes={"limit_train": 10_000, "lr": 3e-4, "precision": "fp32"},
+        changes={"limit_train": 10_000, "lr": 3e-4, "precision": "bf16"},
     )
     result = run_study(study, runner)
     values = [next(iter(one.spreads.values())).values for one in result.cells]
