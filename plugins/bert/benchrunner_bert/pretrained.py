@@ -65,7 +65,8 @@ def check_free(name: str, folder: Path, runs: Path) -> None:
 
 
 def announce(name: str, folder: Path, about: str, runs: Path) -> None:
-    """From now on the model has its name."""
+    """From now on the model has its name, unless another one has taken it meanwhile."""
+    check_free(name, folder, runs)
     write_json(_path(name, runs), {"folder": str(folder.resolve()), "about": about})
 
 

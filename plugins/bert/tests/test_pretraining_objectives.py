@@ -283,7 +283,7 @@ def test_held_out_figures_are_those_of_all_batches_together() -> None:
     found, one = HeldOut.of(summed(whole, parts(given))), whole(given)
     assert found.mlm_loss == pytest.approx(one.mlm_loss.item() / len(given.labels), rel=1e-5)
     assert found.perplexity == pytest.approx(math.exp(found.mlm_loss))
-    assert (found.tokens, found.sequences) == (len(given.labels), 7)
+    assert (found.tokens, found.pairs) == (len(given.labels), 7)
     assert found.nsp_accuracy == one.nsp_correct.item() / 7
     assert found.mlm_accuracy == one.mlm_correct.item() / len(given.labels)
     assert all(parameter.grad is None for parameter in whole.parameters())
@@ -300,7 +300,7 @@ def test_what_an_objective_has_not_has_no_figure() -> None:
     for objective in ("mlm", "ltr"):
         whole = model(objective)
         found = HeldOut.of(summed(whole, [batch(whole)]))
-        assert found.nsp_loss is None and found.nsp_accuracy is None and found.sequences == 0
+        assert found.nsp_loss is None and found.nsp_accuracy is None and found.pairs is None
 
 
 def test_no_batches_have_no_figures() -> None:

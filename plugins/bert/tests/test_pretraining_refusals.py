@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,9 @@ import pytest
 from pretraining_runs import corpus, losses, run, words
 
 from benchrunner.commands import main
+from benchrunner.errors import RequestError
+from benchrunner_bert.pretrained import announce
+from benchrunner_bert.pretraining.begun import check_same
 
 pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
 
@@ -64,6 +68,113 @@ def test_a_configuration_that_is_none_is_refused(tmp_path: Path, capsys: pytest.
     corpus(tmp_path / "corpus")
     file = write(tmp_path / "mine.json", text)
     assert file in refused(words(tmp_path, "out", "--deepspeed-config", file), capsys)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('{"train_batch_size": 999}', "--batch-size says how many"),
+        ('{"optimizer": {"type": "Adam"}}', "the optimizer is the paper's"),
+        ('{"gradient_cliping": 1}', "Did you mean gradient_clipping?"),
+        ('{"nonsense": 1}', "It may have: aio, bf16"),
+    ],
+)
+def test_keys_that_would_be_ignored_or_break_a_run_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, reason: str
+) -> None:
+    corpus(tmp_path / "corpus")
+    assert reason in refused(words(tmp_path, "out", "--deepspeed-config", write(tmp_path / "mine.json", text)), capsys)
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_deepspeed_does_not_take_is_told_with_the_keys(tmp_path: Path) -> None:
+    corpus(tmp_path / "corpus")
+    file = write(tmp_path / "mine.json", '{"zero_optimization": 5}')
+    said = run(words(tmp_path, "out", "--deepspeed-config", file), code=2)
+    assert "DeepSpeed cannot work with zero_optimization of --deepspeed-config" in said and "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        (["--export-at", "2,9"], "A model of step 9 cannot be kept: steps are 1 to 8"),
+        (["--export-at", "0"], "A model of step 0 cannot be kept"),
+        (["--checkpoint-steps", "0"], "checkpoint_steps must be at least 1, not 0"),
+        (["--keep-checkpoints", "0"], "keep must be at least 1, not 0"),
+        (["--log-steps", "0"], "log_steps must be at least 1, not 0"),
+        (["--evaluate-steps", "-1"], "evaluate_steps must be at least 1, not -1"),
+        (["--dropout", "1"], "A dropout of 1 leaves nothing"),
+        (["--length", "2"], "three special tokens and two others at least"),
+        (["--held-out", "nowhere.txt"], "nowhere.txt: there is no such file"),
+        (["--processes", "9"], "8 sequences cannot be shared by 9 processes"),
+        (["--processes", "0"], "--processes must be at least 1, not 0"),
+    ],
+)
+def test_what_cannot_work_is_said_before_a_text_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str], reason: str
+) -> None:
+    corpus(tmp_path / "corpus")
+    assert reason in refused(words(tmp_path, "out", *more), capsys)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_finished_run_gives_nothing_that_it_was_not_asked_for(tmp_path: Path) -> None:
+    corpus(tmp_path / "corpus")
+    for name, seed in (("held", 1), ("other", 2)):
+        corpus(tmp_path / name, seed=seed)
+    held = ["--held-out", str(tmp_path / "held")]
+    run(words(tmp_path, "out", *held, "--export-at", "1", steps=2))
+    assert "finished without a model of step 2" in run(
+        words(tmp_path, "out", *held, "--export-at", "1,2", steps=2), code=2
+    )
+    assert "held out ['novels.txt'" in run(
+        words(tmp_path, "out", "--held-out", str(tmp_path / "other"), steps=2), code=2
+    )
+    clip = write(tmp_path / "clip.json", '{"gradient_clipping": 0.001}')
+    said = run(words(tmp_path, "out", *held, "--deepspeed-config", clip, steps=2), code=2)
+    assert "gradient clipping None, now 0.001" in said
+    watched = write(tmp_path / "watched.json", '{"wall_clock_breakdown": true}')
+    run(words(tmp_path, "out", *held, "--deepspeed-config", watched, "--name", "again", steps=2))
+    assert (tmp_path / "runs" / "pretrained" / "again.json").is_file(), "a name can be given later"
+
+
+def test_a_finished_run_whose_model_is_gone_makes_it_again(tmp_path: Path) -> None:
+    corpus(tmp_path / "corpus")
+    asked = words(tmp_path, "out", steps=2)
+    run(asked)
+    weights = tmp_path / "out" / "model" / "model.safetensors"
+    before = weights.read_bytes()
+    shutil.rmtree(tmp_path / "out" / "model")
+    run(asked)
+    assert weights.read_bytes() == before
+    assert len(losses(tmp_path / "out")) == 2
+
+
+def test_a_text_that_the_vocabulary_cannot_spell_is_refused(tmp_path: Path) -> None:
+    corpus(tmp_path / "corpus")
+    given = [word for word in words(tmp_path, "out") if word not in ("--vocab-size", "300")]
+    pieces = write(tmp_path / "vocab.txt", "\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "ж", "##ж"]))
+    said = run([*given, "--vocab", pieces], code=2)
+    assert "Step 1 has no token to predict" in said and "Traceback" not in said
+
+
+def test_of_several_texts_the_one_that_changed_is_named() -> None:
+    begun = {"corpus": [["a.txt", "1" * 64], ["b.txt", "2" * 64], ["c.txt", "3" * 64]]}
+    now = {"corpus": [["a.txt", "1" * 64], ["b.txt", "4" * 64], ["c.txt", "3" * 64]]}
+    with pytest.raises(RequestError, match=r"- corpus \['b.txt', '2222.*, now \['b.txt', '4444"):
+        check_same(begun, now, Path("out"))
+    with pytest.raises(RequestError, match=r"- gradient clipping 0\.5, now None"):
+        check_same({"overrides": {"gradient_clipping": 0.5}}, {"overrides": {}}, Path("out"))
+
+
+def test_a_name_that_another_model_took_meanwhile_is_not_taken_from_it(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        write(tmp_path / name / "config.json", "{}")
+    announce("mine", tmp_path / "one", "the first", tmp_path / "runs")
+    with pytest.raises(RequestError, match="choose another with --name"):
+        announce("mine", tmp_path / "two", "the second", tmp_path / "runs")
+    announce("mine", tmp_path / "one", "the same again", tmp_path / "runs")
 
 
 def test_a_file_where_the_run_should_be_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

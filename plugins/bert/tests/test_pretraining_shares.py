@@ -91,6 +91,7 @@ def test_a_tag_that_is_half_written_is_never_the_latest(tmp_path: Path) -> None:
         def write_shares(self, folder: Path, said: str) -> None:
             folder.mkdir()
             (folder / "half.pt").write_text(said)
+            (folder / "half.pt").chmod(0o664)  # as where a group shares its files
             if said == "dies":
                 raise KeyboardInterrupt
 
@@ -102,9 +103,10 @@ def test_a_tag_that_is_half_written_is_never_the_latest(tmp_path: Path) -> None:
     assert last is not None and (tmp_path / "latest").read_text() == last.folder.name == "step-00000001"
     saving.save(2, {}, Dying(), lambda: "lives")  # type: ignore[arg-type]
     assert sorted(one.name for one in tmp_path.iterdir()) == ["latest", "step-00000002"]
+    assert all(one.stat().st_mode & 0o022 == 0 for one in (tmp_path, *(tmp_path / "step-00000002").iterdir()))
 
 
-@pytest.mark.parametrize("fault", ["uid", "link", "mode"])
+@pytest.mark.parametrize("fault", ["uid", "link", "mode", "group"])
 def test_deepspeed_reads_no_file_that_somebody_else_could_have_samples(
     tmp_path: Path, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,7 +120,7 @@ def test_deepspeed_reads_no_file_that_somebody_else_could_have_samples(
         path.rename(tmp_path / "elsewhere.pt")
         path.symlink_to(tmp_path / "elsewhere.pt")
     else:
-        path.chmod(0o666)
+        path.chmod(0o666 if fault == "mode" else 0o664)
     engine = SimpleNamespace(world=1, stage=1, read_shares=lambda folder: pytest.fail("it was read"))
     with pytest.raises(CheckpointError, match="is a link" if fault == "link" else "written by somebody else"):
         Saved(folder, 1, {}, {"processes": 1, "zero": 1}).restore(engine)  # type: ignore[arg-type]

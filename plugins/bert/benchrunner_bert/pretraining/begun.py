@@ -30,7 +30,13 @@ def _differences(begun: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[s
     for name, value in now.items():
         other = begun.get(name)
         if isinstance(value, dict) and isinstance(other, dict):
-            yield from _differences(other, value)
+            yield from _differences(other, {**dict.fromkeys(other), **value})
+        elif isinstance(value, list) and isinstance(other, list) and len(value) == len(other):
+            yield from (
+                f"{name.replace('_', ' ')} {_short(old)}, now {_short(new)}"
+                for old, new in zip(other, value, strict=True)
+                if old != new
+            )
         elif other != value:
             yield f"{name.replace('_', ' ')} {_short(other)}, now {_short(value)}"
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from benchrunner_bert.pretraining.engine import Engine
 
 STATE, FACTS = "state.safetensors", "state.json"
+_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+"""Who else could write a file."""
 
 Written = dict[str, Any]
 """How many processes at which stage wrote DeepSpeed's own files: only as many at the same stage read them."""
@@ -83,6 +85,12 @@ class Checkpoints:
         if engine.rank == 0:
             self._forget()
 
+    def sweep(self) -> None:
+        """Remove what processes left that were killed while they wrote; only for who has the run alone."""
+        for folder in (self.folder, self.folder.parent, self.folder.parent / "exports"):
+            for part in folder.glob(".*.part"):
+                shutil.rmtree(part) if part.is_dir() else part.unlink()
+
     def last(self) -> Saved | None:
         """The newest whole one."""
         found = self._found()
@@ -98,13 +106,14 @@ class Checkpoints:
         """Under a name that nobody looks for, until all processes have written."""
         part = home.with_name(f".{home.name}.part")
         if engine.rank == 0:
-            for old in self.folder.glob(".step-*.part"):  # of processes that were killed
-                shutil.rmtree(old)
+            shutil.rmtree(part, ignore_errors=True)
         engine.wait()
         engine.write_shares(part, said() if engine.rank == 0 else "")
         if engine.rank == 0:
             (part / FACTS).write_text(_text(facts), encoding="utf-8")
-            for one in (*part.iterdir(), part):
+            for one in (self.folder, part, *part.rglob("*")):
+                one.chmod(stat.S_IMODE(one.stat().st_mode) & ~_OTHERS)  # whatever the umask: see `_check_own`
+            for one in (*part.rglob("*"), part):
                 sync(one)
             if home.exists():
                 shutil.rmtree(home)
@@ -151,10 +160,10 @@ def _spelled(written: Written) -> str:
 
 
 def _check_own(folder: Path) -> None:
-    """DeepSpeed reads its files by pickle, which runs what is in them: they must be this user's alone."""
+    """DeepSpeed reads its files by pickle, which runs what is in them: nobody else may have written them."""
     for one in (folder.parent, folder, *folder.rglob("*")):
         facts = one.lstat()
-        if stat.S_ISLNK(facts.st_mode) or facts.st_uid != os.getuid() or facts.st_mode & stat.S_IWOTH:
+        if stat.S_ISLNK(facts.st_mode) or facts.st_uid != os.getuid() or facts.st_mode & _OTHERS:
             reason = "is a link" if stat.S_ISLNK(facts.st_mode) else "could have been written by somebody else"
             raise CheckpointError(
                 f"{one} {reason}. DeepSpeed runs what is in its own files when it reads them, so a run goes on from "

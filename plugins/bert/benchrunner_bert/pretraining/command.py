@@ -114,12 +114,13 @@ def pretrain_command(arguments: argparse.Namespace) -> int:
     from benchrunner_bert.pretraining.request import check
 
     request = _request(arguments)
-    check(request)
-    if arguments.resume and not any((request.out / "checkpoints").glob("step-*")):
-        raise RequestError(f"{request.out} has no checkpoint to go on from; leave --resume out to begin.")
     if arguments.processes < 1:
         raise RequestError(f"--processes must be at least 1, not {arguments.processes}.")
+    check(request, arguments.processes)
+    if arguments.resume and not any((request.out / "checkpoints").glob("step-*")):
+        raise RequestError(f"{request.out} has no checkpoint to go on from; leave --resume out to begin.")
     if request.is_finished():
+        request.announce()
         print(f"{request.model}: a backbone for --backbone; it was finished before")
         return 0
     rank = int(os.environ.get("RANK", "0"))
@@ -129,6 +130,7 @@ def pretrain_command(arguments: argparse.Namespace) -> int:
     if arguments.processes > 1 and not launch.is_launched():
         request.prepared(say.prepared)  # once, and with all cores
         return launch.run(arguments.words, arguments.processes)
+    launch.end_with_parent()
     prepared = request.prepared_once if launch.is_launched() else request.prepared
     store, vocabulary = prepared(say.prepared)
     finished = request.run(store, vocabulary, say.learned)
@@ -199,7 +201,7 @@ class _Voice:
 
     def prepared(self, progress: Any) -> None:
         if not self.quiet:
-            share = f"{progress.characters / progress.size:.0%}, " if progress.size else ""
+            share = f"{min(1.0, progress.characters / progress.size):.0%}, " if progress.size else ""
             print(f"  tokens: {share}{progress.tokens:,} so far ({progress.source})", file=sys.stderr)
 
     def learned(self, step: int, figures: Mapping[str, Any]) -> None:

@@ -7,6 +7,7 @@ this needs are all in this file.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -15,15 +16,19 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from filelock import FileLock, Timeout
 from torch import nn
 
 from benchrunner.errors import CheckpointError, RequestError
 from benchrunner_bert.pretraining import launch
 from benchrunner_bert.pretraining.adam import MOMENTS, PaperAdam, fresh
+from benchrunner_bert.pretraining.overrides import configuration
 from benchrunner_bert.pretraining.settings import Settings
 
 PATIENCE = timedelta(days=7)
 """How long processes wait for another one that makes tokens of a corpus."""
+PATIENCE_WITH_ANOTHER = 20.0
+"""Seconds in which a run that was told to end may still write its checkpoint."""
 
 
 class Engine:
@@ -44,7 +49,15 @@ class Engine:
             epsilon=settings.epsilon,
             bias_correction=settings.bias_correction,
         )
-        found = deepspeed.initialize(model=model, optimizer=adam, config=_configuration(settings, overrides or {}))
+        asked = configuration(settings, overrides or {})
+        try:
+            found = deepspeed.initialize(model=model, optimizer=adam, config=asked)
+        except Exception as error:  # its checks raise many kinds; without a user's keys it has nothing to complain of
+            if not overrides:
+                raise
+            raise RequestError(
+                f"DeepSpeed cannot work with {', '.join(overrides)} of --deepspeed-config: {_first_line(error)}"
+            ) from None
         self._engine, self._deepspeed = found[0], deepspeed
         self.stage = int(self._engine.zero_optimization_stage())  # the user's own configuration may say another
         self.rank, self.world = torch.distributed.get_rank(), torch.distributed.get_world_size()
@@ -175,23 +188,6 @@ class Engine:
             self._deepspeed.utils.safe_set_full_optimizer_state(one, value, name)
 
 
-def _configuration(settings: Settings, overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """DeepSpeed's own file, from what we know; the user's keys win."""
-    zero: dict[str, Any] = {"stage": settings.zero}
-    if settings.offload:
-        zero["offload_optimizer"] = {"device": "cpu"}
-    return {
-        "train_micro_batch_size_per_gpu": 1,  # batches are counted in tokens, and their borders are set by hand
-        "gradient_accumulation_steps": 1,
-        "gradient_clipping": settings.clip,
-        "zero_optimization": zero,
-        "zero_allow_untested_optimizer": True,
-        "zero_force_ds_cpu_optimizer": False,
-        "steps_per_print": 10**9,
-        **overrides,
-    }
-
-
 _OTHER = " Remove it: the run goes on from the checkpoint before it, if there is one."
 
 
@@ -212,6 +208,20 @@ def first_here(work: Callable[[], object]) -> None:
         raise fault
     if faults:
         raise RequestError("Another process could not prepare the corpus; it says why.")
+
+
+@contextlib.contextmanager
+def alone(folder: Path, otherwise: str) -> Iterator[None]:
+    """The run's first process holds its folder; the system lets go of it when that process ends, however it ends."""
+    if int(os.environ.get("RANK", "0")) > 0:
+        yield
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(folder / ".lock", timeout=PATIENCE_WITH_ANOTHER):
+            yield
+    except Timeout:
+        raise RequestError(f"{otherwise}: wait for it or end it.") from None
 
 
 def _joined() -> Any:

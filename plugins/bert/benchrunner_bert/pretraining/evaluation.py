@@ -30,7 +30,8 @@ class HeldOut:
     nsp_accuracy: float | None
     tokens: int
     """Predictions that were looked at."""
-    sequences: int
+    pairs: int | None
+    """Next sentences that were."""
 
     @classmethod
     def of(cls, sums: Sums) -> HeldOut:
@@ -46,7 +47,7 @@ class HeldOut:
             nsp_loss=nsp_loss / nsp_count if nsp_count else None,
             nsp_accuracy=nsp_correct / nsp_count if nsp_count else None,
             tokens=int(count),
-            sequences=int(nsp_count),
+            pairs=int(nsp_count) or None,
         )
 
 

@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -21,6 +22,8 @@ from benchrunner.errors import DataError, RequestError
 GRACE = 60.0
 """Seconds in which processes may end by themselves once one of them has failed."""
 
+_PARENT = "BENCHRUNNER_PARENT"
+"""Environment variable: the pipe that tells a process of `run` that who started it is gone."""
 _HOST = re.compile(r"(\S+)\s+slots=(\d+)(?:\s*#.*)?")
 
 
@@ -40,13 +43,17 @@ def run(words: Sequence[str], processes: int) -> int:
     """The same command in so many processes; the first exit code that is not zero. Signals go to all of them."""
     common = {"WORLD_SIZE": str(processes), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
     common.setdefault("OMP_NUM_THREADS", os.environ.get("OMP_NUM_THREADS") or str(_threads(processes)))
+    theirs, ours = os.pipe()  # closed by the system when we end, however we end: see `end_with_parent`
     started = [
         subprocess.Popen(
             [sys.executable, "-m", "benchrunner", *words],
-            env={**os.environ, **common, "RANK": str(rank), "LOCAL_RANK": str(rank)},
+            env={**os.environ, **common, "RANK": str(rank), "LOCAL_RANK": str(rank), _PARENT: str(theirs)},
+            pass_fds=(theirs,),
+            start_new_session=True,  # the terminal's Ctrl-C reaches them through us alone, so that none hears it twice
         )
         for rank in range(processes)
     ]
+    os.close(theirs)
 
     def pass_on(number: int) -> None:
         for one in started:
@@ -59,6 +66,24 @@ def run(words: Sequence[str], processes: int) -> int:
             for one in started:
                 if one.poll() is None:
                     one.kill()
+            os.close(ours)
+
+
+def is_ours() -> bool:
+    """Whether `run` started this process, after it had prepared everything."""
+    return _PARENT in os.environ
+
+
+def end_with_parent() -> None:
+    """In a process that `run` started: write a checkpoint and end when who started it has been killed."""
+    if not is_ours():
+        return
+
+    def watch(pipe: int) -> None:
+        os.read(pipe, 1)  # returns when nobody is left who could write
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, args=(int(os.environ[_PARENT]),), daemon=True).start()
 
 
 def run_on_hosts(words: Sequence[str], hostfile: Path) -> int:

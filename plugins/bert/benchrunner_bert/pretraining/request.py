@@ -14,22 +14,23 @@ from typing import Any
 from filelock import FileLock
 
 from benchrunner import logs
-from benchrunner.errors import DataError
+from benchrunner.errors import DataError, RequestError
 from benchrunner.records import write_json
 from benchrunner_bert.configuration import Configuration, read_json
 from benchrunner_bert.pretrained import announce, check_free
-from benchrunner_bert.pretraining import shards
+from benchrunner_bert.pretraining import launch, shards
 from benchrunner_bert.pretraining.begun import check_same, plain
 from benchrunner_bert.pretraining.card import Card
 from benchrunner_bert.pretraining.conversion import description
 from benchrunner_bert.pretraining.corpus import Corpus
-from benchrunner_bert.pretraining.engine import Engine, first_here
+from benchrunner_bert.pretraining.engine import Engine, alone, first_here
 from benchrunner_bert.pretraining.export import export
 from benchrunner_bert.pretraining.instances import Instances, InstanceSettings
 from benchrunner_bert.pretraining.learn import Vocabulary, learn
 from benchrunner_bert.pretraining.manifest import PLAN, Manifest, SourceFacts
 from benchrunner_bert.pretraining.objectives import PretrainingModel, named
-from benchrunner_bert.pretraining.settings import Settings
+from benchrunner_bert.pretraining.overrides import check_keys, decisive
+from benchrunner_bert.pretraining.settings import Settings, check_shared
 from benchrunner_bert.pretraining.shards import Progress
 from benchrunner_bert.pretraining.store import MANIFEST, TokenStore, file_facts, writing
 from benchrunner_bert.pretraining.training import Makers, Plan, Pretraining
@@ -76,14 +77,20 @@ class Request:
 
     def prepared(self, report: Callable[[Progress], None] = lambda progress: None) -> tuple[TokenStore, Vocabulary]:
         """The corpus as tokens, and the vocabulary: made once, and found again."""
-        vocabulary = self._vocabulary(self._home)
-        return shards.write(self._home, self._corpus, vocabulary, report=report), vocabulary
+        home = self._home
+        with writing(home):
+            home.mkdir(parents=True, exist_ok=True)
+            # Held until the tokens are there: no other request learns a vocabulary in between.
+            with FileLock(home / ".vocabulary.lock"):
+                vocabulary = self._vocabulary(home)
+                return shards.write(home, self._corpus, vocabulary, facts=self._sources, report=report), vocabulary
 
     def prepared_once(
         self, report: Callable[[Progress], None] = lambda progress: None
     ) -> tuple[TokenStore, Vocabulary]:
         """The same in one of several processes: the first of each machine prepares, the others wait and open it."""
-        first_here(lambda: self.prepared(report))
+        if not launch.is_ours():  # else who started them all has prepared
+            first_here(lambda: self.prepared(report))
         store = TokenStore.open(self._home)
         return store, store.vocabulary
 
@@ -91,7 +98,7 @@ class Request:
     def _home(self) -> Path:
         return self.tokens or self.out / "tokens"
 
-    @property
+    @cached_property
     def _corpus(self) -> Corpus:
         return Corpus.named(self.corpus, blank_lines=self.blank_lines)
 
@@ -100,6 +107,13 @@ class Request:
         """What the corpus is made of, every file read once."""
         return tuple(source.facts() for source in self._corpus.sources)
 
+    @cached_property
+    def _held_out_sources(self) -> tuple[SourceFacts, ...]:
+        """The same of the text that is only looked at: figures of one text are not another's."""
+        if not self.held_out:
+            return ()
+        return tuple(source.facts() for source in Corpus.named(self.held_out, blank_lines=self.blank_lines).sources)
+
     def _vocabulary(self, home: Path) -> Vocabulary:
         if self.vocabulary is not None:
             return Vocabulary.read(self.vocabulary, lowercase=self.lowercase)
@@ -107,32 +121,58 @@ class Request:
         path, asked, lowercase = home / "learnt.txt", home / "learnt.json", self.lowercase is not False
         wanted = {"pieces": self.vocabulary_size, "lowercase": lowercase}
         corpus = {"corpus": _named(self._sources)}
-        with writing(home):
-            home.mkdir(parents=True, exist_ok=True)
-            with FileLock(home / ".vocabulary.lock"):  # a second process waits, then finds it learnt
-                found = read_json(asked) if asked.is_file() else {}
-                # Of another corpus, and no token was written with it: a writer was stopped in between.
-                stale = found.get("corpus") != corpus["corpus"] and not (home / PLAN).exists()
-                if not found or stale:
-                    learnt = learn(self._corpus.paragraphs, path, size=self.vocabulary_size, lowercase=lowercase)
-                    write_json(asked, wanted | corpus)
-                    return learnt
+        found = read_json(asked) if asked.is_file() else {}
+        # Of another corpus, and no token was written with it: a writer was stopped in between.
+        stale = found.get("corpus") != corpus["corpus"] and not (home / PLAN).exists()
+        if not found or stale:
+            learnt = learn(self._corpus.paragraphs, path, size=self.vocabulary_size, lowercase=lowercase)
+            write_json(asked, wanted | corpus)
+            return learnt
         check_same(found, wanted, asked)  # whether the corpus is the tokens', the tokens know
         return Vocabulary.read(path, lowercase=lowercase)
 
     def is_finished(self) -> bool:
         """Whether this very request has been done before; a `RequestError` where another one has."""
         path = self.out / FINISHED
-        if not path.exists():
+        if not path.exists() or not (self.model / "config.json").exists():
             return False
         check_same(read_json(path), self._asked(self._sources), path)
+        if missing := [step for step in self.plan.export_at if not self.export_of(step).exists()]:
+            steps = ", ".join(map(str, missing))
+            raise RequestError(f"{self.out} was finished without a model of step {steps}: choose another --out.")
         return True
+
+    def announce(self) -> None:
+        """The finished model under the name that was asked for."""
+        config = Configuration.read(self.model / "config.json")
+        announce(self.called, self.model, self._about(config), self.runs)
+
+    @property
+    def called(self) -> str:
+        """The model's name, behind the prefix."""
+        return self.name or self.out.resolve().name
+
+    def _about(self, config: Configuration) -> str:
+        """A line for `benchrunner list`."""
+        looks = "; its attention looks left only" if config.left_only else ""
+        return (
+            f"pre-trained here: {config.layers} layers, {config.hidden} wide, {self.settings.objective}, "
+            f"{self.settings.steps:,} steps{looks}"
+        )
+
+    def export_of(self, step: int) -> Path:
+        """Where the model of a step on the way is."""
+        return self.out / "exports" / f"step-{step}"
 
     def run(self, store: TokenStore, vocabulary: Vocabulary, report: Callable[..., None]) -> bool:
         """Learn, from the last checkpoint where there is one; whether the end was reached."""
+        with alone(self.out, f"{self.out} is being trained by another process"):
+            return self._run(store, vocabulary, report)
+
+    def _run(self, store: TokenStore, vocabulary: Vocabulary, report: Callable[..., None]) -> bool:
         settings, tokenizer = self.settings, vocabulary.tokenizer()
-        longest = max(settings.length_at(0), settings.length_at(settings.steps - 1))
-        config = dataclasses.replace(Configuration.of_size(self.size, tokenizer.size), positions=max(512, longest))
+        longest = max(512, *settings.lengths)
+        config = dataclasses.replace(Configuration.of_size(self.size, tokenizer.size), positions=longest)
         model = PretrainingModel.fresh(config, tokenizer, named(settings.objective), seed=settings.seed)
         if settings.positions == "waves":
             model.bert.embeddings.wave()
@@ -163,19 +203,21 @@ class Request:
             ),
             report=report,
         )
-        try:
-            return run.run()
-        finally:
-            engine.close()
+        finished = run.run()
+        engine.close()  # not after a fault: the others wait elsewhere, and would wait here for each other
+        return finished
 
     def _makers(self, store: TokenStore, vocabulary: Vocabulary, seed: int) -> Makers:
-        settings, frame = self.settings, vocabulary.tokenizer().frame
-        lengths = dict.fromkeys((settings.length_at(0), settings.length_at(settings.steps - 1)))
-        made = {}
-        for length in lengths:
-            asked = InstanceSettings(settings.objective, length, settings.chosen, settings.masking, settings.short)
-            made[length] = Instances(store, frame, vocabulary, asked, seed)
-        return made
+        frame = vocabulary.tokenizer().frame
+        return {
+            length: Instances(store, frame, vocabulary, self.instances(length), seed)
+            for length in self.settings.lengths
+        }
+
+    def instances(self, length: int) -> InstanceSettings:
+        """What instances of a length are to be like."""
+        settings = self.settings
+        return InstanceSettings(settings.objective, length, settings.chosen, settings.masking, settings.short)
 
     def _asked(self, sources: Sequence[SourceFacts]) -> dict[str, Any]:
         """What decides the result, as far as the user says it."""
@@ -186,7 +228,9 @@ class Request:
             "blank_lines": self.blank_lines,
             "vocabulary": given or self.vocabulary_size,
             "lowercase": self.lowercase,
+            "overrides": decisive(self.overrides),
             "corpus": _named(sources),
+            "held_out": _named(self._held_out_sources),
         }
 
     def _facts(self, store: TokenStore) -> dict[str, Any]:
@@ -197,10 +241,10 @@ class Request:
         """The finished model, or one on the way, or one that is both."""
         done, card = step == self.settings.steps, self._card(corpus, step)
         if step in self.plan.export_at:
-            export(model, self.out / "exports" / f"step-{step}", card)
+            export(model, self.export_of(step), card)
         if done:
             export(model, self.model, card)
-            announce(self.name or self.out.resolve().name, self.model, _about(model, step), self.runs)
+            self.announce()
             write_json(self.out / FINISHED, self._asked(corpus.sources))
 
     def _card(self, corpus: Manifest, step: int) -> Card:
@@ -209,7 +253,7 @@ class Request:
         phases = [(first, settings.length_at(0)), (step - first, settings.length_at(settings.steps - 1))]
         masked = settings.objective != "ltr"
         return Card(
-            name=self.out.name,
+            name=self.called,
             corpus=corpus,
             phases=tuple(one for one in phases if one[0]),
             batch_size=settings.batch_size,
@@ -234,20 +278,21 @@ class Request:
         return found
 
 
-def check(request: Request) -> None:
-    """A `RequestError` for what cannot work, before anything is read."""
+def check(request: Request, processes: int) -> None:
+    """A `RequestError` for what cannot work, before any text is read."""
     Configuration.of_size(request.size, 100)
-    named(request.settings.objective)
+    check_shared(request.settings.batch_size, processes)
+    check_keys(request.overrides)
+    for length in request.settings.lengths:
+        request.instances(length)
+    if wrong := [step for step in request.plan.export_at if not 1 <= step <= request.settings.steps]:
+        raise RequestError(f"A model of step {wrong[0]} cannot be kept: steps are 1 to {request.settings.steps}.")
+    for paths in (request.corpus, request.held_out):
+        if paths:
+            Corpus.named(paths, blank_lines=request.blank_lines)
     if request.out.exists() and not request.out.is_dir():
         raise DataError(f"{request.out}: a run is kept in a folder, and this is none.")
-    check_free(request.name or request.out.resolve().name, request.model, request.runs)
-
-
-def _about(model: PretrainingModel, steps: int) -> str:
-    """A line for `benchrunner list`."""
-    config, objective = model.bert.config, model.objective
-    looks = "; its attention looks left only" if objective.left_only else ""
-    return f"pre-trained here: {config.layers} layers, {config.hidden} wide, {objective.name}, {steps:,} steps{looks}"
+    check_free(request.called, request.model, request.runs)
 
 
 def _named(sources: Sequence[SourceFacts]) -> list[list[str | None]]:

@@ -73,6 +73,8 @@ class Settings:
         for name in ("long_share", "chosen", "short", "dropout", "beta1", "beta2"):
             if not 0 <= getattr(self, name) <= 1:
                 raise RequestError(f"{name} is a share from 0 to 1, not {getattr(self, name)}.")
+        if self.dropout == 1:
+            raise RequestError("A dropout of 1 leaves nothing to learn from.")
         for name in ("lr", "warmup", "weight_decay", "clip"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise RequestError(f"{name} must be a number from zero up, not {getattr(self, name)}.")
@@ -92,6 +94,11 @@ class Settings:
         """The first step of the second phase."""
         return self.steps - round(self.steps * self.long_share)
 
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """Those of all phases that take a step."""
+        return tuple(dict.fromkeys((self.length_at(0), self.length_at(self.steps - 1))))
+
     def length_at(self, step: int) -> int:
         """Tokens of a sequence at a step, counted from 0."""
         return self.length if step < self.border else self.long_length
@@ -103,6 +110,15 @@ class Settings:
     def asked(self) -> dict[str, Any]:
         """Everything that decides the result: a run goes on only with the same."""
         return {name: value for name, value in dataclasses.asdict(self).items() if name not in HOW}
+
+
+def check_shared(batch_size: int, processes: int) -> None:
+    """A `RequestError` where a process would have nothing to do."""
+    if batch_size < processes:
+        raise RequestError(
+            f"A batch of {batch_size} sequences cannot be shared by {processes} processes: use fewer processes or a "
+            "larger batch."
+        )
 
 
 HOW = ("zero", "offload", "micro_tokens", "recompute")

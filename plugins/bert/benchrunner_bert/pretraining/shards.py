@@ -21,7 +21,7 @@ from benchrunner.errors import DataError, RequestError
 from benchrunner.records import write_atomically, write_json
 from benchrunner_bert.pretraining.corpus import Corpus, Source
 from benchrunner_bert.pretraining.learn import Vocabulary
-from benchrunner_bert.pretraining.manifest import FileFacts, Manifest, Plan, agree, read_json
+from benchrunner_bert.pretraining.manifest import FileFacts, Manifest, Plan, SourceFacts, agree, read_json
 from benchrunner_bert.pretraining.sentences import split
 from benchrunner_bert.pretraining.store import (
     DOCUMENTS,
@@ -91,14 +91,19 @@ def write(
     corpus: Corpus,
     vocabulary: Vocabulary,
     *,
+    facts: tuple[SourceFacts, ...] | None = None,
     shard_tokens: int = SHARD_TOKENS,
     report: Callable[[Progress], None] = lambda progress: None,
 ) -> TokenStore:
-    """The store of a corpus: written, finished where it was begun, or opened where it is there already."""
+    """The store of a corpus: written, finished where it was begun, or opened where it is there already.
+
+    `facts` are those of the corpus, where they are at hand: to find them everything is read.
+    """
     if shard_tokens < 1:
         raise RequestError(f"A shard holds at least one token, not {shard_tokens}.")
     words = Words(vocabulary.tokenizer())
-    facts = tuple(source.facts() for source in corpus.sources)
+    if facts is None:
+        facts = tuple(source.facts() for source in corpus.sources)
     plan = Plan(facts, words.fingerprint, vocabulary.size, vocabulary.lowercase, shard_tokens, corpus.blank_lines)
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from benchrunner import logs
-from benchrunner.errors import FitError, RequestError
+from benchrunner.errors import DataError, FitError, RequestError
 from benchrunner.flat import rounding
 from benchrunner.interrupts import HeldBack
 from benchrunner.randomness import Dropout
@@ -26,7 +26,7 @@ from benchrunner_bert.pretraining.engine import Engine
 from benchrunner_bert.pretraining.flops import measured_peak, step_flops, utilisation
 from benchrunner_bert.pretraining.instances import Instance, Instances
 from benchrunner_bert.pretraining.objectives import PretrainingModel, Sums
-from benchrunner_bert.pretraining.settings import Settings
+from benchrunner_bert.pretraining.settings import Settings, check_shared
 
 Makers = Mapping[int, Instances]
 """Length of the sequences -> what makes them."""
@@ -45,6 +45,11 @@ class Plan:
     evaluate_steps: int = 1000
     held_out_instances: int = 256
     export_at: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("checkpoint_steps", "keep", "log_steps", "evaluate_steps", "held_out_instances"):
+            if getattr(self, name) < 1:
+                raise RequestError(f"{name} must be at least 1, not {getattr(self, name)}.")
 
 
 @dataclass
@@ -70,29 +75,29 @@ class Pretraining:
     def __post_init__(self) -> None:
         self.log = self.folder / "log.jsonl"
         self.checkpoints = Checkpoints(self.folder / "checkpoints", keep=self.plan.keep, shares=self.plan.shares)
-        if self.settings.batch_size < self.engine.world:
-            raise RequestError(
-                f"A batch of {self.settings.batch_size} sequences cannot be shared by {self.engine.world} processes: "
-                "use fewer processes or a larger batch."
-            )
+        check_shared(self.settings.batch_size, self.engine.world)
 
     def run(self) -> bool:
         """All steps that are left; whether they were taken, or the run was stopped and can go on."""
         with HeldBack() as interrupt:
             self.first = self._resume()
             window = _Window(self)
+            if self.first == self.settings.steps:  # learnt, and stopped before its model was whole
+                self._export(self.first)
             for step in range(self.first, self.settings.steps):
                 sums, lengths, stop = self._learn(step, asked=interrupt.asked)
                 done, last = step + 1, step + 1 == self.settings.steps
                 window.add(sums, lengths)
                 if done % self.plan.log_steps == 0 or last or stop:
                     self._write(done, window.figures(done))
+                began = time.monotonic()
                 if self.held_out is not None and (done % self.plan.evaluate_steps == 0 or last):
                     self._evaluate(done)
                 if done in self.plan.export_at or last:
                     self._export(done)
                 if stop or (done % self.plan.checkpoint_steps == 0) or last:
                     self._save(done)
+                window.leave_out(time.monotonic() - began)
                 if stop and not last:
                     return False
         return True
@@ -110,6 +115,7 @@ class Pretraining:
             check_same(saved.facts, self.facts, saved.folder)
             saved.restore(self.engine)
         if self.engine.rank == 0:
+            self.checkpoints.sweep()
             logs.cut_back(self.log, step)
         return step
 
@@ -119,6 +125,8 @@ class Pretraining:
         tokens = sum(len(one.positions) for part in parts for one in part)
         pairs = sum(one.is_next >= 0 for part in parts for one in part)
         all_tokens, all_pairs, stops = self.engine.summed(tokens, pairs, float(asked))
+        if not all_tokens:
+            raise DataError(f"Step {step + 1} has no token to predict: the vocabulary knows no word of this text.")
         total: Sums | None = None
         for at, part in enumerate(parts):
             batch = self._batch(part, dropout=Dropout(self.settings.seed, step, self.engine.rank, at))
@@ -137,8 +145,13 @@ class Pretraining:
         size, world, length = self.settings.batch_size, self.engine.world, self.settings.length_at(step)
         maker = self.makers[length]
         instances = [maker.make(index) for index in range(step * size + self.engine.rank, (step + 1) * size, world)]
-        count = min(size // world, math.ceil(math.ceil(size / world) * length / self.settings.micro_tokens))
+        count = self._rounds(size, length)
         return [instances[at::count] for at in range(count)]
+
+    def _rounds(self, sequences: int, length: int) -> int:
+        """In how many parts every process computes its share: each has a sequence in every part."""
+        world, at_once = self.engine.world, max(1, self.settings.micro_tokens // length)
+        return min(sequences // world, math.ceil(math.ceil(sequences / world) / at_once))
 
     def _batch(self, instances: list[Instance], *, dropout: Dropout | None = None) -> PretrainingBatch:
         return collate(instances, self.engine.device, dropout=dropout, multiple=rounding(self.settings.precision))
@@ -146,13 +159,13 @@ class Pretraining:
     def _evaluate(self, step: int) -> None:
         """The same held-out instances every time, shared by the processes."""
         assert self.held_out is not None
-        maker = self.held_out[self.settings.length_at(step - 1)]
-        mine = range(self.engine.rank, self.plan.held_out_instances, self.engine.world)
-        size = max(1, self.settings.micro_tokens // self.settings.length_at(step - 1))
-        rounds = math.ceil(math.ceil(self.plan.held_out_instances / self.engine.world) / size)
+        length = self.settings.length_at(step - 1)
+        maker, count = self.held_out[length], max(self.plan.held_out_instances, self.engine.world)
+        mine = range(self.engine.rank, count, self.engine.world)
+        rounds = self._rounds(count, length)
 
         def batches() -> Iterator[PretrainingBatch]:
-            for at in range(rounds):  # as many as in every other process
+            for at in range(rounds):
                 chosen = list(mine)[at::rounds]
                 yield self._batch([maker.make(index) for index in chosen])
 
@@ -206,22 +219,25 @@ class _Window:
         self._lengths.append(lengths)
         self._steps += 1
 
+    def leave_out(self, seconds: float) -> None:
+        """They were not spent on learning."""
+        self._began += seconds
+
     def figures(self, done: int) -> dict[str, Any]:
         """Means over the window, and how fast it went."""
         assert self._sums is not None
         settings, seconds = self._run.settings, time.monotonic() - self._began
         loss, count, correct, nsp_loss, nsp_count, nsp_correct = (float(one) for one in self._sums)
-        lengths = np.concatenate(self._lengths)
-        mine = step_flops(self._run.model.bert.config, lengths, 0, next_sentence=False)
-        heads = step_flops(self._run.model.bert.config, lengths[:0], int(count), next_sentence=False)
-        flops = mine * self._run.engine.world + heads  # this process's share stands for the others'
+        lengths, config = np.concatenate(self._lengths), self._run.model.bert.config
+        others = self._steps * settings.batch_size / len(lengths)  # this process's share stands for the others'
+        flops = others * step_flops(config, lengths, 0, next_sentence=nsp_count > 0)
+        flops += step_flops(config, lengths[:0], int(count), next_sentence=False)
         found: dict[str, Any] = {"loss": loss / count + (nsp_loss / nsp_count if nsp_count else 0.0)}
         found |= {"mlm_loss": loss / count, "mlm_accuracy": correct / count}
         if nsp_count:
             found |= {"nsp_loss": nsp_loss / nsp_count, "nsp_accuracy": nsp_correct / nsp_count}
         found |= {"lr": settings.lr_at(done - 1), "sequences_per_second": self._steps * settings.batch_size / seconds}
-        tokens = int(lengths.sum()) * self._run.engine.world
-        found |= {"tokens_per_second": tokens / seconds, "flops_per_second": flops / seconds}
+        found |= {"tokens_per_second": others * float(lengths.sum()) / seconds, "flops_per_second": flops / seconds}
         found |= {"utilisation": utilisation(flops / self._run.engine.world, seconds, self._peak)}
         found |= {"seconds_left": seconds / self._steps * (settings.steps - done)}
         self._sums, self._lengths, self._steps, self._began = None, [], 0, time.monotonic()
