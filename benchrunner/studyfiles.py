@@ -111,7 +111,7 @@ class StudyFile:
     source: str
     """Where the published figures were printed, and for what."""
     values: Mapping[str, str]
-    """Parameter -> value, as it would be given."""
+    """Parameter -> value, as it would be given: the same study again."""
     recipe: Mapping[str, str]
     """Options of `compare`, without their dashes -> values, for every column."""
     systems: tuple[System, ...]
@@ -157,7 +157,8 @@ def read(path: Path, given: Mapping[str, str], *, name: str = "") -> StudyFile:
     top.finish()
     _once(path, "system", [one.name for one in systems])
     _once(path, "column", [one.name.casefold() for one in columns])
-    shown = {one.name: values.text(f"{{{one.name}}}", f"{path}: {one.name}") for one in parameters}
+    _apart(path, systems)
+    shown = {one.name: values.given(one) for one in parameters}
     return StudyFile(called, path, heading, about, source, shown, recipe, systems, columns)
 
 
@@ -166,6 +167,17 @@ def _once(path: Path, kind: str, names: list[str]) -> None:
         raise RequestError(f"{path}: a study needs at least one [[{kind}]].")
     if twice := [name for name, count in Counter(names).items() if count > 1]:
         raise RequestError(f"{path}: two {kind}s are called '{twice[0]}'; each needs a name of its own.")
+
+
+def _apart(path: Path, systems: Iterable[System]) -> None:
+    made: dict[str, System] = {}
+    for system in (one for one in systems if one.make is not None):
+        other = made.setdefault(system.backbone, system)
+        if other.make != system.make:
+            raise RequestError(
+                f"{path}: '{other.name}' and '{system.name}' are made by different commands, and would share the "
+                f"backbone {system.backbone}; each needs one of its own."
+            )
 
 
 def _parameter(name: str, table: StrictTable) -> Parameter:
@@ -196,6 +208,15 @@ class _Values:
         joint = {"text": "", "list": ",", "words": " "}[kind]
         return _Values({**self.words, name: words}, {**self.joints, name: joint})
 
+    def given(self, parameter: Parameter) -> str:
+        """A value as it would be given: words that need quotes have them."""
+        words = self.words[parameter.name]
+        return shlex.join(words) if parameter.kind == "words" else self.joints[parameter.name].join(words)
+
+    def default(self, parameter: Parameter, place: str) -> str:
+        template = parameter.default or ""
+        return shlex.join(self.split(template, place)) if parameter.kind == "words" else self.text(template, place)
+
     def text(self, template: str, place: str) -> str:
         """The template with its holes filled; `place` is where it stands, for people."""
         return _HOLE.sub(lambda hole: self._filling(hole[1], place), template)
@@ -223,8 +244,16 @@ class _Values:
             raise RequestError(f"{place}: nothing says what {{{name}}} is. {hint}")
         value = self.joints[name].join(self.words[name])
         if more == ".file":
-            return re.sub(r"[^\w.-]+", "-", value).strip("-.")
+            return _file(name, value, place)
         return _reckoned(name, value, more, place) if more else value
+
+
+def _file(name: str, value: str, place: str) -> str:
+    """What of a value can stand in a file's name."""
+    found = re.sub(r"[^\w.-]+", "-", value).strip("-.")
+    if not found:
+        raise RequestError(f"{place}: {{{name}.file}} is empty: of '{value}' nothing can stand in a file's name.")
+    return found
 
 
 def _reckoned(name: str, value: str, more: str, place: str) -> str:
@@ -246,7 +275,7 @@ def _values(called: str, path: Path, parameters: tuple[Parameter, ...], given: M
     values = _Values({}, {})
     for one in parameters:
         place = f"{path}: parameters.{one.name}.default"
-        value = given[one.name] if one.name in given else values.text(one.default or "", place)
+        value = given[one.name] if one.name in given else values.default(one, place)
         try:
             values = values.and_one(one.name, value, one.kind)
         except ValueError as error:  # a quote that is not closed

@@ -228,7 +228,11 @@ FAULTY = {
     "no data": ('task = "mood"', 'task = "pairs"', "column taste: No data for mine/pairs"),
     "no such method": ('"features"\n', '"feature"\n', "There is no method 'feature'. Did you mean features"),
     "bad option": ('lr = "2e-3"', 'lr = "low"', "study.toml: column taste: argument --lr: 'low' is not a list"),
-    "bad command": ("bake {dough}", "bark {dough}", "'rye' is made by a command that cannot be understood, as said"),
+    "bad command": (
+        'make = "bake rye out/rye {more}"\nbackbone = "out/rye"',
+        'make = "bark rye out/bread"\nbackbone = "out/bread"',
+        "'rye, sliced' is made by a command that cannot be understood, as said",
+    ),
     "no such backbone": (
         'make = "bake rye out/rye {more}"\nbackbone = "out/rye"',
         'backbone = "out/wheat"',
@@ -243,7 +247,7 @@ def test_what_a_file_asks_for_and_is_not_there_is_said_before_anything_is_made(n
     (kitchen.home / "study.toml").write_text(STUDY.replace(old, new, 1))
     said = kitchen.asked()
     assert reason in said
-    assert name != "no data" or "Leave it out: --columns takes the others" in said
+    assert name != "no data" or "\nLeave it out: --columns takes the others, by comma.\n" in said
     assert kitchen.made() == []
 
 

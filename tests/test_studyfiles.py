@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -65,7 +66,7 @@ restarts = "5"
 each = {width = "{widths}", side = "left,right"}
 name = "{width} {side}"
 make = "learn {width} --from {corpus} --at={points} --warmup={warmup} --out '{side} of {width.file}' {more}"
-backbone = "models/{width.file}"
+backbone = "models/{width.file}/{side}"
 figures = "models/{width.file}/log.jsonl"
 
 [[column]]
@@ -84,7 +85,8 @@ note = "of other text"
 def test_one_entry_stands_for_every_combination_of_its_variables(tmp_path: Path) -> None:
     study = read(written(tmp_path, WHOLE), {"corpus": "a"})
     assert [one.name for one in study.systems] == ["4/128 left", "4/128 right", "4/256 left", "4/256 right"]
-    assert [one.backbone for one in study.systems] == ["models/4-128"] * 2 + ["models/4-256"] * 2
+    homes = ["models/4-128/left", "models/4-128/right", "models/4-256/left", "models/4-256/right"]
+    assert [one.backbone for one in study.systems] == homes
     assert study.systems[3].figures == Path("models/4-256/log.jsonl")
     assert (study.recipe, study.columns[0].recipe) == ({"restarts": "5"}, {"lr": "1e-3,2e-3"})
     assert study.columns[0].published == {"4/256 left": 91.5}
@@ -105,6 +107,15 @@ def test_values_stay_the_words_that_they_were_given_as(tmp_path: Path) -> None:
         *("learn", "1/2", "--from", "my texts/a b.txt", "c.txt", "--at=2,7", "--warmup=0"),
         *("--out", "left of 1-2", "--cased", "--note", "two words"),
     )
+
+
+def test_a_study_is_the_same_again_with_the_values_that_it_shows(tmp_path: Path) -> None:
+    path = written(tmp_path, WHOLE + '[parameters.again]\nabout = "twice"\nkind = "words"\ndefault = "{more} end"\n')
+    study = read(path, {"corpus": "a b, c", "more": "naïve 'ü ö.txt' it\\'s"})
+    assert study.systems[0].make is not None and study.systems[0].make[-3:] == ("naïve", "ü ö.txt", "it's")
+    assert shlex.split(study.values["more"]) == ["naïve", "ü ö.txt", "it's"]
+    assert shlex.split(study.values["again"]) == ["naïve", "ü ö.txt", "it's", "end"]
+    assert read(path, study.values) == study
 
 
 def test_a_command_that_two_systems_share_is_one_command(tmp_path: Path) -> None:
@@ -155,6 +166,14 @@ BAD = {
         "each.n: the name is a parameter's already",
     ),
     "variable without values": (HEAD + SYSTEM + 'each = {m = ","}\n' + COLUMN, "each.m: nothing to choose from"),
+    "value that leaves no file's name": (
+        HEAD + '[[system]]\nname = "{m}"\nbackbone = "b/{m.file}"\neach = {m = "a,./"}\n' + COLUMN,
+        "backbone: {m.file} is empty: of './' nothing can stand in a file's name.",
+    ),
+    "one place for two systems": (
+        HEAD + '[[system]]\nname = "{m}"\nmake = "a {m}"\nbackbone = "b/{m.file}"\neach = {m = "1/2,1-2"}\n' + COLUMN,
+        "'1/2' and '1-2' are made by different commands, and would share the backbone b/1-2;",
+    ),
     "neither task nor figure": (HEAD + SYSTEM + '[[column]]\nname = "x"\n', "give one of task and figure"),
     "task and figure": (HEAD + SYSTEM + COLUMN + 'figure = "loss"\n', "give one of task and figure"),
     "metric of a figure": (

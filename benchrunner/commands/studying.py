@@ -177,7 +177,7 @@ def _naming(where: str, advice: str = "") -> Iterator[None]:
     try:
         yield
     except RequestError as error:
-        raise RequestError(f"{where}: {error} {advice}".rstrip()) from None
+        raise RequestError(f"{where}: {error}\n{advice}".rstrip()) from None  # the error may end in a list
 
 
 def make(words: tuple[str, ...], places: Places, *, quiet: bool = False) -> None:

@@ -46,7 +46,7 @@ def test_every_file_is_a_study_of_the_plugin() -> None:
 
 @pytest.mark.parametrize("name", NEEDED)
 def test_the_commands_of_a_study_are_understood_and_leave_what_it_reads(name: str) -> None:
-    found = study(name, out="my models", more="--cased --zero 1")
+    found = study(name, out="my models", more="--cased --zero 1", **{"blank-lines": "0"})
     asked = [understood(words) for words in found.made]
     homes = [one.out for one in asked]
     assert len(set(homes)) == len(homes) and len({one.name for one in asked}) == len(asked)
@@ -54,7 +54,7 @@ def test_the_commands_of_a_study_are_understood_and_leave_what_it_reads(name: st
     for one in asked:
         assert one.corpus == ["a b.txt", "hub:books,plain"]
         assert (one.steps, one.warmup, one.batch_size, one.vocab_size) == (1_000_000, 10_000, 256, 30_522)
-        assert (one.tokens, one.cased, one.zero) == (Path("my models/tokens"), True, 1)
+        assert (one.tokens, one.cased, one.zero, one.blank_lines) == (Path("my models/tokens"), True, 1, 0)
     for system in found.systems:
         assert system.make is not None
         made = understood(system.make)
@@ -115,11 +115,22 @@ def test_the_rates_of_table_8_are_in_the_order_in_which_pretrain_takes_them() ->
 
 def test_a_scaled_down_study_scales_its_warm_up_and_its_points() -> None:
     found = study("figure5", steps="500", size="2/128")
-    assert [one.name for one in found.systems][:2] == ["mlm+nsp, 100 steps", "mlm+nsp, 200 steps"]
+    assert [one.name for one in found.systems][:2] == ["mlm+nsp, 25 steps", "mlm+nsp, 50 steps"]
     assert len(found.made) == 2, "one pre-training an objective, whatever the points"
     asked = understood(next(iter(found.made)))
-    assert (asked.size, asked.warmup, asked.export_at) == ("2/128", 5, (100, 200, 300, 400, 500))
+    assert (asked.size, asked.warmup, asked.export_at) == ("2/128", 5, (25, 50, 100, 250, 500))
     assert asked.name == "figure5-2-128-500-mlm-nsp"
+
+
+def test_the_points_of_figure_5_are_those_of_which_the_paper_speaks() -> None:
+    asked = understood(next(iter(study("figure5").made)))
+    assert asked.export_at == (50_000, 100_000, 200_000, 500_000, 1_000_000)
+
+
+def test_who_reads_of_names_in_the_news_is_told_that_the_papers_model_is_cased() -> None:
+    notes = {column.name: column.note for column in study("table8").columns}
+    assert notes.pop("MNLI") == ""
+    assert len(notes) == 2 and all("--set more=--cased" in note for note in notes.values())
 
 
 def test_no_two_studies_of_one_corpus_disagree_about_its_tokens() -> None:
@@ -144,7 +155,7 @@ def corpus(folder: Path) -> None:
     [
         ("table5", ["size=1/32/2"], "MRPC", 4),
         ("table6", ["sizes=1/32/2,2/32/2", "held-out='some stories.txt'"], "LM perplexity,MRPC", 2),
-        ("figure5", ["size=1/32/2", "task=glue/mrpc", "split=dev"], "glue/mrpc dev", 10),
+        ("figure5", ["size=1/32/2", "points=1,3,5", "task=glue/mrpc", "split=dev"], "glue/mrpc dev", 6),
     ],
 )
 def test_a_study_runs_whole_at_a_tiny_size(
