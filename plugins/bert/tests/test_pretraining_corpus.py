@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import hashlib
 import json
+import lzma
 import os
 import subprocess
 import sys
+import zlib
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,7 +22,7 @@ import pytest
 from benchrunner.errors import DataError, RequestError
 from benchrunner_bert.pretraining.corpus import Corpus, HubSet, JsonLines, Parquet, Source, TextFile
 from benchrunner_bert.pretraining.sentences import LONGEST, split
-from hub_server import Hub
+from hub_server import Hub, Repository
 
 
 def text(path: Path, content: bytes, blank_lines: int = 1) -> TextFile:
@@ -74,10 +81,60 @@ def test_lines_beyond_one_block_are_whole(tmp_path: Path) -> None:
     assert source.facts().crlf == len(lines) - 1
 
 
-@pytest.mark.parametrize("content", [b"\xff\xfeO\x00n\x00e\x00", b"PK\x03\x04\x00\x00\x00\x00\x08\x00"])
+@pytest.mark.parametrize("end", [b"", b"\n", b" \r\n\r\nAnother document."])
+@pytest.mark.parametrize("word", ["word é ", "无空格", pytest.param("é" * 5000 + " ", id="wide")])
+def test_enormous_lines_are_cut_between_words_or_else_between_characters(tmp_path: Path, word: str, end: bytes) -> None:
+    line = (word * (5_000_000 // len(word.encode()))).strip()
+    source = text(tmp_path / "a", b"One.\n" + line.encode() + end)
+    first, *others = read(source)
+    assert others == ([["Another document."]] if b"A" in end else [])
+    assert first[0] == "One." and len(first) > 3
+    assert max(len(part.encode()) for part in first) <= 2 << 20
+    assert (" " if word == "word é " else "").join(first[1:]).replace(" ", "") == line.replace(" ", "")
+    if word == "word é ":
+        assert " ".join(first[1:]) == line
+    facts = source.facts()
+    assert (facts.bad_bytes, facts.size) == (0, source.path.stat().st_size)
+    assert facts.sha256 == hashlib.sha256(source.path.read_bytes()).hexdigest()
+
+
+def test_lines_of_a_block_or_less_are_never_cut(tmp_path: Path) -> None:
+    lines = ["a " * (1 << 19) + "b", "c" * ((1 << 20) - 1), "d", "e " * (1 << 19)]
+    assert read(text(tmp_path / "a", "\n".join(lines).encode())) == [[line.strip() for line in lines]]
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfeO\x00n\x00e\x00", b"\x7fELF\x02\x00\x00\x00\x00\x08\x00"])
 def test_what_is_no_utf8_text_at_all_is_refused(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(DataError, match="not a file of UTF-8 text"):
         read(text(tmp_path / "a", content))
+
+
+def test_a_text_in_another_encoding_is_refused_and_a_few_bad_bytes_are_not(tmp_path: Path) -> None:
+    russian = "Все счастливые семьи похожи друг на друга. " * 2000
+    with pytest.raises(DataError, match=r"a: not a file of UTF-8 text: [\d,]+ of its first 65,536 bytes are none"):
+        read(text(tmp_path / "a", russian.encode("cp1251")))
+    few = b"A caf\xe9 in forty bytes of other English. " * 2000
+    assert text(tmp_path / "b", few).facts().bad_bytes == 2000
+
+
+@pytest.mark.parametrize(
+    ("name", "packed"),
+    [
+        ("gzip", gzip.compress),
+        ("bzip2", bz2.compress),
+        ("xz", lzma.compress),
+        ("zip", lambda content: b"PK\x03\x04" + zlib.compress(content)),
+        ("zstd", lambda content: b"\x28\xb5\x2f\xfd" + zlib.compress(content)),
+    ],
+)
+@pytest.mark.parametrize("suffix", ["txt", "jsonl"])
+def test_compressed_files_are_refused_by_name(
+    tmp_path: Path, name: str, packed: Callable[[bytes], bytes], suffix: str
+) -> None:
+    (tmp_path / f"a.{suffix}").write_bytes(packed(b'{"text": "some words"}\n' * 9))
+    (source,) = Corpus.named([str(tmp_path)]).sources
+    with pytest.raises(DataError, match=rf"a\.{suffix}: .* it is compressed \({name}\)\. Unpack it first"):
+        source.facts()
 
 
 # JSON lines and tables
@@ -92,7 +149,17 @@ def test_every_json_line_is_a_document_and_its_line_breaks_end_paragraphs(tmp_pa
     assert source.facts().bad_bytes == 1
 
 
-@pytest.mark.parametrize("line", ['{"text": 3}', '{"body": "x"}', '["x"]', '{"text": "x"'])
+def test_a_line_of_json_is_never_cut(tmp_path: Path) -> None:
+    document = "word " * 700_000
+    (tmp_path / "a.jsonl").write_text(f'{{"text": "{document}"}}\n{{"text": "b"}}\n', encoding="utf-8")
+    source = JsonLines(tmp_path / "a.jsonl", "a")
+    assert read(source) == [[document.strip()], ["b"]]
+    assert source.facts().size == source.path.stat().st_size
+
+
+@pytest.mark.parametrize(
+    "line", ['{"text": 3}', '{"body": "x"}', '["x"]', '{"text": "x"', pytest.param("[" * 100_000, id="deep")]
+)
 def test_a_line_that_is_no_document_is_named(tmp_path: Path, line: str) -> None:
     (tmp_path / "a.jsonl").write_text(f'{{"text": "fine"}}\n{line}\n', encoding="utf-8")
     with pytest.raises(DataError, match=r"a\.jsonl:2: "):
@@ -138,6 +205,39 @@ def test_a_folder_is_walked_in_order_and_hidden_files_stay_out(tmp_path: Path) -
     assert found[5:] == (HubSet("a/b", "c", "d"), HubSet("a/b", "", "train"), HubSet("a/b", "", "d"))
 
 
+def test_linked_folders_are_walked_and_end_where_they_lead_back(tmp_path: Path) -> None:
+    for name in ("in/a.txt", "in/z/deep.txt", "elsewhere/b.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / "in" / "linked").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "in" / "z" / "up").symlink_to(tmp_path / "in")
+    (tmp_path / "elsewhere" / "back").symlink_to(tmp_path / "in" / "linked" / ".." / "elsewhere")
+    (tmp_path / "in" / ".hidden").symlink_to(tmp_path / "nowhere")
+    found = Corpus.named([str(tmp_path / "in")]).sources
+    assert [one.name for one in found] == ["a.txt", "linked/b.txt", "z/deep.txt"]
+
+
+def test_a_link_to_nowhere_is_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").touch()
+    (tmp_path / "b.txt").symlink_to("c.txt")
+    with pytest.raises(DataError, match=r"b\.txt: a link to what is not there \(c\.txt\)"):
+        Corpus.named([str(tmp_path)])
+
+
+def test_a_data_set_may_be_named_as_it_was_once() -> None:
+    asked = ["hub:a/b,c,d@v1", "hub:a/b@refs/pr/1", "hub:a/b,,d@0123"]
+    found = Corpus.named(asked).sources
+    assert found == (
+        HubSet("a/b", "c", "d", "v1"),
+        HubSet("a/b", "", "train", "refs/pr/1"),
+        HubSet("a/b", "", "d", "0123"),
+    )
+    assert [one.name for one in found] == ["hub:a/b,c,d", "hub:a/b,,train", "hub:a/b,,d"]
+    for wrong in ("hub:a/b@", "hub:@v1", "hub:a/b@v1,c", "hub:a/b,c,d,e@v1"):
+        with pytest.raises(RequestError, match="and @REVISION behind it"):
+            Corpus.named([wrong])
+
+
 def test_what_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="nowhere: there is no such file or folder"):
         Corpus.named([str(tmp_path / "nowhere")])
@@ -167,35 +267,76 @@ for reference in sys.argv[1:]:
     (source,) = Corpus.named([reference]).sources
     try:
         answers.append([source.facts().revision, list(source.paragraphs())])
+        assert list(source.paragraphs()) == answers[-1][1]
     except DataError as error:
         answers.append(str(error))
 print(json.dumps(answers))
 """
 
 
-def test_a_data_set_on_the_hub_is_streamed(tmp_path: Path) -> None:
+class Past(Hub):
+    """A hub whose data sets have an earlier commit with a tag too; `root` beside the folder of each, named so."""
+
+    def find(self, kind: str, parts: list[str]) -> tuple[Repository, list[str]] | None:
+        found = super().find(kind, parts)
+        if found is None or not found[1][1:]:
+            return found
+        repository, rest = found
+        old = Repository(kind, repository.name, repository.folder.with_name(f"{repository.folder.name}-v1"))
+        if rest[1] in ("v1", old.commit):
+            return old, rest
+        return found if rest[1] in ("main", repository.commit) else None
+
+
+def asked(hub: Hub, home: Path, *references: str) -> list[list[object] | str]:
+    """The commit and the paragraphs of each data set, or what is wrong with it."""
+    command = [sys.executable, "-c", CLIENT, *references]
+    environment = {**os.environ, **hub.environment(home)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stderr
+    answers: list[list[object] | str] = json.loads(done.stdout)
+    return answers
+
+
+def table(folder: Path, split: str, *documents: str) -> None:
+    (folder / "data").mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table({"text": list(documents)}), folder / "data" / f"{split}-00000-of-00001.parquet")
+
+
+def test_a_data_set_on_the_hub_is_streamed_as_it_is_or_as_it_was(tmp_path: Path) -> None:
     books = tmp_path / "hub" / "datasets" / "somebody" / "books"
-    (books / "data").mkdir(parents=True)
-    pq.write_table(pa.table({"text": ["One.\nTwo.", "Three."]}), books / "data" / "train-00000-of-00001.parquet")
-    pq.write_table(pa.table({"text": ["Held out."]}), books / "data" / "test-00000-of-00001.parquet")
-    with Hub(tmp_path / "hub") as hub:
-        asked = ["hub:somebody/books", "hub:somebody/books,,test", "hub:somebody/nothing"]
-        environment = {**os.environ, **hub.environment(tmp_path / "home")}
-        done = subprocess.run(
-            [sys.executable, "-c", CLIENT, *asked],
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=240,
-            check=False,
+    table(books, "train", "One.\nTwo.", "Three.")
+    table(books, "test", "Held out.")
+    table(books.with_name("books-v1"), "train", "One.")
+    now, then = (Repository("datasets", "somebody/books", one).commit for one in (books, books.with_name("books-v1")))
+    with Past(tmp_path / "hub") as hub:
+        names = ["books", "books,,test", "books@v1", f"books,,train@{then}", "books@v2", "nothing"]
+        train, test, tagged, pinned, missing, nothing = asked(
+            hub, tmp_path / "home", *(f"hub:somebody/{name}" for name in names)
         )
-        assert done.returncode == 0, done.stderr
-        train, test, nothing = json.loads(done.stdout)
-        commit = hub.find("datasets", ["somebody", "books"])
-    assert commit is not None
-    assert train == [commit[0].commit, ["One.", "Two.", "", "Three.", ""]]
-    assert test == [commit[0].commit, ["Held out.", ""]]
-    assert nothing.startswith("hub:somebody/nothing,,train could not be read: ")
+    assert train == [now, ["One.", "Two.", "", "Three.", ""]]
+    assert test == [now, ["Held out.", ""]]
+    assert tagged == pinned == [then, ["One.", ""]]
+    assert isinstance(missing, str) and missing.startswith("hub:somebody/books,,train could not be read: ")
+    assert isinstance(nothing, str) and nothing.startswith("hub:somebody/nothing,,train could not be read: ")
+
+
+def test_a_data_set_is_asked_for_its_commit_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A commit between two passes must not give the second one other text."""
+    commits = iter(["first", "second"])
+    streamed = list[str]()
+
+    def load(*where: str | None, revision: str, **rest: object) -> list[dict[str, str]]:
+        streamed.append(revision)
+        return [{"text": "One."}]
+
+    monkeypatch.setattr(
+        "huggingface_hub.HfApi.dataset_info", lambda self, name, revision: SimpleNamespace(sha=next(commits))
+    )
+    monkeypatch.setattr("datasets.load_dataset", load)
+    source = HubSet("a/b")
+    assert (read(source), source.facts().revision, read(source)) == ([["One."]], "first", [["One."]])
+    assert streamed == ["first", "first"]
 
 
 # Sentences
@@ -227,3 +368,28 @@ def test_very_long_sentences_are_cut_between_words() -> None:
     words = [f"w{number}" for number in range(2 * LONGEST + 1)]
     assert [len(one.split()) for one in split(" ".join(words))] == [LONGEST, LONGEST, 1]
     assert " ".join(split(" ".join(words))) == " ".join(words)
+
+
+def test_a_word_that_a_cut_would_meet_stays_whole() -> None:
+    address = "http://" + "a" * 50
+    assert split(" ".join(["w"] * (LONGEST - 1) + [address, "end"])) == [
+        " ".join(["w"] * (LONGEST - 1)),
+        f"{address} end",
+    ]
+
+
+@pytest.mark.parametrize(
+    "enormous", ["x" * 5000, "1," * 2500, "é" * 5000, "y " + "x" * 5000 + " z", "я" * 1025], ids=range(5)
+)
+def test_a_sentence_without_blanks_is_cut_too(enormous: str) -> None:
+    parts = split(enormous)
+    assert max(map(len, parts)) <= 16 * LONGEST and len(parts) > 1
+    assert "".join(parts).replace(" ", "") == enormous.replace(" ", "")
+
+
+def test_chinese_characters_count_as_words() -> None:
+    text = "这是一个没有空格的句子，" * 20 + "with 4 more words" + "和" * 60
+    parts = split(text)
+    assert "".join(parts) == text
+    assert [len(one) for one in parts[:3]] == [LONGEST] * 3 and len(parts) == 5
+    assert split("短句子。" * 16) == ["短句子。" * 16]

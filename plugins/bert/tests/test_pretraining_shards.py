@@ -22,7 +22,7 @@ from benchrunner_bert.backbones import VOCABULARY
 from benchrunner_bert.pretraining import shards
 from benchrunner_bert.pretraining.corpus import Corpus, Source, TextFile
 from benchrunner_bert.pretraining.learn import Vocabulary
-from benchrunner_bert.pretraining.manifest import SourceFacts
+from benchrunner_bert.pretraining.manifest import Plan, SourceFacts, agree
 from benchrunner_bert.pretraining.shards import Progress, write
 from benchrunner_bert.pretraining.store import TokenStore
 
@@ -257,6 +257,16 @@ def test_a_changed_corpus_is_refused_with_the_first_file_that_differs(tmp_path: 
     with pytest.raises(DataError, match=r"a\.txt is new"):
         write(tmp_path / "store", Corpus((*begun.sources, begun.sources[0])), WORDS)
     write(tmp_path / "store", begun, WORDS)
+
+
+def test_how_a_data_set_that_grew_is_named_as_it_was_is_told(tmp_path: Path) -> None:
+    def plan(revision: str) -> Plan:
+        return Plan((SourceFacts("hub:a/b,,train", revision=revision),), "", 9, True, 9, 1)
+
+    agree(tmp_path, plan("0123456789abcdef"))
+    named = r"Named hub:a/b,,train@0123456789abcdef it is what it was\."
+    with pytest.raises(DataError, match=rf"is not what it was \(0123456789ab then, fedcba987654 now\).*{named}"):
+        agree(tmp_path, plan("fedcba9876543210"))
 
 
 def test_an_unfinished_store_of_another_corpus_is_refused_too(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ class Anchors:
 
     def __init__(self, store: TokenStore, length: int, *, pairs: bool) -> None:
         """With pairs, documents of a single sentence have no places: nothing follows in them."""
-        self._store = store
+        self._store, self._length = store, length
         sentences = np.diff(store.document_starts)
         tokens = np.diff(store.sentence_starts[store.document_starts])
         counts = -(-tokens // length)
@@ -53,16 +53,34 @@ class Anchors:
 
     def sentence(self, place: int, document: int, target: int, shift: float) -> int:
         """The sentence that a place stands for, if so many tokens are wanted; `shift` is drawn from 0 to below 1."""
+        sentence, token = self._aim(place, document, target, shift)
+        # At the end of a document: the first sentence from which the rest fits.
+        late = token > self._store.sentence_starts[sentence] and self._is_last(place, document)
+        return min(sentence + late, int(self._store.document_starts[document + 1]) - 1)
+
+    def token(self, place: int, document: int, target: int, shift: float) -> int:
+        """Where that sentence starts; inside a sentence that is too long for any instance, so that its end is met."""
+        sentence, token = self._aim(place, document, target, shift)
+        starts = self._store.sentence_starts
+        if starts[sentence + 1] - starts[sentence] > self._length:
+            return token
+        return int(starts[self.sentence(place, document, target, shift)])
+
+    def _aim(self, place: int, document: int, target: int, shift: float) -> tuple[int, int]:
+        """The token that a place stands for, behind the sentence that holds it."""
         first, stop = int(self._firsts[document]), int(self._firsts[document + 1])
         begin, end = int(self._store.document_starts[document]), int(self._store.document_starts[document + 1])
-        if place == first:
-            return begin
         starts = self._store.sentence_starts[begin : end + 1]
-        tokens = int(starts[-1] - starts[0])
-        if place == stop - 1:  # the first sentence from which the rest of the document fits
-            return min(begin + int(starts.searchsorted(starts[-1] - target, "left")), end - 1)
-        token = int(starts[0]) + int((place - first + shift - 0.5) * tokens / (stop - first))
-        return begin + int(starts.searchsorted(token, "right")) - 1
+        if place == first:
+            return begin, int(starts[0])
+        if place == stop - 1:
+            token = int(starts[-1]) - target
+        else:
+            token = int(starts[0]) + int((place - first + shift - 0.5) * int(starts[-1] - starts[0]) / (stop - first))
+        return begin + int(starts.searchsorted(token, "right")) - 1, token
+
+    def _is_last(self, place: int, document: int) -> bool:
+        return place == int(self._firsts[document + 1]) - 1
 
 
 def shuffled(index: int, size: int, key: int) -> int:

@@ -1,17 +1,19 @@
 """Where the text comes from: files and hub data sets as one stream of paragraphs, with the quirks of real files.
 
-A source yields paragraphs without line breaks; an empty one ends a document. Nothing longer than a block of a file, or
-a document of a data set, is ever in memory.
+A source yields paragraphs without line breaks; an empty one ends a document. In memory are about two blocks of a text
+file, whose longer lines are cut; of JSON lines, tables and data sets it is a whole document, however long it is.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import IO, Any, Self, final
 
@@ -26,11 +28,21 @@ FIELD = "text"
 """The field of JSON lines and the column of tables that holds a document."""
 _BLOCK = 1 << 20
 """Bytes read at once."""
+_NEARBY = 1 << 12
+"""Bytes in which a blank is looked for where a line is cut."""
 _BOM = b"\xef\xbb\xbf"
 _BAD = re.compile("[\ud800-\udfff]")
 """What stands for a byte that is not UTF-8, and what no UTF-8 can hold."""
 _REPLACED = "\ufffd"
 _WIDE = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+_PACKED = re.compile(
+    rb"(?P<gzip>\x1f\x8b)|(?P<zstd>\x28\xb5\x2f\xfd)|(?P<zip>PK\x03\x04)|(?P<xz>\xfd7zXZ\x00)|(?P<bzip2>BZh[1-9]1AY&SY)"
+)
+"""How compressed files begin."""
+_HEAD = 1 << 16
+"""Bytes that show whether a file is text."""
+_FEW = 512
+"""Of fewer bytes a share tells nothing."""
 
 
 class Source(ABC):
@@ -83,14 +95,14 @@ class JsonLines(Source):
         return _file_facts(self.path, self.name)
 
     def paragraphs(self) -> Iterator[str]:
-        for number, line in enumerate(_lines(self.path), start=1):
+        for number, line in enumerate(_lines(self.path, whole=True), start=1):
             if line.strip():
                 yield from _document(self._text(line, number))
 
     def _text(self, line: str, number: int) -> str:
         try:
             found = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:  # the latter: too many brackets, one inside the other
             raise DataError(f"{self.path}:{number}: not a line of JSON ({error}); mend or remove it.") from None
         text = found.get(FIELD) if isinstance(found, dict) else None
         if not isinstance(text, str):
@@ -140,13 +152,15 @@ class HubSet(Source):
     repository: str
     configuration: str = ""
     split: str = "train"
+    revision: str | None = None
+    """A commit, branch or tag of the repository; None: its newest commit."""
 
     @property
     def name(self) -> str:  # type: ignore[override]
         return HUB + ",".join((self.repository, self.configuration, self.split))
 
     def facts(self) -> SourceFacts:
-        return SourceFacts(self.name, revision=self._commit())
+        return SourceFacts(self.name, revision=self._commit)
 
     def paragraphs(self) -> Iterator[str]:
         for number, row in enumerate(self._rows(), start=1):
@@ -155,21 +169,23 @@ class HubSet(Source):
                 raise DataError(f"{self.name}, row {number}: expected a text in '{FIELD}'; it has {', '.join(row)}.")
             yield from _document(text)
 
+    @cached_property
     def _commit(self) -> str:
-        """The state of the repository, so that a corpus that grew is noticed."""
+        """The state of the repository, so that a corpus that grew is noticed; asked once, so that all passes agree."""
         from huggingface_hub import HfApi
 
-        return str(self._asked(lambda: HfApi().dataset_info(self.repository).sha))
+        return str(self._asked(lambda: HfApi().dataset_info(self.repository, revision=self.revision).sha))
 
     def _rows(self) -> Iterator[dict[str, Any]]:
         import datasets
 
+        commit = self._commit  # not inside the question, which would tell of its failure twice
         found = self._asked(
             lambda: datasets.load_dataset(
                 self.repository,
                 self.configuration or None,
                 split=self.split,
-                revision=self._commit(),
+                revision=commit,
                 streaming=True,
             )
         )
@@ -201,7 +217,7 @@ class Corpus:
 
     @classmethod
     def named(cls, references: Sequence[str], *, blank_lines: int = 1) -> Self:
-        """What the user named: files, folders with all files in them, hub:NAME[,CONFIG[,SPLIT]]."""
+        """What the user named: files, folders with all files in them, hub:NAME[,CONFIG[,SPLIT]][@REVISION]."""
         if blank_lines < 0:
             raise RequestError(f"blank_lines counts lines: 0 or more, not {blank_lines}.")
         found = tuple(one for reference in references for one in _sources(reference, blank_lines))
@@ -224,12 +240,28 @@ def _sources(reference: str, blank_lines: int) -> Iterator[Source]:
 
 
 def _files(folder: Path) -> list[Path]:
-    """All files below a folder but the hidden ones, in an order that is the same everywhere."""
-    inside = [(one.relative_to(folder).parts, one) for one in folder.rglob("*") if one.is_file()]
-    found = [one for parts, one in sorted(inside) if not any(part.startswith(".") for part in parts)]
+    """All files below a folder but the hidden ones, in an order that is the same everywhere; links are followed."""
+    try:
+        found = list(_walked(folder, (folder.resolve(),)))
+    except OSError as error:
+        raise _unreadable(Path(error.filename or folder), error) from None
     if not found:
         raise DataError(f"{folder}: there are no files in this folder.")
     return found
+
+
+def _walked(folder: Path, above: tuple[Path, ...]) -> Iterator[Path]:
+    for one in sorted(folder.iterdir(), key=lambda path: path.name):
+        if one.name.startswith("."):
+            continue
+        if one.is_dir():
+            home = one.resolve()
+            if home not in above:  # else a link back to what is being walked already
+                yield from _walked(one, (*above, home))
+        elif one.is_file():
+            yield one
+        elif one.is_symlink():
+            raise DataError(f"{one}: a link to what is not there ({one.readlink()}); mend or remove it.")
 
 
 def _file(path: Path, name: str, blank_lines: int) -> Source:
@@ -243,10 +275,15 @@ def _file(path: Path, name: str, blank_lines: int) -> Source:
 
 
 def _hub_set(reference: str) -> HubSet:
-    parts = reference.removeprefix(HUB).split(",")
-    if not parts[0] or len(parts) > 3:
-        raise RequestError(f"'{reference}': expected hub:NAME, hub:NAME,CONFIG or hub:NAME,CONFIG,SPLIT.")
-    return HubSet(parts[0], *parts[1:2], *(part for part in parts[2:] if part))
+    named, pinned, revision = reference.removeprefix(HUB).partition("@")
+    parts = named.split(",")
+    if not parts[0] or len(parts) > 3 or bool(pinned) != bool(revision) or "," in revision:
+        raise RequestError(
+            f"'{reference}': expected hub:NAME, hub:NAME,CONFIG or hub:NAME,CONFIG,SPLIT, and @REVISION behind it "
+            "where a certain commit, branch or tag is meant."
+        )
+    configuration, split = [*parts[1:], "", ""][:2]
+    return HubSet(parts[0], configuration, split or "train", revision or None)
 
 
 def _document(text: str) -> Iterator[str]:
@@ -256,33 +293,63 @@ def _document(text: str) -> Iterator[str]:
     yield ""
 
 
-def _lines(path: Path) -> Iterator[str]:
+def _lines(path: Path, *, whole: bool = False) -> Iterator[str]:
     """Lines without their ends; a byte that is not UTF-8 becomes a replacement character."""
     first = True
-    for block in _blocks(path):
+    for block in _blocks(path, whole=whole):
         text, _ = _decoded(block.removeprefix(_BOM) if first else block)
         first = False
         yield from text.removesuffix("\n").split("\n")
 
 
-def _blocks(path: Path) -> Iterator[bytes]:
-    """A file in blocks of whole lines."""
+def _blocks(path: Path, *, whole: bool = False) -> Iterator[bytes]:
+    """A file in blocks of whole lines; lines longer than a block are cut, unless they are to stay whole."""
     try:
         with path.open("rb") as file:
             _check_text(path, file)
-            while lines := file.readlines(_BLOCK):
-                yield b"".join(lines)
+            while block := file.read(_BLOCK):
+                yield block + (file.readline() if whole else _rest(file))
     except OSError as error:
         raise _unreadable(path, error) from None
 
 
+def _rest(file: IO[bytes]) -> bytes:
+    """Up to the end of the line, or, where that is further than a block, up to a place where it may be cut."""
+    rest = file.readline(_BLOCK)
+    if len(rest) < _BLOCK or rest.endswith(b"\n"):
+        return rest
+    end = _last_word(rest) or len(rest)
+    file.seek(end - len(rest), os.SEEK_CUR)
+    return rest[:end]
+
+
+def _last_word(text: bytes) -> int:
+    """Where it begins, so that what follows a cut is no blank line; its last character where no blank is near."""
+    end = len(text.rstrip())
+    if blank := text.rfind(b" ", max(0, end - _NEARBY), end) + 1:
+        return blank
+    start = max(0, end - 1)
+    while start and text[start] & 0xC0 == 0x80:  # a byte inside a UTF-8 character
+        start -= 1
+    return start
+
+
 def _check_text(path: Path, file: IO[bytes]) -> None:
-    start = file.read(4096)
+    start = file.read(_HEAD)
     file.seek(0)
-    wide = _WIDE.get(start[:2])
-    if wide or start.count(0) > len(start) // 100:
-        what = f"it looks like {wide}" if wide else "it holds zero bytes"
+    if packed := _PACKED.match(start):
+        raise DataError(f"{path}: not a file of UTF-8 text: it is compressed ({packed.lastgroup}). Unpack it first.")
+    if what := _not_text(start):
         raise DataError(f"{path}: not a file of UTF-8 text: {what}. Convert it, or name the files that are text.")
+
+
+def _not_text(start: bytes) -> str | None:
+    if wide := _WIDE.get(start[:2]):
+        return f"it looks like {wide}"
+    if start.count(0) > len(start) // 100:
+        return "it holds zero bytes"
+    bad = _decoded(start)[1]
+    return f"{bad:,} of its first {len(start):,} bytes are none" if bad > max(len(start), _FEW) // 20 else None
 
 
 def _decoded(raw: bytes) -> tuple[str, int]:

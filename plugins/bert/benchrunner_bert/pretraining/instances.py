@@ -2,14 +2,15 @@
 
 Devlin et al. 2019, A.2: two spans A and B of whole sentences; half of the time B follows A, else it comes from another
 document; one instance in ten aims at a random shorter length; a pair that is too long loses tokens from the front or
-the back of the longer span, a coin toss each. Neither span crosses a document.
+the back of the longer span, a coin toss each. Neither span crosses a document. Not of the paper: where a sentence alone
+is too long, any stretch of it may be what is read.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 
@@ -71,6 +72,29 @@ class Instance:
     """1 where B follows A, 0 where it does not, -1 where there is no B."""
 
 
+class _Span(NamedTuple):
+    """Tokens of whole sentences."""
+
+    first: int
+    last: int
+    """Not in it."""
+    alone: bool
+    """Whether it is a single sentence."""
+
+    @property
+    def tokens(self) -> int:
+        return self.last - self.first
+
+    def without(self, loss: int, draw: np.random.Generator) -> _Span:
+        """Fewer tokens, each taken from its front or its back by a coin toss.
+
+        Tosses leave the middle. Other spans bring what a span of several sentences loses so; of a single long sentence
+        nobody would ever read the ends, so any stretch of it stays, one as likely as another.
+        """
+        front = int(draw.integers(loss + 1) if self.alone else draw.binomial(loss, 0.5))
+        return self._replace(first=self.first + front, last=self.last - loss + front)
+
+
 class Instances:
     """The instances of one store, as many as anybody asks for."""
 
@@ -98,7 +122,7 @@ class Instances:
         draw = np.random.Generator(np.random.SFC64(derived(self._seed, "instance", index)))
         place = self._anchors.at(index, self._key)
         if not self._objective.next_sentence:
-            return self._finished(self._span(place, draw), None, -1, draw)
+            return self._finished(self._single(place, draw), None, -1, draw)
         first, second, is_next = self._pair(place, draw)
         return self._finished(first, second, is_next, draw)
 
@@ -108,10 +132,11 @@ class Instances:
             return int(draw.integers(least, self._room + 1))
         return self._room
 
-    def _span(self, place: int, draw: np.random.Generator) -> np.ndarray:
+    def _single(self, place: int, draw: np.random.Generator) -> np.ndarray:
         target, document = self._target(1, draw), self._anchors.document(place)
-        sentence = self._anchors.sentence(place, document, target, draw.random())
-        return self._read(sentence, self._stop(document, sentence, target), target)
+        first = self._anchors.token(place, document, target, draw.random())
+        end = int(self._store.sentence_starts[self._store.document_starts[document + 1]])
+        return self._store.read(first, min(first + target, end))
 
     def _pair(self, place: int, draw: np.random.Generator) -> tuple[np.ndarray, np.ndarray, int]:
         target, document = self._target(2, draw), self._anchors.document(place)
@@ -120,34 +145,32 @@ class Instances:
         begin = min(self._anchors.sentence(place, document, target, draw.random()), last - 2)
         stop = max(self._stop(document, begin, target), begin + 2)
         middle = begin + int(draw.integers(1, stop - begin))
-        starts = self._store.sentence_starts
-        first, second = [int(starts[begin]), int(starts[middle])], [int(starts[middle]), int(starts[stop])]
+        first, second = self._span(begin, middle), self._span(middle, stop)
         is_next = int(draw.random() < 0.5)
         if not is_next:
-            second = self._random_span(document, max(1, target - (first[1] - first[0])), draw)
-        self._truncate(first, second, draw)
-        return self._store.read(*first), self._store.read(*second), is_next
+            second = self._random_span(document, max(1, target - first.tokens), draw)
+        first, second = self._truncated(first, second, draw)
+        return self._store.read(*first[:2]), self._store.read(*second[:2]), is_next
 
-    def _random_span(self, document: int, target: int, draw: np.random.Generator) -> list[int]:
-        """Tokens of another document, from a sentence that could follow another one: not its first."""
+    def _random_span(self, document: int, target: int, draw: np.random.Generator) -> _Span:
+        """Sentences of another document, from one that could follow another: not its first."""
         other = self._anchors.elsewhere(document, draw.random())
         begin, end = (int(one) for one in self._store.document_starts[other : other + 2])
         sentence = int(draw.integers(begin + 1, end))
-        stop = self._stop(other, sentence, target)
-        return [int(self._store.sentence_starts[sentence]), int(self._store.sentence_starts[stop])]
+        return self._span(sentence, self._stop(other, sentence, target))
 
-    def _truncate(self, first: list[int], second: list[int], draw: np.random.Generator) -> None:
-        """Tokens from the longer span, B where they are equal, until both fit; each from its front or its back."""
-        sizes = first[1] - first[0], second[1] - second[0]
-        excess = max(0, sum(sizes) - self._room)
-        from_longer = min(excess, abs(sizes[0] - sizes[1]))
+    def _span(self, sentence: int, stop: int) -> _Span:
+        starts = self._store.sentence_starts
+        return _Span(int(starts[sentence]), int(starts[stop]), stop - sentence == 1)
+
+    def _truncated(self, first: _Span, second: _Span, draw: np.random.Generator) -> list[_Span]:
+        """Without tokens of the longer span, of B where they are equal, until both fit."""
+        excess = max(0, first.tokens + second.tokens - self._room)
+        from_longer = min(excess, abs(first.tokens - second.tokens))
         rest = excess - from_longer
-        is_first = sizes[0] > sizes[1]
+        is_first = first.tokens > second.tokens
         losses = rest // 2 + from_longer * is_first, (rest + 1) // 2 + from_longer * (not is_first)
-        for span, loss in zip((first, second), losses, strict=True):
-            front = int(draw.binomial(loss, 0.5))
-            span[0] += front
-            span[1] -= loss - front
+        return [span.without(loss, draw) for span, loss in zip((first, second), losses, strict=True)]
 
     def _stop(self, document: int, sentence: int, target: int) -> int:
         """The sentence behind the last one of a span: it reaches the target, or the document ends."""
@@ -156,10 +179,6 @@ class Instances:
         # A sentence has a token at least, so no more of them can be needed.
         nearby = starts[sentence + 1 : min(end, sentence + target) + 1]
         return min(sentence + 1 + int(nearby.searchsorted(starts[sentence] + target, "left")), end)
-
-    def _read(self, sentence: int, stop: int, most: int) -> np.ndarray:
-        first, last = int(self._store.sentence_starts[sentence]), int(self._store.sentence_starts[stop])
-        return self._store.read(first, min(last, first + most))
 
     def _finished(
         self, first: np.ndarray, second: np.ndarray | None, is_next: int, draw: np.random.Generator

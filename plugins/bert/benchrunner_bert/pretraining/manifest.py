@@ -134,6 +134,8 @@ def _same_sources(folder: Path, begun: Sequence[SourceFacts], now: Sequence[Sour
         if old.name != new.name:
             raise DataError(f"The corpus has changed: {old.name} was expected next, found {new.name}. {advice}")
         if old != new:
+            if old.revision:
+                advice = f"{advice} Named {old.name}@{old.revision} it is what it was."
             raise DataError(
                 f"The corpus has changed: {new.name} is not what it was ({_difference(old, new)}). {advice}"
             )

@@ -5,8 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-LONGEST = 256
-"""Words of a sentence; a longer one is cut."""
+LONGEST = 64
+"""Words of a sentence; a longer one is cut, so that its parts about fit a sequence of 128 tokens."""
+_WIDEST = 16
+"""Letters that count as a word where no blank comes sooner: a text without blanks has parts too."""
+_ALONE = "[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
+"""Chinese and Japanese characters, which count as words: no blanks stand between them, and most are pieces."""
+_WORDS = rf"(?> *(?:{_ALONE}|[^ {_ALONE[1:-1]}]{{1,{_WIDEST}}}+)){{1,{LONGEST}}}"
+_PART = re.compile(rf"{_WORDS}(?:(?=[ {_ALONE[1:]})|(?<={_ALONE})|\Z)|{_WORDS}")
+"""Ends inside a word only where it holds nothing else."""
+_WITHOUT_BLANKS = re.compile(_ALONE)
 
 _ABBREVIATIONS = (
     "Ch|Dr|Eq|Ft|Jr|Lt|Mr|Ms|Mt|Sr|St|cf|pp|vs",
@@ -37,11 +45,18 @@ def split(text: str) -> list[str]:
         start = border.end()
     found.append(text[start:])
     sentences = "\n".join(found).split("\n")
-    return [part for one in sentences for part in (_cut(one) if len(one) > 2 * LONGEST else (one,))]
+    return [part for one in sentences for part in (_cut(one) if _may_be_long(one) else (one,))]
+
+
+def _may_be_long(sentence: str) -> bool:
+    """Whether it needs the closer look, which takes longer."""
+    if len(sentence) <= LONGEST:
+        return False
+    if len(sentence) > LONGEST * _WIDEST or sentence.count(" ") >= LONGEST:
+        return True
+    return not sentence.isascii() and _WITHOUT_BLANKS.search(sentence) is not None
 
 
 def _cut(sentence: str) -> Iterator[str]:
     """In parts of at most so many words."""
-    words = sentence.split(" ")
-    for at in range(0, len(words), LONGEST):
-        yield " ".join(words[at : at + LONGEST])
+    return (found[0].strip(" ") for found in _PART.finditer(sentence))
