@@ -17,7 +17,11 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     pretrain = commands.add_parser("pretrain", help="train a BERT from raw text; the result is a backbone")
     pretrain.add_argument("size", metavar="SIZE", help="tiny, mini, small, medium, base, large, or L/H or L/H/A")
     pretrain.add_argument(
-        "--corpus", nargs="+", required=True, metavar="PATH", help="text, .jsonl, .parquet, folders, or hub:NAME"
+        "--corpus",
+        nargs="+",
+        required=True,
+        metavar="PATH",
+        help="text, .jsonl, .parquet, folders, or hub:NAME[,CONFIG[,SPLIT]][@REVISION]",
     )
     pretrain.add_argument("--out", type=Path, required=True, metavar="DIR", help="where the run is kept")
     pretrain.add_argument("--name", help="of the model in 'benchrunner list', behind pretrained/ (the folder's)")
