@@ -88,7 +88,8 @@ def test_the_words_are_those_of_the_call_not_those_of_the_interpreter(
     found = list[tuple[list[str], Path]]()
     monkeypatch.setattr(launch, "run_on_hosts", lambda words, path: found.append((words, path)) or 7)
     monkeypatch.delenv("RANK", raising=False)
-    asked = ["pretrain", "tiny", "--corpus", "nowhere", "--out", str(tmp_path / "out"), "--hostfile", "hosts"]
+    text = str(corpus(tmp_path / "corpus"))
+    asked = ["pretrain", "tiny", "--corpus", text, "--out", str(tmp_path / "out"), "--hostfile", "hosts"]
     assert main(asked) == 7
     assert found == [(asked, Path("hosts"))]
 
