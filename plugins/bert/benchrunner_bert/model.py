@@ -46,8 +46,8 @@ class Embeddings(nn.Module):
     def wave(self) -> None:
         """Positions as sines of many lengths, as wide as drawn ones, for a model that has learnt nothing yet.
 
-        The same step to the left is then the same rotation everywhere, so that attention finds neighbours once and
-        for all positions, those that no sequence has reached yet among them. They are learnt on like drawn ones.
+        The same step to the left is then the same rotation everywhere: what attention learns of neighbours holds for
+        positions too that no sequence has reached yet. They are learnt on like drawn ones.
         """
         count, width = self.position.weight.shape
         slowest = math.log(count)
