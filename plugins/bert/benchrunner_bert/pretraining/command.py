@@ -52,7 +52,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--positions",
         choices=("drawn", "waves"),
         default="drawn",
-        help="begin as noise, as BERT's did, or as sines, which relate to those that no sequence has reached yet (drawn)",
+        help="begin as noise, as BERT's did, or as sines, which reach beyond the sequences so far (drawn)",
     )
     group.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
     how = pretrain.add_argument_group("how")
