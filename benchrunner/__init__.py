@@ -2,10 +2,10 @@
 
 Everything the command line does can be done from here:
 
-    from benchrunner import Places, Runner, Study, discover, run_study
+    from benchrunner import Workspace, Runner, Study, discover, run_study
 
     plugins = discover()
-    runner = Runner(plugins, Places.from_environment())
+    runner = Runner(plugins, Workspace.from_environment())
     tasks = tuple(plugins.tasks_of(["mine/mood"]))
     study = Study(("mine/words", "another/words"), tasks, seeds=(0, 1, 2))
     result = run_study(study, runner)
@@ -16,14 +16,11 @@ Everything the command line does can be done from here:
 Importing this loads no torch, so that looking around stays quick.
 """
 
-from benchrunner.backbones import Backbone, BackboneFamily, OneBackbone
-from benchrunner.boardfiles import Answers, FileKind
-from benchrunner.boardfiles.columns import Columns
-from benchrunner.boardfiles.json_map import JsonMap
-from benchrunner.boardfiles.lines import Lines
-from benchrunner.boardfiles.table import Table
-from benchrunner.checking import check
-from benchrunner.ensembles import Ensemble
+from benchrunner.backbones.backbone import Backbone, BackboneFamily, OneBackbone
+from benchrunner.data.delimited import TextTable
+from benchrunner.data.hub import HubTable
+from benchrunner.data.rows import Rows
+from benchrunner.data.sources import Reshaped, RowsFrom, Source
 from benchrunner.errors import (
     BadRows,
     BenchrunnerError,
@@ -35,30 +32,38 @@ from benchrunner.errors import (
     Undefined,
     UnknownName,
 )
-from benchrunner.executors import Executor, Local
+from benchrunner.executor import Executor
 from benchrunner.fits import Fit, Prediction
-from benchrunner.hookspecs import hookimpl
-from benchrunner.leaderboards import BoardFile, Leaderboard
-from benchrunner.methods import Job, Method, Outcome
+from benchrunner.leaderboards.checking import check
+from benchrunner.leaderboards.columns_file import Columns
+from benchrunner.leaderboards.file_kind import Answers, FileKind
+from benchrunner.leaderboards.json_file import JsonMap
+from benchrunner.leaderboards.leaderboard import BoardFile, Leaderboard
+from benchrunner.leaderboards.lines_file import Lines
+from benchrunner.leaderboards.spellings import Labels, Number
+from benchrunner.leaderboards.table_file import Table
+from benchrunner.leaderboards.writing import write
+from benchrunner.methods.method import Job, Method, Outcome
 from benchrunner.metrics import ACCURACY, MATTHEWS, PEARSON, SPEARMAN, Metric, Score, f1
-from benchrunner.places import Places
-from benchrunner.plugins import Plugins, discover
-from benchrunner.problems import HeadShape, Problem
+from benchrunner.plugins.discovery import discover
+from benchrunner.plugins.hookspecs import hookimpl
+from benchrunner.plugins.registry import Plugins
 from benchrunner.problems.choose import Choose
 from benchrunner.problems.classify import Classify
+from benchrunner.problems.problem import HeadShape, Problem
 from benchrunner.problems.regress import Regress
 from benchrunner.problems.span import Span
 from benchrunner.problems.tag import Tag
 from benchrunner.recipes import GRIDS, Grid, Recipe
 from benchrunner.records import Record
-from benchrunner.runner import Predicted, Runner
-from benchrunner.scoring import Scored, Scorer
-from benchrunner.sources import HubTable, Reshaped, Rows, RowsFrom, Source, TextTable
-from benchrunner.spellings import Labels, Number
-from benchrunner.studies import Result, Study
-from benchrunner.studies import run as run_study
-from benchrunner.submissions import write
-from benchrunner.tasks import Average, Split, Suite, Task, Term
+from benchrunner.runs.ensembles import Ensemble
+from benchrunner.runs.executors import Local
+from benchrunner.runs.runner import Predicted, Runner
+from benchrunner.studies.study import Result, Study, run_study
+from benchrunner.tasks.scorers import Scored, Scorer
+from benchrunner.tasks.suites import Average, Suite, Term
+from benchrunner.tasks.task import Split, Task
+from benchrunner.workspace import Workspace
 
 __version__ = "0.1.0"
 
@@ -99,7 +104,6 @@ __all__ = [
     "Number",
     "OneBackbone",
     "Outcome",
-    "Places",
     "PluginError",
     "Plugins",
     "Predicted",
@@ -129,6 +133,7 @@ __all__ = [
     "TextTable",
     "Undefined",
     "UnknownName",
+    "Workspace",
     "check",
     "discover",
     "f1",

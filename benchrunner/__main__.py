@@ -2,6 +2,6 @@
 
 import sys
 
-from benchrunner.commands import main
+from benchrunner.commands.main import main
 
 sys.exit(main())

@@ -83,3 +83,9 @@ class FitError(BenchrunnerError):
 
 class Undefined(BenchrunnerError):
     """A metric has no value for these predictions; the message is the reason shown in its place."""
+
+
+def described(error: BaseException) -> str:
+    """Any error in one line: its kind and what it says."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -24,24 +24,24 @@ import numpy as np
 import torch
 from torch import nn
 
-from benchrunner.backbones import Backbone, BackboneFamily, OneBackbone
-from benchrunner.encoders import Encoder, ExportedHead
+from benchrunner.backbones.backbone import Backbone, BackboneFamily, OneBackbone
+from benchrunner.backbones.encoder import Encoder, ExportedHead
+from benchrunner.data.rows import Rows
 from benchrunner.errors import BenchrunnerError, PluginError, RequestError, Undefined
-from benchrunner.features import Sequences
-from benchrunner.flat import FlatBatch, collate
-from benchrunner.pieces import Frame, Pieces
-from benchrunner.places import Places
+from benchrunner.features.arrays import Sequences
+from benchrunner.features.flat_batch import FlatBatch, collate
+from benchrunner.features.pieces import Frame, Pieces
 from benchrunner.problems.classify import Classify
 from benchrunner.recipes import Recipe
-from benchrunner.sources import Rows
+from benchrunner.workspace import Settings, Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from benchrunner.features import Features
+    from benchrunner.features.arrays import Features
     from benchrunner.metrics import Metric
-    from benchrunner.problems import Problem
-    from benchrunner.tasks import Task
+    from benchrunner.problems.problem import Problem
+    from benchrunner.tasks.task import Task
 
 HIDDEN, BUCKETS, LONGEST = 16, 512, 64
 WEIGHTS = "tiny.safetensors"
@@ -130,10 +130,10 @@ class TinyBackbone(Backbone):
     folder: Path | None = None
     for_demo: bool = True
 
-    def revision(self, places: Places) -> str:
+    def revision(self, workspace: Workspace) -> str:
         return f"tiny {zlib.crc32((self.folder / WEIGHTS).read_bytes())}" if self.folder else "tiny 1"
 
-    def load(self, places: Places, *, seed: int) -> Encoder:
+    def load(self, workspace: Workspace, *, seed: int) -> Encoder:
         return TinyEncoder.read(self.folder) if self.folder else TinyEncoder()
 
 
@@ -160,23 +160,28 @@ def sentences(count: int, *, seed: int = 0) -> dict[str, list[str]]:
     return {"a": texts, "label": labels}
 
 
-def check_task(task: Task, folder: Path, *, places: Places | None = None) -> None:
+def check_task(task: Task, folder: Path, *, workspace: Workspace | None = None) -> None:
     """Every split loads and encodes, labels come back as they are, and the metrics are right about right answers.
 
-    The rows are those of `places`, or of the task's own demo files, which are written below `folder`.
+    The rows are those of `workspace`, or of the task's own demo files, which are written below `folder`.
     """
     faults: list[str] = []
-    if places is None:
+    if workspace is None:
         if task.demo_files is None:
-            raise PluginError(f"{task.name}: without demo_files, give places in which its data lies.")
+            raise PluginError(f"{task.name}: without demo_files, give workspace in which its data lies.")
         task.demo_files(0, folder / "data")
         task.demo_files(0, folder / "again")
         if _contents(folder / "data") != _contents(folder / "again"):
             faults.append("demo_files writes other files for the same seed")
-        places = Places(folder / "runs", folder / "cache", data=folder / "data", offline=True, official=False)
+        workspace = Workspace(
+            folder / "runs",
+            folder / "cache",
+            data=folder / "data",
+            settings=Settings(offline=True, official_counts=False),
+        )
     for name, split in task.splits.items():
         try:
-            rows = task.load(name, places)
+            rows = task.load(name, workspace)
         except BenchrunnerError as error:
             faults.append(f"split {name}: {error}")
             continue
@@ -194,9 +199,9 @@ def _row_faults(task: Task, rows: Rows, *, labelled: bool) -> Iterator[str]:
         yield f"gather gives {len(gathered)} raw outputs, where entries says {entries}"
     else:
         yield from _decoding_faults(problem, gathered, rows)
-    places, sequences = problem.strands(features, rows.table)
-    if len(places) != len(sequences.tokens):
-        yield f"strands gives {len(places)} places for {len(sequences.tokens)} tokens"
+    workspace, sequences = problem.recurrent_sequences(features, rows.table)
+    if len(workspace) != len(sequences.tokens):
+        yield f"strands gives {len(workspace)} workspace for {len(sequences.tokens)} tokens"
     if gold is None:
         if labelled:
             yield "the rows have no labels; only a test split may be without"
@@ -234,12 +239,12 @@ def _score(metric: Metric, gold: Sequence[object], answers: Sequence[object]) ->
         return None
 
 
-def check_backbone(backbone: Backbone, family: BackboneFamily, places: Places, folder: Path) -> None:
+def check_backbone(backbone: Backbone, family: BackboneFamily, workspace: Workspace, folder: Path) -> None:
     """One revision, one model; shapes as promised; sequences that do not disturb each other; saved and read again."""
     faults: list[str] = []
-    if backbone.revision(places) != backbone.revision(places):
+    if backbone.revision(workspace) != backbone.revision(workspace):
         faults.append("revision differs from call to call")
-    encoder, again = (backbone.load(places, seed=0).eval() for _ in range(2))
+    encoder, again = (backbone.load(workspace, seed=0).eval() for _ in range(2))
     texts = sentences(4)["a"]
     with torch.inference_mode():
         summaries = _summaries(encoder, texts)
@@ -254,10 +259,10 @@ def check_backbone(backbone: Backbone, family: BackboneFamily, places: Places, f
             faults.append("assemble keeps more tokens than max_length")
         folder.mkdir(parents=True, exist_ok=True)
         encoder.save(folder)
-        found = family.find(str(folder), places)
+        found = family.find(str(folder), workspace)
         if found is None:
             faults.append("the family does not find the folder that its own encoder saved")
-        elif not torch.equal(summaries, _summaries(found.load(places, seed=1).eval(), texts)):
+        elif not torch.equal(summaries, _summaries(found.load(workspace, seed=1).eval(), texts)):
             faults.append("saved and read again, the encoder is another model")
     _raise(backbone.name, faults)
 

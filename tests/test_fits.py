@@ -12,7 +12,7 @@ import pytest
 
 from benchrunner import Classify, Plugins, discover
 from benchrunner.fits import Fit, Prediction, identity
-from benchrunner.plugins import Plugin
+from benchrunner.plugins.versions import Plugin
 from benchrunner.recipes import Recipe
 from benchrunner.testing import TinyBackbone
 from inline import QUICK, mood, own, runner
@@ -96,7 +96,7 @@ def test_other_rows_labels_or_weights_are_another_fit(tmp_path: Path) -> None:
     assert other != first
 
     class Newer(TinyBackbone):
-        def revision(self, places: Any) -> str:
+        def revision(self, workspace: Any) -> str:
             return "tiny 2"
 
     from benchrunner import OneBackbone

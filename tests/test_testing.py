@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import torch
 
-from benchrunner import ACCURACY, BackboneFamily, Metric, OneBackbone, Places
-from benchrunner.encoders import Encoder
+from benchrunner import ACCURACY, BackboneFamily, Metric, OneBackbone, Workspace
+from benchrunner.backbones.encoder import Encoder
 from benchrunner.errors import PluginError
 from benchrunner.testing import TinyBackbone, TinyEncoder, check_backbone, check_task, sentences, tiny_family
 from inline import files, mood
@@ -23,8 +23,8 @@ def test_a_good_task_passes(tmp_path: Path) -> None:
 
 def test_a_task_without_demo_files_is_checked_on_data_that_lies_somewhere(tmp_path: Path) -> None:
     files(1, tmp_path)
-    check_task(mood(demo_files=None), tmp_path, places=Places(tmp_path, tmp_path, data=tmp_path))
-    with pytest.raises(PluginError, match="give places in which its data lies"):
+    check_task(mood(demo_files=None), tmp_path, workspace=Workspace(tmp_path, tmp_path, data=tmp_path))
+    with pytest.raises(PluginError, match="give workspace in which its data lies"):
         check_task(mood(demo_files=None), tmp_path)
 
 
@@ -54,7 +54,7 @@ def test_a_task_that_breaks_its_contract_is_told_how(name: str, tmp_path: Path) 
 
 
 def check(backbone: TinyBackbone, folder: Path, family: BackboneFamily | None = None) -> None:
-    check_backbone(backbone, family or tiny_family(), Places(folder, folder), folder / "saved")
+    check_backbone(backbone, family or tiny_family(), Workspace(folder, folder), folder / "saved")
 
 
 def test_a_good_backbone_passes(tmp_path: Path) -> None:
@@ -64,10 +64,10 @@ def test_a_good_backbone_passes(tmp_path: Path) -> None:
 class Another(TinyBackbone):
     """One fault at a time, by name."""
 
-    def revision(self, places: Places) -> str:
+    def revision(self, workspace: Workspace) -> str:
         return str(random.random()) if self.name == "revision" else "1"
 
-    def load(self, places: Places, *, seed: int) -> Encoder:
+    def load(self, workspace: Workspace, *, seed: int) -> Encoder:
         encoder = TinyEncoder()
         if self.name == "drawn anew":
             torch.nn.init.normal_(encoder.layer.weight)

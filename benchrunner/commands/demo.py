@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchrunner.commands import options
 from benchrunner.errors import RequestError
-from benchrunner.plugins import Plugins
+from benchrunner.plugins.registry import Plugins
 
 RECIPE = {"epochs": 4, "batch_size": 16, "lr": 1e-3}
 """For a small backbone on a few hundred sentences; nothing to fine-tune a real one with."""
@@ -31,10 +31,10 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def demo_command(arguments: argparse.Namespace) -> int:
     from benchrunner.commands.fitting import run_watched, show
-    from benchrunner.executors import Local
-    from benchrunner.places import Places
-    from benchrunner.runner import Runner
-    from benchrunner.studies import Study
+    from benchrunner.runs.executors import Local
+    from benchrunner.runs.runner import Runner
+    from benchrunner.studies.study import Study
+    from benchrunner.workspace import Settings, Workspace
 
     started, plugins, home = time.monotonic(), arguments.plugins, arguments.out
     os.environ["HF_HUB_OFFLINE"] = "1"
@@ -45,9 +45,14 @@ def demo_command(arguments: argparse.Namespace) -> int:
     print(f"1. Writing {len(tasks)} small data sets in their real file layouts to {home / 'data'}")
     for task in tasks:
         task.demo_files(arguments.seed, home / "data")
-    places = Places(runs=home / "runs", cache=home / "cache", data=home / "data", offline=True, official=False)
-    runner = Runner(plugins, places, device=arguments.device, checkpoint_seconds=arguments.checkpoint_every)
-    twin = plugins.backbone(backbone, places)[0].twin
+    workspace = Workspace(
+        runs=home / "runs",
+        cache=home / "cache",
+        data=home / "data",
+        settings=Settings(offline=True, official_counts=False),
+    )
+    runner = Runner(plugins, workspace, device=arguments.device, checkpoint_seconds=arguments.checkpoint_every)
+    twin = plugins.backbone(backbone, workspace)[0].twin
     beside = f", and {twin}, the same model without pre-training" if twin else ""
     print(f"2. Fine-tuning {backbone} on each{beside}")
     backbones = (backbone, twin) if twin else (backbone,)
@@ -76,14 +81,14 @@ def _smallest(plugins: Plugins) -> str:
 
 
 def _submission(board, result, runner, home: Path) -> int:  # type: ignore[no-untyped-def]
-    from benchrunner import checking, submissions
-    from benchrunner.manifests import read_manifest
-    from benchrunner.submitting import answers, selected
+    from benchrunner.leaderboards import checking, writing
+    from benchrunner.leaderboards.manifests import read_manifest
+    from benchrunner.studies.submission_answers import answers, selected
 
     cells = [one for one in result.cells if one.cell.backbone == result.study.backbones[0]]
     found = answers(board, selected(board, cells, runner), {}, runner)
     counts = {file.name: len(found[file.task, file.split].values) for file in board.files}
-    path = submissions.write(board, found, home, counts=counts)
+    path = writing.write(board, found, home, counts=counts)
     tables = {pair: one.table for pair, one in found.items() if one.table is not None}
     problems = checking.check(board, path, manifest=read_manifest(path), tables=tables)
     verdict = "; ".join(problems) or "every file is as the board wants it, but for the official row counts"

@@ -10,23 +10,23 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchrunner import studies
 from benchrunner.commands import options
 from benchrunner.errors import RequestError
-from benchrunner.executors import Executor, Local
+from benchrunner.executor import Executor, FitRunner
+from benchrunner.files import write_atomically
 from benchrunner.progress import Watch, silent
-from benchrunner.records import write_atomically
-from benchrunner.studies import Result, Study
+from benchrunner.runs.executors import Local
+from benchrunner.studies.study import Result, Study, fit_work, plan_study, run_study
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from benchrunner.answering import Answered
     from benchrunner.fits import Fit
-    from benchrunner.plugins import Plugins
+    from benchrunner.plugins.registry import Plugins
     from benchrunner.records import Record
-    from benchrunner.runner import Runner
-    from benchrunner.tasks import Task
+    from benchrunner.runs.answering import Answered
+    from benchrunner.runs.runner import Runner
+    from benchrunner.tasks.task import Task
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -49,7 +49,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     study.add_argument("--columns", metavar="A,B", help="only these of its columns")
     for parser, action in ((run, run_command), (compare, compare_command)):
         options.recipe(parser)
-        options.places(parser)
+        options.workspace_options(parser)
         options.computing(parser)
         options.output(parser)
         parser.set_defaults(run=action)
@@ -75,7 +75,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     export.add_argument("folder", type=Path, metavar="DIR", help="a folder that does not exist yet")
     export.set_defaults(run=export_command)
     for parser in (predict, export):
-        options.places(parser)
+        options.workspace_options(parser)
         options.computing(parser)
 
 
@@ -88,7 +88,7 @@ class Watched(Executor):
     def __init__(self, inner: Executor, watch: Watch) -> None:
         self._inner, self._watch = inner, watch
 
-    def run(self, fits: Iterable[Fit], runner: Runner) -> Iterator[tuple[Fit, Record]]:
+    def run(self, fits: Iterable[Fit], runner: FitRunner) -> Iterator[tuple[Fit, Record]]:
         for fit, record in self._inner.run(fits, runner):
             self._watch.finished(fit)
             yield fit, record
@@ -96,28 +96,28 @@ class Watched(Executor):
 
 def run_watched(study: Study, runner: Runner, *, executor: Executor | None = None, quiet: bool = False) -> Result:
     """A study with its progress on the terminal."""
-    cells = studies.plan(study, runner)
-    weights = [(fit, studies.work(fit, runner)) for cell in cells for fit in cell.fits]
+    cells = plan_study(study, runner)
+    weights = [(fit, fit_work(fit, runner)) for cell in cells for fit in cell.fits]
     with Watch(weights, quiet=quiet) as watch:
         runner.report = watch
         try:
-            return studies.run(study, runner, executor=Watched(executor or Local(), watch), cells=cells)
+            return run_study(study, runner, executor=Watched(executor or Local(), watch), cells=cells)
         finally:
             runner.report = silent
 
 
 def show(result: Result, *, as_json: bool) -> int:
     """Print a result; the exit code says whether every fit finished."""
-    from benchrunner.report import tables
+    from benchrunner.studies import comparison_table
 
     if as_json:
-        print(json.dumps(tables.as_json(result), indent=2, ensure_ascii=False))
+        print(json.dumps(comparison_table.as_json(result), indent=2, ensure_ascii=False))
     else:
         from rich.console import Console
 
         console = Console(width=None if sys.stdout.isatty() else 140)
-        console.print(tables.comparison(result))
-        for note in tables.footnotes(result):
+        console.print(comparison_table.comparison(result))
+        for note in comparison_table.footnotes(result):
             console.print(f"  {note}", markup=False, highlight=False, soft_wrap=True)
     return 1 if any(one.lost for one in result.cells) else 0
 
@@ -186,7 +186,7 @@ def _check_said(arguments: argparse.Namespace) -> None:
 
 
 def predict_command(arguments: argparse.Namespace) -> int:
-    from benchrunner.answering import answer
+    from benchrunner.runs.answering import answer
 
     runs, files = _given(arguments)
     if arguments.board is not None and arguments.out is None:
@@ -229,11 +229,11 @@ def _given(arguments: argparse.Namespace) -> tuple[list[str], list[Path]]:
 
 def _write_board_files(answered: Answered, arguments: argparse.Namespace) -> None:
     """A leaderboard's files with these answers, whatever rows they are for."""
-    from benchrunner import submissions
-    from benchrunner.boardfiles import Answers
+    from benchrunner.leaderboards import writing
+    from benchrunner.leaderboards.file_kind import Answers
 
     board = arguments.plugins.leaderboard(arguments.board)
-    given = Answers(answered.answers, table=answered.rows.table, beside=answered.beside, fit=answered.by)
+    given = Answers(answered.answers, table=answered.rows.table, extra_figures=answered.extra_figures, fit=answered.by)
     files = board.files_of(answered.task.name)
     if not files:
         raise RequestError(f"{board.name} takes no answers to {answered.task.name}.")
@@ -243,13 +243,13 @@ def _write_board_files(answered: Answered, arguments: argparse.Namespace) -> Non
                 f"{file.name} shows {', '.join(unread)} beside the answers, which a file of your own is read without: "
                 f"give it as --data DIR and --split {file.split}, where {answered.task.name} has its own files."
             )
-        content = submissions.content(file, given, len(answered.rows))
+        content = writing.content(file, given, len(answered.rows))
         write_atomically(arguments.out / file.name, partial(Path.write_bytes, data=content))
         print(f"{len(answered.answers)} answers in {arguments.out / file.name}")
 
 
 def export_command(arguments: argparse.Namespace) -> int:
-    from benchrunner.answering import convert, export
+    from benchrunner.runs.answering import convert, export
 
     source = Path(arguments.fit)
     if source.is_dir() and not (source / "fit.json").is_file():

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from benchrunner.commands import options
+from benchrunner.data.sources import DataNotFound
 from benchrunner.errors import BenchrunnerError, RequestError
-from benchrunner.plugins import Plugins
-from benchrunner.sources import NotThere
+from benchrunner.plugins.registry import Plugins
 
 KINDS = ("tasks", "backbones", "methods", "leaderboards", "executors", "studies", "plugins")
 
@@ -25,13 +25,13 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     options.output(listing)
     listing.set_defaults(run=list_command)
     doctor = commands.add_parser("doctor", help="plugins, versions, devices, data: what is wrong and what to do")
-    options.places(doctor)
+    options.workspace_options(doctor)
     options.output(doctor)
     doctor.set_defaults(run=doctor_command, says_plugins=True)
     data = commands.add_parser("data", help="where each task's data was found, and whether it is whole")
     data.add_argument("action", choices=("status", "fetch"), help="status asks nobody; fetch downloads what is missing")
     data.add_argument("tasks", nargs="*", metavar="TASK", help="only these")
-    options.places(data)
+    options.workspace_options(data)
     options.output(data)
     data.set_defaults(run=data_command)
 
@@ -57,10 +57,10 @@ def offered(plugins: Plugins) -> dict[str, list[dict[str, str]]]:
 
 def _title(path: Path) -> str:
     """Of a study file; one that is broken is found here, and must not keep the others from being listed."""
-    from benchrunner import studyfiles  # a few milliseconds, which other commands need not wait for
+    from benchrunner.studies import study_file  # a few milliseconds, which other commands need not wait for
 
     try:
-        return studyfiles.title(path)
+        return study_file.title(path)
     except RequestError as error:
         return f"cannot be used: {error}"
 
@@ -93,7 +93,7 @@ def _columns(rows: Iterable[tuple[str, str]]) -> None:
 
 def doctor_command(arguments: argparse.Namespace) -> int:
     """Exit code 1 where something is wrong."""
-    places, plugins = options.found_places(arguments), arguments.plugins
+    workspace, plugins = options.workspace_of(arguments), arguments.plugins
     versions = {
         name: _installed(name)
         for name in ("benchrunner", "torch", "datasets", "tokenizers", "numpy", "pyarrow", "pluggy")
@@ -105,18 +105,18 @@ def doctor_command(arguments: argparse.Namespace) -> int:
         "devices": _devices(),
         "plugins": [f"{one.name} ({one.distribution} {one.version})" for one in plugins.loaded],
         "set_aside": broken,
-        "data": str(places.data) if places.data else None,
-        "runs": str(places.runs),
-        "cache": str(places.cache),
-        "offline": places.offline,
+        "data": str(workspace.data) if workspace.data else None,
+        "runs": str(workspace.runs),
+        "cache": str(workspace.cache),
+        "offline": workspace.settings.offline,
     }
     if arguments.json:
         print(json.dumps(facts, indent=2, ensure_ascii=False))
         return 1 if broken else 0
     print(f"python {facts['python']}; " + ", ".join(f"{name} {version}" for name, version in versions.items()))
     print("devices: " + ", ".join(facts["devices"]))
-    print(f"data: {places.data or 'no folder (--data DIR or BENCHRUNNER_DATA): the hub is asked'}")
-    print(f"runs: {places.runs}; cache: {places.cache}" + ("; offline" if places.offline else ""))
+    print(f"data: {workspace.data or 'no folder (--data DIR or BENCHRUNNER_DATA): the hub is asked'}")
+    print(f"runs: {workspace.runs}; cache: {workspace.cache}" + ("; offline" if workspace.settings.offline else ""))
     print("plugins: " + (", ".join(facts["plugins"]) or "none: tasks and backbones come from plugins, so install some"))
     for one in broken:
         print(f"WRONG: plugin {one['plugin']} is set aside: {one['reason']}")
@@ -143,14 +143,14 @@ def _devices() -> list[str]:
 def data_command(arguments: argparse.Namespace) -> int:
     """Exit code 1 where a file that is there cannot be used, or, for fetch, where a split is nowhere."""
     arguments.offline = arguments.offline or arguments.action == "status"
-    places = options.found_places(arguments)
+    workspace = options.workspace_of(arguments)
     tasks = options.tasks(arguments, arguments.tasks) if arguments.tasks else list(arguments.plugins.tasks.values())
     rows, wrong = [], False
     for task in tasks:
         for name, split in task.splits.items():
             row: dict[str, Any] = {"task": task.name, "split": name, "official_rows": split.rows}
             try:
-                found = task.load(name, places)
+                found = task.load(name, workspace)
                 row |= {
                     "rows": len(found),
                     "origin": found.origin,
@@ -158,7 +158,7 @@ def data_command(arguments: argparse.Namespace) -> int:
                     "notes": list(found.notes),
                 }
             except BenchrunnerError as error:
-                row |= {"rows": None, "missing": isinstance(error, NotThere), "problem": str(error)}
+                row |= {"rows": None, "missing": isinstance(error, DataNotFound), "problem": str(error)}
                 wrong = wrong or arguments.action == "fetch" or not row["missing"]
             rows.append(row)
     if arguments.json:

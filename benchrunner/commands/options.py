@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from benchrunner.errors import RequestError
-from benchrunner.executors import Executor, Local
-from benchrunner.places import Places
+from benchrunner.executor import Executor
 from benchrunner.recipes import CONTEXTS, GRIDS, LAYERS, SPECIAL, Grid, Recipe
-from benchrunner.records import CHECKPOINT_SECONDS
-from benchrunner.runner import Runner
-from benchrunner.studies import Study
-from benchrunner.tasks import Task
+from benchrunner.runs.executors import Local
+from benchrunner.runs.runner import Runner
+from benchrunner.studies.study import Study
+from benchrunner.tasks.task import Task
+from benchrunner.workspace import CHECKPOINT_SECONDS, Workspace
 
 T = TypeVar("T")
 
@@ -27,7 +27,7 @@ RECIPE = (
 """The options of `recipe` that are unset unless they are given."""
 
 
-def places(parser: argparse.ArgumentParser) -> None:
+def workspace_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--data", type=Path, metavar="DIR", help="raw data files, asked before the hub (BENCHRUNNER_DATA)"
     )
@@ -99,18 +99,20 @@ def listed(kind: Callable[[str], T]) -> Callable[[str], tuple[T, ...]]:
     return values
 
 
-def found_places(arguments: argparse.Namespace) -> Places:
-    found = Places.from_environment(data=arguments.data, runs=arguments.runs)
+def workspace_of(arguments: argparse.Namespace) -> Workspace:
+    found = Workspace.from_environment(data=arguments.data, runs=arguments.runs)
     if arguments.data is not None and not arguments.data.is_dir():
         raise RequestError(f"--data {arguments.data}: there is no such folder.")
     if found.runs.exists() and not (found.runs.is_dir() and os.access(found.runs, os.R_OK | os.X_OK)):
         raise RequestError(f"{found.runs}: fits are kept in a folder, and this is none that can be read.")
-    if arguments.leave_out_bad_rows:
-        found = dataclasses.replace(found, leave_out=True)
+    settings = dataclasses.replace(
+        found.settings,
+        offline=found.settings.offline or arguments.offline,
+        leave_out_bad_rows=arguments.leave_out_bad_rows,
+    )
     if arguments.offline:
         os.environ["HF_HUB_OFFLINE"] = "1"  # read by the hub's own libraries when they are imported
-        return dataclasses.replace(found, offline=True)
-    return found
+    return dataclasses.replace(found, settings=settings)
 
 
 def runner(arguments: argparse.Namespace) -> Runner:
@@ -118,7 +120,7 @@ def runner(arguments: argparse.Namespace) -> Runner:
         raise RequestError(f"--checkpoint-every is a number of seconds from zero up, not {arguments.checkpoint_every}.")
     return Runner(
         arguments.plugins,
-        found_places(arguments),
+        workspace_of(arguments),
         device=arguments.device,
         checkpoint_seconds=arguments.checkpoint_every,
     )
@@ -209,7 +211,7 @@ def _check_read(arguments: argparse.Namespace, tasks: list[Task], runner: Runner
 
 def read_by(task: Task, method: str | None, runner: Runner) -> set[str]:
     """Those of the special fields of a recipe that a task, by a method or by its own, reads."""
-    return {*task.problem.reads, *runner.plugins.method(method or task.method).reads}
+    return {*task.problem.recipe_fields, *runner.plugins.method(method or task.method).recipe_fields}
 
 
 def refuse_unread(arguments: argparse.Namespace, read: set[str]) -> None:

@@ -10,12 +10,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchrunner.commands import options
+from benchrunner.data.rows import Rows
 from benchrunner.errors import PluginError, RequestError
+from benchrunner.leaderboards.leaderboard import spellings_of
 from benchrunner.metrics import Score
-from benchrunner.plugins import Plugins, SetAside, described
-from benchrunner.scoring import Scorer, rows_of, score_file, spellings_of
-from benchrunner.sources import Rows
-from benchrunner.tasks import Task
+from benchrunner.plugins.registry import Plugins
+from benchrunner.tasks.prediction_files import rows_of, score_file
+from benchrunner.tasks.scorers import Scorer
+from benchrunner.tasks.task import Task
 
 _FILES = "file of "
 """Before the name of a scorer's option where it is stored: no option of our own has such a name."""
@@ -34,7 +36,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser], plugins: 
         "--gold", type=Path, metavar="FILE", help="labelled rows in the task's own layout (the dev split)"
     )
     score.add_argument("--split", help="which labelled split of the task's data (the first dev)")
-    options.places(score)
+    options.workspace_options(score)
     options.output(score)
     _add_files(score, plugins)
     score.set_defaults(run=score_command)
@@ -50,8 +52,7 @@ def _add_files(parser: argparse.ArgumentParser, plugins: Plugins) -> None:
                     _add_file(parser, name, about)
                 known.add(name)
         except Exception as error:  # a plugin's scorer may be broken; the others work
-            reason = f"the options of {task.name}'s scorer: {described(error)}"
-            plugins.set_aside.append(SetAside(plugins.supplier(task).name, reason))
+            plugins.fail(plugins.supplier(task).name, error, f"the options of {task.name}'s scorer: ")
 
 
 def _add_file(parser: argparse.ArgumentParser, name: str, about: str) -> None:
@@ -66,7 +67,7 @@ def score_command(arguments: argparse.Namespace) -> int:
     if split not in task.splits:
         raise RequestError(f"{task.name} has no split '{split}'; it has {', '.join(task.splits)}.")
     files = _scorer_files(task, arguments)
-    if task.scorer is not None and arguments.file.is_file() and task.scorer.reads(arguments.file):
+    if task.scorer is not None and arguments.file.is_file() and task.scorer.recognizes(arguments.file):
         return _score_officially(task, task.scorer, split, files, arguments)
     if files:
         raise RequestError(f"--{next(iter(files))} belongs to the official layout, which {arguments.file} has not.")
@@ -117,8 +118,10 @@ def _as_json(scores: Mapping[str, Score]) -> str:
 
 def _rows(task: Task, split: str, arguments: argparse.Namespace) -> Rows:
     """The labelled rows to score against; what is unusual about them is said."""
-    places = options.found_places(arguments)
-    rows = rows_of(task, split, arguments.gold, places) if arguments.gold is not None else task.load(split, places)
+    workspace = options.workspace_of(arguments)
+    rows = (
+        rows_of(task, split, arguments.gold, workspace) if arguments.gold is not None else task.load(split, workspace)
+    )
     for note in rows.notes:
         print(f"{rows.origin}: {note}", file=sys.stderr)
     return rows

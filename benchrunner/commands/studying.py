@@ -16,21 +16,21 @@ from dataclasses import dataclass, replace
 from types import FrameType
 from typing import IO, TYPE_CHECKING, Any, final
 
-from benchrunner import studyfiles
 from benchrunner.commands import options
 from benchrunner.commands.fitting import run_asked
 from benchrunner.errors import FitError, RequestError
 from benchrunner.recipes import SPECIAL
-from benchrunner.studyfiles import Column, StudyFile, System
-from benchrunner.tasks import Term
+from benchrunner.studies import study_file
+from benchrunner.studies.study_file import Column, StudyFile, System
+from benchrunner.tasks.suites import Term
 
 if TYPE_CHECKING:
-    from benchrunner.places import Places
-    from benchrunner.plugins import Plugins
-    from benchrunner.report.systems import Entry
-    from benchrunner.runner import Runner
-    from benchrunner.studies import CellResult, Result, Study
-    from benchrunner.tasks import Task
+    from benchrunner.plugins.registry import Plugins
+    from benchrunner.runs.runner import Runner
+    from benchrunner.studies.study import CellResult, Result, Study
+    from benchrunner.studies.study_table import Entry
+    from benchrunner.tasks.task import Task
+    from benchrunner.workspace import Workspace
 
 PROGRAM = (sys.executable, "-m", "benchrunner")
 """What a system's command is given to."""
@@ -65,7 +65,7 @@ def study_command(arguments: argparse.Namespace) -> int:
     for number, (words, system) in enumerate(study.made.items(), start=1):
         if not arguments.quiet:
             print(f"{number} of {len(study.made)}, {system}: benchrunner {shlex.join(words)}", file=sys.stderr)
-        make(words, runner.places, quiet=arguments.quiet)
+        make(words, runner.workspace, quiet=arguments.quiet)
     _check_backbones((one.system for one in wanted), study, runner)
     results = [(told, run_asked(one, runner, arguments)) for told, one in planned]
     return _show(study, _entries(study, wanted, results), [result for _, result in results], as_json=arguments.json)
@@ -90,7 +90,7 @@ def _asked(arguments: argparse.Namespace) -> StudyFile:
         if key in given:
             raise RequestError(f"--set names {key} twice.")
         given[key] = value
-    return studyfiles.read(path, given, name=name)
+    return study_file.read(path, given, name=name)
 
 
 def _wanted(study: StudyFile, arguments: argparse.Namespace, runner: Runner) -> list[Wanted]:
@@ -152,7 +152,7 @@ def _planned(wanted: Iterable[Wanted], arguments: argparse.Namespace, runner: Ru
 
 def _check_commands(study: StudyFile, plugins: Plugins) -> None:
     """A `RequestError` for a command that benchrunner does not understand, before any of them runs."""
-    from benchrunner.commands import parser
+    from benchrunner.commands.main import parser
 
     known = parser(plugins)
     for words, system in study.made.items():
@@ -180,13 +180,13 @@ def _naming(where: str, advice: str = "") -> Iterator[None]:
         raise RequestError(f"{where}: {error}\n{advice}".rstrip()) from None  # the error may end in a list
 
 
-def make(words: tuple[str, ...], places: Places, *, quiet: bool = False) -> None:
-    """Run a benchrunner command in a process of its own and in the same places; what it prints is progress."""
+def make(words: tuple[str, ...], workspace: Workspace, *, quiet: bool = False) -> None:
+    """Run a benchrunner command in a process of its own and in the same workspace; what it prints is progress."""
     with contextlib.ExitStack() as stack:
         said: IO[bytes] | int = stack.enter_context(tempfile.TemporaryFile()) if quiet else 2
         # In a group of its own: a terminal's Ctrl-C would reach it too, and with ours that would be two.
         process = subprocess.Popen(
-            [*PROGRAM, *words], stdout=said, stderr=said, env=_environment(places), process_group=0
+            [*PROGRAM, *words], stdout=said, stderr=said, env=_environment(workspace), process_group=0
         )
         stopped = _waited(process)
         code = process.returncode
@@ -221,15 +221,19 @@ def _waited(process: subprocess.Popen[bytes]) -> bool:
     return bool(stopped)
 
 
-def _environment(places: Places) -> dict[str, str]:
-    named = {"BENCHRUNNER_RUNS": places.runs, "BENCHRUNNER_CACHE": places.cache, "BENCHRUNNER_DATA": places.data}
+def _environment(workspace: Workspace) -> dict[str, str]:
+    named = {
+        "BENCHRUNNER_RUNS": workspace.runs,
+        "BENCHRUNNER_CACHE": workspace.cache,
+        "BENCHRUNNER_DATA": workspace.data,
+    }
     return {**os.environ, **{name: str(path) for name, path in named.items() if path is not None}}
 
 
 def _entries(
     study: StudyFile, wanted: Iterable[Wanted], results: Iterable[tuple[Told, Result]]
 ) -> dict[tuple[str, str], Entry]:
-    from benchrunner.report.systems import logged, scored
+    from benchrunner.studies.study_table import logged, scored
 
     cells: dict[tuple[Told, str, str], CellResult] = {}
     for told, result in results:
@@ -248,17 +252,17 @@ def _entries(
 
 def _show(study: StudyFile, entries: Mapping[tuple[str, str], Entry], results: list[Result], *, as_json: bool) -> int:
     """Print the table; the exit code says whether every fit finished."""
-    from benchrunner.report import systems
+    from benchrunner.studies import study_table
 
-    crossed = systems.Crossed(study, study.columns, entries, tuple(results))
+    crossed = study_table.Crossed(study, study.columns, entries, tuple(results))
     if as_json:
-        print(json.dumps(systems.as_json(crossed), indent=2, ensure_ascii=False))
+        print(json.dumps(study_table.as_json(crossed), indent=2, ensure_ascii=False))
     else:
         from rich.console import Console
 
         console = Console(width=None if sys.stdout.isatty() else 140)
         console.print(study.title, markup=False, highlight=False, soft_wrap=True)
-        console.print(systems.table(crossed))
-        for note in systems.footnotes(crossed):
+        console.print(study_table.table(crossed))
+        for note in study_table.footnotes(crossed):
             console.print(f"  {note}", markup=False, highlight=False, soft_wrap=True)
     return 1 if any(cell.lost for result in results for cell in result.cells) else 0

@@ -8,19 +8,27 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchrunner import checking, submissions
 from benchrunner.commands import options
 from benchrunner.commands.fitting import run_watched, show
+from benchrunner.data.sources import DataNotFound
 from benchrunner.errors import RequestError, UnknownName
-from benchrunner.leaderboards import Leaderboard, Pair
-from benchrunner.manifests import manifest_path, read_manifest
-from benchrunner.places import Places
+from benchrunner.leaderboards import checking, writing
+from benchrunner.leaderboards.leaderboard import Leaderboard, Pair
+from benchrunner.leaderboards.manifests import manifest_path, read_manifest
 from benchrunner.progress import Watch
-from benchrunner.runner import Runner
-from benchrunner.scoring import rows_of
-from benchrunner.sources import NotThere
-from benchrunner.submitting import Given, answers, check_counts, ensembles_of, missing, selected, together
-from benchrunner.tasks import Task
+from benchrunner.runs.runner import Runner
+from benchrunner.studies.submission_answers import (
+    Given,
+    answers,
+    check_counts,
+    ensembles_of,
+    missing,
+    selected,
+    together,
+)
+from benchrunner.tasks.prediction_files import rows_of
+from benchrunner.tasks.task import Task
+from benchrunner.workspace import Settings, Workspace
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,7 +46,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     submit.add_argument("--fill", choices=("majority",), help="answer missing tasks by the majority, and mark them")
     submit.add_argument("--out", type=Path, default=Path(), metavar="PATH", help="the archive or its folder (.)")
     options.recipe(submit)
-    options.places(submit)
+    options.workspace_options(submit)
     options.computing(submit)
     submit.set_defaults(run=submit_command, json=False)
     check = commands.add_parser("check", help="every fault of a submission, ours or not")
@@ -80,7 +88,7 @@ def submit_command(arguments: argparse.Namespace) -> int:
     check_counts(board, answered, runner)
     given = together(ensembles, runner) if ensembles else _fitted(board, answered, runner, arguments)
     found = answers(board, given, absent, runner)
-    path = submissions.write(board, found, arguments.out)
+    path = writing.write(board, found, arguments.out)
     return _verdict(board, path, {pair: one.table for pair, one in found.items() if one.table is not None})
 
 
@@ -162,12 +170,12 @@ def _found(pairs: Iterable[Pair], arguments: argparse.Namespace) -> dict[Pair, p
     for name, split in pairs:
         try:
             tables[name, split] = arguments.plugins.task(name).load(split, _here(arguments.data)).table
-        except (NotThere, UnknownName) as reason:
+        except (DataNotFound, UnknownName) as reason:
             print(f"{reason}", file=sys.stderr)
     return tables
 
 
-def _here(data: Path | None) -> Places:
+def _here(data: Path | None) -> Workspace:
     if data is not None and not data.is_dir():
         raise RequestError(f"--data {data}: there is no such folder.")
-    return Places(runs=Path(), cache=Path(), data=data, offline=True)
+    return Workspace(runs=Path(), cache=Path(), data=data, settings=Settings(offline=True))

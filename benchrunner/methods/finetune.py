@@ -6,16 +6,16 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
-from benchrunner.methods import Job, Method, Outcome
+from benchrunner.files import write_folder_atomically
+from benchrunner.methods.method import Job, Method, Outcome
 from benchrunner.progress import Event
-from benchrunner.records import write_folder_atomically
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-    from benchrunner.encoders import Encoder
-    from benchrunner.heads import Head, Kind
+    from benchrunner.backbones.encoder import Encoder
+    from benchrunner.methods.heads import Head, Kind
 
 
 @final
@@ -31,49 +31,53 @@ class Finetune(Method):
     def fit(self, job: Job) -> Outcome:
         import torch
 
-        from benchrunner import numerics
-        from benchrunner.methods import models
-        from benchrunner.vocabulary import WordsInUse
+        from benchrunner.methods import saved_model
+        from benchrunner.training import numerics
+        from benchrunner.training.embedding_rows import WordsInUse
 
         assert job.train is not None and job.backbone is not None
         recipe, device = job.fit.recipe, torch.device(job.device)
-        encoder = job.backbone.load(job.places, seed=job.fit.seed)
+        encoder = job.backbone.load(job.workspace, seed=job.fit.seed)
         if recipe.dropout is not None:
             encoder.set_dropout(recipe.dropout)
         head = self._head(encoder, job)
         notes = list(encoder.notes)
         if job.head is not None:
-            models.load({"head": head}, job.head)
-            notes.append(models.HANDED_ON)
+            saved_model.load({"head": head}, job.head)
+            notes.append(saved_model.HANDED_ON)
         job.report(Event("encoding"))
         started = time.monotonic()
-        features = models.encode(job, job.train.table, encoder, training=True)
+        features = saved_model.encode(job, job.train.table, encoder, training=True)
         encoded = time.monotonic()
         words = WordsInUse(encoder.word_embedding, features) if encoder.word_embedding is not None else None
         encoder.to(device)
         head.to(device)
         learned = words.features if words is not None else features
-        training = models.training(job, lambda batch: head(encoder, batch), {"encoder": encoder, "head": head}, learned)
+        training = saved_model.training(
+            job, lambda batch: head(encoder, batch), {"encoder": encoder, "head": head}, learned
+        )
         training.run()
         timings = {"encode_seconds": encoded - started, **training.timings(time.monotonic() - encoded)}
         if training.diverged is not None:
-            return Outcome("diverged", training.lament, timings, numerics.of(training), tuple(notes))
+            return Outcome("diverged", training.divergence_reason, timings, numerics.of(training), tuple(notes))
         if words is not None:
             words.restore(training.schedule.untouched())
-        write_folder_atomically(job.model, lambda folder: models.save(folder, encoder.cpu(), {"head": head.cpu()}, job))
+        write_folder_atomically(
+            job.model, lambda folder: saved_model.save(folder, encoder.cpu(), {"head": head.cpu()}, job)
+        )
         return Outcome("done", "", timings, numerics.of(training), tuple(notes))
 
     def predict(self, job: Job, table: pa.Table) -> np.ndarray:
         import torch
 
-        from benchrunner.methods import models
-        from benchrunner.prediction import predict
+        from benchrunner.methods import saved_model
+        from benchrunner.training.inference import predict
 
         device = torch.device(job.device)
         encoder, head = self.load(job)
         encoder.to(device).eval()
         head.to(device).eval()
-        features = models.encode(job, table, encoder, training=False)
+        features = saved_model.encode(job, table, encoder, training=False)
         outputs = predict(
             lambda batch: head(encoder, batch),
             features,
@@ -87,15 +91,15 @@ class Finetune(Method):
 
     def load(self, job: Job) -> tuple[Encoder, Head]:
         """What a finished fit left: `job.backbone` reads `job.model`."""
-        from benchrunner.methods import models
+        from benchrunner.methods import saved_model
 
         assert job.backbone is not None
-        encoder = job.backbone.load(job.places, seed=job.fit.seed)
+        encoder = job.backbone.load(job.workspace, seed=job.fit.seed)
         head = self._head(encoder, job)
-        models.load({"head": head}, job.model)
+        saved_model.load({"head": head}, job.model)
         return encoder, head
 
     def _head(self, encoder: Encoder, job: Job) -> Head:
-        from benchrunner.heads import HEADS
+        from benchrunner.methods.heads import HEADS
 
         return HEADS[self.head](encoder.hidden_size, job.problem.head, seed=job.fit.seed)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, final
 
-from benchrunner.methods import Job, Method, Outcome
-from benchrunner.records import write_atomically
+from benchrunner.files import write_atomically
+from benchrunner.methods.method import Job, Method, Outcome
 
 if TYPE_CHECKING:
     import numpy as np

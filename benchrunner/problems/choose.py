@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.errors import DataError, PluginError
-from benchrunner.problems import HeadShape, Problem
 from benchrunner.problems.probabilities import mean_probability, softmax
+from benchrunner.problems.problem import HeadShape, Problem
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
     import torch
 
-    from benchrunner.encoders import Encoder
-    from benchrunner.features import Features
-    from benchrunner.flat import FlatBatch
+    from benchrunner.backbones.encoder import Encoder
+    from benchrunner.data.rows import Rows
+    from benchrunner.features.arrays import Features
+    from benchrunner.features.flat_batch import FlatBatch
     from benchrunner.recipes import Recipe
-    from benchrunner.sources import Rows
 
 
 @final
@@ -84,7 +84,7 @@ class Choose(Problem):
     def encode(self, table: pa.Table, encoder: Encoder, recipe: Recipe, *, training: bool) -> Features:
         import numpy as np
 
-        from benchrunner.features import Features
+        from benchrunner.features.arrays import Features
 
         first = [text for text in table.column("a").to_pylist() for _ in range(self.choices)]
         second = [text for some in table.column("choices").to_pylist() for text in some]
@@ -112,7 +112,7 @@ class Choose(Problem):
     def decode(self, outputs: np.ndarray, table: pa.Table, settings: Mapping[str, Any]) -> list[Any]:
         return [int(at) for at in outputs.argmax(axis=-1)]
 
-    def beside(self, outputs: np.ndarray, table: pa.Table, settings: Mapping[str, Any]) -> dict[str, list[Any]]:
+    def extra_figures(self, outputs: np.ndarray, table: pa.Table, settings: Mapping[str, Any]) -> dict[str, list[Any]]:
         """`probabilities`: one a choice, in their order."""
         return {"probabilities": softmax(outputs).tolist()}
 

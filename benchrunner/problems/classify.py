@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import torch
 
-    from benchrunner.flat import FlatBatch
+    from benchrunner.features.flat_batch import FlatBatch
 
 
 @final
@@ -58,7 +58,7 @@ class Classify(SentenceProblem):
     def decode(self, outputs: np.ndarray, table: pa.Table, settings: Mapping[str, Any]) -> list[Any]:
         return [self.labels[at] for at in outputs.argmax(axis=-1)]
 
-    def beside(self, outputs: np.ndarray, table: pa.Table, settings: Mapping[str, Any]) -> dict[str, list[Any]]:
+    def extra_figures(self, outputs: np.ndarray, table: pa.Table, settings: Mapping[str, Any]) -> dict[str, list[Any]]:
         """`probabilities`: one a label, in their order."""
         return {"probabilities": softmax(outputs).tolist()}
 

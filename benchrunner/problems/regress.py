@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import torch
 
-    from benchrunner.flat import FlatBatch
+    from benchrunner.features.flat_batch import FlatBatch
 
 
 @final

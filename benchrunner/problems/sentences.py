@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from benchrunner.errors import DataError
-from benchrunner.problems import HeadShape, Problem
+from benchrunner.problems.problem import HeadShape, Problem
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-    from benchrunner.encoders import Encoder
-    from benchrunner.features import Features
+    from benchrunner.backbones.encoder import Encoder
+    from benchrunner.data.rows import Rows
+    from benchrunner.features.arrays import Features
     from benchrunner.recipes import Recipe
-    from benchrunner.sources import Rows
 
 
 class SentenceProblem(Problem):
@@ -73,7 +73,7 @@ class SentenceProblem(Problem):
     def encode(self, table: pa.Table, encoder: Encoder, recipe: Recipe, *, training: bool) -> Features:
         import numpy as np
 
-        from benchrunner.features import Features
+        from benchrunner.features.arrays import Features
 
         second = table.column("b").to_pylist() if "b" in table.column_names else None
         sequences = encoder.assemble(table.column("a").to_pylist(), second, min(recipe.max_length, encoder.max_length))

@@ -7,21 +7,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.errors import BadRows, DataError, RequestError
-from benchrunner.faults import shown
-from benchrunner.problems import HeadShape, Problem
+from benchrunner.file_faults import shown
+from benchrunner.problems.problem import HeadShape, Problem
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
     import torch
 
-    from benchrunner.encoders import Encoder
-    from benchrunner.features import Features
-    from benchrunner.flat import FlatBatch
+    from benchrunner.backbones.encoder import Encoder
+    from benchrunner.data.rows import Rows
+    from benchrunner.features.arrays import Features
+    from benchrunner.features.flat_batch import FlatBatch
+    from benchrunner.features.pieces import Pieces
     from benchrunner.metrics import Metric
-    from benchrunner.pieces import Pieces
     from benchrunner.recipes import Recipe
-    from benchrunner.sources import Rows
 
 WHOLE = 2.0**24
 """A character behind the end of every text; the largest whole number up to which fp32 holds all."""
@@ -46,7 +46,7 @@ class Span(Problem):
     n_best: int = 20
     """Spans kept for each question."""
     name: str = "span"
-    reads = ("max_length", "stride")
+    recipe_fields = ("max_length", "stride")
 
     def identity(self) -> dict[str, Any]:
         """One head, S and E, whatever it is asked: a fit on answerable questions hands it on."""
@@ -120,9 +120,9 @@ class Span(Problem):
         """A window is a unit: [CLS] question [SEP] part of the context [SEP], moving on by the recipe's stride."""
         import numpy as np
 
-        from benchrunner.features import Features
-        from benchrunner.flat import ranges
-        from benchrunner.pieces import Part
+        from benchrunner.features.arrays import Features
+        from benchrunner.features.flat_batch import ranges
+        from benchrunner.features.pieces import Part
 
         texts = table.column("context").combine_chunks().dictionary_encode()
         which = np.asarray(texts.indices, dtype=np.int64)
@@ -171,7 +171,8 @@ class Span(Problem):
 
         scores = outputs.float()
         totals = [
-            scores[run.start : run.stop].view(run.count, run.length, 2).logsumexp(dim=1) for run in batch.runs
+            scores[block.start : block.stop].view(block.count, block.length, 2).logsumexp(dim=1)
+            for block in batch.blocks
         ]  # (count, 2) each
         total = torch.cat(totals).index_select(0, batch.restore)
         first = batch.starts[:-1].long().index_select(0, batch.restore)
@@ -182,7 +183,7 @@ class Span(Problem):
         """(rows, 1 + n_best, 3): see `nbest`."""
         import numpy as np
 
-        from benchrunner.problems.nbest import Window, nbest
+        from benchrunner.problems.span_candidates import Window, nbest
 
         guides = features.guides
         borders = np.searchsorted(features.owner, np.arange(table.num_rows + 1))
@@ -212,7 +213,7 @@ class Span(Problem):
         """By how much the best span beats "none"; where there is no "none", every span does."""
         import numpy as np
 
-        from benchrunner.problems.nbest import NONE, SCORE
+        from benchrunner.problems.span_candidates import NONE, SCORE
 
         best, none = (outputs[:, at, SCORE].astype(np.float64) for at in (1, NONE))
         if not self.unanswerable:
@@ -239,7 +240,7 @@ class Span(Problem):
         possible = np.concatenate([[True], margin[:-1] > margin[1:], [True]])  # equal margins are answered alike
         return {"tau": float(cuts[np.where(possible, totals, -np.inf).argmax()])}
 
-    def beside(self, outputs: np.ndarray, table: pa.Table, settings: Mapping[str, Any]) -> dict[str, list[Any]]:
+    def extra_figures(self, outputs: np.ndarray, table: pa.Table, settings: Mapping[str, Any]) -> dict[str, list[Any]]:
         """`no_answer`: the probability of "none" beside the best span alone. It grows as the margin falls."""
         import numpy as np
 
@@ -247,7 +248,7 @@ class Span(Problem):
             return {"no_answer": (1 / (1 + np.exp(self._margin(outputs)))).tolist()}
 
     def average(self, outputs: Sequence[np.ndarray]) -> np.ndarray:
-        from benchrunner.problems.nbest import average
+        from benchrunner.problems.span_candidates import average
 
         return average(outputs)
 
@@ -269,7 +270,7 @@ class Span(Problem):
         """Without a look at the question: none, where that can be right, else the whole context."""
         import numpy as np
 
-        from benchrunner.problems.nbest import NONE, SCORE
+        from benchrunner.problems.span_candidates import NONE, SCORE
 
         found = np.zeros((1 + self.n_best, 3), dtype=np.float32)
         found[:, SCORE] = -np.inf

@@ -9,20 +9,20 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.errors import DataError, PluginError, RequestError
-from benchrunner.problems import HeadShape, Problem
 from benchrunner.problems.probabilities import mean_probability
+from benchrunner.problems.problem import HeadShape, Problem
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
     import torch
 
-    from benchrunner.encoders import Encoder
-    from benchrunner.features import Features
-    from benchrunner.flat import FlatBatch
-    from benchrunner.problems.contexts import Borders
+    from benchrunner.backbones.encoder import Encoder
+    from benchrunner.data.rows import Rows
+    from benchrunner.features.arrays import Features
+    from benchrunner.features.flat_batch import FlatBatch
+    from benchrunner.problems.tag_windows import Borders
     from benchrunner.recipes import Recipe
-    from benchrunner.sources import Rows
 
 
 @final
@@ -38,7 +38,7 @@ class Tag(Problem):
     labels: tuple[str, ...]
     """In the order of the head's outputs."""
     name: str = "tag"
-    reads = ("max_length", "context")
+    recipe_fields = ("max_length", "context")
 
     def __post_init__(self) -> None:
         if len(set(self.labels)) != len(self.labels) or len(self.labels) < 2:
@@ -90,9 +90,9 @@ class Tag(Problem):
         """
         import numpy as np
 
-        from benchrunner.features import IGNORED, Features
-        from benchrunner.pieces import Part
-        from benchrunner.problems.contexts import windows
+        from benchrunner.features.arrays import IGNORED, Features
+        from benchrunner.features.pieces import Part
+        from benchrunner.problems.tag_windows import windows
 
         room = min(recipe.max_length, encoder.max_length) - encoder.frame.size(pair=False)
         if room < 1:
@@ -136,7 +136,7 @@ class Tag(Problem):
     def loss(self, outputs: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
         import torch
 
-        from benchrunner.features import IGNORED
+        from benchrunner.features.arrays import IGNORED
 
         return torch.nn.functional.cross_entropy(
             outputs.float(), batch.targets["label"], ignore_index=IGNORED, reduction="sum"
@@ -147,11 +147,11 @@ class Tag(Problem):
 
         return np.asarray(outputs[_places(features, self.entries(table))])
 
-    def strands(self, features: Features, table: pa.Table) -> tuple[np.ndarray, Features]:
+    def recurrent_sequences(self, features: Features, table: pa.Table) -> tuple[np.ndarray, Features]:
         """The words, each by its scored piece, as one sequence a sentence."""
         import numpy as np
 
-        from benchrunner.features import Features
+        from benchrunner.features.arrays import Features
 
         count, rows = self.entries(table), np.arange(table.num_rows + 1, dtype=np.int64)
         places, starts = _places(features, count), _sentences(table)
@@ -254,8 +254,8 @@ def _laid_out(table: pa.Table, encoder: Encoder, context: str, room: int) -> tup
     """The pieces of all words, int32, and the borders. A word has one piece at the least and `room` at the most."""
     import numpy as np
 
-    from benchrunner.flat import ranges
-    from benchrunner.problems.contexts import Borders
+    from benchrunner.features.flat_batch import ranges
+    from benchrunner.problems.tag_windows import Borders
 
     sentences, documents = _sentences(table), None
     if context != "sentence":

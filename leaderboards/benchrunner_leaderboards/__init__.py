@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchrunner.hookspecs import hookimpl
-from benchrunner.leaderboards import Leaderboard
+from benchrunner.leaderboards.leaderboard import Leaderboard
+from benchrunner.plugins.hookspecs import hookimpl
 
 __all__ = ["register_leaderboards"]
 

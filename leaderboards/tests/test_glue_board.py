@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from benchrunner.boardfiles import Answers
-from benchrunner.boardfiles.table import Table
-from benchrunner.checking import check, detect
-from benchrunner.leaderboards import BoardFile, Leaderboard, Published
-from benchrunner.spellings import Labels, Number
-from benchrunner.submissions import write
+from benchrunner.leaderboards.checking import check, detect
+from benchrunner.leaderboards.file_kind import Answers
+from benchrunner.leaderboards.leaderboard import BoardFile, Leaderboard, Published
+from benchrunner.leaderboards.spellings import Labels, Number
+from benchrunner.leaderboards.table_file import Table
+from benchrunner.leaderboards.writing import write
 from benchrunner_leaderboards import register_leaderboards
 
 

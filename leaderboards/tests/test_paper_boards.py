@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from benchrunner.boardfiles import Answers
-from benchrunner.checking import check, unchecked
-from benchrunner.commands import main
-from benchrunner.leaderboards import Leaderboard
-from benchrunner.plugins import discover
-from benchrunner.submissions import write
+from benchrunner.commands.main import main
+from benchrunner.leaderboards.checking import check, unchecked
+from benchrunner.leaderboards.file_kind import Answers
+from benchrunner.leaderboards.leaderboard import Leaderboard
+from benchrunner.leaderboards.writing import write
+from benchrunner.plugins.discovery import discover
 from benchrunner_leaderboards import register_leaderboards
 
 BOARDS = {board.name: board for board in register_leaderboards()}
@@ -36,7 +36,7 @@ FILES = {
 @pytest.mark.parametrize("name", NAMES)
 def test_the_files_and_their_counts_are_the_official_ones(name: str) -> None:
     board = BOARDS[name]
-    assert {one.name: (one.task, one.split, one.rows, one.takes) for one in board.files} == FILES[name]
+    assert {one.name: (one.task, one.split, one.rows, one.extra_figure) for one in board.files} == FILES[name]
     assert board.archive == f"{name}/" and board.note
 
 
@@ -180,10 +180,10 @@ def test_answers_to_another_version_are_told(real: Path, capsys: pytest.CaptureF
 def test_the_gold_tags_make_a_result_file_without_a_fault(
     real: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from benchrunner.places import Places
+    from benchrunner.workspace import Settings, Workspace
 
-    places = Places(runs=tmp_path, cache=tmp_path, data=real, offline=True)
-    rows = discover().task("conll/ner").load("test", places).table
+    workspace = Workspace(runs=tmp_path, cache=tmp_path, data=real, settings=Settings(offline=True))
+    rows = discover().task("conll/ner").load("test", workspace).table
     board = BOARDS["conll2003"]
     path = write(board, {("conll/ner", "test"): Answers(rows.column("labels").to_pylist(), rows)}, tmp_path)
     assert said(capsys, "check", str(path), "--data", str(real))[0] == 0
@@ -215,4 +215,4 @@ def test_a_submission_written_here_needs_no_further_look(tmp_path: Path) -> None
     path = write(board, {("squad/2.0", "dev"): given}, tmp_path)
     tables = {("squad/2.0", "dev"): table}
     assert check(board, path, tables=tables) == [] and unchecked(board, path, tables=tables) == []
-    assert list(json.loads((path / "na_prob.json").read_text()).values()) == given.beside["no_answer"]
+    assert list(json.loads((path / "na_prob.json").read_text()).values()) == given.extra_figures["no_answer"]

@@ -31,9 +31,9 @@ GROUP = {"CoLA": 50, "RTE": 19}
 
 
 def rows_of(task: str, data: Path) -> tuple[list[str], list[str] | None, list[int]]:
-    from benchrunner import Places, discover
+    from benchrunner import Workspace, discover
 
-    table = discover().task(TASKS[task]).load("train", Places(Path("runs"), Path("cache"), data=data)).table
+    table = discover().task(TASKS[task]).load("train", Workspace(Path("runs"), Path("cache"), data=data)).table
     labels = table.column("label").to_pylist()
     names = sorted(set(labels))
     second = table.column("b").to_pylist()[: ROWS[task]] if "b" in table.column_names else None
@@ -118,16 +118,16 @@ def ours(task: str, system: str, data: Path, model: Path) -> float:
 
     import torch
 
-    from benchrunner import Places, Recipe, Runner, discover
-    from benchrunner.checkpoints import Checkpoint
-    from benchrunner.heads import LinearHead
-    from benchrunner.training import Training
-    from benchrunner.vocabulary import WordsInUse
+    from benchrunner import Recipe, Runner, Workspace, discover
+    from benchrunner.methods.heads import LinearHead
+    from benchrunner.training.checkpoints import Checkpoint
+    from benchrunner.training.embedding_rows import WordsInUse
+    from benchrunner.training.loop import Training
 
-    runner = Runner(discover(), Places(Path("runs"), Path("cache"), data=data))
+    runner = Runner(discover(), Workspace(Path("runs"), Path("cache"), data=data))
     chosen = runner.plugins.task(TASKS[task])
     table = runner.rows(chosen, "train").table.slice(0, ROWS[task])
-    encoder = runner.backbone(str(model)).load(runner.places, seed=0)
+    encoder = runner.backbone(str(model)).load(runner.workspace, seed=0)
     head = LinearHead(encoder.hidden_size, chosen.problem.head, seed=0)
     features = chosen.problem.encode(table, encoder, Recipe(), training=True)
     if encoder.word_embedding is not None:

@@ -24,14 +24,14 @@ import numpy as np
 import pyarrow as pa
 import torch
 
-from benchrunner import Places, Recipe, Runner, discover
-from benchrunner.checkpoints import Checkpoint
-from benchrunner.features import Features
-from benchrunner.heads import LinearHead
-from benchrunner.problems import Problem
+from benchrunner import Recipe, Runner, Workspace, discover
+from benchrunner.features.arrays import Features
+from benchrunner.methods.heads import LinearHead
 from benchrunner.problems.choose import Choose
-from benchrunner.training import Training
-from benchrunner.vocabulary import WordsInUse
+from benchrunner.problems.problem import Problem
+from benchrunner.training.checkpoints import Checkpoint
+from benchrunner.training.embedding_rows import WordsInUse
+from benchrunner.training.loop import Training
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def theirs(kind: Kind, features: Features, model: Path, precision: str) -> Calla
 
 
 def measure(kind: Kind, runner: Runner, model: Path, precision: str, steps: int) -> None:
-    encoder = runner.backbone(str(model)).load(runner.places, seed=0)
+    encoder = runner.backbone(str(model)).load(runner.workspace, seed=0)
     head = LinearHead(encoder.hidden_size, kind.problem.head, seed=0)
     features = kind.problem.encode(kind.table, encoder, kind.recipe, training=True)
     other = theirs(kind, features, model, precision)
@@ -170,7 +170,7 @@ def main() -> None:
     parser.add_argument("--precisions", type=lambda text: text.split(","), default=["fp32", "bf16"])
     parser.add_argument("--steps", type=int, default=4)
     arguments = parser.parse_args()
-    runner = Runner(discover(), Places(Path("runs"), Path("cache"), data=arguments.data), device="cpu")
+    runner = Runner(discover(), Workspace(Path("runs"), Path("cache"), data=arguments.data), device="cpu")
     known = kinds(runner, arguments.data)
     for name in arguments.kinds:
         print(f"{name}: {arguments.steps} steps of batch {known[name].recipe.batch_size}")

@@ -10,7 +10,7 @@ import resource
 import tempfile
 from pathlib import Path
 
-from benchrunner import Places, Recipe, Runner, discover
+from benchrunner import Recipe, Runner, Workspace, discover
 
 
 def main() -> None:
@@ -22,8 +22,8 @@ def main() -> None:
     parser.add_argument("--precision", default="fp32")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        places = Places(Path(folder) / "runs", Path(folder) / "cache", data=arguments.data)
-        runner = Runner(discover(), places, device="cpu")
+        workspace = Workspace(Path(folder) / "runs", Path(folder) / "cache", data=arguments.data)
+        runner = Runner(discover(), workspace, device="cpu")
         task = runner.plugins.task(arguments.task)
         recipe = Recipe(epochs=1, limit_train=arguments.rows, precision=arguments.precision)
         record = runner.run(runner.plan(task, arguments.backbone, recipe=recipe))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchrunner import Places, Runner, discover
+from benchrunner import Runner, Workspace, discover
 
 BATCH, PART = 32, 8
 SIDES = ("ours", "trainer")
@@ -34,8 +34,8 @@ def options(about: str, *, seeds: list[int]) -> argparse.ArgumentParser:
 
 def runner(arguments: argparse.Namespace) -> Runner:
     """Ours, with everything it leaves below --out."""
-    places = Places(arguments.out / "runs", arguments.out / "cache", data=arguments.data)
-    return Runner(discover(), places, device="cpu")
+    workspace = Workspace(arguments.out / "runs", arguments.out / "cache", data=arguments.data)
+    return Runner(discover(), workspace, device="cpu")
 
 
 @dataclass

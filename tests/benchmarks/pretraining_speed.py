@@ -39,7 +39,7 @@ def words(asked: argparse.Namespace, home: Path, length: int, zero: int) -> list
 
 def engine(asked: argparse.Namespace, home: Path, length: int, zero: int) -> dict[str, float]:
     """Of the log that the command leaves."""
-    from benchrunner.commands import main
+    from benchrunner.commands.main import main
 
     assert main(words(asked, home, length, zero)) == 0
     lines = (home / f"{length}-{zero}" / "log.jsonl").read_text(encoding="utf-8").splitlines()
@@ -83,8 +83,8 @@ def bare(asked: argparse.Namespace, home: Path, length: int) -> dict[str, float]
     """Forward, backward, clip, Adam."""
     import torch
 
-    from benchrunner.flat import rounding
-    from benchrunner.randomness import Dropout
+    from benchrunner.features.flat_batch import rounding
+    from benchrunner.features.randomness import Dropout
     from benchrunner_bert.configuration import Configuration
     from benchrunner_bert.pretraining.adam import PaperAdam
     from benchrunner_bert.pretraining.batches import collate

@@ -18,9 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
-from benchrunner import Places, Recipe, discover
-from benchrunner.encoding import Cache
+from benchrunner import Recipe, Workspace, discover
 from benchrunner.metrics import score
+from benchrunner.training.feature_cache import Cache
 
 
 def resident() -> float:
@@ -38,10 +38,10 @@ def main() -> None:
     arguments = parser.parse_args()
     plugins, task = discover(), discover().task("squad/1.1")
     with tempfile.TemporaryDirectory() as folder:
-        places, recipe = Places(Path(folder), Path(folder), data=arguments.data), Recipe(max_length=384)
-        encoder = plugins.backbone(arguments.model, places)[0].load(places, seed=0)
+        workspace, recipe = Workspace(Path(folder), Path(folder), data=arguments.data), Recipe(max_length=384)
+        encoder = plugins.backbone(arguments.model, workspace)[0].load(workspace, seed=0)
         print(f"before anything is read: {resident():.2f} GiB")
-        dev = task.load("dev", places).table
+        dev = task.load("dev", workspace).table
         features = Cache(Path(folder)).features(dev, task.problem, encoder, recipe, {}, training=False)
         outputs = np.random.default_rng(0).normal(size=(len(features.tokens), 2)).astype(np.float32)
         gold = task.problem.gold(dev)
@@ -56,7 +56,7 @@ def main() -> None:
             times.append(time.monotonic() - began)
         print(f"decode and score {len(answers):,} questions: {statistics.median(times):.2f} s (all: {times})")
         began = time.monotonic()
-        train = task.load("train", places).table
+        train = task.load("train", workspace).table
         loaded = time.monotonic()
         features = Cache(Path(folder)).features(train, task.problem, encoder, recipe, {}, training=True)
         done = time.monotonic()

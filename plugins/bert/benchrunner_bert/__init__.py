@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from benchrunner.backbones import BackboneFamily
-from benchrunner.hookspecs import hookimpl
+from benchrunner.backbones.backbone import BackboneFamily
+from benchrunner.plugins.hookspecs import hookimpl
 from benchrunner_bert.backbones import BertFamily
 from benchrunner_bert.pretraining import command
 

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-from benchrunner.backbones import Backbone, BackboneFamily
-from benchrunner.encoding import Cache
+from benchrunner.backbones.backbone import Backbone, BackboneFamily
 from benchrunner.errors import CheckpointError
-from benchrunner.places import Places
+from benchrunner.training.feature_cache import Cache
+from benchrunner.workspace import Workspace
 from benchrunner_bert import pretrained
 from benchrunner_bert.configuration import SIZES, Configuration, read_json
 
 if TYPE_CHECKING:
-    from benchrunner.encoders import Encoder
+    from benchrunner.backbones.encoder import Encoder
 
 RELEASED = {
     "bert/base-uncased": ("google-bert/bert-base-uncased", "BASE: 12 layers, 768 wide, 110M parameters"),
@@ -57,10 +57,10 @@ class FolderBert(Backbone):
     for_demo: bool = False
     twin: str = ""
 
-    def revision(self, places: Places) -> str:
-        return _revision(self.folder, places)
+    def revision(self, workspace: Workspace) -> str:
+        return _revision(self.folder, workspace)
 
-    def load(self, places: Places, *, seed: int) -> Encoder:
+    def load(self, workspace: Workspace, *, seed: int) -> Encoder:
         from benchrunner_bert.checkpoint import read
 
         return read(self.folder, seed=seed)
@@ -87,21 +87,21 @@ class HubBert(Backbone):
     repository: str
     about: str
 
-    def revision(self, places: Places) -> str:
-        return _revision(self._folder(places), places)
+    def revision(self, workspace: Workspace) -> str:
+        return _revision(self._folder(workspace), workspace)
 
-    def load(self, places: Places, *, seed: int) -> Encoder:
+    def load(self, workspace: Workspace, *, seed: int) -> Encoder:
         from benchrunner_bert.checkpoint import read
 
-        return read(self._folder(places), seed=seed)
+        return read(self._folder(workspace), seed=seed)
 
-    def _folder(self, places: Places) -> Path:
-        folder = download(self.repository, "config.json", places).parent
+    def _folder(self, workspace: Workspace) -> Path:
+        folder = download(self.repository, "config.json", workspace).parent
         commit = folder.name  # all files of one commit; those that are here already need no question to the hub
         for name in FILES[1:]:
-            download_if_there(self.repository, name, places, commit)
-        if download_if_there(self.repository, "model.safetensors", places, commit) is None:
-            download(self.repository, "pytorch_model.bin", places, commit)
+            download_if_there(self.repository, name, workspace, commit)
+        if download_if_there(self.repository, "model.safetensors", workspace, commit) is None:
+            download(self.repository, "pytorch_model.bin", workspace, commit)
         return folder
 
 
@@ -114,14 +114,14 @@ class RandomBert(Backbone):
     size: str
     about: str = "fresh weights, no pre-training; reads with the built-in vocabulary"
 
-    def revision(self, places: Places) -> str:
+    def revision(self, workspace: Workspace) -> str:
         config = self._configuration()
         text = f"random weights 1 {config} {hashlib.sha256(VOCABULARY.read_bytes()).hexdigest()}"
         return hashlib.sha256(text.encode()).hexdigest()
 
-    def load(self, places: Places, *, seed: int) -> Encoder:
+    def load(self, workspace: Workspace, *, seed: int) -> Encoder:
         """The same weights for every seed: the seed of a fit must not change the backbone."""
-        from benchrunner.randomness import generator
+        from benchrunner.features.randomness import generator
         from benchrunner_bert.model import Bert
         from benchrunner_bert.tokenizer import BertTokenizer
 
@@ -138,7 +138,7 @@ class BertFamily(BackboneFamily):
     """Everything that is a BERT."""
 
     def listed(self) -> list[Backbone]:
-        runs = Places.from_environment().runs
+        runs = Workspace.from_environment().runs
         ours = (FolderBert(f"{pretrained.PREFIX}{one.name}", one.folder, one.about) for one in pretrained.listed(runs))
         fresh = (RandomBert(f"{RANDOM}{size}", size) for size in SIZES)
         return [*EMBEDDED, *self._released(), *self._miniatures(), *ours, *fresh]
@@ -156,13 +156,13 @@ class BertFamily(BackboneFamily):
             name = f"bert/{named[layers, hidden]}" if (layers, hidden) in named else repository
             yield HubBert(name, repository, f"a released miniature: {layers} layers, {hidden} wide")
 
-    def find(self, reference: str, places: Places) -> Backbone | None:
+    def find(self, reference: str, workspace: Workspace) -> Backbone | None:
         if reference.startswith(RANDOM):
             size = reference.removeprefix(RANDOM)
             Configuration.of_size(size, 1)
             return RandomBert(reference, size)
         if reference.startswith(pretrained.PREFIX) and not Path(reference).exists():
-            ours = pretrained.found(reference.removeprefix(pretrained.PREFIX), places.runs)
+            ours = pretrained.found(reference.removeprefix(pretrained.PREFIX), workspace.runs)
             return FolderBert(reference, ours.folder, ours.about)
         for one in EMBEDDED:
             if reference == one.name:
@@ -174,7 +174,7 @@ class BertFamily(BackboneFamily):
         if folder.is_dir():
             return FolderBert(reference, folder) if _is_bert(folder / "config.json") else None
         if _HUB_ID.fullmatch(reference) and not folder.exists():
-            config = download(reference, "config.json", places)
+            config = download(reference, "config.json", workspace)
             return HubBert(reference, reference, "a checkpoint on the hub") if _is_bert(config) else None
         return None
 
@@ -191,35 +191,35 @@ def _is_bert(config: Path) -> bool:
     return bool(found.get("model_type", "bert" if "num_hidden_layers" in found else None) == "bert")
 
 
-def _revision(folder: Path, places: Places) -> str:
+def _revision(folder: Path, workspace: Workspace) -> str:
     """A hash of everything that `load` reads."""
     from benchrunner_bert.checkpoint import weights_file
 
-    cache, digest = Cache(places.cache), hashlib.sha256()
+    cache, digest = Cache(workspace.cache), hashlib.sha256()
     for path in (*(folder / name for name in FILES), weights_file(folder)):
         if path.is_file():
             digest.update(f"{path.name} {cache.file_hash(path)}\n".encode())
     return digest.hexdigest()
 
 
-def download(repository: str, name: str, places: Places, commit: str | None = None) -> Path:
+def download(repository: str, name: str, workspace: Workspace, commit: str | None = None) -> Path:
     """A file of a hub repository, from the hub's cache where it is there already."""
-    found = download_if_there(repository, name, places, commit)
+    found = download_if_there(repository, name, workspace, commit)
     if found is None:
         raise CheckpointError(f"hub {repository}: there is no file {name}.")
     return found
 
 
-def download_if_there(repository: str, name: str, places: Places, commit: str | None = None) -> Path | None:
+def download_if_there(repository: str, name: str, workspace: Workspace, commit: str | None = None) -> Path | None:
     from huggingface_hub import _CACHED_NO_EXIST, hf_hub_download, try_to_load_from_cache
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 
     if commit is not None and try_to_load_from_cache(repository, name, revision=commit) is _CACHED_NO_EXIST:
         return None
     try:
-        return Path(hf_hub_download(repository, name, revision=commit, local_files_only=places.offline))
+        return Path(hf_hub_download(repository, name, revision=commit, local_files_only=workspace.settings.offline))
     except LocalEntryNotFoundError as error:
-        if places.offline and name != "config.json":
+        if workspace.settings.offline and name != "config.json":
             return None
         raise CheckpointError(
             f"hub {repository}: {name} is not in the local cache and cannot be fetched: {_first_line(error)}"

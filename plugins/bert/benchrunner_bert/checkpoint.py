@@ -9,9 +9,9 @@ from pathlib import Path
 
 import torch
 
-from benchrunner.encoders import ExportedHead
+from benchrunner.backbones.encoder import ExportedHead
 from benchrunner.errors import CheckpointError
-from benchrunner.randomness import generator
+from benchrunner.features.randomness import generator
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.model import ACTIVATIONS, Bert, draw_weight
 from benchrunner_bert.tokenizer import BertTokenizer

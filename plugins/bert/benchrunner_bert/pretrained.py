@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Self, final
 
 from benchrunner.errors import RequestError
-from benchrunner.records import write_json
+from benchrunner.files import write_json
 
 PREFIX = "pretrained/"
 """Of their names as backbones."""

@@ -12,8 +12,8 @@ import numpy as np
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
 from benchrunner.errors import CheckpointError, RequestError
-from benchrunner.features import Sequences
-from benchrunner.pieces import Frame, Pieces
+from benchrunner.features.arrays import Sequences
+from benchrunner.features.pieces import Frame, Pieces
 from benchrunner_bert.configuration import read_json
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pytest
 import torch
 
-from benchrunner.encoders import Encoder
-from benchrunner.features import Features
+from benchrunner.backbones.encoder import Encoder
+from benchrunner.features.arrays import Features
+from benchrunner.features.randomness import generator
 from benchrunner.problems.classify import Classify
-from benchrunner.randomness import generator
 from benchrunner.recipes import Recipe
 from benchrunner_bert.backbones import VOCABULARY
 from benchrunner_bert.configuration import Configuration

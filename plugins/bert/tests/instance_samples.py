@@ -11,7 +11,7 @@ import numpy as np
 from pretraining_texts import CLS, FIRST, SEP, UNK, Documents, numbered
 from scipy import stats
 
-from benchrunner.pieces import Frame
+from benchrunner.features.pieces import Frame
 from benchrunner_bert.pretraining.instances import Instance, Instances, InstanceSettings
 from benchrunner_bert.pretraining.store import TokenStore
 

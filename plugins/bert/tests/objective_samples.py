@@ -11,8 +11,8 @@ import torch
 from bert_samples import FIRST, SECOND, encoded, fresh
 from torch import nn
 
-from benchrunner.flat import FlatBatch, collate
-from benchrunner.randomness import Dropout, generator
+from benchrunner.features.flat_batch import FlatBatch, collate
+from benchrunner.features.randomness import Dropout, generator
 from benchrunner_bert.checkpoint import _names
 from benchrunner_bert.model import Bert
 from benchrunner_bert.pretraining.batches import PretrainingBatch

@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from benchrunner.commands import main
+from benchrunner.commands.main import main
 from benchrunner_bert.pretraining import launch
 
 QUICK = ["--vocab-size", "300", "--batch-size", "8", "--length", "24", "--long-length", "48", "--long-share", "0.25"]

@@ -14,8 +14,8 @@ import pytest
 
 import benchrunner_bert
 from benchrunner.commands.options import recipe_of
-from benchrunner.plugins import discover
-from benchrunner.studyfiles import StudyFile, read
+from benchrunner.plugins.discovery import discover
+from benchrunner.studies.study_file import StudyFile, read
 from benchrunner_bert.pretraining import command
 
 FOLDER = Path(benchrunner_bert.__file__).parent / "studies"

@@ -15,8 +15,8 @@ from bert_samples import FIRST, encoded, fresh
 from safetensors.torch import load_file, save_file
 
 from benchrunner.errors import BenchrunnerError, CheckpointError
-from benchrunner.flat import collate
-from benchrunner.places import Places
+from benchrunner.features.flat_batch import collate
+from benchrunner.workspace import Workspace
 from benchrunner_bert.backbones import BertFamily, FolderBert
 from benchrunner_bert.checkpoint import read
 from benchrunner_bert.model import Bert
@@ -74,8 +74,12 @@ def test_old_and_new_spellings_are_the_same_model(folder: Path, rule: Callable[[
 
 def test_constants_that_others_store_are_passed_over(folder: Path) -> None:
     def add(tensors: Tensors) -> Tensors:
-        places = torch.arange(64)[None]
-        return {**tensors, "embeddings.position_ids": places, "embeddings.token_type_ids": torch.zeros_like(places)}
+        workspace = torch.arange(64)[None]
+        return {
+            **tensors,
+            "embeddings.position_ids": workspace,
+            "embeddings.token_type_ids": torch.zeros_like(workspace),
+        }
 
     again = read(changed(folder, add), seed=0)
     assert same(again, fresh()) and again.notes == ()
@@ -219,8 +223,8 @@ def test_a_folder_without_weights_is_a_clear_error(folder: Path) -> None:
 @pytest.mark.parametrize("text", ["", "{", "[]", "\udcff"])
 def test_a_broken_configuration_is_a_clear_error(folder: Path, tmp_path: Path, text: str) -> None:
     (folder / "config.json").write_bytes(text.encode(errors="surrogateescape"))
-    places = Places(runs=tmp_path, cache=tmp_path)
-    for attempt in (lambda: read(folder, seed=0), lambda: BertFamily().find(str(folder), places)):
+    workspace = Workspace(runs=tmp_path, cache=tmp_path)
+    for attempt in (lambda: read(folder, seed=0), lambda: BertFamily().find(str(folder), workspace)):
         with pytest.raises(CheckpointError, match=r"config\.json: (not a readable JSON file|a JSON object)"):
             attempt()
 
@@ -268,21 +272,21 @@ def test_what_a_configuration_leaves_out_is_as_published(folder: Path) -> None:
 
 
 def test_a_folder_of_another_kind_of_model_is_not_taken_for_a_bert(folder: Path, tmp_path: Path) -> None:
-    places = Places(runs=tmp_path, cache=tmp_path)
-    assert isinstance(BertFamily().find(str(folder), places), FolderBert)
-    assert BertFamily().find(str(configured(folder, model_type="roberta")), places) is None
+    workspace = Workspace(runs=tmp_path, cache=tmp_path)
+    assert isinstance(BertFamily().find(str(folder), workspace), FolderBert)
+    assert BertFamily().find(str(configured(folder, model_type="roberta")), workspace) is None
     (folder / "config.json").unlink()
-    assert BertFamily().find(str(folder), places) is None
+    assert BertFamily().find(str(folder), workspace) is None
 
 
 # Revisions
 
 
 def test_a_revision_changes_with_everything_that_is_read_and_with_nothing_else(folder: Path, tmp_path: Path) -> None:
-    places = Places(runs=tmp_path, cache=tmp_path / "cache")
+    workspace = Workspace(runs=tmp_path, cache=tmp_path / "cache")
 
     def revision(where: Path) -> str:
-        return FolderBert("mine", where).revision(places)
+        return FolderBert("mine", where).revision(workspace)
 
     first = revision(folder)
     copy = Path(shutil.copytree(folder, tmp_path / "elsewhere"))

@@ -12,12 +12,12 @@ from bert_samples import FIRST, SECOND, fresh, minilm, padded
 from torch import nn
 from transformers import BertForMultipleChoice, BertForQuestionAnswering, BertForTokenClassification
 
-from benchrunner.encoders import ExportedHead
-from benchrunner.features import Features
-from benchrunner.flat import FlatBatch, collate
-from benchrunner.heads import LinearHead
-from benchrunner.problems import Problem
+from benchrunner.backbones.encoder import ExportedHead
+from benchrunner.features.arrays import Features
+from benchrunner.features.flat_batch import FlatBatch, collate
+from benchrunner.methods.heads import LinearHead
 from benchrunner.problems.choose import Choose
+from benchrunner.problems.problem import Problem
 from benchrunner.problems.span import Span
 from benchrunner.problems.tag import Tag
 from benchrunner.recipes import Recipe

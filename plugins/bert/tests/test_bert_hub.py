@@ -18,17 +18,18 @@ CLIENT = """
 import json, sys
 from pathlib import Path
 from benchrunner.errors import CheckpointError
-from benchrunner.places import Places
+from benchrunner.workspace import Settings
+from benchrunner.workspace import Workspace
 from benchrunner_bert.backbones import BertFamily
 cache, offline, answers = Path(sys.argv[1]), sys.argv[2] == "offline", []
-places = Places(runs=cache, cache=cache, offline=offline)
+workspace = Workspace(runs=cache, cache=cache, settings=Settings(offline=offline))
 for reference in sys.argv[3:]:
     try:
-        found = BertFamily().find(reference, places)
+        found = BertFamily().find(reference, workspace)
         if found is None:
             answers.append({"found": None})
             continue
-        revision, model = found.revision(places), found.load(places, seed=3)
+        revision, model = found.revision(workspace), found.load(workspace, seed=3)
         total = sum(one.double().sum().item() for one in model.parameters())
         answers.append({"found": found.name, "revision": revision, "total": total, "notes": model.notes})
     except CheckpointError as error:

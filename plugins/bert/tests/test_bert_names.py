@@ -8,16 +8,16 @@ import pytest
 import torch
 
 from benchrunner.errors import RequestError
-from benchrunner.places import Places
-from benchrunner.plugins import discover
+from benchrunner.plugins.discovery import discover
+from benchrunner.workspace import Settings, Workspace
 from benchrunner_bert.backbones import MINIATURES, RELEASED, BertFamily, HubBert, RandomBert
 from benchrunner_bert.configuration import SIZES, Configuration
 from benchrunner_bert.model import Bert
 
 
 @pytest.fixture
-def places(tmp_path: Path) -> Places:
-    return Places(runs=tmp_path, cache=tmp_path, offline=True)
+def workspace(tmp_path: Path) -> Workspace:
+    return Workspace(runs=tmp_path, cache=tmp_path, settings=Settings(offline=True))
 
 
 class NoTokenizer:
@@ -77,16 +77,16 @@ def test_a_size_is_layers_width_and_heads(size: str, shape: tuple[int, int, int]
 @pytest.mark.parametrize(
     "size", ["", "huge", "4", "4/256/4/4", "0/64", "4/0", "4/-64", "4/x", "2/200", "4/96/5", "²/64"]
 )
-def test_a_size_that_cannot_be_is_refused(size: str, places: Places) -> None:
+def test_a_size_that_cannot_be_is_refused(size: str, workspace: Workspace) -> None:
     with pytest.raises(RequestError, match=r"A BERT's size is|cannot be shared"):
-        BertFamily().find(f"bert/random-{size}", places)
+        BertFamily().find(f"bert/random-{size}", workspace)
 
 
 @pytest.mark.parametrize("size", ["2/96/3", "1/32", "1/24/24"])
-def test_fresh_weights_are_the_same_each_time_and_drawn_as_published(size: str, places: Places) -> None:
-    backbone = BertFamily().find(f"bert/random-{size}", places)
+def test_fresh_weights_are_the_same_each_time_and_drawn_as_published(size: str, workspace: Workspace) -> None:
+    backbone = BertFamily().find(f"bert/random-{size}", workspace)
     assert isinstance(backbone, RandomBert)
-    first, other = backbone.load(places, seed=1), backbone.load(places, seed=2)
+    first, other = backbone.load(workspace, seed=1), backbone.load(workspace, seed=2)
     assert isinstance(first, Bert)
     assert all(torch.equal(one, other.state_dict()[name]) for name, one in first.state_dict().items())
     word = first.embeddings.word.weight
@@ -95,22 +95,22 @@ def test_fresh_weights_are_the_same_each_time_and_drawn_as_published(size: str, 
     assert first.embeddings.word.num_embeddings == first.tokenizer.size == 8000
 
 
-def test_loading_fresh_weights_leaves_the_global_generator_where_a_reader_expects_it(places: Places) -> None:
+def test_loading_fresh_weights_leaves_the_global_generator_where_a_reader_expects_it(workspace: Workspace) -> None:
     """Nothing that is drawn afterwards is what the model drew."""
     backbone = RandomBert("bert/random-1/32", "1/32")
     torch.manual_seed(1)
-    first = backbone.load(places, seed=0).state_dict()
+    first = backbone.load(workspace, seed=0).state_dict()
     torch.manual_seed(2)
-    again = backbone.load(places, seed=0).state_dict()
+    again = backbone.load(workspace, seed=0).state_dict()
     assert all(torch.equal(one, again[name]) for name, one in first.items())
 
 
-def test_sizes_have_revisions_of_their_own(places: Places) -> None:
+def test_sizes_have_revisions_of_their_own(workspace: Workspace) -> None:
     sizes = (*SIZES, "2/128/4", "2/96/3")
-    found = {RandomBert(f"bert/random-{size}", size).revision(places) for size in sizes}
+    found = {RandomBert(f"bert/random-{size}", size).revision(workspace) for size in sizes}
     assert len(found) == len(sizes)
-    tiny = RandomBert("bert/random-tiny", "tiny").revision(places)
-    assert tiny == RandomBert("bert/random-2/128", "2/128").revision(places), "another name of the same model"
+    tiny = RandomBert("bert/random-tiny", "tiny").revision(workspace)
+    assert tiny == RandomBert("bert/random-2/128", "2/128").revision(workspace), "another name of the same model"
 
 
 def test_all_released_models_are_listed_once() -> None:
@@ -143,17 +143,17 @@ def test_all_released_models_are_listed_once() -> None:
     ],
 )
 def test_a_released_model_is_found_by_all_its_names_without_asking_the_hub(
-    reference: str, repository: str, places: Places
+    reference: str, repository: str, workspace: Workspace
 ) -> None:
-    found, family = discover().backbone(reference, places)
+    found, family = discover().backbone(reference, workspace)
     assert isinstance(found, HubBert) and found.repository == repository
     assert isinstance(family, BertFamily)
 
 
-def test_a_name_that_is_nobodys_is_not_found(places: Places) -> None:
-    assert BertFamily().find("nonsense", places) is None
+def test_a_name_that_is_nobodys_is_not_found(workspace: Workspace) -> None:
+    assert BertFamily().find("nonsense", workspace) is None
 
 
-def test_every_listed_name_is_found_again(places: Places) -> None:
+def test_every_listed_name_is_found_again(workspace: Workspace) -> None:
     family = BertFamily()
-    assert all(family.find(one.name, places) == one for one in family.listed())
+    assert all(family.find(one.name, workspace) == one for one in family.listed())

@@ -11,12 +11,12 @@ import torch
 from bert_samples import ANSWER, FIRST, SECOND, encoded, fresh, minilm, padded, real_pairs
 from transformers import AutoModel, AutoTokenizer, BertForSequenceClassification, BertModel
 
-from benchrunner.encoders import ExportedHead
-from benchrunner.features import Features
-from benchrunner.flat import collate
-from benchrunner.heads import LinearHead
+from benchrunner.backbones.encoder import ExportedHead
+from benchrunner.features.arrays import Features
+from benchrunner.features.flat_batch import collate
+from benchrunner.features.randomness import Dropout
+from benchrunner.methods.heads import LinearHead
 from benchrunner.problems.regress import Regress
-from benchrunner.randomness import Dropout
 from benchrunner_bert.checkpoint import read
 from benchrunner_bert.model import Bert
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as some
 from transformers import AutoTokenizer, BertTokenizerFast, PreTrainedTokenizerBase
 
 from benchrunner.errors import CheckpointError, RequestError
-from benchrunner.features import Sequences
+from benchrunner.features.arrays import Sequences
 from benchrunner_bert.backbones import VOCABULARY
 from benchrunner_bert.tokenizer import BertTokenizer
 

@@ -11,15 +11,15 @@ import torch
 from bert_samples import ANSWER, FIRST, SECOND, encoded, fresh, minilm, padded, real_pairs
 from transformers import BertForSequenceClassification, get_linear_schedule_with_warmup
 
-import benchrunner.training
-from benchrunner.checkpoints import Checkpoint
-from benchrunner.encoders import ExportedHead
-from benchrunner.features import Features
-from benchrunner.heads import LinearHead
+import benchrunner.training.loop
+from benchrunner.backbones.encoder import ExportedHead
+from benchrunner.features.arrays import Features
+from benchrunner.methods.heads import LinearHead
 from benchrunner.recipes import Recipe
-from benchrunner.schedule import Schedule
-from benchrunner.training import Training
-from benchrunner.vocabulary import WordsInUse
+from benchrunner.training.checkpoints import Checkpoint
+from benchrunner.training.embedding_rows import WordsInUse
+from benchrunner.training.loop import Training
+from benchrunner.training.schedule import Schedule
 from benchrunner_bert.checkpoint import read
 from benchrunner_bert.model import Bert
 
@@ -95,7 +95,7 @@ def compare(
 
 @pytest.fixture(autouse=True)
 def _every_step_is_logged(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(benchrunner.training, "LOG_STEPS", 1)
+    monkeypatch.setattr(benchrunner.training.loop, "LOG_STEPS", 1)
 
 
 @pytest.mark.parametrize("micro_tokens", [8192, 100])

@@ -15,13 +15,13 @@ from objective_samples import batch, flat, model
 from torch.nn import functional
 from transformers import BertForQuestionAnswering, BertModel
 
-from benchrunner.encoders import ExportedHead
+from benchrunner.backbones.encoder import ExportedHead
 from benchrunner.errors import CheckpointError
-from benchrunner.flat import FlatBatch, collate
-from benchrunner.heads import LinearHead
-from benchrunner.places import Places
+from benchrunner.features.flat_batch import FlatBatch, collate
+from benchrunner.features.randomness import Dropout
+from benchrunner.methods.heads import LinearHead
 from benchrunner.problems.span import Span
-from benchrunner.randomness import Dropout
+from benchrunner.workspace import Settings, Workspace
 from benchrunner_bert.backbones import BertFamily, FolderBert, RandomBert
 from benchrunner_bert.checkpoint import read
 from benchrunner_bert.configuration import Configuration
@@ -144,11 +144,11 @@ def test_the_restriction_is_saved_read_and_part_of_the_revision(tmp_path: Path) 
     config = json.loads((tmp_path / "left" / "config.json").read_text())
     assert config["attention_direction"] == LEFT and config["is_decoder"] is True
     assert "attention_direction" not in json.loads((tmp_path / "both" / "config.json").read_text())
-    places = Places(runs=tmp_path, cache=tmp_path / "cache", offline=True)
-    backbones = [BertFamily().find(str(tmp_path / name), places) for name in ("both", "left")]
+    workspace = Workspace(runs=tmp_path, cache=tmp_path / "cache", settings=Settings(offline=True))
+    backbones = [BertFamily().find(str(tmp_path / name), workspace) for name in ("both", "left")]
     assert all(isinstance(found, FolderBert) for found in backbones)
-    assert len({found.revision(places) for found in backbones}) == 2
-    again = backbones[1].load(places, seed=0)
+    assert len({found.revision(workspace) for found in backbones}) == 2
+    again = backbones[1].load(workspace, seed=0)
     assert again.config == other.config and again.config.left_only and again.notes == ()
     given = flat(other)
     with torch.no_grad():
@@ -189,8 +189,8 @@ def test_a_config_in_another_librarys_words_alone_is_refused(tmp_path: Path) -> 
 def test_fresh_models_keep_the_revisions_they_had(tmp_path: Path) -> None:
     """The text that they hash does not name a direction."""
     assert "direction" not in str(Configuration())
-    places = Places(runs=tmp_path, cache=tmp_path)
-    assert RandomBert("bert/random-tiny", "tiny").revision(places).startswith("0f17f1e51aa214a7")
+    workspace = Workspace(runs=tmp_path, cache=tmp_path)
+    assert RandomBert("bert/random-tiny", "tiny").revision(workspace).startswith("0f17f1e51aa214a7")
 
 
 def test_a_head_that_reads_summaries_is_not_exported_as_one_that_reads_first_tokens(tmp_path: Path) -> None:

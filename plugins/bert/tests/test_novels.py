@@ -13,8 +13,9 @@ import pytest
 import torch
 import transformers
 
-from benchrunner import Places, Runner, Study, discover, run_study
+from benchrunner import Runner, Study, Workspace, discover, run_study
 from benchrunner.testing import check_backbone
+from benchrunner.workspace import Settings
 from benchrunner_bert.backbones import EMBEDDED, VOCABULARY
 from benchrunner_bert.model import Bert
 from benchrunner_bert.pretraining import shards
@@ -28,18 +29,18 @@ OFFICIAL = pytest.mark.skipif(not REAL, reason="BENCHRUNNER_REAL_DATA names no f
 
 
 def loaded(name: str, folder: Path) -> Bert:
-    places = Places(folder / "runs", folder / "cache", offline=True)
-    model = discover().backbone(name, places)[0].load(places, seed=0)
+    workspace = Workspace(folder / "runs", folder / "cache", settings=Settings(offline=True))
+    model = discover().backbone(name, workspace)[0].load(workspace, seed=0)
     assert isinstance(model, Bert)
     return model
 
 
 def test_it_is_small_and_a_backbone_like_any_other(tmp_path: Path) -> None:
     assert (NOVELS.folder / "model.safetensors").stat().st_size < 8_000_000
-    places = Places(tmp_path / "runs", tmp_path / "cache", offline=True)
-    backbone, family = discover().backbone("novels", places)
+    workspace = Workspace(tmp_path / "runs", tmp_path / "cache", settings=Settings(offline=True))
+    backbone, family = discover().backbone("novels", workspace)
     assert backbone == NOVELS
-    check_backbone(backbone, family, places, tmp_path / "saved")
+    check_backbone(backbone, family, workspace, tmp_path / "saved")
 
 
 def test_its_twin_differs_in_nothing_but_what_was_learnt(tmp_path: Path) -> None:
@@ -117,8 +118,10 @@ def test_it_predicts_unread_novels_better_than_their_own_word_counts(tmp_path: P
 def test_it_beats_its_twin_by_more_than_two_standard_errors(task: str, tmp_path: Path) -> None:
     """tests/benchmarks/embedded_backbone.py prints the same with its figures, and other tasks' too."""
     assert REAL is not None
-    places = Places(tmp_path / "runs", tmp_path / "cache", data=Path(REAL) / "glue", offline=True)
-    runner = Runner(discover(), places)
+    workspace = Workspace(
+        tmp_path / "runs", tmp_path / "cache", data=Path(REAL) / "glue", settings=Settings(offline=True)
+    )
+    runner = Runner(discover(), workspace)
     study = Study(
         (NOVELS.name, NOVELS.twin),
         tuple(runner.plugins.tasks_of([task])),

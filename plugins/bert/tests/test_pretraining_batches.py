@@ -11,7 +11,7 @@ import pytest
 import torch
 from instance_samples import FRAME, instances, large_store, made
 
-from benchrunner.pieces import Part
+from benchrunner.features.pieces import Part
 from benchrunner_bert.pretraining.batches import collate
 from benchrunner_bert.pretraining.instances import assembled
 from benchrunner_bert.pretraining.store import TokenStore

@@ -13,8 +13,8 @@ from safetensors.torch import load_file
 from transformers import AutoModelForPreTraining, AutoTokenizer, BertForPreTraining
 
 from benchrunner.errors import CheckpointError
-from benchrunner.places import Places
 from benchrunner.testing import check_backbone
+from benchrunner.workspace import Settings, Workspace
 from benchrunner_bert.backbones import BertFamily
 from benchrunner_bert.checkpoint import read
 from benchrunner_bert.pretraining.card import Card
@@ -96,11 +96,14 @@ def test_an_exported_model_has_the_same_losses_in_transformers(tmp_path: Path) -
 def test_an_exported_model_is_a_backbone_by_its_path(objective: str, tmp_path: Path) -> None:
     whole = model(objective)
     export(whole, tmp_path / "out", CARD)
-    places, family = Places(runs=tmp_path, cache=tmp_path / "cache", offline=True), BertFamily()
-    backbone = family.find(str(tmp_path / "out"), places)
+    workspace, family = (
+        Workspace(runs=tmp_path, cache=tmp_path / "cache", settings=Settings(offline=True)),
+        BertFamily(),
+    )
+    backbone = family.find(str(tmp_path / "out"), workspace)
     assert backbone is not None
-    check_backbone(backbone, family, places, tmp_path / "again")
-    bert = backbone.load(places, seed=0)
+    check_backbone(backbone, family, workspace, tmp_path / "again")
+    bert = backbone.load(workspace, seed=0)
     drawn = ("the checkpoint has no pooler; a fresh one is drawn from the seed",)
     assert bert.notes == (() if objective == "mlm+nsp" else drawn)
     given = flat(whole.bert)

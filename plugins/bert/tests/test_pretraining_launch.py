@@ -13,7 +13,7 @@ pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's e
 
 from pretraining_runs import corpus, environment, losses, run, words
 
-from benchrunner.commands import main
+from benchrunner.commands.main import main
 from benchrunner.errors import DataError, RequestError
 from benchrunner_bert.pretraining import launch
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from pretraining_runs import corpus, run, words
 
-from benchrunner import Places, discover
+from benchrunner import Workspace, discover
 from benchrunner.errors import RequestError
+from benchrunner.workspace import Settings
 from benchrunner_bert import pretrained
 from benchrunner_bert.pretraining.store import TokenStore
 
@@ -66,9 +67,9 @@ def test_runs_share_tokens_and_are_listed_with_their_restriction(
     listed = {name: one.about for name, one in discover().backbones.items() if name.startswith("pretrained/")}
     assert list(listed) == ["pretrained/both", "pretrained/gpt-like"]
     assert "ltr, 2 steps; its attention looks left only" in listed["pretrained/gpt-like"]
-    places = Places(tmp_path / "runs", tmp_path / "cache", offline=True)
-    backbone, _ = discover().backbone("pretrained/gpt-like", places)
-    assert backbone.load(places, seed=0).config.left_only  # type: ignore[attr-defined]
+    workspace = Workspace(tmp_path / "runs", tmp_path / "cache", settings=Settings(offline=True))
+    backbone, _ = discover().backbone("pretrained/gpt-like", workspace)
+    assert backbone.load(workspace, seed=0).config.left_only  # type: ignore[attr-defined]
 
 
 def test_shared_tokens_have_one_vocabulary(tmp_path: Path) -> None:

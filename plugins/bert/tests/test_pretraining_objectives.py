@@ -16,7 +16,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from transformers import BertForMaskedLM, BertForPreTraining, BertLMHeadModel
 
 from benchrunner.errors import RequestError, Undefined, UnknownName
-from benchrunner.randomness import Dropout
+from benchrunner.features.randomness import Dropout
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.model import Bert
 from benchrunner_bert.pretraining import losses

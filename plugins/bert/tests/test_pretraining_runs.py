@@ -76,15 +76,15 @@ def test_one_document_cannot_teach_what_follows_what(tmp_path: Path) -> None:
 
 
 def test_the_result_is_a_backbone_with_its_restriction(tmp_path: Path) -> None:
-    from benchrunner import Places, discover
+    from benchrunner import Settings, Workspace, discover
     from benchrunner.testing import check_backbone
 
     corpus(tmp_path / "corpus")
     run(words(tmp_path, "out", "--objective", "ltr", steps=2))
-    places = Places(tmp_path / "runs", tmp_path / "cache", offline=True)
-    backbone, family = discover().backbone(str(tmp_path / "out" / "model"), places)
-    check_backbone(backbone, family, places, tmp_path / "again")
-    assert backbone.load(places, seed=0).config.left_only  # type: ignore[attr-defined]
+    workspace = Workspace(tmp_path / "runs", tmp_path / "cache", settings=Settings(offline=True))
+    backbone, family = discover().backbone(str(tmp_path / "out" / "model"), workspace)
+    check_backbone(backbone, family, workspace, tmp_path / "again")
+    assert backbone.load(workspace, seed=0).config.left_only  # type: ignore[attr-defined]
 
 
 @pytest.mark.slow

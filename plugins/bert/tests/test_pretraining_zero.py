@@ -21,7 +21,7 @@ from pretraining_runs import line, samples
 from zero_samples import SAMPLES
 
 from benchrunner.errors import CheckpointError
-from benchrunner.places import Places
+from benchrunner.workspace import Settings, Workspace
 from benchrunner_bert.backbones import BertFamily
 from benchrunner_bert.checkpoint import _names, read
 from benchrunner_bert.pretraining import conversion, zero
@@ -106,7 +106,7 @@ def test_an_exported_checkpoint_is_a_backbone_and_loads_in_transformers(
     source = shared / name if name.startswith("theirs") else tag(shared / name)
     out = exported(line, source, tmp_path / "out")
     assert "published layout" in capsys.readouterr().out
-    assert BertFamily().find(str(out), Places(tmp_path, tmp_path, offline=True)) is not None
+    assert BertFamily().find(str(out), Workspace(tmp_path, tmp_path, settings=Settings(offline=True))) is not None
     bert, wanted = read(out, seed=0), load_file(shared / name / "reference.safetensors")
     for ours, theirs in _names(bert):
         names = [f"bert.{one}" for one in theirs] if name.startswith("theirs") else [f"bert.{ours}"]

@@ -15,7 +15,7 @@ import torch
 from objective_samples import CORPUS, batch
 from safetensors.torch import save_file
 
-from benchrunner.randomness import generator
+from benchrunner.features.randomness import generator
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.pretraining.card import Card
 from benchrunner_bert.pretraining.conversion import description

@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import final
 
+from benchrunner.data.iob_tags import as_iob2
+from benchrunner.data.rows import Rows
+from benchrunner.data.sources import Source, found_below, searched_paths
 from benchrunner.errors import DataError, PluginError
-from benchrunner.faults import shown
-from benchrunner.places import Places
-from benchrunner.sources import Rows, Source, found_below, read_text, usual_places
-from benchrunner.tagging import as_iob2
+from benchrunner.file_faults import shown
+from benchrunner.files import read_text
+from benchrunner.workspace import Workspace
 from benchrunner_conll.schemes import TAG, witnesses
 
 DOCUMENT = "-DOCSTART-"
@@ -52,13 +54,13 @@ class ColumnFile(Source):
     def unlabelled(self) -> Source:
         return replace(self, labelled=False)
 
-    def where(self, places: Places) -> str:
-        return usual_places(places, self.path)
+    def where(self, workspace: Workspace) -> str:
+        return searched_paths(workspace, self.path)
 
-    def read(self, places: Places) -> Rows:
+    def read(self, workspace: Workspace) -> Rows:
         import pyarrow as pa
 
-        found = found_below(places, self.path)
+        found = found_below(workspace, self.path)
         every = list(blocks(found))
         sentences = [block for block in every if not is_border(block)]
         if not sentences:

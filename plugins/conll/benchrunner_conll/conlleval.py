@@ -9,12 +9,12 @@ from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Any, final
 
+from benchrunner.data.iob_tags import as_iob2
+from benchrunner.data.rows import Rows
 from benchrunner.errors import DataError, Undefined
-from benchrunner.faults import shown
+from benchrunner.file_faults import shown
 from benchrunner.metrics import Metric, Score
-from benchrunner.scoring import Scored, Scorer
-from benchrunner.sources import Rows
-from benchrunner.tagging import as_iob2
+from benchrunner.tasks.scorers import Scored, Scorer
 from benchrunner_conll.columns import Line, blocks, check_width, is_border
 from benchrunner_conll.schemes import TAG, phrases
 
@@ -153,7 +153,7 @@ class ConllEval(Scorer):
     """The tags that may stand in a file."""
     needs_gold = False
 
-    def reads(self, path: Path) -> bool:
+    def recognizes(self, path: Path) -> bool:
         try:
             head = [fields for block in islice(blocks(path), _HEAD) for _, fields in block]
         except DataError:  # not text: whoever reads it will say so

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import final
 
+from benchrunner.data.iob_tags import OUTSIDE, labels
+from benchrunner.data.sources import Source
 from benchrunner.errors import PluginError
 from benchrunner.problems.tag import Tag
 from benchrunner.recipes import Recipe
-from benchrunner.sources import Source
-from benchrunner.tagging import OUTSIDE, labels
-from benchrunner.tasks import Role, Split, Suite, Task
+from benchrunner.tasks.suites import Suite
+from benchrunner.tasks.task import Role, Split, Task
 from benchrunner_conll.columns import ColumnFile
 from benchrunner_conll.conlleval import ConllEval, metrics
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from benchrunner.tagging import OUTSIDE, as_iob2, begins
+from benchrunner.data.iob_tags import OUTSIDE, as_iob2, begins
 
 TAG = re.compile(r"O|[BI]-\S+")
 """What a tag looks like; behind B- and I- stands the type of the phrase."""

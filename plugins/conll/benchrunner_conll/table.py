@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from benchrunner.sources import HubTable, Source
-from benchrunner.tasks import Suite
+from benchrunner.data.hub import HubTable
+from benchrunner.data.sources import Source
+from benchrunner.tasks.suites import Suite
 from benchrunner_conll import demo
 from benchrunner_conll.corpus import Corpus
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import strategies as st
 
-from benchrunner.places import Places
+from benchrunner.workspace import Settings, Workspace
 
 TAGS = ("O", "B-LOC", "I-LOC", "B-PER", "I-PER")
 WILD = st.lists(st.sampled_from(TAGS), max_size=12)
@@ -24,8 +24,8 @@ def well_formed(draw: st.DrawFn) -> list[str]:
     return tags
 
 
-def places(folder: Path) -> Places:
-    return Places(runs=folder / "runs", cache=folder / "cache", data=folder, offline=True)
+def workspace(folder: Path) -> Workspace:
+    return Workspace(runs=folder / "runs", cache=folder / "cache", data=folder, settings=Settings(offline=True))
 
 
 def real_data(part: str) -> Path:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conll_samples import places, real_data
+from conll_samples import real_data, workspace
 
 from benchrunner.errors import PluginError
 from benchrunner.recipes import CONTEXTS, Recipe
-from benchrunner.tasks import Task
+from benchrunner.tasks.task import Task
 from benchrunner.testing import TinyEncoder
 from benchrunner_conll import CONLL2003, Corpus, register_tasks
 
@@ -30,7 +30,7 @@ def tweets(**changes: object) -> Task:
 def test_a_third_partys_corpus_is_a_row(tmp_path: Path) -> None:
     task = tweets(rows={"dev_web": 3}, recipe=Recipe(context="sentence"))
     (tmp_path / "web.conll").write_text("The\tB-group\nWho\tI-group\n\nat O\n")
-    rows = task.load("dev_web", places(tmp_path))
+    rows = task.load("dev_web", workspace(tmp_path))
     assert rows.table.to_pydict() == {"words": [["The", "Who"], ["at"]], "labels": [["B-group", "I-group"], ["O"]]}
     assert rows.notes == ("tags are in IOB2", "2 rows, where the official count is 3")
     assert (task.train, task.named("dev"), task.recipe.context) == ("train", ["dev_web"], "sentence")
@@ -78,7 +78,7 @@ def test_every_word_of_the_real_files_is_answered_once(context: str, training: b
     """In windows of 64 pieces, which many sentences and most documents are too long for."""
     (task,) = register_tasks()
     for split in task.splits:
-        table = task.load(split, places(real_data("conll2003"))).table
+        table = task.load(split, workspace(real_data("conll2003"))).table
         recipe = Recipe(max_length=64, context=context)
         features = task.problem.encode(table, TinyEncoder(), recipe, training=training)
         outputs = np.eye(9, dtype=np.float32)[np.maximum(features.token_targets["label"], 0)]

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
-from conll_samples import places
+from conll_samples import workspace
 
 from benchrunner.testing import check_task
 from benchrunner_conll import CONLL2003, demo
@@ -41,7 +41,7 @@ def test_the_files_have_the_official_quirks(data: Path) -> None:
 
 @pytest.mark.parametrize("split", CONLL2003.files)
 def test_every_split_loads_with_documents_and_every_type(data: Path, split: str) -> None:
-    rows = TASK.load(split, places(data))
+    rows = TASK.load(split, workspace(data))
     assert rows.notes[0] == "tags are in IOB1, read as IOB2"
     assert len(set(rows.table.column("document").to_pylist())) == (60 if split == "train" else 20)
     assert {tag for tags in rows.table.column("labels").to_pylist() for tag in tags} == set(CONLL2003.labels)
@@ -52,7 +52,7 @@ def test_the_task_keeps_its_contract(tmp_path: Path) -> None:
 
 
 def test_words_alone_tell_the_answer(data: Path) -> None:
-    train, dev = (TASK.load(split, places(data)).table.to_pylist() for split in ("train", "dev"))
+    train, dev = (TASK.load(split, workspace(data)).table.to_pylist() for split in ("train", "dev"))
     seen: dict[str, Counter[str]] = defaultdict(Counter)
     for row in train:
         for word, tag in zip(row["words"], row["labels"], strict=True):

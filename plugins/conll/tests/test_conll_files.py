@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conll_samples import places, real_data
+from conll_samples import real_data, workspace
 
+from benchrunner.data.rows import Rows
+from benchrunner.data.sources import DataNotFound
 from benchrunner.errors import DataError, PluginError
-from benchrunner.sources import NotThere, Rows
 from benchrunner_conll import CONLL2003, ColumnFile
 
 FOUR = ("words", "pos", "chunk", "labels")
@@ -17,7 +18,7 @@ TASK = CONLL2003.task()
 
 def read(folder: Path, content: str | bytes, columns: tuple[str, ...] = FOUR, *, labelled: bool = True) -> Rows:
     (folder / "some.txt").write_bytes(content if isinstance(content, bytes) else content.encode())
-    return ColumnFile(("nowhere.txt", "some.txt"), columns, labelled=labelled).read(places(folder))
+    return ColumnFile(("nowhere.txt", "some.txt"), columns, labelled=labelled).read(workspace(folder))
 
 
 def test_four_columns_in_iob1_with_documents(tmp_path: Path) -> None:
@@ -84,12 +85,12 @@ def test_columns_may_stand_in_any_order(tmp_path: Path) -> None:
 def test_a_user_may_name_another_file(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("a X\n")
     mine = ColumnFile(("nowhere.txt",)).at(tmp_path / "mine.txt").unlabelled()
-    assert mine.read(places(tmp_path / "other")).table.to_pydict() == {"words": [["a"]], "document": [0]}
+    assert mine.read(workspace(tmp_path / "other")).table.to_pydict() == {"words": [["a"]], "document": [0]}
 
 
 def test_what_is_nowhere_is_said_with_the_place(tmp_path: Path) -> None:
-    with pytest.raises(NotThere, match=r"no file .*one\.txt \(or 1 other usual place\)"):
-        ColumnFile(("one.txt", "two.txt")).read(places(tmp_path))
+    with pytest.raises(DataNotFound, match=r"no file .*one\.txt \(or 1 other usual place\)"):
+        ColumnFile(("one.txt", "two.txt")).read(workspace(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -124,22 +125,22 @@ def test_a_bad_file_is_one_error_with_file_and_line(tmp_path: Path, content: str
 def test_a_type_outside_the_tasks_set_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "eng.testa").write_text("a N O O\n\nb N O O\nc N O I-GPE\n")
     with pytest.raises(DataError, match=r"eng\.testa:3: word 2 of this sentence has the label 'B-GPE', which is not"):
-        TASK.load("dev", places(tmp_path))
+        TASK.load("dev", workspace(tmp_path))
 
 
 @pytest.mark.parametrize("name", ["eng.testb", "conll2003/eng.testb", "CoNLL-2003/test.txt", "ner/eng.testb"])
-def test_the_usual_places_are_searched(tmp_path: Path, name: str) -> None:
+def test_the_searched_paths_are_searched(tmp_path: Path, name: str) -> None:
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text("Bonn N O I-LOC\n")
-    assert TASK.load("test", places(tmp_path)).table.to_pylist()[0]["labels"] == ["B-LOC"]
+    assert TASK.load("test", workspace(tmp_path)).table.to_pylist()[0]["labels"] == ["B-LOC"]
 
 
 def test_a_test_file_may_lack_its_labels_and_a_dev_file_may_not(tmp_path: Path) -> None:
     for name in ("eng.testa", "eng.testb"):
         (tmp_path / name).write_text("Bonn N O\n")
-    assert TASK.load("test", places(tmp_path)).table.column_names == ["words", "pos", "chunk"]
+    assert TASK.load("test", workspace(tmp_path)).table.column_names == ["words", "pos", "chunk"]
     with pytest.raises(DataError, match=r"eng\.testa: columns words, labels are needed; found words, pos, chunk"):
-        TASK.load("dev", places(tmp_path))
+        TASK.load("dev", workspace(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -154,7 +155,7 @@ def test_the_real_files_have_the_published_counts(
     split: str, documents: int, sentences: int, tokens: int, phrases: dict[str, int]
 ) -> None:
     """Tables 1 and 2 of Tjong Kim Sang and De Meulder (2003)."""
-    rows = TASK.load(split, places(real_data("conll2003")))
+    rows = TASK.load(split, workspace(real_data("conll2003")))
     found = rows.table
     assert len(rows) == sentences == TASK.splits[split].rows
     assert len(set(found.column("document").to_pylist())) == documents

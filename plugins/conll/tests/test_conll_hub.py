@@ -16,10 +16,11 @@ from hub_server import Hub
 CLIENT = """
 import json, sys
 from pathlib import Path
-from benchrunner.places import Places
+from benchrunner.workspace import Settings, Workspace
 from benchrunner_conll import CONLL2003
 files, task = Path(sys.argv[1]), CONLL2003.task()
-here, hub = (Places(runs=files, cache=files, data=data, official=False) for data in (files, None))
+counted = Settings(official_counts=False)
+here, hub = (Workspace(runs=files, cache=files, data=data, settings=counted) for data in (files, None))
 found = {}
 for split in task.splits:
     one, other = task.load(split, here), task.load(split, hub)

@@ -7,7 +7,7 @@ from conll_samples import WILD, real_data, well_formed
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchrunner.tagging import as_iob2
+from benchrunner.data.iob_tags import as_iob2
 from benchrunner_conll.columns import blocks, is_border
 from benchrunner_conll.schemes import as_iob1, phrases, witnesses
 

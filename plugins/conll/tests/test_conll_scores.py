@@ -6,14 +6,14 @@ import itertools
 from pathlib import Path
 
 import pytest
-from conll_samples import TAGS, WILD, conlleval_by_state, places, real_data
+from conll_samples import TAGS, WILD, conlleval_by_state, real_data, workspace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchrunner.data.iob_tags import as_iob2
+from benchrunner.data.rows import Rows
 from benchrunner.errors import DataError, Undefined
 from benchrunner.metrics import score
-from benchrunner.sources import Rows
-from benchrunner.tagging import as_iob2
 from benchrunner_conll import CONLL2003, ColumnFile, ConllEval
 from benchrunner_conll.conlleval import evaluate
 
@@ -30,7 +30,7 @@ def write(folder: Path, content: str) -> Path:
 
 def gold_rows(folder: Path, content: str) -> Rows:
     (folder / "gold.txt").write_text(content, encoding="utf-8")
-    found = ColumnFile(("-",)).at(folder / "gold.txt").read(places(folder))
+    found = ColumnFile(("-",)).at(folder / "gold.txt").read(workspace(folder))
     return Rows(TASK.problem.check(found, labelled=False), found.origin, found.lines)
 
 
@@ -38,7 +38,7 @@ def gold_rows(folder: Path, content: str) -> Rows:
 def test_the_text_is_the_scripts_to_the_byte(name: str) -> None:
     folder = real_data("golden")
     path = folder / f"{name}.txt"
-    assert SCORER.reads(path)
+    assert SCORER.recognizes(path)
     assert SCORER.score(path, None, {}).text == (folder / f"{name}.conlleval").read_text()
 
 
@@ -176,7 +176,7 @@ def test_a_bad_file_is_one_error_with_file_and_line(tmp_path: Path, content: str
     ],
 )
 def test_columns_are_told_from_our_own_layouts(tmp_path: Path, content: str, columns: bool) -> None:
-    assert SCORER.reads(write(tmp_path, content)) == columns
+    assert SCORER.recognizes(write(tmp_path, content)) == columns
     (tmp_path / "columns.txt").write_bytes(b"\xff\xfe\x00")
-    assert not SCORER.reads(tmp_path / "columns.txt")
-    assert not SCORER.reads(tmp_path / "nowhere.txt")
+    assert not SCORER.recognizes(tmp_path / "columns.txt")
+    assert not SCORER.recognizes(tmp_path / "nowhere.txt")

@@ -6,12 +6,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
+from benchrunner.data.delimited import TextTable
+from benchrunner.data.hub import HubTable
 from benchrunner.metrics import ACCURACY, MATTHEWS, PEARSON, SPEARMAN, Metric, f1
-from benchrunner.problems import Problem
 from benchrunner.problems.classify import Classify
+from benchrunner.problems.problem import Problem
 from benchrunner.problems.regress import Regress
-from benchrunner.sources import HubTable, TextTable
-from benchrunner.tasks import Role, Split, Suite, Task
+from benchrunner.tasks.suites import Suite
+from benchrunner.tasks.task import Role, Split, Task
 from benchrunner_glue import demo
 
 REPOSITORY = "nyu-mll/glue"

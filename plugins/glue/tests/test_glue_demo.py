@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner.places import Places
-from benchrunner.tasks import Task
+from benchrunner.tasks.task import Task
+from benchrunner.workspace import Workspace
 from benchrunner_glue import register_tasks
 
 FOLDERS = ("CoLA", "SST-2", "MRPC", "STS-B", "QQP", "QNLI", "RTE", "WNLI")
@@ -29,8 +29,8 @@ def write(folder: Path, seed: int) -> Path:
 
 
 def load(folder: Path, task: Task, split: str) -> list[dict[str, str]]:
-    places = Places(runs=folder / "runs", cache=folder / "cache", data=folder)
-    rows: list[dict[str, str]] = task.load(split, places).table.to_pylist()
+    workspace = Workspace(runs=folder / "runs", cache=folder / "cache", data=folder)
+    rows: list[dict[str, str]] = task.load(split, workspace).table.to_pylist()
     return rows
 
 

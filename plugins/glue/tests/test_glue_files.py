@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchrunner.errors import DataError
-from benchrunner.places import Places
+from benchrunner.workspace import Workspace
 from benchrunner_glue import register_tasks
 
 TASKS = {task.name.removeprefix("glue/"): task for task in register_tasks()}
@@ -25,12 +25,12 @@ STSB_ROW = "0\tmain-captions\tMSRvid\t2012test\t0001\tnone\tnone\tA plane.\tAn a
 def load(folder: Path, task: str, split: str, path: str, content: str) -> list[dict[str, object]]:
     (folder / path).parent.mkdir(parents=True, exist_ok=True)
     (folder / path).write_bytes(content.encode())
-    rows: list[dict[str, object]] = TASKS[task].load(split, places(folder)).table.to_pylist()
+    rows: list[dict[str, object]] = TASKS[task].load(split, workspace(folder)).table.to_pylist()
     return rows
 
 
-def places(folder: Path) -> Places:
-    return Places(runs=folder / "runs", cache=folder / "cache", data=folder)
+def workspace(folder: Path) -> Workspace:
+    return Workspace(runs=folder / "runs", cache=folder / "cache", data=folder)
 
 
 def test_cola_has_no_header_in_train_and_dev_and_one_in_test(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_qqp_train_loses_its_known_broken_records_aloud(tmp_path: Path) -> None:
     assert load(tmp_path, "qqp", "train", "QQP/train.tsv", content) == [
         {"a": "Why?", "b": "How come?", "label": "duplicate"}
     ]
-    notes = TASKS["qqp"].load("train", places(tmp_path)).notes
+    notes = TASKS["qqp"].load("train", workspace(tmp_path)).notes
     assert notes[0] == "dropped 1 broken record(s), as the official file is known to hold (line 2)"
 
 
@@ -188,8 +188,8 @@ def test_the_official_files_have_the_official_counts(task: str, split: str) -> N
     folder = real_data()
     files = TASKS[task].splits[split].sources[0]
     if not any((folder / path).is_file() for path in files.path):  # type: ignore[attr-defined]
-        pytest.skip(f"{files.where(places(folder))} is not there")
-    rows = TASKS[task].load(split, places(folder))
+        pytest.skip(f"{files.where(workspace(folder))} is not there")
+    rows = TASKS[task].load(split, workspace(folder))
     assert len(rows) == TASKS[task].splits[split].rows
     assert rows.notes == ()
 
@@ -205,5 +205,5 @@ def test_the_official_files_have_the_official_counts(task: str, split: str) -> N
     ],
 )
 def test_the_official_labels_have_their_known_counts(task: str, counts: dict[str, int]) -> None:
-    rows = TASKS[task].load("train", places(real_data()))
+    rows = TASKS[task].load("train", workspace(real_data()))
     assert Counter(rows.table.column("label").to_pylist()) == counts

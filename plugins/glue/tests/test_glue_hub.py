@@ -16,10 +16,10 @@ from hub_server import Hub
 CLIENT = """
 import json, sys
 from pathlib import Path
-from benchrunner.places import Places
+from benchrunner.workspace import Workspace
 from benchrunner_glue import register_tasks
 files = Path(sys.argv[1])
-here, hub = (Places(runs=files, cache=files, data=data) for data in (files, None))
+here, hub = (Workspace(runs=files, cache=files, data=data) for data in (files, None))
 found = {}
 for task in register_tasks():
     for split in task.splits:

@@ -7,10 +7,12 @@ import sys
 
 import pytest
 
+from benchrunner.data.delimited import TextTable
+from benchrunner.data.hub import HubTable
 from benchrunner.problems.classify import Classify
 from benchrunner.recipes import Recipe
-from benchrunner.sources import HubTable, TextTable
-from benchrunner.tasks import Average, Task, Term
+from benchrunner.tasks.suites import Average, Term
+from benchrunner.tasks.task import Task
 from benchrunner_glue import GLUE, register_tasks
 from benchrunner_glue.averages import GLUE_SCORE, ON_TEST, PAPER_AVERAGE
 

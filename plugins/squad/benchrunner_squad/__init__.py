@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchrunner.hookspecs import hookimpl
-from benchrunner.tasks import Task
+from benchrunner.plugins.hookspecs import hookimpl
+from benchrunner.tasks.task import Task
 from benchrunner_squad.table import tasks
 
 __all__ = ["register_tasks"]

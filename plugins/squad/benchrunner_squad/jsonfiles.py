@@ -10,10 +10,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self, TypeVar, final
 
+from benchrunner.data.rows import Rows
+from benchrunner.data.sources import Source, found_below, searched_paths
 from benchrunner.errors import DataError
-from benchrunner.faults import shown
-from benchrunner.places import Places
-from benchrunner.sources import Rows, Source, found_below, read_text, usual_places
+from benchrunner.file_faults import shown
+from benchrunner.files import read_text
+from benchrunner.workspace import Workspace
 
 T = TypeVar("T")
 
@@ -118,8 +120,8 @@ class JsonFile(Source):
     def rows(self, top: Spot) -> Rows:
         """The rows of a file, or a `DataError`."""
 
-    def where(self, places: Places) -> str:
-        return usual_places(places, self.path)
+    def where(self, workspace: Workspace) -> str:
+        return searched_paths(workspace, self.path)
 
     def at(self, path: Path) -> Self:
         return replace(self, path=(str(path.absolute()),))
@@ -127,6 +129,6 @@ class JsonFile(Source):
     def unlabelled(self) -> Self:
         return replace(self, labelled=False)
 
-    def read(self, places: Places) -> Rows:
-        found = found_below(places, self.path)
+    def read(self, workspace: Workspace) -> Rows:
+        found = found_below(workspace, self.path)
         return self.rows(Spot(found, read_json(found)))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
+from benchrunner.data.rows import Rows
 from benchrunner.errors import DataError
-from benchrunner.faults import shown
-from benchrunner.sources import Rows
+from benchrunner.file_faults import shown
 from benchrunner_squad.jsonfiles import JsonFile, Spot
 
 if TYPE_CHECKING:

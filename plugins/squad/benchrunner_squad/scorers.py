@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, final
 
+from benchrunner.data.rows import Rows
 from benchrunner.errors import DataError
-from benchrunner.faults import shown
+from benchrunner.file_faults import shown
 from benchrunner.metrics import Score
-from benchrunner.scoring import Scored, Scorer
-from benchrunner.sources import Rows
+from benchrunner.tasks.scorers import Scored, Scorer
 from benchrunner_squad.comparing import EXACT_OR_NONE, F1_OR_NONE, exact, f1, percent
 from benchrunner_squad.jsonfiles import kind, read_json
 
@@ -22,7 +22,7 @@ CERTAIN = 1.0
 class JsonScorer(Scorer):
     """Reads `{question id: answer}`."""
 
-    def reads(self, path: Path) -> bool:
+    def recognizes(self, path: Path) -> bool:
         try:
             with path.open("rb") as file:
                 start = file.read(256).removeprefix(b"\xef\xbb\xbf").lstrip()

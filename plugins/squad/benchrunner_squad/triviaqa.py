@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import final
 
+from benchrunner.data.rows import Rows
 from benchrunner.errors import DataError
-from benchrunner.faults import shown
-from benchrunner.sources import Rows, read_text
+from benchrunner.file_faults import shown
+from benchrunner.files import read_text
 from benchrunner_squad.jsonfiles import JsonFile, Spot
 from benchrunner_squad.questions import Questions
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from benchrunner.data.sources import DataNotFound
 from benchrunner.errors import BadRows, DataError
-from benchrunner.places import Places
-from benchrunner.sources import NotThere
+from benchrunner.workspace import Settings, Workspace
 from benchrunner_squad import register_tasks
 from benchrunner_squad.questions import SquadFile
 
@@ -54,14 +54,19 @@ ROWS = [
 ]
 
 
-def places(folder: Path) -> Places:
-    return Places(runs=folder / "runs", cache=folder / "cache", data=folder, offline=True, official=False)
+def workspace(folder: Path) -> Workspace:
+    return Workspace(
+        runs=folder / "runs",
+        cache=folder / "cache",
+        data=folder,
+        settings=Settings(offline=True, official_counts=False),
+    )
 
 
 def load(folder: Path, content: object, version: str = "1.1") -> list[dict[str, Any]]:
     path = folder / f"dev-v{version}.json"
     path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
-    found: list[dict[str, Any]] = TASKS[f"squad/{version}"].load("dev", places(folder)).table.to_pylist()
+    found: list[dict[str, Any]] = TASKS[f"squad/{version}"].load("dev", workspace(folder)).table.to_pylist()
     return found
 
 
@@ -99,23 +104,23 @@ def test_an_own_file_needs_no_answers(tmp_path: Path) -> None:
     path.write_text(json.dumps(content), encoding="utf-8")
     source = TASKS["squad/1.1"].splits["dev"].sources[0].at(path)
     assert source is not None
-    rows = source.unlabelled().read(Places(tmp_path, tmp_path))
+    rows = source.unlabelled().read(Workspace(tmp_path, tmp_path))
     assert rows.table.column_names == ["id", "question", "context"]
     assert TASKS["squad/1.1"].problem.gold(TASKS["squad/1.1"].problem.check(rows, labelled=False)) is None
     with pytest.raises(DataError, match=r"qas\[0\]: 'answers' is missing; expected a list"):
-        source.read(Places(tmp_path, tmp_path))
+        source.read(Workspace(tmp_path, tmp_path))
 
 
 @pytest.mark.parametrize("name", ["train-v1.1.json", "squad/train-v1.1.json", "SQuAD/train-v1.1.json"])
 def test_the_usual_folders_are_searched(tmp_path: Path, name: str) -> None:
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text(json.dumps(FILE), encoding="utf-8")
-    assert len(TASKS["squad/1.1"].load("train", places(tmp_path))) == 2
+    assert len(TASKS["squad/1.1"].load("train", workspace(tmp_path))) == 2
 
 
-def test_a_file_that_is_not_there_is_told_with_its_usual_places(tmp_path: Path) -> None:
-    with pytest.raises(NotThere, match=r"no file .*train-v1\.1\.json \(or 2 other usual places\)"):
-        SquadFile(("train-v1.1.json", "squad/train-v1.1.json", "SQuAD/train-v1.1.json")).read(places(tmp_path))
+def test_a_file_that_is_not_there_is_told_with_its_searched_paths(tmp_path: Path) -> None:
+    with pytest.raises(DataNotFound, match=r"no file .*train-v1\.1\.json \(or 2 other usual places\)"):
+        SquadFile(("train-v1.1.json", "squad/train-v1.1.json", "SQuAD/train-v1.1.json")).read(workspace(tmp_path))
 
 
 QUESTION = r"dev-v1\.1\.json: data\[1\]\.paragraphs\[1\]\.qas\[0\]: "
@@ -237,7 +242,7 @@ def test_the_real_files_have_the_official_counts_and_every_answer_stands_at_its_
     folder, task = real_data(), TASKS[f"squad/{version}"]
     if not (folder / "squad" / f"{split}-v{version}.json").is_file():
         pytest.skip(f"{split}-v{version}.json is not there")
-    rows = task.load(split, Places(folder, folder, data=folder, offline=True))
+    rows = task.load(split, Workspace(folder, folder, data=folder, settings=Settings(offline=True)))
     assert len(rows) == task.splits[split].rows
     assert rows.notes == ()
     answered = 0

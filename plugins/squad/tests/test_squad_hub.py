@@ -33,10 +33,11 @@ configs:
 CLIENT = """
 import json, sys
 from pathlib import Path
-from benchrunner.places import Places
+from benchrunner.workspace import Settings, Workspace
 from benchrunner_squad import register_tasks
 files = Path(sys.argv[1])
-here, hub = (Places(runs=files, cache=files, data=data, official=False) for data in (files, None))
+counted = Settings(official_counts=False)
+here, hub = (Workspace(runs=files, cache=files, data=data, settings=counted) for data in (files, None))
 found = {}
 for task in register_tasks():
     for split in task.splits if task.demo_files else ():
@@ -82,7 +83,7 @@ def test_every_split_is_the_same_from_files_and_from_the_hub(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    "answers", [["Paris"], [{"text": ["Paris"]}], [None]], ids=["texts", "no places", "nothing at all"]
+    "answers", [["Paris"], [{"text": ["Paris"]}], [None]], ids=["texts", "no workspace", "nothing at all"]
 )
 def test_answers_of_another_form_are_refused(answers: list[Any]) -> None:
     table = pa.table({"id": ["q"], "question": ["?"], "context": ["Paris"], "answers": answers})

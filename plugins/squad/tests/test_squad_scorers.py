@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchrunner.data.rows import Rows
 from benchrunner.errors import DataError
 from benchrunner.metrics import Score
-from benchrunner.places import Places
-from benchrunner.scoring import Scored
-from benchrunner.sources import Rows
+from benchrunner.tasks.scorers import Scored
+from benchrunner.workspace import Settings, Workspace
 from benchrunner_squad import register_tasks
 from benchrunner_squad.scorers import best_cut
 
@@ -57,11 +57,11 @@ def test_the_official_scripts_figures_to_the_last_digit(version: str) -> None:
     golden = folder / "golden"
     expected = json.loads((golden / "squad-scores.json").read_text())[version]
     task = TASKS[f"squad/{version}"]
-    gold = task.load("dev", Places(folder, folder, data=folder, offline=True))
+    gold = task.load("dev", Workspace(folder, folder, data=folder, settings=Settings(offline=True)))
     assert task.scorer is not None
     files = {"na-prob": golden / expected["na_prob"]} if "na_prob" in expected else {}
     path = golden / expected["predictions"]
-    assert task.scorer.reads(path)
+    assert task.scorer.recognizes(path)
     found = task.scorer.score(path, gold, files)
     names = [name for name in expected if name not in ("predictions", "dev", "na_prob")]
     assert figures(found) == {name: expected[name] for name in names}
@@ -246,5 +246,5 @@ def test_a_file_is_known_by_its_name_or_its_first_character(
     for version in ("1.1", "2.0"):
         scorer = TASKS[f"squad/{version}"].scorer
         assert scorer is not None
-        assert scorer.reads(tmp_path / name) == expected
-        assert not scorer.reads(tmp_path / "absent.json")
+        assert scorer.recognizes(tmp_path / name) == expected
+        assert not scorer.recognizes(tmp_path / "absent.json")

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from benchrunner.data.rows import Rows
 from benchrunner.errors import BadRows, DataError
-from benchrunner.places import Places
 from benchrunner.problems.span import Span
-from benchrunner.sources import Rows
+from benchrunner.workspace import Settings, Workspace
 from benchrunner_squad import register_tasks
 from benchrunner_squad.triviaqa import beginning, first_place
 
@@ -51,7 +51,9 @@ def write(folder: Path, *questions: dict[str, Any], root: str = "", texts: dict[
 
 
 def load(folder: Path) -> Rows:
-    return TASKS["triviaqa/wiki"].load("train", Places(folder / "runs", folder / "cache", data=folder, offline=True))
+    return TASKS["triviaqa/wiki"].load(
+        "train", Workspace(folder / "runs", folder / "cache", data=folder, settings=Settings(offline=True))
+    )
 
 
 def test_a_row_is_a_question_with_a_document_and_the_first_place_that_names_the_answer(tmp_path: Path) -> None:
@@ -142,7 +144,7 @@ def test_an_own_file_needs_no_answers_and_keeps_every_document(tmp_path: Path) -
     write(tmp_path, question(Answer=None))
     source = TASKS["triviaqa/web"].splits["dev"].sources[0].at(tmp_path / "qa" / "wikipedia-train.json")
     assert source is not None
-    rows = source.unlabelled().read(Places(tmp_path, tmp_path))
+    rows = source.unlabelled().read(Workspace(tmp_path, tmp_path))
     assert rows.table.column_names == ["id", "question", "context"]
     assert len(rows) == 3
     assert rows.notes == ()

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchrunner import Places, Task
-from benchrunner.problems.nbest import NONE, SCORE
+from benchrunner import Task, Workspace
+from benchrunner.problems.span_candidates import NONE, SCORE
 from benchrunner_squad.table import tasks
 
 REAL = Path(os.environ.get("BENCHRUNNER_REAL_DATA", "nowhere"))
@@ -58,7 +58,7 @@ def reason(pieces: np.ndarray, first: int, last: int) -> str:
 def test_every_gold_answer_of_the_real_dev_files_comes_back_as_it_is_written(name: str, case: str) -> None:
     task: Task = TASKS[name]
     model = encoder(case)
-    table = task.load("dev", Places(Path(), Path(), data=REAL)).table
+    table = task.load("dev", Workspace(Path(), Path(), data=REAL)).table
     features = task.problem.encode(table, model, task.recipe, training=False)
     gathered = task.problem.gather(gold_outputs(features), features, table)
     assert (gathered[:, NONE, SCORE] == -10.0).all()

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from benchrunner.data.rows import Rows
 from benchrunner.errors import DataError
-from benchrunner.places import Places
-from benchrunner.sources import Rows
+from benchrunner.workspace import Workspace
 from benchrunner_swag import SWAG
 
 HEAD = ",video-id,fold-ind,startphrase,sent1,sent2,gold-source,ending0,ending1,ending2,ending3"
@@ -19,7 +19,7 @@ START = "0,anetv_1,7,x,He sits.,He"
 def load(folder: Path, content: str, *, split: str = "dev", path: str = "swag/val.csv") -> Rows:
     (folder / path).parent.mkdir(parents=True, exist_ok=True)
     (folder / path).write_bytes(content.encode())
-    return SWAG.load(split, Places(runs=folder / "runs", cache=folder / "cache", data=folder))
+    return SWAG.load(split, Workspace(runs=folder / "runs", cache=folder / "cache", data=folder))
 
 
 def test_a_choice_is_the_beginning_of_the_second_sentence_with_an_ending(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_a_users_own_questions_need_no_labels(tmp_path: Path) -> None:
     path.write_text(f"{HEAD}\n{START},gold,a,b,c,d\n")
     source = SWAG.splits["dev"].sources[0].at(path)
     assert source is not None
-    found = source.unlabelled().read(Places(runs=tmp_path, cache=tmp_path))
+    found = source.unlabelled().read(Workspace(runs=tmp_path, cache=tmp_path))
     assert SWAG.problem.check(found, labelled=False).column("choices").to_pylist() == [["He a", "He b", "He c", "He d"]]
 
 
@@ -100,4 +100,4 @@ def test_a_bad_file_is_told_with_its_line(tmp_path: Path, content: str, said: st
 def test_a_file_that_is_not_utf8_is_told_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "val.csv").write_bytes(f"{HEAD},label\n".encode() + b"0,\xff")
     with pytest.raises(DataError, match=r"val.csv:2: not UTF-8 text"):
-        SWAG.load("dev", Places(runs=tmp_path, cache=tmp_path, data=tmp_path))
+        SWAG.load("dev", Workspace(runs=tmp_path, cache=tmp_path, data=tmp_path))

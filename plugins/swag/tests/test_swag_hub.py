@@ -23,10 +23,10 @@ TEXTS = ("video-id", "fold-ind", "startphrase", "sent1", "sent2", "gold-source",
 CLIENT = """
 import json, sys
 from pathlib import Path
-from benchrunner.places import Places
+from benchrunner.workspace import Workspace
 from benchrunner_swag import SWAG
 files = Path(sys.argv[1])
-here, hub = (Places(runs=files, cache=files, data=data) for data in (files, None))
+here, hub = (Workspace(runs=files, cache=files, data=data) for data in (files, None))
 found = {}
 for split in SWAG.splits:
     one, other = SWAG.load(split, here), SWAG.load(split, hub)

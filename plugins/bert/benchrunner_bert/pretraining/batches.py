@@ -9,10 +9,10 @@ from typing import final
 import numpy as np
 import torch
 
-from benchrunner.features import Features
-from benchrunner.flat import FlatBatch
-from benchrunner.flat import collate as flattened
-from benchrunner.randomness import Dropout
+from benchrunner.features.arrays import Features
+from benchrunner.features.flat_batch import FlatBatch
+from benchrunner.features.flat_batch import collate as flattened
+from benchrunner.features.randomness import Dropout
 from benchrunner_bert.pretraining.instances import Instance
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from benchrunner.errors import CheckpointError, RequestError
-from benchrunner.records import sync, write_atomically, write_folder_atomically
+from benchrunner.files import sync, write_atomically, write_folder_atomically
 from benchrunner_bert.pretraining.zero import LATEST
 
 if TYPE_CHECKING:

@@ -146,7 +146,7 @@ def pretrain_command(arguments: argparse.Namespace) -> int:
 
 
 def _request(arguments: argparse.Namespace) -> Any:
-    from benchrunner.places import Places
+    from benchrunner.workspace import Workspace
     from benchrunner_bert.pretraining.request import Request
     from benchrunner_bert.pretraining.settings import Settings
     from benchrunner_bert.pretraining.training import Plan
@@ -185,7 +185,7 @@ def _request(arguments: argparse.Namespace) -> Any:
         plan=plan,
         tokens=arguments.tokens,
         name=arguments.name,
-        runs=Places.from_environment(runs=arguments.runs).runs,
+        runs=Workspace.from_environment(runs=arguments.runs).runs,
         overrides=_overrides(arguments.deepspeed_config),
         command=f"benchrunner {shlex.join(arguments.words)}",
     )

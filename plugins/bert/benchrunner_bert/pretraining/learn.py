@@ -11,7 +11,7 @@ import numpy as np
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
 from benchrunner.errors import CheckpointError, DataError, RequestError
-from benchrunner.records import write_atomically
+from benchrunner.files import write_atomically
 from benchrunner_bert.tokenizer import SPECIAL, BertTokenizer
 
 CHARACTERS = 1000

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self, final
 
 from benchrunner.errors import DataError, RequestError
-from benchrunner.records import write_json
+from benchrunner.files import write_json
 
 PLAN = "plan.json"
 """Written first of all."""

@@ -12,8 +12,8 @@ from torch import nn
 from torch.nn import functional
 
 from benchrunner.errors import RequestError, UnknownName
-from benchrunner.features import IGNORED
-from benchrunner.randomness import generator
+from benchrunner.features.arrays import IGNORED
+from benchrunner.features.randomness import generator
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.model import ACTIVATIONS, Bert, draw_weight
 from benchrunner_bert.pretraining import losses

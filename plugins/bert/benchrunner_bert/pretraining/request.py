@@ -13,9 +13,9 @@ from typing import Any
 
 from filelock import FileLock
 
-from benchrunner import logs
 from benchrunner.errors import DataError, RequestError
-from benchrunner.records import write_json
+from benchrunner.files import write_json
+from benchrunner.training import step_log
 from benchrunner_bert.configuration import Configuration, read_json
 from benchrunner_bert.pretrained import announce, check_free
 from benchrunner_bert.pretraining import launch, shards
@@ -271,7 +271,7 @@ class Request:
     def _last_figures(self) -> dict[str, float]:
         """The last of each kind that the log holds."""
         found: dict[str, float] = {}
-        for line in logs.read(self.out / "log.jsonl"):
+        for line in step_log.read(self.out / "log.jsonl"):
             for name, value in line.items():
                 if name.endswith(("loss", "accuracy", "perplexity")):
                     found[name.replace("_", " ")] = value

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchrunner.errors import RequestError
-from benchrunner.schedule import share_of_peak
+from benchrunner.training.schedule import share_of_peak
 
 PRECISIONS = ("fp32", "bf16")
 POSITIONS = ("drawn", "waves")

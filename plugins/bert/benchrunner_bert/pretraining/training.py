@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchrunner import logs
 from benchrunner.errors import DataError, FitError, RequestError
-from benchrunner.flat import rounding
+from benchrunner.features.flat_batch import rounding
+from benchrunner.features.randomness import Dropout
 from benchrunner.interrupts import HeldBack
-from benchrunner.randomness import Dropout
+from benchrunner.training import step_log
 from benchrunner_bert.pretraining import evaluation
 from benchrunner_bert.pretraining.batches import PretrainingBatch, collate
 from benchrunner_bert.pretraining.begun import check_same
@@ -116,7 +116,7 @@ class Pretraining:
             saved.restore(self.engine)
         if self.engine.rank == 0:
             self.checkpoints.sweep()
-            logs.cut_back(self.log, step)
+            step_log.cut_back(self.log, step)
         return step
 
     def _learn(self, step: int, *, asked: bool) -> tuple[Sums, np.ndarray, bool]:
@@ -200,7 +200,7 @@ class Pretraining:
                 f"{self.folder} and start again."
             )
         if self.engine.rank == 0:
-            logs.append(self.log, step, figures)
+            step_log.append(self.log, step, figures)
             self.report(step, figures)
 
 

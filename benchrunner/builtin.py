@@ -1,0 +1,26 @@
+"""The core's own plugin: methods and an executor, registered through the same hooks as everybody else's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from benchrunner.executor import Executor
+from benchrunner.methods.finetune import Finetune
+from benchrunner.methods.frozen_features import FrozenFeatures
+from benchrunner.methods.majority import Majority
+from benchrunner.methods.method import Method
+from benchrunner.plugins.hookspecs import hookimpl
+from benchrunner.runs.executors import Local
+
+
+@hookimpl
+def register_methods() -> Iterator[Method]:
+    yield Finetune()
+    yield Finetune("finetune+bilstm", "train all weights with a two-layer BiLSTM on top", "bilstm", exports=False)
+    yield FrozenFeatures()
+    yield Majority()
+
+
+@hookimpl
+def register_executors() -> Iterator[Executor]:
+    yield Local()

@@ -1,0 +1,1 @@
+"""Data: where the rows of a task come from."""

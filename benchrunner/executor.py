@@ -1,0 +1,38 @@
+"""Executors: where the fits of a study run."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol
+
+from benchrunner.fits import Fit
+from benchrunner.progress import Event
+from benchrunner.records import Record
+from benchrunner.workspace import Workspace
+
+
+class FitRunner(Protocol):
+    """What an executor is given to run fits with: a `benchrunner.Runner`."""
+
+    workspace: Workspace
+    checkpoint_seconds: float
+    report: Callable[[Fit, Event], None]
+
+    @property
+    def device(self) -> str:
+        """Where models run, as torch spells it."""
+
+    def run(self, fit: Fit) -> Record:
+        """Run a fit, or read its record if it is finished."""
+
+
+class Executor(ABC):
+    """Runs independent fits and gives back each with its record, in any order."""
+
+    name: str
+    about: str
+
+    @abstractmethod
+    def run(self, fits: Iterable[Fit], runner: FitRunner) -> Iterator[tuple[Fit, Record]]:
+        """Every fit once; a fit that fails gives its record and stops nobody."""

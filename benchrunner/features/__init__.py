@@ -1,0 +1,1 @@
+"""Features: encoded rows as flat arrays, and the flat batches made of them."""

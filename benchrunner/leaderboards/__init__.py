@@ -1,0 +1,1 @@
+"""Leaderboards: the files they take, how these are written and checked."""

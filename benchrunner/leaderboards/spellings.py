@@ -1,0 +1,168 @@
+"""How the files of leaderboards write an answer: a text for each label, a number in a range, or a text as it is."""
+
+from __future__ import annotations
+
+import math
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, final
+
+from benchrunner.errors import PluginError
+from benchrunner.file_faults import either, shown
+
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+
+class Spelling(ABC):
+    """How a file writes one answer."""
+
+    @abstractmethod
+    def write(self, answer: Any) -> str:
+        """The answer's text; `ValueError` says what was expected."""
+
+    @abstractmethod
+    def advice(self, text: str) -> str | None:
+        """None where the text is right, else what was expected and what to do."""
+
+    @property
+    def meanings(self) -> Mapping[str, str]:
+        """Each text and the task's label that it stands for; empty where texts are not labels."""
+        return {}
+
+    def json_value(self, answer: Any) -> str | float:
+        """The answer where texts and numbers are told apart, as in JSON; `ValueError` as in `write`."""
+        return self.write(answer)
+
+    def json_advice(self, value: Any) -> str | None:
+        """The same as `advice` of such a value."""
+        return self.advice(value) if isinstance(value, str) else "expected a text, in quotes"
+
+
+@final
+@dataclass(frozen=True)
+class Text(Spelling):
+    """Any text, as it is: for files that can hold any."""
+
+    def write(self, answer: Any) -> str:
+        if not isinstance(answer, str):
+            raise ValueError("expected a text")
+        return answer
+
+    def advice(self, text: str) -> str | None:
+        return None
+
+
+@final
+@dataclass(frozen=True)
+class Labels(Spelling):
+    """One text for each label of the task."""
+
+    texts: Mapping[str, str]
+    """The task's label -> the file's text. A label that is a number stands here as its digits."""
+
+    def __post_init__(self) -> None:
+        if len(self.texts) < 2:
+            raise PluginError("Labels need two or more names, each with its text.")
+        if len(set(self.texts.values())) < len(self.texts):
+            raise PluginError(f"Two labels share one text: {dict(self.texts)}.")
+        for text in self.texts.values():
+            if not text.isprintable() or text != text.strip() or not text:
+                raise PluginError(f"A label's text is one printable word or number, not {shown(text)}.")
+
+    @cached_property
+    def meanings(self) -> Mapping[str, str]:
+        return {text: label for label, text in self.texts.items()}
+
+    @cached_property
+    def _folded(self) -> Mapping[str, str]:
+        names = {_fold(text): label for label, text in self.texts.items()}
+        return {_fold(label): label for label in self.texts} | names
+
+    def write(self, answer: Any) -> str:
+        text = self.texts.get(str(answer)) if isinstance(answer, (str, int)) else None
+        if text is None:
+            raise ValueError(f"expected one of the task's labels: {either(list(self.texts))}")
+        return text
+
+    def advice(self, text: str) -> str | None:
+        if text in self.meanings:
+            return None
+        expected, bare = f"expected {either(list(self.meanings))}", _bare(text)
+        if bare in self.meanings:
+            return f"{expected}, without quotes or spaces around it"
+        label = self._folded.get(_fold(bare))
+        if label is not None:
+            ours = self.texts[label]
+            return f"{expected}: write {ours} " + (f"for {label}" if ours != label else "to the letter")
+        if _NUMBER.fullmatch(bare):
+            return self._number_advice(expected, bare)
+        return expected
+
+    def _number_advice(self, expected: str, bare: str) -> str:
+        if any(_NUMBER.fullmatch(text) for text in self.meanings):
+            whole = float(bare) in {float(text) for text in self.meanings if _NUMBER.fullmatch(text)}
+            return f"{expected}, without decimals or signs" if whole else expected
+        return f"{expected}: write the label's name; tools number the labels differently, so a number says nothing here"
+
+
+@final
+@dataclass(frozen=True)
+class Number(Spelling):
+    """A number in a range; one outside is clipped when it is written, and a fault when it is read."""
+
+    low: float
+    high: float
+    decimals: int | None = None
+    """None writes all that there are."""
+    outside: str = ""
+    """What a number outside is by mistake, and what to do: it is then a fault when it is written, too."""
+
+    def __post_init__(self) -> None:
+        if not self.low < self.high or (self.decimals is not None and not 0 <= self.decimals <= 17):
+            raise PluginError(f"A number needs low < high and 0 to 17 decimals, not {self}.")
+        if self.decimals is not None and any(round(end, self.decimals) != end for end in (self.low, self.high)):
+            raise PluginError(f"{self.low:g} to {self.high:g} cannot be written with {self.decimals} decimals.")
+
+    def write(self, answer: Any) -> str:
+        try:
+            number = float(answer)
+        except (TypeError, ValueError):
+            number = math.nan
+        if not math.isfinite(number):
+            raise ValueError("expected a finite number")
+        if self.outside and not self.low <= number <= self.high:
+            raise ValueError(f"{self._expected}: {self.outside}")
+        clipped = min(max(number, self.low), self.high) + 0.0  # -0.0 + 0.0 is 0.0: no '-0.000'
+        return repr(clipped) if self.decimals is None else f"{round(clipped, self.decimals) + 0.0:.{self.decimals}f}"
+
+    def advice(self, text: str) -> str | None:
+        if not _NUMBER.fullmatch(text):
+            if _NUMBER.fullmatch(_bare(text)):
+                return f"{self._expected}, without quotes or spaces around it"
+            return f"{self._expected}, with a decimal point; nan and inf are no numbers here"
+        if self.low <= float(text) <= self.high:
+            return None
+        return f"{self._expected}: {self.outside or 'clip what lies outside'}"
+
+    def json_value(self, answer: Any) -> float:
+        return float(self.write(answer))
+
+    def json_advice(self, value: Any) -> str | None:
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            return f"{self._expected}, without quotes"
+        return self.advice(repr(value))
+
+    @property
+    def _expected(self) -> str:
+        return f"expected a number from {self.low:g} to {self.high:g}"
+
+
+def _fold(label: str) -> str:
+    return re.sub(r"[\s_-]+", "_", label.casefold())
+
+
+def _bare(text: str) -> str:
+    return text.strip(" \t\r\v\f\"'\u201c\u201d\u00a0")

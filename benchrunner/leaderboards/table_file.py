@@ -1,0 +1,101 @@
+"""Lines of index, TAB, answer below a header."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import final
+
+from benchrunner.errors import PluginError
+from benchrunner.file_faults import Faults, shown, some
+from benchrunner.leaderboards.file_kind import Answers, FileKind, Wanted
+from benchrunner.leaderboards.spellings import Spelling
+from benchrunner.leaderboards.text_file import encoded, filled_lines, spelled
+
+TAB = "\t"
+
+_INDEX = re.compile(r"0|[1-9][0-9]{0,17}")
+
+
+@final
+@dataclass(frozen=True)
+class Table(FileKind):
+    """The index counts the rows of the test file from 0."""
+
+    header: tuple[str, str]
+    spelling: Spelling
+
+    def __post_init__(self) -> None:
+        if len(self.header) != 2 or len(set(self.header)) != 2:
+            raise PluginError(f"A table's header is two different names, index and answer, not {list(self.header)}.")
+        for name in self.header:
+            if not name or not name.isprintable() or name != name.strip():
+                raise PluginError(f"A column's name is one printable word, not {shown(name)}.")
+
+    @property
+    def meanings(self) -> Mapping[str, str]:
+        return self.spelling.meanings
+
+    def bound(self, rows: int) -> int:
+        return 2**20 + 64 * rows  # an index, an answer, and room for numbers at full length
+
+    def write(self, name: str, answers: Answers) -> bytes:
+        texts = spelled(enumerate(answers.values), self.spelling.write, Faults(name, "answer"))
+        return encoded([TAB.join(self.header), *(f"{index}{TAB}{text}" for index, text in enumerate(texts))])
+
+    def find_faults(self, content: bytes, wanted: Wanted, faults: Faults) -> None:
+        lines = filled_lines(content, faults, expected="a header and one line for each row were")
+        if lines:
+            body = self._below_header(lines, faults)
+            wanted.check_count(len(body), "row", faults)
+            _check_indices(self._indices(body, faults), wanted.rows, faults)
+
+    def _below_header(self, lines: list[tuple[int, str]], faults: Faults) -> list[tuple[int, str]]:
+        number, first = lines[0]
+        expected = TAB.join(self.header)
+        if first == expected:
+            return lines[1:]
+        begins_with_row = re.match(r"[\"']?[0-9]+\b", first) is not None
+        says = "there is no header line" if begins_with_row else "wrong header"
+        faults.say(f"line {number}: {says}: expected {shown(expected)}, separated by a TAB, found {shown(first)}")
+        return lines if begins_with_row else lines[1:]
+
+    def _indices(self, body: list[tuple[int, str]], faults: Faults) -> list[tuple[int, int]]:
+        """Line and index of each row that has one; columns and answers are checked on the way."""
+        indices: list[tuple[int, int]] = []
+        for line, text in body:
+            fields = text.split(TAB)
+            if len(fields) != 2:
+                faults.at(line, text, "expected 2 columns, separated by one TAB")
+                continue
+            if _INDEX.fullmatch(fields[0]):
+                indices.append((line, int(fields[0])))
+            else:
+                faults.at(line, fields[0], "expected an index: a whole number, without quotes, spaces or decimals")
+            if (advice := self.spelling.advice(fields[1])) is not None:
+                faults.at(line, fields[1], advice)
+        return indices
+
+
+def _check_indices(indices: list[tuple[int, int]], rows: int, faults: Faults) -> None:
+    found = [index for _, index in indices]
+    if found == list(range(rows)):
+        return
+    if found == list(range(1, rows + 1)):
+        faults.say(f"the index counts from 1 to {rows:,}; it must count from 0 to {rows - 1:,}")
+        return
+    seen, highest = set[int](), -1
+    for line, index in indices:
+        if index >= rows:
+            faults.at(line, index, f"expected an index from 0 to {rows - 1:,}")
+            continue
+        if index in seen:
+            faults.at(line, index, "this index stands on an earlier line already; each must stand once")
+        elif index < highest:
+            faults.at(line, index, "out of order: rows must stand in the order of the test file, from index 0 up")
+        seen.add(index)
+        highest = max(highest, index)
+    missing = [str(index) for index in range(rows) if index not in seen]
+    if missing:
+        faults.say(f"no row with index {some(missing)}; each must stand once")

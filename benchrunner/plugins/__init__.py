@@ -1,0 +1,1 @@
+"""Plugins: the hooks, and what all installed plugins offer."""

@@ -1,0 +1,32 @@
+"""Discovery: load every plugin alone, so that a broken one is set aside and the others work."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Iterable
+
+from benchrunner.plugins.hookspecs import GROUP
+from benchrunner.plugins.registry import Plugins
+from benchrunner.plugins.versions import Plugin, installed_version, source_hash
+
+CORE = importlib.metadata.EntryPoint("core", "benchrunner.builtin", GROUP)
+"""The core's own plugin. It is not installed metadata, so that a plain checkout on the path works too."""
+
+
+def discover(*, extra: Iterable[tuple[str, object]] = (), installed: bool = True) -> Plugins:
+    """All plugins: the core's, those installed under the entry-point group, and those given as (name, module)."""
+    core = CORE.load()
+    plugins = Plugins(Plugin(CORE.name, "benchrunner", installed_version("benchrunner", core)))
+    plugins.add_core(core)
+    points = importlib.metadata.entry_points(group=GROUP) if installed else ()
+    for point in sorted(points, key=lambda point: (point.name, point.value)):
+        try:
+            module = point.load()
+        except (Exception, SystemExit) as error:  # an import may do anything
+            plugins.fail(point.name, error)
+            continue
+        distribution = point.dist.name if point.dist is not None else point.name
+        plugins.add(Plugin(point.name, distribution, installed_version(distribution, module)), module)
+    for name, module in extra:
+        plugins.add(Plugin(name, name, f"0+source.{source_hash(module)}"), module)
+    return plugins

@@ -1,0 +1,214 @@
+"""Every hook there is. A plugin is a module with some of these functions and an entry point in the group `benchrunner`.
+
+Plugins offer values; the hooks only carry them. Each docstring holds a complete plugin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import pluggy
+
+if TYPE_CHECKING:
+    import argparse
+
+    from benchrunner.backbones.backbone import BackboneFamily
+    from benchrunner.executor import Executor
+    from benchrunner.fits import Fit
+    from benchrunner.leaderboards.leaderboard import Leaderboard
+    from benchrunner.methods.method import Method
+    from benchrunner.progress import Event
+    from benchrunner.records import Record
+    from benchrunner.tasks.task import Task
+
+GROUP = "benchrunner"
+"""The entry-point group, and the project's name in pluggy."""
+
+hookspec = pluggy.HookspecMarker(GROUP)
+hookimpl = pluggy.HookimplMarker(GROUP)
+
+
+@hookspec
+def register_tasks() -> Iterable[Task]:  # type: ignore[empty-body]
+    """Tasks this plugin offers.
+
+    from benchrunner import ACCURACY, Classify, Split, Task, TextTable, hookimpl
+
+    @hookimpl
+    def register_tasks():
+        def split(role):
+            file = TextTable(f"mood/{role}.csv", {"a": "text", "label": "mood"}, separator=",", quoted=True)
+            return Split(role, (file,))
+
+        yield Task(
+            name="mine/mood",
+            about="Is the text glad or sad?",
+            problem=Classify(("glad", "sad")),
+            splits={role: split(role) for role in ("train", "dev", "test")},
+            metrics=(ACCURACY,),
+        )
+    """
+
+
+@hookspec
+def register_backbones() -> Iterable[BackboneFamily]:  # type: ignore[empty-body]
+    """Families of backbones this plugin can load.
+
+    import hashlib
+    from pathlib import Path
+
+    from benchrunner import Backbone, OneBackbone, hookimpl
+
+    class Mine(Backbone):
+        about = "my own encoder"
+
+        def __init__(self, name="mine/words", folder=None):
+            self.name, self.folder = name, folder
+
+        def revision(self, workspace):
+            weights = (self.folder / "tiny.safetensors").read_bytes() if self.folder else b"fresh"
+            return hashlib.sha256(weights).hexdigest()
+
+        def load(self, workspace, *, seed):
+            from benchrunner.testing import TinyEncoder  # 50 lines of torch to copy from: a whole Encoder
+
+            return TinyEncoder.read(self.folder) if self.folder else TinyEncoder()
+
+    def saved(folder):
+        return Mine(str(folder), folder) if (folder / "tiny.safetensors").is_file() else None
+
+    @hookimpl
+    def register_backbones():
+        yield OneBackbone(Mine(), saved)
+    """
+
+
+@hookspec
+def register_methods() -> Iterable[Method]:  # type: ignore[empty-body]
+    """Ways to fit a backbone to a problem.
+
+    import json
+
+    from benchrunner import Method, Outcome, hookimpl
+
+    class First(Method):
+        name = "first"
+        about = "answers every row with the first training row's answer"
+        needs_backbone = False
+
+        def fit(self, job):
+            first = job.problem.constant(job.train.table.slice(0, 1))
+            job.model.mkdir(parents=True, exist_ok=True)
+            (job.model / "first.json").write_text(json.dumps(first.tolist()))
+            return Outcome()
+
+        def predict(self, job, table):
+            import numpy as np
+
+            first = json.loads((job.model / "first.json").read_text())
+            return np.tile(np.array(first, dtype=np.float32), (table.num_rows, 1))
+
+    @hookimpl
+    def register_methods():
+        yield First()
+    """
+
+
+@hookspec
+def register_leaderboards() -> Iterable[Leaderboard]:  # type: ignore[empty-body]
+    """Leaderboards this plugin can write for. One that lies in a file is `Leaderboard.from_toml(path)`.
+
+    from benchrunner import BoardFile, Labels, Leaderboard, Table, hookimpl
+
+    @hookimpl
+    def register_leaderboards():
+        spelling = Labels({"glad": "1", "sad": "0"})
+        file = BoardFile("moods.tsv", "mine/mood", "test", rows=20, kind=Table(("id", "mood"), spelling))
+        yield Leaderboard("moods", "The board of moods", "https://example.org/moods", "moods.zip", files=(file,))
+    """
+
+
+@hookspec
+def register_executors() -> Iterable[Executor]:  # type: ignore[empty-body]
+    """Workspace where fits can run.
+
+    from benchrunner import Executor, hookimpl
+
+    class Backwards(Executor):
+        name = "backwards"
+        about = "one after another, the last first"
+
+        def run(self, fits, runner):
+            for fit in reversed(list(fits)):
+                yield fit, runner.run(fit)
+
+    @hookimpl
+    def register_executors():
+        yield Backwards()
+    """
+
+
+@hookspec
+def register_commands(cli: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add commands to the command line; `run` receives the parsed arguments and returns the exit code.
+
+    from benchrunner import hookimpl
+
+    @hookimpl
+    def register_commands(cli):
+        hello = cli.add_parser("hello", help="say hello")
+        hello.set_defaults(run=say_hello)
+
+    def say_hello(arguments):
+        print("hello")
+        return 0
+    """
+
+
+@hookspec
+def before_fit(fit: Fit) -> None:
+    """A fit is about to start.
+
+    from benchrunner import hookimpl
+
+    @hookimpl
+    def before_fit(fit):
+        print("starting", fit.id)
+    """
+
+
+@hookspec
+def on_progress(fit: Fit, event: Event) -> None:
+    """Something happened inside a fit: a step, a split predicted.
+
+    from benchrunner import hookimpl
+
+    @hookimpl
+    def on_progress(fit, event):
+        print(fit.id, event.kind, event.done, event.total)
+    """
+
+
+@hookspec
+def after_fit(fit: Fit, record: Record) -> None:
+    """A fit's record is on disk.
+
+    from benchrunner import hookimpl
+
+    @hookimpl
+    def after_fit(fit, record):
+        print(fit.id, record.status)
+    """
+
+
+@hookspec
+def on_fit_error(fit: Fit, error: Exception) -> None:
+    """A fit ended with an error; the record says so too.
+
+    from benchrunner import hookimpl
+
+    @hookimpl
+    def on_fit_error(fit, error):
+        print(fit.id, error)
+    """

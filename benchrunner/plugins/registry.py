@@ -1,0 +1,316 @@
+"""The registry: what all plugins offer, by name."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pluggy
+
+from benchrunner.backbones.backbone import Backbone, BackboneFamily
+from benchrunner.errors import CheckpointError, PluginError, RequestError, UnknownName, closest, described
+from benchrunner.executor import Executor
+from benchrunner.leaderboards.leaderboard import Leaderboard
+from benchrunner.methods.method import Method
+from benchrunner.plugins import hookspecs
+from benchrunner.plugins.versions import Plugin, top_package
+from benchrunner.tasks.task import Task
+from benchrunner.workspace import Workspace
+
+
+@dataclass(frozen=True)
+class SetAside:
+    """A plugin, or one value of it, that could not be used."""
+
+    plugin: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A value that a plugin offers under a name."""
+
+    kind: str
+    """`task`, `method`, `leaderboard`, `executor` or `backbone`."""
+    name: str
+    value: Any
+    plugin: Plugin
+    family: BackboneFamily | None = None
+    """The family of a backbone."""
+
+
+@dataclass
+class Staged:
+    """Everything that one plugin offers, collected before any of it is used."""
+
+    plugin: Plugin
+    offers: list[Offer] = field(default_factory=list)
+    families: list[BackboneFamily] = field(default_factory=list)
+
+    def add(self, kind: str, value: Any, family: BackboneFamily | None = None) -> None:
+        """Stage a value; a `PluginError` if it has no name or its name is staged already."""
+        name = value.name
+        if not isinstance(name, str) or not name:
+            raise PluginError(f"the {kind} {value!r} has no name")
+        if any((offer.kind, offer.name) == (kind, name) for offer in self.offers):
+            raise PluginError(f"the {kind} '{name}' is there already, from {self.plugin.distribution}")
+        self.offers.append(Offer(kind, name, value, self.plugin, family))
+
+
+class Plugins:
+    """What all plugins offer, by name. Made once, by `discover`, and passed along.
+
+    A name that two plugins offer is contested: neither offer is used.
+    """
+
+    def __init__(self, core: Plugin) -> None:
+        self.core = core
+        self.manager = _manager()
+        self.loaded: list[Plugin] = []
+        """Every plugin in use but the core's own."""
+        self.families: list[BackboneFamily] = []
+        self._failures: list[SetAside] = []
+        self._offers: dict[tuple[str, str], list[Offer]] = {}
+        self._family_plugins: list[tuple[BackboneFamily, Plugin]] = []
+        self._packages: dict[str, Plugin] = {}
+
+    @property
+    def hook(self) -> pluggy.HookRelay:
+        return self.manager.hook
+
+    @property
+    def set_aside(self) -> list[SetAside]:
+        """Plugins that could not be used, then names that several plugins offer."""
+        return [*self._failures, *(_conflict(offers) for offers in self._offers.values() if len(offers) > 1)]
+
+    @property
+    def tasks(self) -> dict[str, Task]:
+        return dict(sorted(self._values("task").items()))
+
+    @property
+    def methods(self) -> dict[str, Method]:
+        return dict(sorted(self._values("method").items()))
+
+    @property
+    def leaderboards(self) -> dict[str, Leaderboard]:
+        return dict(sorted(self._values("leaderboard").items()))
+
+    @property
+    def executors(self) -> dict[str, Executor]:
+        return dict(sorted(self._values("executor").items()))
+
+    @property
+    def studies(self) -> dict[str, Path]:
+        """The .toml files in the folders `studies` of the plugins' packages, as `plugin/file`."""
+        studies: dict[str, Path] = {}
+        for plugin in self.loaded:
+            package = sys.modules.get(getattr(self.manager.get_plugin(plugin.name), "__package__", None) or "")
+            for folder in getattr(package, "__path__", ()):
+                files = Path(folder, "studies").glob("*.toml")
+                studies |= {f"{plugin.name}/{file.stem}": file for file in files}
+        return dict(sorted(studies.items()))
+
+    @property
+    def backbones(self) -> dict[str, Backbone]:
+        """Backbones with names of their own, in the order in which their families list them."""
+        return self._values("backbone")
+
+    def _values(self, kind: str) -> dict[str, Any]:
+        """The values of one kind whose names are not contested."""
+        return {name: offers[0].value for (of, name), offers in self._offers.items() if of == kind and len(offers) == 1}
+
+    def fail(self, plugin: str, error: BaseException, where: str = "") -> None:
+        """Set a plugin, or a part of it, aside because of an error."""
+        self._failures.append(SetAside(plugin, f"{where}{described(error)}"))
+
+    def add(self, plugin: Plugin, module: object) -> None:
+        """Take everything that a plugin offers; set the whole plugin aside if any part of it fails.
+
+        The offers are staged first, so a plugin that fails leaves nothing behind but its imported modules.
+        """
+        if namesake := next((known for known in (self.core, *self.loaded) if known.name == plugin.name), None):
+            reason = f"{namesake.distribution} has a plugin of that name already, so that of {plugin.distribution}"
+            self._failures.append(SetAside(plugin.name, f"{reason} is not used"))
+            return
+        try:
+            self._merge(self._staged(plugin, module), module)
+        except (Exception, SystemExit) as error:  # a plugin may fail in any way; it must not take the tool with it
+            self.fail(plugin.name, error)
+        else:
+            self.loaded.append(plugin)
+            if isinstance(module, ModuleType):
+                self._packages[top_package(module.__name__)] = plugin
+
+    def add_core(self, module: object) -> None:
+        """Take the offers of benchrunner's own plugin; its errors are bugs and are raised."""
+        self._merge(self._staged(self.core, module), module)
+
+    def _staged(self, plugin: Plugin, module: object) -> Staged:
+        manager = _manager()
+        manager.register(module, name=plugin.name)
+        manager.check_pending()
+        if not manager.get_hookcallers(module):
+            raise PluginError("it has no hooks: is '@hookimpl' missing above them?")
+        staged = Staged(plugin)
+        for kind, (hook, wanted) in _KINDS.items():
+            for value in _answers(manager, hook, wanted):
+                staged.add(kind, value)
+        for family in _answers(manager, "register_backbones", BackboneFamily):
+            staged.families.append(family)
+            for backbone in family.listed():
+                staged.add("backbone", backbone, family)
+        for offer in staged.offers:
+            if any(known.plugin is self.core for known in self._offers.get((offer.kind, offer.name), ())):
+                raise PluginError(f"the {offer.kind} '{offer.name}' is there already, from {self.core.distribution}")
+        return staged
+
+    def _merge(self, staged: Staged, module: object) -> None:
+        self.manager.register(module, name=staged.plugin.name)
+        for offer in staged.offers:
+            self._offers.setdefault((offer.kind, offer.name), []).append(offer)
+        self.families += staged.families
+        self._family_plugins += [(family, staged.plugin) for family in staged.families]
+
+    def supplier(self, value: object) -> Plugin:
+        """The plugin that a task, method, family, leaderboard or executor came from; the core for any other value."""
+        offers = (offer for offers in self._offers.values() for offer in offers)
+        suppliers = [(offer.value, offer.plugin) for offer in offers] + self._family_plugins
+        return next((plugin for offered, plugin in suppliers if offered is value), self.core)
+
+    def suppliers_of(self, task: Task) -> list[Plugin]:
+        """The plugins whose code a task runs: its own, and those that its problem and its sources come from."""
+        sources = [source for split in task.splits.values() for source in split.sources]
+        parts = [task.problem, *sources, *(getattr(source, "source", None) for source in sources)]
+        packages = dict.fromkeys(top_package(type(part).__module__) for part in parts)
+        return [self.supplier(task), *(self._packages[name] for name in packages if name in self._packages)]
+
+    def task(self, name: str) -> Task:
+        found: Task = self._named("task", name)
+        return found
+
+    def method(self, name: str) -> Method:
+        found: Method = self._named("method", name)
+        return found
+
+    def leaderboard(self, name: str) -> Leaderboard:
+        found: Leaderboard = self._named("leaderboard", name)
+        return found
+
+    def executor(self, name: str) -> Executor:
+        found: Executor = self._named("executor", name)
+        return found
+
+    def study(self, name: str) -> tuple[str, Path]:
+        """A study file by its name, by the last part of it, or by its path: what it is called, and where it lies."""
+        if name.endswith(".toml"):
+            return name, Path(name)
+        known = self.studies
+        full = _meant(name, known)
+        if full is None:
+            raise UnknownName("study", name, known, "The path of a .toml file is understood as well.")
+        return full, known[full]
+
+    def _named(self, kind: str, name: str) -> Any:
+        full = self._full_name(kind, name)
+        if full is None:
+            raise UnknownName(kind, name, self._values(kind))
+        return self._values(kind)[full]
+
+    def _names(self, kind: str) -> list[str]:
+        """Every name of a kind, contested names included."""
+        return [name for of, name in self._offers if of == kind]
+
+    def _full_name(self, kind: str, name: str) -> str | None:
+        """The one name that is meant by it or by its last part; an error where two plugins claim it."""
+        full = _meant(name, self._names(kind))
+        offers = self._offers[kind, full] if full is not None else []
+        if len(offers) > 1:
+            raise RequestError(f"The {kind} '{full}' is offered by {_claims(offers)}; uninstall one of them.")
+        return full
+
+    def tasks_of(self, names: Iterable[str]) -> list[Task]:
+        """Tasks by name, by short name, or by the name of their suite, each once and in the order asked for."""
+        tasks: dict[str, Task] = {}
+        known = self._names("task")
+        for name in names:
+            members = sorted(full for full in known if full.split("/", 1)[0] == name)
+            if not members and self._full_name("task", name) is None:
+                raise UnknownName("task", name, {*known, *(full.split("/", 1)[0] for full in known)})
+            for full in members or [name]:
+                task = self.task(full)
+                tasks[task.name] = task
+        return list(tasks.values())
+
+    def backbone(self, reference: str, workspace: Workspace) -> tuple[Backbone, BackboneFamily]:
+        """The backbone that a name, path or hub id means, and the family that loads it."""
+        known, there = self.backbones, bool(reference) and Path(reference).exists()
+        name = reference if there and reference not in known else self._full_name("backbone", reference)
+        if name in known:
+            family = self._offers["backbone", name][0].family
+            assert family is not None
+            return known[name], family
+        refusals = []
+        for family in self.families if reference else []:
+            try:
+                backbone = family.find(reference, workspace)
+            except RequestError as refusal:  # another family may know it
+                refusals.append(refusal)
+            except Exception as error:  # a family may fail in any way
+                supplier = self.supplier(family).name
+                refusals.append(CheckpointError(f"The plugin '{supplier}' failed on {reference}: {described(error)}."))
+            else:
+                if backbone is not None:
+                    return backbone, family
+        if refusals:
+            close = [] if there else closest(reference, known)
+            raise type(refusals[0])(str(refusals[0]) + (f" Did you mean {' or '.join(close)}?" if close else ""))
+        if there:
+            raise CheckpointError(f"No plugin can load {reference}: a folder with config.json and weights is expected.")
+        raise UnknownName("backbone", reference, known, "A folder or a hub id ('owner/name') is understood as well.")
+
+
+_KINDS: dict[str, tuple[str, type]] = {
+    "task": ("register_tasks", Task),
+    "method": ("register_methods", Method),
+    "leaderboard": ("register_leaderboards", Leaderboard),
+    "executor": ("register_executors", Executor),
+}
+
+
+def _manager() -> pluggy.PluginManager:
+    manager = pluggy.PluginManager(hookspecs.GROUP)
+    manager.add_hookspecs(hookspecs)
+    return manager
+
+
+def _answers(manager: pluggy.PluginManager, hook: str, wanted: type) -> Iterator[Any]:
+    """The values that the hook of a manager's only plugin gives."""
+    for implementation in getattr(manager.hook, hook).get_hookimpls():
+        values = implementation.function()
+        if not isinstance(values, Iterable):
+            raise PluginError(f"{hook} gave {values!r}: yield values, or return a list of them")
+        for value in values:
+            if not isinstance(value, wanted):
+                raise PluginError(f"{hook} gave {value!r}, which is not a {wanted.__name__}")
+            yield value
+
+
+def _conflict(offers: Sequence[Offer]) -> SetAside:
+    kind, name = offers[0].kind, offers[0].name
+    return SetAside(_claims(offers), f"both offer the {kind} '{name}', so neither is used")
+
+
+def _claims(offers: Sequence[Offer]) -> str:
+    return " and ".join(offer.plugin.name for offer in offers)
+
+
+def _meant(name: str, known: Collection[str]) -> str | None:
+    """The one of the known names that is meant by it or by its last part; an error where that could be several."""
+    matches = [name] if name in known else sorted(full for full in known if full.rsplit("/", 1)[-1] == name)
+    if len(matches) > 1:
+        raise RequestError(f"'{name}' could be {' or '.join(matches)}: say which.")
+    return matches[0] if matches else None

@@ -1,1 +1,0 @@
-"""Results as people and scripts read them."""

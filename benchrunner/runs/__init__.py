@@ -1,0 +1,1 @@
+"""Runs: fits, their predictions and what both leave on disk."""

@@ -1,0 +1,55 @@
+"""What a prediction is worth: its scores, the flags of one that is worth nothing, and what a reader should know."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from benchrunner.data.rows import Rows
+from benchrunner.fits import Prediction
+from benchrunner.metrics import Score
+from benchrunner.records import Record
+from benchrunner.tasks.task import Task
+
+Baseline = Callable[[], Mapping[str, Score]]
+"""What the majority scores on the same rows; asked only where there is something to compare."""
+
+
+def judged(
+    prediction: Prediction,
+    task: Task,
+    rows: Rows,
+    answers: Sequence[Any],
+    timings: Mapping[str, float],
+    baseline: Baseline | None,
+) -> Record:
+    """The prediction's record; without a baseline it is one itself, and neither flagged nor annotated."""
+    scores, notes = task.scores(rows.table, answers), rows.notes
+    flags = list[str]()
+    if baseline is not None:
+        if task.problem.is_constant(answers):
+            flags.append("constant predictions")
+        if scores and _no_better(scores, baseline()):
+            flags.append("no better than majority")
+        notes += tuple(_tuned(prediction, task))
+    return Record(prediction.id, "done", "", scores, tuple(flags), timings, notes=notes)
+
+
+def _no_better(scores: Mapping[str, Score], baseline: Mapping[str, Score]) -> bool:
+    """By the headline; where the baseline's is absent, as a correlation is, anything above zero is better."""
+    name = next(iter(scores))
+    mine, theirs = scores[name].value, baseline[name].value
+    return mine is None or mine <= (theirs or 0.0)
+
+
+def _tuned(prediction: Prediction, task: Task) -> list[str]:
+    """Each setting that is not what the problem begins with."""
+    return [
+        f"{name} {_shown(value)}, chosen on {task.named('dev')[0]} for {task.metrics[0].name}"
+        for name, value in prediction.settings.items()
+        if value != task.problem.decoding.get(name)
+    ]
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,37 @@
+"""Where fits run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, final
+
+from benchrunner.errors import RequestError
+from benchrunner.executor import Executor, FitRunner
+
+if TYPE_CHECKING:
+    from benchrunner.fits import Fit
+    from benchrunner.records import Record
+
+
+@final
+class Local(Executor):
+    """One after another in this process, or several at once in processes that share its cores."""
+
+    name = "local"
+    about = "on this machine, one fit after another or several at once (--jobs)"
+
+    def __init__(self, jobs: int = 1) -> None:
+        if jobs < 1:
+            raise RequestError(f"--jobs must be at least 1, not {jobs}.")
+        self._jobs = jobs
+
+    def run(self, fits: Iterable[Fit], runner: FitRunner) -> Iterator[tuple[Fit, Record]]:
+        if self._jobs == 1:
+            for fit in fits:
+                yield fit, runner.run(fit)
+            return
+        from benchrunner.runs.workers import Workers
+
+        with Workers(self._jobs, threads=max(1, len(os.sched_getaffinity(0)) // self._jobs)) as workers:
+            yield from workers.run(fits, runner)

@@ -1,0 +1,1 @@
+"""Studies: many fits compared, their tables, and the answers that are submitted."""

@@ -1,0 +1,140 @@
+"""From fits to a leaderboard's answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from benchrunner.data.rows import Rows
+from benchrunner.data.sources import DataNotFound
+from benchrunner.errors import RequestError
+from benchrunner.leaderboards.file_kind import Answers
+from benchrunner.leaderboards.leaderboard import Leaderboard
+from benchrunner.runs.answering import answer
+from benchrunner.runs.folder import find_run
+from benchrunner.runs.runner import MAJORITY, Runner
+from benchrunner.studies.study import CellResult, selected_fit
+from benchrunner.tasks.task import Task
+
+Given = Callable[[Task, str], Answers]
+"""Where the answers to a task's split come from: a study, or an ensemble."""
+
+
+def missing(
+    board: Leaderboard,
+    tasks: Iterable[Task],
+    chosen: Sequence[str],
+    runner: Runner,
+    *,
+    unchosen: str = "not among --tasks",
+) -> dict[str, str]:
+    """The board's tasks that cannot be answered by a fit -> why: nobody asked for them, or a split is nowhere."""
+    absent = {}
+    for task in tasks:
+        if task.name not in chosen:
+            absent[task.name] = unchosen
+            continue
+        tests = [split for name, split in board.wanted if name == task.name]
+        for split in [task.train, *task.named("dev"), *tests]:
+            try:
+                runner.rows(task, split)
+            except DataNotFound:
+                absent[task.name] = f"no data for its split {split}"
+                break
+    return absent
+
+
+def check_counts(board: Leaderboard, tasks: Iterable[Task], runner: Runner) -> None:
+    """A `RequestError` where test rows are not as many as the board wants: better before the fitting than after."""
+    wrong = []
+    for task in tasks:
+        for file in board.files_of(task.name):
+            rows = runner.rows(task, file.split)
+            if len(rows) != file.rows:
+                wrong.append(
+                    f"  - {file.name}: {rows.origin} has {len(rows):,} rows; {board.title} wants {file.rows:,}"
+                )
+    if wrong:
+        listed = "\n".join(wrong)
+        raise RequestError(f"{board.title} would refuse answers to these files:\n{listed}\nNothing was fitted.")
+
+
+def answers(
+    board: Leaderboard, given: Given, absent: Mapping[str, str], runner: Runner
+) -> dict[tuple[str, str], Answers]:
+    """Every file's answers: those that are given, and the majority's where a task is absent."""
+    found = {}
+    for name, split in board.wanted:
+        task = runner.plugins.task(name)
+        found[name, split] = _filled(board, task, split, absent[name], runner) if name in absent else given(task, split)
+    return found
+
+
+def selected(board: Leaderboard, cells: Sequence[CellResult], runner: Runner) -> Given:
+    """The answers of the fits that a study selected, with the figures beside them that the board's files hold."""
+
+    def given(task: Task, split: str) -> Answers:
+        fit = selected_fit(next(cell for cell in cells if cell.cell.task.name == task.name))
+        predicted, rows = runner.predict(fit, split), runner.rows(task, split)
+        extra_figures: dict[str, list[Any]] = {}
+        if any(file.extra_figure for file in board.files_of(task.name)):
+            extra_figures = task.problem.extra_figures(runner.kept_outputs(fit, rows), rows.table, runner.settings(fit))
+        return Answers(predicted.answers, rows.table, extra_figures, fit=fit.id, method=fit.method)
+
+    return given
+
+
+def ensembles_of(board: Leaderboard, references: Sequence[str], runner: Runner) -> dict[str, list[str]]:
+    """Task -> the runs that answer it, from the ids of runs of one of the board's tasks or of several."""
+    found: dict[str, list[str]] = {}
+    for reference in references:
+        fit = find_run(runner.workspace.runs, reference).fit()
+        if not board.files_of(fit.task):
+            raise RequestError(f"{board.name} takes no answers to {fit.task}, which the run {fit.id} is for.")
+        found.setdefault(fit.task, []).append(reference)
+    return found
+
+
+def together(ensembles: Mapping[str, Sequence[str]], runner: Runner) -> Given:
+    """The answers of finished runs: those of one task together."""
+
+    def given(task: Task, split: str) -> Answers:
+        found = answer(ensembles[task.name], None, split, runner)
+        method = "ensemble" if len(ensembles[task.name]) > 1 else "finished run"
+        return Answers(found.answers, found.rows.table, found.extra_figures, fit=found.by, method=method)
+
+    return given
+
+
+def _filled(board: Leaderboard, task: Task, split: str, why: str, runner: Runner) -> Answers:
+    """The majority of the training rows; without them one and the same answer, which is said."""
+    import numpy as np
+    import pyarrow as pa
+
+    problem, train, rows = task.problem, _there(task, task.train, runner), _there(task, split, runner)
+    if problem.head.level == "token" and (train is None or rows is None):
+        raise RequestError(f"{task.name} cannot be filled: {why}, and only rows tell what its answers look like.")
+    table = pa.table({}) if rows is None else rows.table
+    count = problem.entries(table) if rows is not None else _official(board, task, split)
+    one = np.eye(problem.head.width, dtype=np.float32)[0] if train is None else problem.constant(train.table)
+    outputs = np.repeat(one[None], count, axis=0)
+    found = problem.decode(outputs, table, problem.decoding)
+    reason = f"no training rows to count, so '{found[0]}' everywhere" if train is None else "the training majority"
+    return Answers(
+        found,
+        table if rows is not None else None,
+        problem.extra_figures(outputs, table, problem.decoding),
+        method=MAJORITY,
+        filled=f"{why}; {reason}",
+    )
+
+
+def _there(task: Task, split: str, runner: Runner) -> Rows | None:
+    try:
+        return runner.rows(task, split)
+    except RequestError:  # said already: it is why the task is absent
+        return None
+
+
+def _official(board: Leaderboard, task: Task, split: str) -> int:
+    return next(file.rows for file in board.files if file.pair == (task.name, split))

@@ -1,0 +1,1 @@
+"""Tasks: what is asked, on which data, and how answers are scored."""

@@ -1,0 +1,106 @@
+"""Anybody's prediction file against labelled rows, with the task's own metrics."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from benchrunner.data.rows import Rows
+from benchrunner.errors import DataError, RequestError
+from benchrunner.file_faults import shown
+from benchrunner.files import read_text
+from benchrunner.metrics import Score
+from benchrunner.problems.problem import Problem
+from benchrunner.tasks.task import Task
+from benchrunner.workspace import Workspace
+
+_HEADER = ["index", "prediction"]
+
+
+def rows_of(task: Task, split: str, path: Path, workspace: Workspace) -> Rows:
+    """A split's rows from a file of the task's own layout, wherever it lies."""
+    if not path.is_file():
+        raise RequestError(f"--gold {path}: there is no such file.")
+    shapes = (source.at(path) for source in task.splits[split].sources)
+    found = next((one for one in shapes if one is not None), None)
+    if found is None:
+        raise RequestError(f"{task.name} has no file layout for its split {split}; leave --gold out.")
+    rows = found.read(workspace)
+    if not len(rows):
+        raise DataError(f"{path}: no rows.")
+    return task.checked(rows, workspace, labelled=task.splits[split].role != "test")
+
+
+def score_file(task: Task, rows: Rows, path: Path, *, spellings: Mapping[str, str] | None = None) -> dict[str, Score]:
+    """Each of the task's metrics for the answers in a file.
+
+    The file is `index<TAB>prediction` below that header, rows in any order, or one answer a line in the order of the
+    rows. Answers are the task's labels or numbers, or one of `spellings`: a file's text -> the task's label.
+    """
+    if task.problem.gold(rows.table) is None:
+        raise DataError(f"{rows.origin}: these rows have no labels, so nothing can be scored; choose a labelled split.")
+    answers = _read(path, len(rows), task.problem, spellings or {})
+    try:
+        return task.scores(rows.table, answers)
+    except DataError as error:  # an answer that does not fit its row: too few tags for the words
+        raise DataError(f"{path}: {error}") from None
+
+
+def _read(path: Path, rows: int, problem: Problem, spellings: Mapping[str, str]) -> list[Any]:
+    """The file's answers in the order of the rows."""
+    lines = _lines(path)
+    indexed = "\t" in lines[0]
+    while not lines[-1] and (indexed or len(lines) > rows):  # of one answer a line, the last may be that there is none
+        lines.pop()
+    answers = _indexed(path, lines, rows) if indexed else dict(enumerate(enumerate(lines, start=1)))
+    if len(answers) != rows:
+        found = f"{len(answers):,} answer{'s' * (len(answers) != 1)}{'' if indexed else ', one on each line'}"
+        missing = next((index for index in range(rows) if index not in answers), None)
+        first = "" if missing is None else f" The first without an answer is row {missing}."
+        raise DataError(f"{path}: {found}; expected {rows:,}, one for each row.{first}")
+    return [_parsed(path, *answers[index], problem, spellings) for index in range(rows)]
+
+
+def _lines(path: Path) -> list[str]:
+    """The lines; line ends and byte order marks of any system are no matter here, unlike in a submission."""
+    text = read_text(path, "is it a text file? Unpack archives first.")
+    lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
+    if lines == [""]:
+        raise DataError(f"{path}: the file is empty.")
+    return lines
+
+
+def _indexed(path: Path, lines: list[str], rows: int) -> dict[int, tuple[int, str]]:
+    """Index -> (line, answer)."""
+    if lines[0].split("\t") != _HEADER:
+        raise DataError(f"{path}:1: expected the header 'index<TAB>prediction', found {shown(lines[0])}.")
+    answers: dict[int, tuple[int, str]] = {}
+    for line, text in enumerate(lines[1:], start=2):
+        fields = text.split("\t")
+        if len(fields) != 2:
+            raise DataError(f"{path}:{line}: expected index<TAB>prediction, found {shown(text)}.")
+        index = int(fields[0]) if re.fullmatch(r"[0-9]{1,18}", fields[0]) else rows
+        if index >= rows:
+            raise DataError(f"{path}:{line}: expected an index from 0 to {rows - 1:,}, found {shown(fields[0])}.")
+        if index in answers:
+            before = answers[index][0]
+            raise DataError(f"{path}:{line}: index {index} stands on line {before} already; each must stand once.")
+        answers[index] = (line, fields[1])
+    return answers
+
+
+def _parsed(path: Path, line: int, text: str, problem: Problem, spellings: Mapping[str, str]) -> Any:
+    try:
+        return problem.parse(text)
+    except ValueError as reason:
+        expected = str(reason)
+    if text in spellings:
+        try:
+            return problem.parse(spellings[text])
+        except ValueError:  # a board or a data file that knows another label set: of no use here
+            pass
+    others = [spelling for spelling, label in spellings.items() if spelling != label]
+    also = f" (or, as files spell them, {', '.join(others)})" if others else ""
+    raise DataError(f"{path}:{line}: found {shown(text)}; expected {expected}{also}.")

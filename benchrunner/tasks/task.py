@@ -1,0 +1,116 @@
+"""The row of a task: its data, its kind of question, its metrics, its recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from benchrunner.data.rows import Rows
+from benchrunner.data.sources import DataNotFound, Source
+from benchrunner.errors import BadRows, DataError, PluginError, RequestError
+from benchrunner.metrics import Metric, Score, score
+from benchrunner.recipes import Recipe
+from benchrunner.tasks.suites import Suite
+from benchrunner.workspace import Workspace
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from benchrunner.problems.problem import Problem
+    from benchrunner.tasks.scorers import Scorer
+
+Role = Literal["train", "dev", "test"]
+
+
+@dataclass(frozen=True)
+class Split:
+    """One named part of a task's data."""
+
+    role: Role
+    """What it is for: fits learn from train, selection looks at dev, submissions answer test."""
+    sources: tuple[Source, ...]
+    """Asked in this order; the first that has the rows gives them."""
+    rows: int | None = None
+    """The official count, where there is one; a difference is said, not hidden."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A question asked of text, with everything needed to fit and score an answer to it."""
+
+    name: str
+    """`suite/task`, lower case."""
+    about: str
+    """One line for `benchrunner list`."""
+    problem: Problem
+    splits: Mapping[str, Split]
+    metrics: tuple[Metric, ...]
+    """The first is the headline: what selection looks at."""
+    recipe: Recipe = field(default_factory=Recipe)
+    method: str = "finetune"
+    method_reason: str = ""
+    """Why the default method is not `finetune`, said wherever the task is shown."""
+    suite: Suite | None = None
+    scorer: Scorer | None = None
+    """Reads prediction files in the layout that the official scorer reads, beside our own; None where there is none."""
+    demo_files: Callable[[int, Path], None] | None = None
+    """Writes a small data set of this task in its real file layout: (seed, folder)."""
+
+    def __post_init__(self) -> None:
+        if not self.name or "/" not in self.name or self.name != self.name.lower():
+            raise PluginError(f"A task's name is 'suite/task' in lower case, not '{self.name}'.")
+        if [split.role for split in self.splits.values()].count("train") != 1:
+            raise PluginError(f"{self.name} needs exactly one split of the role 'train'.")
+        if not self.metrics:
+            raise PluginError(f"{self.name} needs at least one metric.")
+
+    @property
+    def train(self) -> str:
+        """The name of the training split."""
+        return self.named("train")[0]
+
+    def named(self, role: Role) -> list[str]:
+        """The names of the splits of one role, in the order of the row."""
+        return [name for name, split in self.splits.items() if split.role == role]
+
+    def load(self, split: str, workspace: Workspace) -> Rows:
+        """The checked rows of a split from the first of its sources that has them."""
+        if split not in self.splits:
+            raise RequestError(f"{self.name} has no split '{split}'; it has {', '.join(self.splits)}.")
+        wanted = self.splits[split]
+        tried = []
+        for source in wanted.sources:
+            try:
+                rows = source.read(workspace)
+            except DataNotFound as reason:
+                tried.append(str(reason))
+                continue
+            return self._checked(rows, wanted, workspace)
+        raise DataNotFound(f"No data for {self.name}, split {split}:\n" + "\n".join(f"  - {one}" for one in tried))
+
+    def scores(self, table: pa.Table, answers: Sequence[Any]) -> dict[str, Score]:
+        """Each metric of answers to checked rows; none where these are not labelled."""
+        gold = self.problem.gold(table)
+        return {} if gold is None else {one.name: score(one, gold, answers) for one in self.metrics}
+
+    def checked(self, rows: Rows, workspace: Workspace, *, labelled: bool) -> Rows:
+        """Rows as the problem wants them, without bad ones where the user asked for that."""
+        try:
+            table = self.problem.check(rows, labelled=labelled)
+        except BadRows as bad:
+            if not workspace.settings.leave_out_bad_rows:
+                raise
+            rows = rows.without(bad.rows)
+            table = self.problem.check(rows, labelled=labelled)
+        return Rows(table, rows.origin, rows.lines, rows.notes)
+
+    def _checked(self, rows: Rows, split: Split, workspace: Workspace) -> Rows:
+        if not len(rows):
+            raise DataError(f"{rows.origin}: no rows.")
+        rows = self.checked(rows, workspace, labelled=split.role != "test")
+        notes = rows.notes
+        if workspace.settings.official_counts and split.rows is not None and len(rows) != split.rows:
+            notes += (f"{len(rows):,} rows, where the official count is {split.rows:,}",)
+        return Rows(rows.table, rows.origin, rows.lines, notes)

@@ -1,0 +1,1 @@
+"""Training: the loop that fits a model, inference, and what both keep on disk."""

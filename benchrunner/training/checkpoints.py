@@ -1,0 +1,37 @@
+"""The state of an unfinished fit: one safetensors file, replaced in one step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from benchrunner.files import write_atomically
+from benchrunner.training.optimizer import Optimizer
+
+
+class Checkpoint:
+    """Weights, moments and the step. Data order and dropout need no state: seed and step draw them again."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = folder / "state.safetensors"
+
+    def save(self, step: int, micro_tokens: int, optimizer: Optimizer) -> None:
+        from safetensors.torch import save_file
+
+        tensors = {name: tensor.contiguous() for name, tensor in optimizer.state()}
+        facts = {"step": str(step), "micro_tokens": str(micro_tokens)}
+        write_atomically(self._file, lambda part: save_file(tensors, part, metadata=facts))
+
+    def load(self, optimizer: Optimizer) -> tuple[int, int] | None:
+        """Put the state back; (step, micro_tokens), or None where there is no checkpoint."""
+        from safetensors import safe_open
+
+        if not self._file.exists():
+            return None
+        with safe_open(self._file, framework="pt") as file:
+            facts = file.metadata()
+            tensors: dict[str, torch.Tensor] = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        step = int(facts["step"])
+        optimizer.restore(tensors, step)
+        return step, int(facts["micro_tokens"])

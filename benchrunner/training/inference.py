@@ -1,0 +1,46 @@
+"""The one prediction loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+import torch
+
+from benchrunner.features.arrays import Features
+from benchrunner.features.flat_batch import FlatBatch, collate, micro_batches, ranges, rounding
+
+Level = Literal["sequence", "token"]
+
+
+def predict(
+    model: Callable[[FlatBatch], torch.Tensor],
+    features: Features,
+    device: torch.device,
+    *,
+    level: Level,
+    precision: str,
+    micro_tokens: int,
+    report: Callable[[int, int], None] = lambda done, total: None,
+) -> np.ndarray:
+    """A head's outputs in the features' order: fp32, one a sequence or one a token.
+
+    Units are computed together with others of their length, so a batch holds few distinct lengths.
+    """
+    result, done = np.empty(0, dtype=np.float32), 0
+    count = len(features.tokens) if level == "token" else len(features.owner)
+    parts = micro_batches(np.arange(features.units), features.unit_tokens, micro_tokens)
+    with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16"):
+        for units in parts:
+            batch = collate(features, units, device, multiple=rounding(precision))
+            found = model(batch).float().cpu().numpy()
+            if not done:
+                result = np.empty((count, *found.shape[1:]), dtype=np.float32)
+            if level == "token":
+                result[batch.feature_positions[: batch.real].cpu().numpy()] = found[: batch.real]
+            else:
+                result[ranges(features.groups[units], np.diff(features.groups)[units])] = found
+            done += len(units)
+            report(done, features.units)
+    return result

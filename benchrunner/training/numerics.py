@@ -1,0 +1,35 @@
+"""How a fit was computed: where identity and these are equal, so are the bits."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+from typing import Any
+
+import torch
+
+from benchrunner.backbones.attention import implementation
+from benchrunner.training.loop import Training
+
+
+def of(training: Training) -> dict[str, Any]:
+    """What a record says of a finished training."""
+    device = training.device
+    return {
+        "device": device.type,
+        "device_name": torch.cuda.get_device_name(device)
+        if device.type == "cuda"
+        else platform.processor() or platform.machine(),
+        "threads": torch.get_num_threads(),
+        "precision": training.recipe.precision,
+        "attention": {"train": _kernel(training, dropping=True), "predict": _kernel(training, dropping=False)},
+        "micro_tokens": training.micro_tokens,
+        "micro_tokens_asked": training.recipe.micro_tokens,
+        "versions": {name: importlib.metadata.version(name) for name in ("torch", "numpy", "tokenizers")},
+        "python": platform.python_version(),
+    }
+
+
+def _kernel(training: Training, *, dropping: bool) -> str:
+    kind = torch.bfloat16 if training.recipe.precision == "bf16" else torch.float32
+    return str(getattr(implementation(training.device, kind, 64, dropping=dropping), "__name__", "?"))

@@ -1,0 +1,176 @@
+"""Every implementation of attention against a plain one that looks at one sequence at a time."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+from torch.nn.attention.varlen import varlen_attn
+
+from benchrunner.backbones.attention import _to_the_left, attend, explicit, grouped, implementation, varlen
+from benchrunner.features.arrays import Features
+from benchrunner.features.flat_batch import FlatBatch, collate
+from benchrunner.features.randomness import Dropout
+
+CPU = torch.device("cpu")
+RAGGED = [(1,), (5,), (3, 3, 3), (1, 2, 7, 2, 1), (4, 9, 4, 1, 9, 12)]
+
+
+def batch_of(lengths: tuple[int, ...], dropout: Dropout | None = None, device: torch.device = CPU) -> FlatBatch:
+    total, count = sum(lengths), np.arange(len(lengths) + 1)
+    zeros = np.zeros(total, dtype=np.int32)
+    features = Features(zeros, zeros.astype(np.int8), np.cumsum([0, *lengths]), count, count[:-1], {})
+    return collate(features, np.arange(len(lengths)), device, dropout=dropout)
+
+
+def plain(qkv: torch.Tensor, batch: FlatBatch, rate: float, site: str, left_only: bool = False) -> torch.Tensor:
+    """One sequence and one head after the other; the mask is what the batch's dropout makes of ones.
+
+    Looking left only, every token has a softmax of its own over as many scores as there are tokens up to it.
+    """
+    heads = qkv.shape[2]
+    mask = batch.dropout(qkv.new_ones(sum(block.count * heads * block.length**2 for block in batch.blocks)), rate, site)
+    outputs, used = [], 0
+    borders = batch.starts.tolist()
+    for start, stop in itertools.pairwise(borders):
+        length, columns = stop - start, []
+        for head in range(heads):
+            query, key, value = (qkv[start:stop, which, head] for which in range(3))
+            scores = query @ key.T / qkv.shape[-1] ** 0.5
+            seen = [at + 1 if left_only else length for at in range(length)]
+            rows = [torch.softmax(row[:end], -1) for row, end in zip(scores, seen, strict=True)]
+            weights = torch.stack([functional.pad(row, (0, length - len(row))) for row in rows])
+            keep = mask[used : used + length**2].view(length, length)
+            used += length**2
+            columns.append((weights * keep) @ value)
+        outputs.append(torch.stack(columns, 1))
+    return torch.cat(outputs)
+
+
+def drawn(batch: FlatBatch, heads: int, size: int, dtype: torch.dtype) -> torch.Tensor:
+    source = torch.Generator().manual_seed(size)
+    return torch.randn(len(batch.tokens), 3, heads, size, generator=source, dtype=dtype, requires_grad=True)
+
+
+@pytest.mark.parametrize("lengths", RAGGED)
+@pytest.mark.parametrize(("heads", "size"), [(1, 1), (3, 7), (2, 32), (1, 48), (2, 64), (1, 80), (2, 128)])
+@pytest.mark.parametrize("rate", [0.0, 0.1, 0.5])
+@pytest.mark.parametrize("left_only", [False, True], ids=["both ways", "left only"])
+def test_both_implementations_and_their_gradients_equal_the_plain_one(
+    lengths: tuple[int, ...], heads: int, size: int, rate: float, left_only: bool
+) -> None:
+    batch = batch_of(lengths, Dropout(3, 1, 0))
+    qkv = drawn(batch, heads, size, torch.float64)
+    wanted = plain(qkv, batch, rate, "site", left_only)
+    weight = torch.linspace(-1, 1, wanted.numel(), dtype=torch.float64).view_as(wanted)
+    (gradient,) = torch.autograd.grad((wanted * weight).sum(), qkv)
+    for kernel in (explicit,) if rate else (explicit, grouped):
+        found = kernel(qkv, batch, rate, "site", left_only)
+        torch.testing.assert_close(found, wanted, rtol=1e-12, atol=1e-12)
+        (other,) = torch.autograd.grad((found * weight).sum(), qkv)
+        torch.testing.assert_close(other, gradient, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.3])
+@pytest.mark.parametrize("left_only", [False, True], ids=["both ways", "left only"])
+def test_the_written_out_gradient_is_the_numerical_one(rate: float, left_only: bool) -> None:
+    batch = batch_of((1, 3, 2, 3), Dropout(5, 0, 0))
+    qkv = drawn(batch, 2, 3, torch.float64)
+    assert torch.autograd.gradcheck(lambda x: explicit(x, batch, rate, "site", left_only), (qkv,))
+
+
+@pytest.mark.parametrize("size", [5, 64])
+def test_single_precision_is_near_double_precision(size: int) -> None:
+    batch = batch_of((4, 9, 4, 1, 9, 12), Dropout(3, 1, 0))
+    qkv = drawn(batch, 2, size, torch.float32)
+    for rate, kernel in ((0.0, grouped), (0.0, explicit), (0.1, explicit)):
+        wanted = plain(qkv.double(), batch, rate, "site")
+        torch.testing.assert_close(kernel(qkv, batch, rate, "site").double(), wanted, rtol=1e-5, atol=2e-6)
+
+
+def test_a_gradient_in_another_memory_layout_gives_the_same() -> None:
+    batch = batch_of((2, 3, 3), Dropout(3, 1, 0))
+    qkv = drawn(batch, 2, 4, torch.float64)
+    for function in (lambda x: x.permute(2, 0, 1).cumsum(0).pow(2).sum(), lambda x: x.sum()):
+        (wanted,) = torch.autograd.grad(function(plain(qkv, batch, 0.2, "site")), qkv)
+        (found,) = torch.autograd.grad(function(explicit(qkv, batch, 0.2, "site")), qkv)
+        torch.testing.assert_close(found, wanted, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.1])
+def test_no_sequence_sees_another_one(rate: float) -> None:
+    batch = batch_of((2, 3, 3, 5), Dropout(3, 1, 0))
+    qkv = drawn(batch, 2, 8, torch.float32).detach()
+    changed = qkv.clone()
+    changed[2:5] = 7.0
+    before, after = (attend(x, batch, rate=rate, site="site") for x in (qkv, changed))
+    same = (before == after).all(-1).tolist()
+    assert same == [True] * 2 + [False] * 3 + [True] * 8
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.1])
+def test_no_token_sees_a_later_one_where_attention_looks_left_only(rate: float) -> None:
+    batch = batch_of((2, 3, 3, 5), Dropout(3, 1, 0))
+    qkv = drawn(batch, 2, 8, torch.float32).detach()
+    changed = qkv.clone()
+    changed[10] = 7.0  # the third of the last five
+    before, after = (attend(x, batch, rate=rate, site="site", left_only=True) for x in (qkv, changed))
+    same = (before == after).all(-1).tolist()
+    assert same == [True] * 10 + [False] * 3
+
+
+def test_attention_under_autocast_keeps_the_precision_it_is_given() -> None:
+    batch = batch_of((2, 3, 3, 5), Dropout(3, 1, 0))
+    qkv = drawn(batch, 2, 8, torch.float32)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert attend(qkv.bfloat16(), batch, rate=0.1, site="site").dtype == torch.bfloat16
+        half = attend(qkv, batch, rate=0.1, site="site")
+    torch.testing.assert_close(half, explicit(qkv, batch, 0.1, "site").flatten(1), rtol=0, atol=0)
+
+
+def test_evaluation_drops_nothing_whatever_the_rate() -> None:
+    batch = batch_of((2, 3, 3, 5))
+    qkv = drawn(batch, 2, 8, torch.float32)
+    assert torch.equal(attend(qkv, batch, rate=0.5, site="site"), grouped(qkv, batch, 0.0, "site").flatten(1))
+
+
+def test_the_implementation_is_looked_up_and_never_guessed() -> None:
+    cuda, half, single = torch.device("cuda"), torch.bfloat16, torch.float32
+    assert implementation(CPU, single, 64, dropping=False) is grouped
+    assert implementation(CPU, half, 64, dropping=False) is grouped
+    assert implementation(cuda, half, 64, dropping=False) is varlen
+    assert implementation(cuda, torch.float16, 256, dropping=False) is varlen
+    assert implementation(cuda, half, 36, dropping=False) is grouped
+    assert implementation(cuda, half, 264, dropping=False) is grouped
+    assert implementation(cuda, single, 64, dropping=False) is grouped
+    for device, dtype in ((CPU, single), (cuda, half)):
+        assert implementation(device, dtype, 64, dropping=True) is explicit
+
+
+def windows(window_size: tuple[int, int] = (-1, -1)) -> None:
+    """As torch names it now."""
+
+
+def causal(is_causal: bool = False) -> None:
+    """As torch 2.10 named it."""
+
+
+def test_the_variable_length_kernel_is_asked_in_the_words_of_its_version() -> None:
+    assert _to_the_left(windows) == {"window_size": (-1, 0)}
+    assert _to_the_left(causal) == {"is_causal": True}
+    assert _to_the_left(varlen_attn).keys() <= inspect.signature(varlen_attn).parameters.keys()
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="the variable-length kernel needs a CUDA device")
+@pytest.mark.parametrize("left_only", [False, True], ids=["both ways", "left only"])
+def test_the_variable_length_kernel_is_near_the_grouped_one(left_only: bool) -> None:
+    device = torch.device("cuda")
+    batch = batch_of((4, 9, 4, 1, 9, 12), device=device)
+    for size in (8, 64, 96):
+        qkv = drawn(batch_of((4, 9, 4, 1, 9, 12)), 2, size, torch.float32).detach().to(device, torch.bfloat16)
+        wanted = grouped(qkv.float(), batch, 0.0, "site", left_only)
+        torch.testing.assert_close(varlen(qkv, batch, 0.0, "site", left_only).float(), wanted, rtol=2e-2, atol=2e-2)

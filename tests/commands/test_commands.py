@@ -1,0 +1,320 @@
+"""The command line: what goes wrong is said in a line or two, and scripts can rely on exit codes and JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchrunner import discover
+from benchrunner.commands.main import main
+from inline import files, mood, own, pairs, plugin, plugins
+
+BOTH = {"register_tasks": [mood(), pairs()]}
+
+
+class Line:
+    """A command line of the inline plugins below one folder."""
+
+    def __init__(self, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.home, self._capsys, self.plugins = home, capsys, plugins(**BOTH)
+        files(1, home / "data")
+
+    def __call__(self, *words: str) -> tuple[int, str, str]:
+        """Exit code, standard output and standard error."""
+        try:
+            code = main(words, plugins=self.plugins)
+        except SystemExit as stopped:
+            code = int(stopped.code or 0)
+        said = self._capsys.readouterr()
+        assert "Traceback" not in said.err + said.out
+        return code, said.out, said.err
+
+    def asked(self, *words: str) -> str:
+        """What is said to a request that cannot be understood."""
+        code, out, err = self(*words)
+        assert (code, out) == (2, ""), (code, out, err)
+        return err
+
+    def places(self) -> list[str]:
+        return ["--data", str(self.home / "data"), "--runs", str(self.home / "runs")]
+
+    def run(self, *words: str) -> tuple[int, str, str]:
+        return self("run", "mood", *self.places(), "--quiet", "--device", "cpu", *words)
+
+    def fitted(self, *words: str) -> str:
+        """The id of a fit of the backbone, or of what the words ask for."""
+        code, out, err = self.run(*(words or ("--backbone", "words")), "--json")
+        assert code == 0, err
+        return str(json.loads(out)["cells"][0]["selected"])
+
+
+@pytest.fixture
+def line(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Line:
+    monkeypatch.setenv("BENCHRUNNER_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("BENCHRUNNER_DATA", raising=False)
+    monkeypatch.chdir(tmp_path)
+    return Line(tmp_path, capsys)
+
+
+HERE = ["--data", "data"]
+REFUSED: dict[str, tuple[list[str], str]] = {
+    "unknown task": (["run", "moood", "--backbone", "words"], "There is no task 'moood'. Did you mean mine/mood?"),
+    "unknown suite": (["compare", "words", "--tasks", "mien"], "There is no task 'mien'. Did you mean mine"),
+    "unknown backbone": (
+        ["run", "mood", *HERE, "--backbone", "wrods"],
+        "no backbone 'wrods'. Did you mean tiny/words?",
+    ),
+    "a backbone that is a plain folder": (["run", "mood", *HERE, "--backbone", "data"], "No plugin can load data"),
+    "no backbone": (
+        ["run", "mood", *HERE],
+        "mine/mood is answered by 'finetune', which needs a backbone: give --backbone with a name, a folder or a hub "
+        "id. 'benchrunner list backbones' has tiny/words",
+    ),
+    "unknown method": (["run", "mood", *HERE, "--method", "finetun"], "no method 'finetun'. Did you mean finetune or"),
+    "unknown executor": (
+        ["run", "mood", *HERE, "--backbone", "words", "--executor", "lokal"],
+        "no executor 'lokal'. Did you mean local?",
+    ),
+    "unknown board": (["submit", "mood", "--backbone", "words"], "no leaderboard 'mood'. Did you mean moods?"),
+    "unknown run": (["predict", "abc", "data/mood/test.tsv"], "There is no run 'abc'. Looked in runs."),
+    "unknown run to start from": (["run", "mood", *HERE, "--init-from", "abc"], "There is no run 'abc'"),
+    "no run to start from": (["run", "mood", *HERE, "--init-from", ""], "There is no run ''"),
+    "empty backbone": (["run", "mood", *HERE, "--backbone", ""], "There is no backbone ''"),
+    "no tasks": (["run", "", "--backbone", "words"], "at least one backbone and one task"),
+    "only commas": (["compare", "words", "--tasks", ",,"], "at least one backbone and one task"),
+    "lr in words": (["run", "mood", "--lr", "small"], "'small' is not a list of numbers such as 1,2"),
+    "lr with a gap": (["run", "mood", "--lr", "1e-5,,2e-5"], "is not a list of numbers"),
+    "negative lr": (["run", "mood", "--backbone", "words", "--lr=-1e-5"], "recipe's lr must be a number from zero up"),
+    "lr that is none": (["run", "mood", "--backbone", "words", "--lr", "nan"], "recipe's lr must be a number"),
+    "negative epochs": (["run", "mood", "--backbone", "words", "--epochs", "-1"], "epochs must be above zero, not -1"),
+    "half an epoch": (["run", "mood", "--epochs", "1.5"], "'1.5' is not a list of numbers"),
+    "no batch": (["run", "mood", "--backbone", "words", "--batch-size", "0"], "batch_size must be above zero, not 0"),
+    "dropout": (["run", "mood", *HERE, "--backbone", "words", "--dropout", "1.5"], "Dropout is a rate from 0"),
+    "length": (["run", "mood", *HERE, "--backbone", "words", "--max-length", "0"], "max_length must be above zero"),
+    "limit": (["run", "mood", *HERE, "--backbone", "words", "--limit-train", "-5"], "limit_train must leave at least"),
+    "a seed twice": (["run", "mood", "--backbone", "words", "--seeds", "0,0"], "different numbers, not [0, 0]"),
+    "no restarts": (["run", "mood", "--backbone", "words", "--restarts", "0"], "--restarts must be at least 1, not 0"),
+    "seeds and restarts": (["run", "mood", "--seeds", "0", "--restarts", "2"], "not allowed with argument"),
+    "two things to start from": (["run", "mood", "--backbone", "a", "--init-from", "b"], "not allowed with argument"),
+    "grid": (["run", "mood", "--grid", "papr"], "invalid choice: 'papr'"),
+    "precision": (["run", "mood", "--precision", "fp8"], "invalid choice: 'fp8'"),
+    "device": (["run", "mood", *HERE, "--backbone", "words", "--device", "gpu"], "Device 'gpu' cannot be used"),
+    "no such data": (["run", "mood", "--data", "absent"], "--data absent: there is no such folder."),
+    "no data at all": (["run", "mood", "--backbone", "words"], "No data for mine/mood, split train:"),
+    "runs that are a file": (["run", "mood", *HERE, "--runs", "data/mood/dev.tsv"], "fits are kept in a folder"),
+    "no command": ([], "the following arguments are required: COMMAND"),
+    "unknown command": (["runn"], "invalid choice: 'runn'"),
+    "unknown kind": (["list", "models"], "invalid choice: 'models'"),
+    "file to check": (["check", "absent.zip"], "absent.zip: there is no such file."),
+    "file to score": (["score", "mood", "absent.tsv", *HERE], "absent.tsv: cannot be read: No such file"),
+    "folder to score": (["score", "mood", "data", *HERE], "data: cannot be read: Is a directory"),
+    "gold": (["score", "mood", "data/mood/dev.tsv", "--gold", "absent.tsv"], "--gold absent.tsv: there is no such"),
+    "split": (["score", "mood", "x", "--split", "devel", *HERE], "mine/mood has no split 'devel'; it has train, dev"),
+    "split of gold": (
+        ["score", "mood", "x", "--split", "devel", "--gold", "data/mood/dev.tsv"],
+        "mine/mood has no split 'devel'",
+    ),
+    "split without labels": (["score", "mood", "x", "--split", "test", *HERE], "these rows have no labels"),
+    "data of an unknown task": (["data", "status", "moood"], "There is no task 'moood'"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_request_that_cannot_be_understood_is_answered_with_what_to_do(name: str, line: Line) -> None:
+    words, reason = REFUSED[name]
+    assert reason in line.asked(*words)
+    assert not list(line.home.glob("runs/*/record.json"))
+
+
+BAD_DATA = {
+    "text\tmood\nfine\tgald\n": "train.tsv:2: label 'gald' is not one of glad, sad.",
+    "text\tmood\nfine\tglad\nfine\n": "train.tsv:3: expected 2 columns, found 1.",
+    "text\tmood\nfine\tglad\n\n": "train.tsv:3: expected 2 columns, found an empty line.",
+    "words\tmood\nfine\tglad\n": "train.tsv:1: no column 'text' in the header; it has words, mood.",
+    "text\tmood\n": "train.tsv: no rows.",
+    "": "train.tsv:1: the file is empty",
+    "text\tmood\nf\udcffne\tglad\n": "train.tsv:2: not UTF-8 text",
+}
+
+
+@pytest.mark.parametrize("content", BAD_DATA)
+def test_a_bad_data_file_is_one_line_with_file_and_line(content: str, line: Line) -> None:
+    (line.home / "data" / "mood" / "train.tsv").write_bytes(content.encode(errors="surrogateescape"))
+    said = line.asked("run", "mood", *line.places(), "--backbone", "words")
+    assert said.count("\n") == 1
+    assert BAD_DATA[content] in said
+    code, out, _ = line("data", "status", "mood", "--data", "data")
+    assert code == 1
+    assert BAD_DATA[content] in out
+
+
+def test_run_prints_a_table_and_where_the_run_is(line: Line) -> None:
+    code, out, err = line.run("--backbone", "words", "--restarts", "2")
+    assert (code, err) == (0, "")
+    assert "mine/mood" in out and "majority" in out and "mean ± sd (2)" in out
+    (selected,) = [path.parents[1].name for path in line.home.glob("runs/*/model/head.safetensors")]
+    assert f"mine/mood: run {selected} in" in out
+
+
+def test_tasks_and_backbones_that_are_named_twice_count_once(line: Line) -> None:
+    words = ("compare", "words", "words", "--tasks", "mood", "mine/mood,mood", *line.places(), "--quiet", "--json")
+    code, out, _ = line(*words)
+    found = json.loads(out)
+    assert code == 0
+    assert (found["backbones"], [cell["task"] for cell in found["cells"]]) == (["words"], ["mine/mood"])
+
+
+def test_a_fit_that_failed_is_exit_code_1_and_says_why(line: Line) -> None:
+    code, out, _ = line.run("--backbone", "words", "--lr", "1e38")
+    assert code == 1
+    assert "has no scores: diverged: the loss was not a finite number at step" in " ".join(out.split())
+
+
+def test_everything_that_a_script_reads_is_json_and_nothing_else(line: Line) -> None:
+    def chat(fit: Any) -> None:
+        print("done", fit.id)
+
+    line.plugins = discover(extra=[("own", own(**BOTH)), ("chatty", plugin(after_fit=chat))], installed=False)
+    (line.home / "said.txt").write_text("\n".join(["glad"] * 24))
+    commands = [
+        ["list"],
+        ["doctor"],
+        ["data", "status"],
+        ["score", "mood", "said.txt"],
+        ["run", "mood", "--backbone", "words", "--device", "cpu"],
+        ["compare", "words", "--tasks", "mood", "--device", "cpu"],
+    ]
+    for words in commands:
+        places = line.places() if words[0] in ("run", "compare") else ["--data", "data"] if words[0] != "list" else []
+        code, out, err = line(*words, *places, "--json")
+        assert code == 0, err
+        json.loads(out, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+
+
+def test_predict_answers_a_file_on_standard_output_or_into_a_file(line: Line) -> None:
+    run = line.fitted()
+    (line.home / "mine.txt").write_text("a sunny day\na bleak day\n")
+    code, out, _ = line("predict", run[:6], "mine.txt", "--runs", "runs")
+    assert code == 0
+    assert [one.split("\t")[0] for one in out.splitlines()] == ["index", "0", "1"]
+    code, said, _ = line("predict", run, "mine.txt", "--runs", "runs", "--out", "deep/said.tsv")
+    assert (code, said) == (0, "2 answers in deep/said.tsv\n")
+    assert (line.home / "deep" / "said.tsv").read_text() == out
+    assert "absent.txt: there is no such file" in line.asked("predict", run, "absent.txt", "--runs", "runs")
+    code, _, err = line("predict", run, "mine.txt", "--runs", "runs", "--out", "data")
+    assert (code, err) == (1, "benchrunner: data: Is a directory\n")
+
+
+def test_what_is_unusual_about_predicted_rows_is_said(line: Line) -> None:
+    run = line.fitted()
+    path = line.home / "data" / "mood" / "dev.tsv"
+    path.write_text(path.read_text() + "one more\tglad\n")
+    code, out, err = line("predict", run, *line.places())
+    assert code == 0 and len(out.splitlines()) == 1 + 25
+    assert err.startswith(f"{path}: 25 rows, where the official count is 24\n")
+
+
+def test_a_predicted_file_can_be_scored_again(line: Line) -> None:
+    run = line.fitted()
+    line("predict", run, "data/mood/dev.tsv", "--runs", "runs", "--out", "said.tsv")
+    code, out, _ = line("score", "mood", "said.tsv", "--data", "data", "--json")
+    _, ran, _ = line.run("--backbone", "words", "--json")
+    scores = {one["metric"]: one["best_on_dev"]["value"] for one in json.loads(ran)["cells"][0]["scores"]}
+    assert code == 0
+    assert {name: one["value"] for name, one in json.loads(out).items()} == scores
+
+
+def test_nothing_is_exported_over_what_is_there(line: Line) -> None:
+    run = line.fitted()
+    assert line("export", run, "out/model", "--runs", "runs")[0] == 0
+    assert (line.home / "out" / "model" / "tiny.safetensors").is_file()
+    assert "out/model exists already" in line.asked("export", run, "out/model", "--runs", "runs")
+    majority = line.fitted("--method", "majority")
+    assert "leaves no model" in line.asked("export", majority, "other", "--runs", "runs")
+
+
+@pytest.mark.parametrize("name", ["record.json", "fit.json"])
+def test_a_damaged_run_is_named_and_what_to_do_about_it(name: str, line: Line) -> None:
+    run = line.fitted()
+    path = line.home / "runs" / run / name
+    path.write_text(path.read_text()[:40])
+    said = line.asked("predict", run, "data/mood/test.tsv", "--runs", "runs")
+    assert f"runs/{run}/{name}: nothing that this version can read" in said and "remove its folder" in said
+
+
+def test_a_submission_with_missing_tasks_is_refused_with_the_list_or_filled(line: Line) -> None:
+    (line.home / "data" / "mood" / "dev.tsv").unlink()
+    submit = ("submit", "moods", "--backbone", "words", *line.places(), "--quiet")
+    said = line.asked(*submit)
+    assert "A submission to moods needs every task, and these are missing:\n  - mine/mood: no data for its spl" in said
+    assert "Nothing was fitted" in said
+    code, out, _ = line(*submit, "--fill", "majority")
+    assert code == 0
+    assert "moods.tsv is filled: no data for its split dev; the training majority" in out
+    assert line("check", "moods.zip") == (0, "moods.zip is a valid moods submission.\n", "")
+
+
+def test_a_submission_is_written_and_checked(line: Line) -> None:
+    code, out, _ = line("submit", "moods", "--backbone", "words", *line.places(), "--quiet", "--out", "sent/mine.zip")
+    assert code == 0
+    assert "sent/mine.zip is ready for moods" in out
+    assert line("check", "sent/mine.zip")[0] == 0
+    assert "cannot tell which leaderboard" in line.asked("check", "data/mood")
+    gold = line.asked("check", "sent/mine.zip", "--board", "moods", "--gold", "data/mood/dev.tsv")
+    assert "The files of moods name no rows to compare: leave --gold out." in gold
+    assert line("check", "data/mood", "--board", "moods")[0] == 1
+
+
+def test_a_submission_that_the_board_would_refuse_is_refused_before_anything_is_fitted(line: Line) -> None:
+    path = line.home / "data" / "mood" / "test.tsv"
+    path.write_text(path.read_text() + "one more\n")
+    said = line.asked("submit", "moods", "--backbone", "words", *line.places())
+    assert "has 21 rows; The board of moods wants 20" in said
+    said = line.asked("submit", "moods", "--backbone", "words", "--tasks", "pairs", *line.places())
+    assert "moods takes no answers to mine/pairs, but to mine/mood." in said
+    assert not list(line.home.glob("runs/*/model"))
+
+
+def test_data_status_says_what_is_found_and_what_is_not(line: Line) -> None:
+    code, out, err = line("data", "status", "--data", "data")
+    assert code == 0
+    assert len([one for one in out.splitlines() if one.startswith("mine/mood") and "rows" in one]) == 3
+    assert len([one for one in out.splitlines() if one.startswith("mine/pairs") and "not found" in one]) == 3
+    assert "Give --data DIR" in err
+    assert line("data", "fetch", "pairs", "--data", "data")[0] == 1
+
+
+def test_with_no_plugins_everything_says_what_to_install(line: Line) -> None:
+    line.plugins = discover(installed=False)
+    assert "tasks: none" in line("list")[1]
+    assert "tasks and backbones come from plugins, so install some" in line("doctor")[1]
+    assert "There is no task 'mood'. No plugin offers a task: see 'benchrunner doctor'" in line.asked("run", "mood")
+    assert "No installed task can write demo data" in line.asked("demo")
+
+
+def test_every_command_has_help(line: Line) -> None:
+    for words in ([], *([name] for name in ("demo", "list", "doctor", "data", "run", "compare", "predict", "export"))):
+        code, out, _ = line(*words, "--help")
+        assert (code, out[:6]) == (0, "usage:")
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    code = (
+        "import sys; from benchrunner.commands.main import main; from benchrunner import discover\n"
+        "sys.stdin.readline(); sys.exit(main(['list'], plugins=discover(installed=False)))"
+    )
+    pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    for surroundings in (dict(os.environ), environment):
+        process = subprocess.Popen([sys.executable, "-c", code], env=surroundings, text=True, **pipes)
+        process.stdout.close()
+        process.stdin.write("\n")
+        process.stdin.close()
+        assert (process.stderr.read(), process.wait()) == ("", 0)
+        process.stderr.close()

@@ -1,0 +1,72 @@
+"""The demo with nothing but inline plugins: data, fits, a table, an archive, and a hint of what is next."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from benchrunner.commands.main import main
+from benchrunner.testing import TinyBackbone, TinyEncoder
+from inline import board, plugins
+
+
+@pytest.fixture(autouse=True)
+def _own_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(os, "environ", os.environ.copy())
+    monkeypatch.chdir(tmp_path)
+
+
+def demo(*words: str) -> int:
+    return main(["demo", "--quiet", "--device", "cpu", "--jobs", "1", *words], plugins=plugins())
+
+
+def test_the_demo_goes_the_whole_way(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert demo("--out", "here") == 0
+    said = capsys.readouterr()
+    assert said.err == ""
+    assert [line[:2] for line in said.out.splitlines() if line[:1].isdigit()] == ["1.", "2.", "3.", "4."]
+    assert "Writing 1 small data set" in said.out
+    assert "Fine-tuning tiny/words" in said.out
+    assert "mine/mood" in said.out and "mean" in said.out
+    with zipfile.ZipFile(tmp_path / "here" / board().archive) as archive:
+        assert archive.namelist() == ["moods.tsv"]
+    assert json.loads((tmp_path / "here" / "moods.zip.json").read_text())["board"] == "moods"
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["here"], "everything is in the one folder"
+    hint = next(line for line in said.out.splitlines() if "benchrunner compare" in line)
+    assert "--tasks mine/mood" in hint
+
+
+def test_a_backbone_with_a_twin_is_shown_beside_it_and_alone_in_the_archive(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "twin").mkdir()
+    TinyEncoder().save(tmp_path / "twin")
+    monkeypatch.setattr(TinyBackbone, "twin", str(tmp_path / "twin"))
+    assert demo("--out", "here") == 0
+    said = capsys.readouterr().out
+    assert f"Fine-tuning tiny/words on each, and {tmp_path / 'twin'}, the same model without pre-training" in said
+    written = json.loads((tmp_path / "here" / "moods.zip.json").read_text())
+    fits = [json.loads((Path("here", "runs") / one["fit"] / "fit.json").read_text()) for one in written["files"]]
+    assert {one["backbone"] for one in fits} == {"tiny/words"}
+
+
+def test_the_demo_again_runs_nothing_twice_and_says_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    assert demo() == 0
+    first = capsys.readouterr().out.splitlines()
+    before = {path: path.stat().st_mtime_ns for path in Path("benchrunner-demo").glob("runs/*/record.json")}
+    assert demo() == 0
+    assert capsys.readouterr().out.splitlines()[:-2] == first[:-2]
+    assert {path: path.stat().st_mtime_ns for path in Path("benchrunner-demo").glob("runs/*/record.json")} == before
+
+
+def test_the_demo_needs_a_task_and_a_backbone_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo"], plugins=plugins(register_tasks=[])) == 2
+    assert "No installed task can write demo data" in capsys.readouterr().err
+    assert main(["demo"], plugins=plugins(register_backbones=[])) == 2
+    assert "No installed backbone is meant for the demo" in capsys.readouterr().err
+    assert main(["demo", "--backbone", "wrods"], plugins=plugins()) == 2
+    assert "Did you mean tiny/words?" in capsys.readouterr().err

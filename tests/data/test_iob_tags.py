@@ -1,0 +1,42 @@
+"""IOB1 and IOB2 are read as the same phrases, and tags that break both rules as phrases too."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchrunner.data.iob_tags import as_iob2, begins, labels
+
+
+def test_the_tags_are_o_and_two_of_each_type() -> None:
+    assert labels(("PER", "MULTI-X")) == ("O", "B-PER", "I-PER", "B-MULTI-X", "I-MULTI-X")
+
+
+@pytest.mark.parametrize(
+    ("before", "tag", "first"),
+    [
+        ("O", "O", False),
+        ("I-LOC", "O", False),
+        ("O", "I-LOC", True),
+        ("O", "B-LOC", True),
+        ("B-LOC", "I-LOC", False),
+        ("I-LOC", "I-LOC", False),
+        ("I-LOC", "B-LOC", True),
+        ("I-LOC", "I-PER", True),
+        ("I-x-y", "I-x-z", True),
+    ],
+)
+def test_a_phrase_begins_at_b_after_o_and_where_the_type_changes(before: str, tag: str, first: bool) -> None:
+    assert begins(before, tag) is first
+
+
+@pytest.mark.parametrize(
+    ("tags", "iob2"),
+    [
+        ([], []),
+        (["I-LOC", "I-LOC", "B-LOC", "O", "I-LOC"], ["B-LOC", "I-LOC", "B-LOC", "O", "B-LOC"]),
+        (["B-LOC", "I-LOC", "B-LOC", "O", "B-LOC"], ["B-LOC", "I-LOC", "B-LOC", "O", "B-LOC"]),
+        (["B-LOC", "I-PER", "I-PER"], ["B-LOC", "B-PER", "I-PER"]),
+    ],
+)
+def test_every_phrase_begins_with_b_in_iob2(tags: list[str], iob2: list[str]) -> None:
+    assert as_iob2(tags) == iob2

@@ -1,0 +1,59 @@
+"""Encoded rows on disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchrunner.features.arrays import Features
+from tiny_encoder import features
+
+
+def same(one: Features, other: Features) -> bool:
+    names = ("tokens", "segments", "starts", "groups", "owner")
+    parts = [(getattr(one, name), getattr(other, name)) for name in names]
+    parts += [(one.targets[name], other.targets[name]) for name in one.targets]
+    return one.targets.keys() == other.targets.keys() and all(
+        np.array_equal(mine, theirs) and mine.dtype == theirs.dtype for mine, theirs in parts
+    )
+
+
+def test_features_come_back_as_they_were_and_memory_mapped(tmp_path: Path) -> None:
+    made = features(20)
+    made.save(tmp_path)
+    found = Features.open(tmp_path)
+    assert same(found, made)
+    assert all(isinstance(one, np.memmap) for one in (found.tokens, found.starts, found.targets["label"]))
+
+
+def test_features_without_targets_come_back_without_targets(tmp_path: Path) -> None:
+    made = features(3)
+    bare = Features(made.tokens, made.segments, made.starts, made.groups, made.owner, {})
+    bare.save(tmp_path)
+    assert Features.open(tmp_path).targets == {}
+
+
+FILES = ("tokens.npy", "segments.npy", "starts.npy", "groups.npy", "owner.npy", "targets-label.npy", "contents.json")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_missing_empty_or_cut_file_is_an_error_and_not_other_features(tmp_path: Path, name: str) -> None:
+    features(20).save(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == set(FILES)
+    content = (tmp_path / name).read_bytes()
+    for damaged in (content[:-3], content[:5], b""):
+        (tmp_path / name).write_bytes(damaged)
+        with pytest.raises(ValueError, match=r".+"):
+            Features.open(tmp_path)
+    (tmp_path / name).unlink()
+    with pytest.raises(FileNotFoundError):
+        Features.open(tmp_path)
+
+
+def test_a_pickle_in_the_place_of_an_array_is_refused(tmp_path: Path) -> None:
+    features(5).save(tmp_path)
+    np.save(tmp_path / "tokens.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
+    with pytest.raises(ValueError, match=r"[Pp]ython objects|allow_pickle"):
+        Features.open(tmp_path)

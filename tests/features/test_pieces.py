@@ -1,0 +1,50 @@
+"""Frames: special tokens around one text or two."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchrunner.backbones.encoder import Encoder
+from benchrunner.errors import PluginError
+from benchrunner.features.pieces import Frame, Part
+
+FRAME = Frame(before=(1,), between=(2, 3), after=(4,), unknown=9)
+TEXT = np.arange(10, 20, dtype=np.int32)
+
+
+def part(*runs: tuple[int, int]) -> Part:
+    begins, counts = zip(*runs, strict=True)
+    return Part(TEXT, np.array(begins, dtype=np.int64), np.array(counts, dtype=np.int64))
+
+
+def test_two_runs_of_pieces_become_a_pair_with_its_segments() -> None:
+    joined = FRAME.join(part((0, 2), (5, 1)), part((3, 1), (6, 3)))
+    sequences = joined.sequences
+    assert sequences.tokens.tolist() == [1, 10, 11, 2, 3, 13, 4, 1, 15, 2, 3, 16, 17, 18, 4]
+    assert sequences.segments.tolist() == [0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1]
+    assert sequences.starts.tolist() == [0, 7, 15]
+    assert joined.first.tolist() == [1, 8] and joined.second.tolist() == [5, 11]
+
+
+def test_a_single_run_ends_in_the_first_segment_without_a_separator() -> None:
+    joined = FRAME.join(part((0, 0), (8, 2)))
+    assert joined.sequences.tokens.tolist() == [1, 4, 1, 18, 19, 4]
+    assert not joined.sequences.segments.any() and FRAME.size(pair=False) == 2
+
+
+def test_a_frame_that_ends_with_nothing_still_joins() -> None:
+    bare = Frame(before=(), between=(2,), after=(), unknown=9, segments=(0, 0))
+    assert bare.join(part((0, 1)), part((1, 1))).sequences.tokens.tolist() == [10, 2, 11]
+
+
+def test_an_encoder_without_pieces_says_what_it_cannot_do() -> None:
+    class Bare(Encoder):
+        """Whole texts only."""
+
+        assemble = hidden_states = summary = save = None  # type: ignore[assignment]
+
+    with pytest.raises(PluginError, match="Bare gives no pieces, so it can answer no questions about parts of texts"):
+        Bare().words(["x"])
+    with pytest.raises(PluginError, match="Bare gives no frame"):
+        _ = Bare().frame

@@ -1,0 +1,197 @@
+"""Archives of anybody: whatever is wrong with them is told and never a traceback, and the board is told from them."""
+
+from __future__ import annotations
+
+import stat
+import struct
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchrunner.errors import RequestError
+from benchrunner.leaderboards.checking import check, detect
+from benchrunner.leaderboards.writing import write
+from mood_boards import BOARD, FILES, answers, zipped
+
+
+def test_a_plain_folder_of_files_is_checked_like_an_archive(tmp_path: Path) -> None:
+    for name, content in FILES.items():
+        (tmp_path / name).write_bytes(content)
+    assert check(BOARD, tmp_path) == []
+    (tmp_path / "Mood.tsv").unlink()
+    (tmp_path / "notes").mkdir()
+    assert check(BOARD, tmp_path) == [
+        "Mood.tsv is missing; every file must be there.",
+        "Not of this leaderboard: 'notes/'; servers refuse extra files.",
+    ]
+
+
+ARCHIVES: dict[str, tuple[dict[str, bytes], str]] = {
+    "missing": (
+        {name: content for name, content in FILES.items() if name != "Mood.tsv"},
+        "Mood.tsv is missing; every file must be there.",
+    ),
+    "extra": (
+        FILES | {"log.txt": b"x"},
+        "Not of this leaderboard: 'log.txt'; servers refuse extra files.",
+    ),
+    "extras": (
+        FILES | {f"{one}.txt": b"x" for one in "abcde"},
+        "Not of this leaderboard: 'a.txt', 'b.txt', 'c.txt' and 2 more; servers refuse extra files.",
+    ),
+    "case": (
+        {name.replace("Mood", "mood"): content for name, content in FILES.items()},
+        "'mood.tsv' must be called Mood.tsv, to the letter; it is read as that here.",
+    ),
+    "hyphen": (
+        {name.replace("-", ""): content for name, content in FILES.items()},
+        "'Verdict.tsv' must be called Ver-dict.tsv, to the letter; it is read as that here.",
+    ),
+    "folder": (
+        {f"moods/{name}": content for name, content in FILES.items()},
+        "Inside a folder: 'moods/Mood.tsv', 'moods/Ver-dict.tsv', 'moods/Warmth.tsv'; "
+        "pack the files themselves, at the top level.",
+    ),
+    "backslash": (
+        {name.replace("Mood", "moods\\Mood"): content for name, content in FILES.items()},
+        "Inside a folder: 'moods\\\\Mood.tsv'; pack the files themselves, at the top level.",
+    ),
+    "macOS": (
+        FILES | {"__MACOSX/._Mood.tsv": b"x", ".DS_Store": b"x"},
+        "Left there by the desktop: '__MACOSX/._Mood.tsv', '.DS_Store'; remove them, on macOS by packing with zip -X.",
+    ),
+    "empty folder": (
+        FILES | {"notes/": b""},
+        "Not of this leaderboard: 'notes/'; servers refuse extra files.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("files", "said"), ARCHIVES.values(), ids=ARCHIVES)
+def test_a_fault_of_the_archive_is_told(tmp_path: Path, files: dict[str, bytes], said: str) -> None:
+    assert check(BOARD, zipped(tmp_path, files)) == [said]
+
+
+def test_the_content_of_misplaced_and_misnamed_files_is_checked_too(tmp_path: Path) -> None:
+    files = {"moods/mood.tsv": FILES["Mood.tsv"].replace(b"0\t0", b"0\tsad"), **FILES}
+    del files["Mood.tsv"]
+    problems = check(BOARD, zipped(tmp_path, files))
+    assert "Mood.tsv:2: found 'sad'; expected 0 or 1: write 0 for sad." in problems
+    assert len(problems) == 3
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_file_that_is_there_twice_is_told(tmp_path: Path) -> None:
+    path = zipped(tmp_path, FILES)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("Mood.tsv", b"another")
+    assert check(BOARD, path)[0] == "Mood.tsv is in the archive 2 times; it must be there once."
+
+
+def test_what_is_no_archive_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "moods.zip"
+    path.write_bytes(FILES["Mood.tsv"])
+    assert check(BOARD, path) == ["moods.zip is not a zip archive, or is damaged; pack the files again."]
+
+
+def test_a_path_where_nothing_is_cannot_be_checked(tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match=r"There is no file or folder .*none.zip"):
+        check(BOARD, tmp_path / "none.zip")
+
+
+def test_an_encrypted_file_is_told(tmp_path: Path) -> None:
+    path = zipped(tmp_path, FILES)
+    content = bytearray(path.read_bytes())
+    at = content.index(b"PK\x01\x02")  # the first entry of the central directory; its flags stand 8 bytes on
+    content[at + 8] |= 1
+    path.write_bytes(content)
+    assert check(BOARD, path) == ["Mood.tsv is encrypted; pack the files without a password."]
+
+
+def test_a_file_compressed_in_a_rare_way_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "moods.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_BZIP2) as archive:
+        for name, content in FILES.items():
+            archive.writestr(name, content)
+    assert check(BOARD, path)[0] == (
+        "Mood.tsv is compressed in a way that servers seldom read; pack it with the usual method, deflate."
+    )
+
+
+def test_a_damaged_member_is_told(tmp_path: Path) -> None:
+    path = zipped(tmp_path, FILES)
+    path.write_bytes(path.read_bytes().replace(b"prediction", b"predictiom", 1))
+    (problem,) = check(BOARD, path)
+    assert problem.startswith("Mood.tsv is damaged (Bad CRC-32")
+
+
+def test_a_member_that_unpacks_to_gigabytes_is_not_read_to_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "moods.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in FILES.items():
+            archive.writestr(name, content if name != "Mood.tsv" else b"0" * 2**24)
+    (problem,) = check(BOARD, path)
+    assert problem == "Mood.tsv is larger than 1,048,832 bytes, more than its rows can need; it may be another file."
+
+
+def test_an_archive_that_lies_about_its_sizes_is_told(tmp_path: Path) -> None:
+    path = zipped(tmp_path, FILES)
+    content = bytearray(path.read_bytes())
+    at = content.index(b"PK\x01\x02")
+    content[at + 20 : at + 28] = struct.pack("<II", 2**31, 2**31)  # compressed and plain size of the first entry
+    path.write_bytes(content)
+    (problem,) = check(BOARD, path)
+    assert problem.startswith("Mood.tsv is damaged")
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_no_damage_to_an_archive_is_a_traceback(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    path = write(BOARD, answers(), tmp_path_factory.mktemp("damage"))
+    content = bytearray(path.read_bytes())
+    for _ in range(data.draw(st.integers(1, 3))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    path.write_bytes(bytes(content[: data.draw(st.integers(0, len(content)))]))
+    assert all(isinstance(one, str) for one in check(BOARD, path))
+
+
+@pytest.mark.skipif(not hasattr(stat, "S_ISFIFO"), reason="no named pipes here")
+def test_what_is_not_a_plain_file_is_not_waited_for(tmp_path: Path) -> None:
+    import os
+
+    for name, content in FILES.items():
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / "Mood.tsv").unlink()
+    os.mkfifo(tmp_path / "Mood.tsv")
+    assert check(BOARD, tmp_path) == ["Mood.tsv is not a plain file."]
+
+
+# Telling the board from the archive
+
+
+OTHER = replace(BOARD, name="other", archive="other.zip", files=(replace(BOARD.files[0], name="Answers.tsv"),))
+
+
+def test_the_board_is_told_by_the_names_of_the_files(tmp_path: Path) -> None:
+    assert detect([OTHER, BOARD], zipped(tmp_path, FILES)) is BOARD
+    assert detect([OTHER, BOARD], zipped(tmp_path, {"x/answers.tsv": b""})) is OTHER
+
+
+def test_the_board_of_a_damaged_archive_is_told_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "other.zip").write_bytes(b"?")
+    assert detect([OTHER, BOARD], tmp_path / "other.zip") is OTHER
+
+
+def test_an_archive_of_no_board_asks_for_the_board(tmp_path: Path) -> None:
+    zipped(tmp_path, {"a.txt": b""}).rename(tmp_path / "mine.zip")
+    with pytest.raises(RequestError, match=r"none of its files is known to a leaderboard.*Known: moods, other"):
+        detect([OTHER, BOARD], tmp_path / "mine.zip")
+
+
+def test_an_archive_of_two_boards_asks_for_the_board(tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match=r"moods and twin fit alike. Name the board"):
+        detect([BOARD, replace(BOARD, name="twin")], zipped(tmp_path, FILES))

@@ -1,0 +1,157 @@
+"""Lines, JSON maps and columns: what is written checks clean, and what cannot be written is told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchrunner.errors import PluginError, RequestError
+from benchrunner.leaderboards.columns_file import Columns
+from benchrunner.leaderboards.file_kind import Answers, FileKind
+from benchrunner.leaderboards.json_file import JsonMap
+from benchrunner.leaderboards.lines_file import Lines
+from benchrunner.leaderboards.spellings import Number
+from file_kinds import CHANCES, CHOICE, COLUMNS, MAYBE, MOODS, QUESTIONS, SAID, SENTENCES, TAGGED, TEXTS
+
+WRITTEN: dict[str, tuple[FileKind, Answers, str]] = {
+    "one value a line": (CHOICE, Answers([2, 0, 1]), "2\n0\n1\n"),
+    "several values a line": (
+        CHANCES,
+        Answers([[0.5, 0.25, 0.25], (1.0, 0.0, 1e-9), [0.3333333, 0.3333333, 0.3333334]]),
+        "0.500,0.250,0.250\n1.000,0.000,0.000\n0.333,0.333,0.333\n",
+    ),
+    "texts by id": (
+        TEXTS,
+        Answers(['the "last" one', "", "naïve \ud800"], QUESTIONS),
+        '{\n    "q1": "the \\"last\\" one",\n    "q2": "",\n    "q3": "na\\u00efve \\ud800"\n}\n',
+    ),
+    "numbers by id": (
+        MAYBE,
+        Answers([0, 1.0, 0.12345678901234566], QUESTIONS),
+        '{\n    "q1": 0.0,\n    "q2": 1.0,\n    "q3": 0.12345678901234566\n}\n',
+    ),
+    "labels by id": (
+        MOODS,
+        Answers(["sad", "glad", "sad"], QUESTIONS),
+        '{\n    "q1": "0",\n    "q2": "1",\n    "q3": "0"\n}\n',
+    ),
+    "columns": (TAGGED, Answers(SAID, SENTENCES), COLUMNS),
+    "columns without documents": (
+        TAGGED,
+        Answers(SAID, SENTENCES.drop_columns("document")),
+        COLUMNS.replace("-DOCSTART- -X- O O\n\n", ""),
+    ),
+}
+
+
+@pytest.mark.parametrize(("kind", "answers", "text"), WRITTEN.values(), ids=WRITTEN)
+def test_what_is_written_is_as_it_should_be_and_checks_clean(kind: FileKind, answers: Answers, text: str) -> None:
+    assert kind.write("x", answers).decode() == text
+    assert kind.check("x", text.encode(), 3) == []
+    assert kind.check("x", text.encode(), 3, table=answers.table) == []
+
+
+UNWRITABLE: dict[str, tuple[FileKind, Answers, str]] = {
+    "another choice": (CHOICE, Answers([0, 3, -1]), "x, answer 1: found '3'; expected one of the task's labels: 0, 1"),
+    "a truth": (CHOICE, Answers([True, 0, 0]), "x, answer 0: found 'True'; expected one of the task's labels"),
+    "too few values": (CHANCES, Answers([[0.5, 0.5]]), "x, answer 0: found '[0.5, 0.5]'; expected 3 values."),
+    "no values": (CHANCES, Answers([0.5]), "x, answer 0: found '0.5'; expected 3 values."),
+    "a score": (CHANCES, Answers([[7.5, 0, 0]]), "expected a number from 0 to 1: write probabilities, not scores."),
+    "no text": (TEXTS, Answers(["a", None, "b"], QUESTIONS), "x, id 'q2': found 'None'; expected a text."),
+    "a log-odds": (
+        MAYBE,
+        Answers([0.5, 1.5, -2], QUESTIONS),
+        "x, id 'q2': found '1.5'; expected a number from 0 to 1: a log-odds is no probability. "
+        "Also id 'q3' ('-2'): 2 ids in all.",
+    ),
+    "no number": (MAYBE, Answers([0.5, float("nan"), 1], QUESTIONS), "id 'q2': found 'nan'; expected a finite number."),
+    "a strange tag": (
+        TAGGED,
+        Answers([["B-PER", "I-ORG", "O", "O"], *SAID[1:]], SENTENCES),
+        "x, sentence 0: found 'I-ORG'; expected O, or B- or I- and PER or LOC.",
+    ),
+    "a tag too few": (
+        TAGGED,
+        Answers([SAID[0], ["O"], SAID[2]], SENTENCES),
+        "x, sentence 1: found 'O'; expected one tag for each word.",
+    ),
+    "a space in a word": (
+        TAGGED,
+        Answers([["O"]], pa.table({"words": [["New York"]], "pos": [["NNP"]], "labels": [["O"]]})),
+        "x, sentence 0: found 'New York'; expected a text without spaces, since spaces separate the columns.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("kind", "answers", "said"), UNWRITABLE.values(), ids=UNWRITABLE)
+def test_what_cannot_be_written_is_told_with_its_place(kind: FileKind, answers: Answers, said: str) -> None:
+    with pytest.raises(RequestError) as told:
+        kind.write("x", answers)
+    assert said in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: Lines(Number(0, 1, 3), values=0),
+        lambda: JsonMap(""),
+        lambda: Columns(("words",), ("PER",), ("-DOCSTART-",)),
+        lambda: Columns(("words", "labels"), (), ("-DOCSTART-", "O")),
+        lambda: Columns(("words", "labels"), ("PER",), ("-DOCSTART-",)),
+    ],
+)
+def test_a_kind_that_cannot_be_is_refused(build: Callable[[], FileKind]) -> None:
+    with pytest.raises(PluginError):
+        build()
+
+
+# Any answers
+
+
+ROWS = st.integers(1, 12)
+
+
+@settings(max_examples=80, deadline=None)
+@given(data=st.data(), rows=ROWS)
+def test_any_texts_and_numbers_survive_a_map(data: st.DataObject, rows: int) -> None:
+    ids = data.draw(st.lists(st.text(), min_size=rows, max_size=rows, unique=True))
+    table = pa.table({"id": pa.array([one.encode("utf-8", "ignore").decode() for one in ids], pa.string())})
+    if len(set(table.column("id").to_pylist())) < rows:
+        return
+    kinds: list[tuple[JsonMap, st.SearchStrategy[Any]]] = [(TEXTS, st.text()), (MAYBE, st.floats(0, 1, width=32))]
+    for kind, strategy in kinds:
+        values = data.draw(st.lists(strategy, min_size=rows, max_size=rows))
+        content = kind.write("x", Answers(values, table))
+        assert kind.check("x", content, rows, table=table) == []
+        found = json.loads(content)
+        assert [found[one] for one in table.column("id").to_pylist()] == values
+
+
+TAGS = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]
+WORD = st.text(st.characters(exclude_categories=("Z", "C")), min_size=1, max_size=6).filter(lambda one: one.split())
+
+
+@settings(max_examples=80, deadline=None)
+@given(data=st.data(), rows=ROWS)
+def test_any_tags_of_any_words_check_clean_and_one_word_less_does_not(data: st.DataObject, rows: int) -> None:
+    sentences = [data.draw(st.lists(WORD, min_size=1, max_size=5)) for _ in range(rows)]
+    sentences = [[one for one in words if one != "-DOCSTART-"] or ["a"] for words in sentences]
+
+    def tags() -> list[list[str]]:
+        return [data.draw(st.lists(st.sampled_from(TAGS), min_size=len(one), max_size=len(one))) for one in sentences]
+
+    documents = sorted(data.draw(st.lists(st.integers(0, 3), min_size=rows, max_size=rows)))
+    gold = pa.table({"words": sentences, "pos": sentences, "labels": tags(), "document": documents})
+    content = TAGGED.write("x", Answers(tags(), gold))
+    assert TAGGED.check("x", content, rows, table=gold) == []
+    lines = content.decode().split("\n")
+    at = data.draw(st.sampled_from([at for at, one in enumerate(lines) if one]))
+    cut = "\n".join(lines[:at] + lines[at + 1 :])
+    first_border = at == 0  # the border above everything may be missing
+    assert first_border or TAGGED.check("x", cut.encode(), rows, table=gold)

@@ -1,0 +1,90 @@
+"""Manifests say where each file is from, and let no demo pass as official."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchrunner.errors import RequestError
+from benchrunner.leaderboards.checking import check
+from benchrunner.leaderboards.file_kind import Answers
+from benchrunner.leaderboards.manifests import manifest_path, read_manifest
+from benchrunner.leaderboards.writing import write
+from mood_boards import BOARD, FILES, answers, zipped
+
+
+def test_a_manifest_lies_beside_the_archive_and_says_where_each_file_is_from(tmp_path: Path) -> None:
+    given_ = answers() | {
+        ("mine/mood", "test"): Answers(["sad"] * 4, fit="ab12", method="finetune"),
+        ("mine/warmth", "test"): Answers([1, 1, 1], fit="cd34", method="majority", filled="no fit of mine/warmth"),
+    }
+    path = write(BOARD, given_, tmp_path)
+    manifest = read_manifest(path)
+    mood_file, verdict, warmth = manifest.files
+    assert (mood_file.file, mood_file.fit, mood_file.method, mood_file.filled) == ("Mood.tsv", "ab12", "finetune", "")
+    assert (verdict.rows, verdict.official_rows, verdict.task, verdict.split) == (3, 3, "mine/verdict", "test_far")
+    assert manifest.filled == (warmth,) and warmth.filled == "no fit of mine/warmth"
+    assert manifest.is_official and manifest.board == "moods"
+    assert json.loads(manifest_path(path).read_text())["official"] is True
+    assert check(BOARD, path, manifest=manifest) == []
+
+
+def demo(tmp_path: Path) -> Path:
+    return write(BOARD, answers(mood=["sad"]), tmp_path, counts={"Mood.tsv": 1})
+
+
+def test_a_demo_archive_never_passes_as_an_official_one(tmp_path: Path) -> None:
+    path = demo(tmp_path)
+    assert check(BOARD, path)[0] == "Mood.tsv: 1 row, expected 4."
+    assert not read_manifest(path).is_official
+
+
+def test_a_demo_archive_passes_by_its_own_manifest_when_that_is_asked_for(tmp_path: Path) -> None:
+    path = demo(tmp_path)
+    assert check(BOARD, path, manifest=read_manifest(path)) == []
+
+
+def test_an_archive_that_changed_does_not_pass_by_its_manifest(tmp_path: Path) -> None:
+    path = demo(tmp_path)
+    manifest = read_manifest(path)
+    zipped(tmp_path, FILES).replace(path)
+    assert check(BOARD, path, manifest=manifest)[0] == (
+        "moods.zip has changed since its manifest was written; write it again."
+    )
+
+
+def test_a_manifest_of_another_board_does_not_count(tmp_path: Path) -> None:
+    path = write(BOARD, answers(), tmp_path)
+    problems = check(replace(BOARD, name="other"), path, manifest=read_manifest(path))
+    assert problems == ["The manifest is of an archive for moods, not for other."]
+
+
+def test_a_count_for_a_file_that_the_board_does_not_have_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match=r"Moods has no file Moood.tsv, for which a row count was given"):
+        write(BOARD, answers(), tmp_path, counts={"Moood.tsv": 1})
+
+
+def test_an_archive_of_others_has_no_manifest(tmp_path: Path) -> None:
+    with pytest.raises(
+        RequestError, match=r"There is no manifest .*other.zip.json: only archives that benchrunner wrote"
+    ):
+        read_manifest(zipped(tmp_path, FILES))
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("{", "not valid JSON"),
+        ("[]", "expected a JSON object, found a list"),
+        ('{"format": 2}', "format: expected 1, found 2"),
+        ('{"format": 1, "files": [{"file": "Mood.tsv"}]}', r"\[\[files\]\] 1 \(Mood.tsv\): task: is missing"),
+    ],
+)
+def test_a_broken_manifest_is_told(tmp_path: Path, content: str, said: str) -> None:
+    path = zipped(tmp_path, FILES)
+    manifest_path(path).write_text(content)
+    with pytest.raises(RequestError, match=said):
+        read_manifest(path)

@@ -1,0 +1,94 @@
+"""The BiLSTM over ragged sequences, and the learned sum of layers."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from benchrunner.features.flat_batch import FlatBatch, collate
+from benchrunner.features.randomness import Dropout
+from benchrunner.methods.heads import BILSTM_WIDTH, HEADS, BiLstmHead, Kind, LayerMix
+from benchrunner.problems.problem import HeadShape
+from tiny_encoder import TinyEncoder, features
+
+CPU = torch.device("cpu")
+
+
+def batch_of(units: list[int], *, multiple: int = 1, dropping: bool = False) -> FlatBatch:
+    return collate(features(12), np.array(units), CPU, multiple=multiple, dropout=Dropout(1, 2) if dropping else None)
+
+
+def alone(head: BiLstmHead, states: torch.Tensor) -> torch.Tensor:
+    """One sequence through torch's own layers, without packing."""
+    for layer in head.layers:
+        states, _ = layer(states)
+    return states
+
+
+@pytest.mark.parametrize("multiple", [1, 64])
+def test_every_token_reads_its_own_sequence_in_both_directions(multiple: int) -> None:
+    batch = batch_of([3, 7, 0, 11], multiple=multiple)
+    head = BiLstmHead(5, HeadShape("token", 3), seed=1)
+    states = torch.randn(len(batch.tokens), 5, generator=torch.Generator().manual_seed(0))
+    found = head.read(states, batch, rate=0.0)
+    assert found.shape == (len(batch.tokens), 3)
+    for first, last in zip(batch.starts[:-1].tolist(), batch.starts[1:].tolist(), strict=True):
+        wanted = head.output(alone(head, states[first:last]))
+        torch.testing.assert_close(found[first:last], wanted, rtol=0, atol=1e-5)
+
+
+def test_a_sequence_is_its_two_ends_in_the_order_of_the_units() -> None:
+    units = [5, 2, 9]
+    batch, head = batch_of(units), BiLstmHead(12, HeadShape("sequence", 2), seed=1)
+    encoder, half = TinyEncoder(), BILSTM_WIDTH // 2
+    found = head(encoder, batch)
+    for row, unit in enumerate(units):
+        states = alone(head, encoder(batch_of([unit])))
+        wanted = head.output(torch.cat([states[-1, :half], states[0, half:]]))
+        torch.testing.assert_close(found[row], wanted, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["linear", "bilstm"])
+@pytest.mark.parametrize("level", ["token", "sequence"])
+def test_half_precision_leaves_outputs_in_full(kind: Kind, level: Literal["token", "sequence"]) -> None:
+    encoder, batch = TinyEncoder(), batch_of(list(range(12)))
+    head = HEADS[kind](12, HeadShape(level, 1), seed=1)
+    with torch.autocast("cpu", torch.bfloat16):
+        found = head(encoder, batch)
+    assert found.dtype == torch.float32 and not torch.equal(found, found.bfloat16().float())
+
+
+def test_its_weights_come_from_the_seed_alone() -> None:
+    torch.manual_seed(5)
+    first, again, other = (BiLstmHead(4, HeadShape("token", 2), seed=seed).state_dict() for seed in (1, 1, 2))
+    assert all(torch.equal(one, again[name]) for name, one in first.items())
+    assert not any(torch.equal(one, other[name]) for name, one in first.items() if name != "output.bias")
+
+
+def test_dropout_stands_before_every_layer_and_is_drawn_from_its_place() -> None:
+    batch, head = batch_of([1, 2], dropping=True), BiLstmHead(12, HeadShape("token", 2), seed=1)
+    states = torch.ones(len(batch.tokens), 12)
+    first, again, without = (head.read(states, batch, rate=rate) for rate in (0.5, 0.5, 0.0))
+    assert torch.equal(first, again) and not torch.allclose(first, without)
+
+
+def test_half_precision_leaves_the_recurrence_as_it_is() -> None:
+    batch, head = batch_of([1, 2, 3]), BiLstmHead(12, HeadShape("token", 2), seed=1)
+    states = torch.randn(len(batch.tokens), 12)
+    with torch.autocast("cpu", torch.bfloat16):
+        found = head.read(states.bfloat16(), batch, rate=0.0)
+    torch.testing.assert_close(found.float(), head.read(states, batch, rate=0.0), rtol=0, atol=0.02)
+
+
+def test_layers_are_mixed_by_a_softmax_and_a_factor() -> None:
+    mix, layers = LayerMix(2), [torch.tensor([[2.0]]), torch.tensor([[6.0]])]
+    assert mix(layers).item() == 4.0, "equal shares at first"
+    nn.init.constant_(mix.factor, 3.0)
+    mix.weights.data = torch.tensor([0.0, np.log(3.0)])
+    assert mix(layers).item() == pytest.approx(3 * (0.25 * 2 + 0.75 * 6))
+    mix(layers).backward()
+    assert mix.weights.grad is not None and mix.factor.grad is not None

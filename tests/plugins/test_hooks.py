@@ -1,0 +1,136 @@
+"""Every hook is documented to the letter, and the plugin in its docstring works as it stands."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from benchrunner import Answers, Plugins, Runner, Study, Workspace, check, discover, run_study, write
+from benchrunner.commands.main import main
+from benchrunner.plugins import hookspecs
+from benchrunner.plugins.hookspecs import GROUP
+from benchrunner.testing import check_backbone, sentences
+from inline import QUICK, files, own, runner
+
+SIGNATURES = {
+    "register_tasks": "() -> Iterable[Task]",
+    "register_backbones": "() -> Iterable[BackboneFamily]",
+    "register_methods": "() -> Iterable[Method]",
+    "register_leaderboards": "() -> Iterable[Leaderboard]",
+    "register_executors": "() -> Iterable[Executor]",
+    "register_commands": "(cli: argparse._SubParsersAction[argparse.ArgumentParser]) -> None",
+    "before_fit": "(fit: Fit) -> None",
+    "on_progress": "(fit: Fit, event: Event) -> None",
+    "after_fit": "(fit: Fit, record: Record) -> None",
+    "on_fit_error": "(fit: Fit, error: Exception) -> None",
+}
+"""What plugins are written against: a change here breaks somebody's."""
+
+
+def hooks() -> dict[str, Callable[..., Any]]:
+    functions = inspect.getmembers(hookspecs, inspect.isfunction)
+    return {name: one for name, one in functions if hasattr(one, f"{GROUP}_spec")}
+
+
+def documented(name: str) -> ModuleType:
+    """The plugin in a hook's docstring, executed."""
+    _, _, code = inspect.cleandoc(hooks()[name].__doc__ or "").partition("\n\n")
+    module = ModuleType(f"documented_{name}")
+    exec(compile(textwrap.dedent(code), f"<{name}>", "exec"), module.__dict__)
+    return module
+
+
+def with_documented(*names: str) -> Plugins:
+    plugins = discover(extra=[(name, documented(name)) for name in names], installed=False)
+    assert not plugins.set_aside
+    return plugins
+
+
+def test_hooks_are_ten_and_have_these_signatures() -> None:
+    assert {name: str(inspect.signature(one)).replace("'", "") for name, one in hooks().items()} == SIGNATURES
+
+
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_the_plugin_in_a_docstring_has_the_hook_with_all_its_arguments(name: str) -> None:
+    module = documented(name)
+    assert list(inspect.signature(getattr(module, name)).parameters) == list(
+        inspect.signature(hooks()[name]).parameters
+    )
+    with_documented(name)
+
+
+def documented_mood(folder: Path) -> Runner:
+    """Task, backbone and board of the docstrings, with data."""
+    plugins = with_documented("register_tasks", "register_backbones", "register_leaderboards", "register_methods")
+    (folder / "data" / "mood").mkdir(parents=True)
+    for seed, role in enumerate(("train", "dev", "test")):
+        found = sentences(20, seed=seed)
+        rows = "".join(f'"{a}, said he",{label}\n' for a, label in zip(found["a"], found["label"], strict=True))
+        (folder / "data" / "mood" / f"{role}.csv").write_text(f"text,mood\n{rows}")
+    return Runner(plugins, Workspace(folder / "runs", folder / "cache", data=folder / "data"), device="cpu")
+
+
+def test_the_documented_task_backbone_and_board_go_the_whole_way(tmp_path: Path) -> None:
+    runner = documented_mood(tmp_path)
+    task = runner.plugins.task("mine/mood")
+    result = run_study(Study(("mine/words",), (task,), changes={"epochs": 1}), runner)
+    (cell,) = result.cells
+    assert cell.selected is not None and not cell.lost
+    board = runner.plugins.leaderboard("moods")
+    predicted = runner.predict(cell.selected, "test")
+    archive = write(board, {("mine/mood", "test"): Answers(predicted.answers)}, tmp_path)
+    assert check(board, archive) == []
+
+
+def test_the_documented_backbone_keeps_its_contract(tmp_path: Path) -> None:
+    plugins = with_documented("register_backbones")
+    workspace = Workspace(tmp_path, tmp_path)
+    check_backbone(*plugins.backbone("mine/words", workspace), workspace, tmp_path / "saved")
+
+
+def test_the_documented_method_answers_with_the_first_row(tmp_path: Path) -> None:
+    runner = documented_mood(tmp_path)
+    task = runner.plugins.task("mine/mood")
+    fit = runner.plan(task, "", method="first")
+    assert runner.run(fit).status == "done"
+    first = runner.rows(task, "train").table.column("label")[0].as_py()
+    assert runner.predict(fit, "dev").answers == [first] * 20
+
+
+def test_the_documented_executor_runs_the_last_fit_first(tmp_path: Path) -> None:
+    files(1, tmp_path / "data")
+    plugins = discover(extra=[("own", own()), ("more", documented("register_executors"))], installed=False)
+    runner = Runner(plugins, Workspace(tmp_path / "runs", tmp_path / "cache", data=tmp_path / "data"), device="cpu")
+    fits = [runner.plan(plugins.task("mood"), "words", recipe=QUICK, seed=seed) for seed in (0, 1)]
+    ran = list(plugins.executor("backwards").run(fits, runner))
+    assert [fit.seed for fit, _ in ran] == [1, 0]
+    assert {record.status for _, record in ran} == {"done"}
+
+
+def test_the_documented_command_says_hello(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["hello"], plugins=with_documented("register_commands")) == 0
+    assert capsys.readouterr().out == "hello\n"
+
+
+def test_the_documented_observers_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = ("before_fit", "on_progress", "after_fit", "on_fit_error")
+    plugins = discover(extra=[("own", own()), *((one, documented(one)) for one in names)], installed=False)
+    made = runner(tmp_path)
+    made.plugins = plugins
+    fit = made.plan(plugins.task("mood"), "words", recipe=QUICK.changed(epochs=1))
+    made.run(fit)
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == f"starting {fit.id}"
+    assert said[1:-1] == [f"{fit.id} encoding 0.0 0.0", *(f"{fit.id} step {step} 6" for step in range(1, 7))]
+    assert said[-1] == f"{fit.id} done"
+    bad = made.plan(plugins.task("mood"), "words", recipe=QUICK.changed(max_length=1, micro_tokens=1))
+    made.workspace.runs.joinpath(bad.id).mkdir()
+    made.workspace.runs.joinpath(bad.id, "log.jsonl").mkdir()  # a fit that cannot write its log
+    assert made.run(bad).status == "failed"
+    assert f"{bad.id} [Errno 21]" in capsys.readouterr().out.splitlines()[-1]

@@ -1,0 +1,310 @@
+"""Discovery: whatever a plugin does, the others work and somebody can find out why it does not."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+from benchrunner import Backbone, BackboneFamily, Method, Plugins, Split, TextTable, Workspace, discover, hookimpl
+from benchrunner.commands.main import main
+from benchrunner.errors import CheckpointError, RequestError, UnknownName
+from benchrunner.plugins.versions import source_hash
+from benchrunner.testing import TinyBackbone, tiny_family
+from inline import board, mood, own, pairs, plugin
+
+WORKSPACE = Workspace(Path("runs"), Path("cache"))
+
+
+def found(*others: tuple[str, object]) -> Plugins:
+    return discover(extra=[("own", own()), *others], installed=False)
+
+
+def raising(error: BaseException) -> Any:
+    def hook() -> Iterator[object]:
+        yield mood(name="late/mood")
+        raise error
+
+    return hook
+
+
+class Wordless(Method):
+    """No name."""
+
+    def fit(self, job: Any) -> Any: ...
+
+    def predict(self, job: Any, table: Any) -> Any: ...
+
+
+class Sulking(BackboneFamily):
+    """Cannot say what it has."""
+
+    def listed(self) -> list[Backbone]:
+        raise RuntimeError("no mood to")
+
+    def find(self, reference: str, workspace: Workspace) -> Backbone | None:
+        return None
+
+
+class Stumbling(BackboneFamily):
+    """Fails on everything that it is asked for."""
+
+    def listed(self) -> list[Backbone]:
+        return []
+
+    def find(self, reference: str, workspace: Workspace) -> Backbone | None:
+        raise KeyError(reference)
+
+
+BROKEN = {
+    "raises": (plugin(register_tasks=raising(ValueError("three\nlines\nlong"))), "ValueError: three lines long"),
+    "exits": (plugin(register_tasks=raising(SystemExit(3))), "SystemExit: 3"),
+    "misspelled": (plugin(register_task=[]), "unknown hook 'register_task'"),
+    "wrong argument": (plugin(before_fit=lambda fut: None), "fut"),
+    "wrong value": (plugin(register_tasks=["glad"]), "register_tasks gave 'glad', which is not a Task"),
+    "no list": (plugin(register_tasks=mood), "yield values, or return a list of them"),
+    "family of the wrong kind": (plugin(register_backbones=[TinyBackbone()]), "which is not a BackboneFamily"),
+    "no name": (plugin(register_methods=[Wordless()]), "AttributeError"),
+    "empty name": (plugin(register_backbones=[tiny_family("")]), "has no name"),
+    "cannot list": (plugin(register_backbones=[Sulking()]), "RuntimeError: no mood to"),
+    "no hooks": (SimpleNamespace(register_tasks=lambda: []), "is '@hookimpl' missing"),
+    "one name twice": (plugin(register_tasks=[mood(name="a/b"), mood(name="a/b")]), "is there already"),
+    "a name of the core's": (
+        plugin(register_methods=lambda: [discover(installed=False).methods["majority"]]),
+        "the method 'majority' is there already, from benchrunner",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_plugin_is_set_aside_whole_and_the_others_work(name: str) -> None:
+    module, reason = BROKEN[name]
+    plugins = found(("broken", module), ("third", plugin(register_tasks=[mood(name="third/mood")])))
+    (aside,) = plugins.set_aside
+    assert aside.plugin == "broken"
+    assert reason in aside.reason and "\n" not in aside.reason
+    assert [one.name for one in plugins.loaded] == ["own", "third"]
+    assert list(plugins.tasks) == ["mine/mood", "third/mood"]
+    assert list(plugins.methods) == ["features", "finetune", "finetune+bilstm", "majority"]
+    assert list(plugins.backbones) == ["tiny/words"]
+
+
+def test_doctor_says_what_is_wrong_and_everything_else_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
+    plugins = found(("broken", BROKEN["raises"][0]))
+    assert main(["doctor"], plugins=plugins) == 1
+    assert "WRONG: plugin broken is set aside: ValueError: three lines long" in capsys.readouterr().out
+    assert main(["doctor"], plugins=found()) == 0
+    capsys.readouterr()
+    assert main(["list", "tasks"], plugins=plugins) == 0
+    said = capsys.readouterr()
+    assert "mine/mood" in said.out and "broken" not in said.out
+    assert "plugin broken is set aside" in said.err
+
+
+class Point:
+    """An entry point as installed metadata has it."""
+
+    def __init__(self, name: str, load: Any) -> None:
+        self.name, self.value, self.load, self.dist = name, name, load, SimpleNamespace(name=f"{name}-distribution")
+
+
+def test_an_entry_point_that_cannot_be_imported_is_set_aside(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(error: BaseException) -> Any:
+        def load() -> object:
+            raise error
+
+        return load
+
+    points = [
+        Point("absent", failing(ModuleNotFoundError("No module named 'absent'"))),
+        Point("leaving", failing(SystemExit("I go"))),
+        Point("typo", failing(SyntaxError("invalid syntax"))),
+        Point("well", lambda: own()),
+        Point("well", lambda: plugin(register_tasks=[mood(name="a/b")])),
+    ]
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: points)
+    plugins = discover()
+    assert [(one.name, one.distribution) for one in plugins.loaded] == [("well", "well-distribution")]
+    reasons = {one.plugin: one.reason for one in plugins.set_aside}
+    assert reasons == {
+        "absent": "ModuleNotFoundError: No module named 'absent'",
+        "leaving": "SystemExit: I go",
+        "typo": "SyntaxError: invalid syntax",
+        "well": "well-distribution has a plugin of that name already, so that of well-distribution is not used",
+    }
+    assert list(plugins.tasks) == ["mine/mood"], "the first plugin of that name must stay whole"
+    assert plugins.task("mood").name == "mine/mood"
+
+
+def test_two_plugins_may_not_offer_one_task() -> None:
+    plugins = found(("rival", plugin(register_tasks=[mood(about="Another."), mood(name="rival/other")])))
+    assert list(plugins.tasks) == ["rival/other"]
+    for asked in ("mine/mood", "mood"):
+        with pytest.raises(RequestError, match="'mine/mood' is offered by own and rival; uninstall one"):
+            plugins.task(asked)
+    with pytest.raises(RequestError, match="offered by own and rival"):
+        plugins.tasks_of(["mine"])
+    assert [(one.plugin, one.reason) for one in plugins.set_aside] == [
+        ("own and rival", "both offer the task 'mine/mood', so neither is used")
+    ]
+
+
+def test_a_rival_that_is_set_aside_leaves_the_name_to_the_other() -> None:
+    def rival() -> Iterator[object]:
+        yield mood(about="Another.")
+        raise ValueError("after all not")
+
+    plugins = found(("rival", plugin(register_tasks=rival)))
+    assert plugins.task("mine/mood").about == "Is the text glad or sad?"
+    assert [one.plugin for one in plugins.set_aside] == ["rival"]
+
+
+def test_two_plugins_may_not_offer_one_board_or_one_backbone() -> None:
+    plugins = found(("rival", plugin(register_leaderboards=[board()], register_backbones=[tiny_family()])))
+    with pytest.raises(RequestError, match="leaderboard 'moods' is offered by own and rival"):
+        plugins.leaderboard("moods")
+    for asked in ("tiny/words", "words"):
+        with pytest.raises(RequestError, match="backbone 'tiny/words' is offered by own and rival"):
+            plugins.backbone(asked, WORKSPACE)
+
+
+def test_names_are_understood_by_their_last_part_where_that_says_enough() -> None:
+    plugins = found(("other", plugin(register_tasks=[mood(name="other/mood"), pairs()])))
+    assert plugins.task("pairs").name == "mine/pairs"
+    with pytest.raises(RequestError, match="'mood' could be mine/mood or other/mood: say which"):
+        plugins.task("mood")
+    assert [one.name for one in plugins.tasks_of(["other", "pairs", "mine", "other/mood"])] == [
+        "other/mood",
+        "mine/pairs",
+        "mine/mood",
+    ]
+
+
+@pytest.mark.parametrize("kind", ["task", "method", "leaderboard", "executor"])
+def test_an_unknown_name_is_answered_with_known_ones(kind: str) -> None:
+    asked = {"task": "mine/moody", "method": "finetun", "leaderboard": "mood", "executor": "locall"}[kind]
+    close = {"task": "mine/mood", "method": "finetune", "leaderboard": "moods", "executor": "local"}[kind]
+    with pytest.raises(UnknownName, match=f"There is no {kind} '{asked}'. Did you mean {close}"):
+        getattr(found(), kind)(asked)
+
+
+def test_an_unknown_backbone_is_answered_with_known_ones(tmp_path: Path) -> None:
+    plugins = found()
+    with pytest.raises(UnknownName, match=r"no backbone 'tiny/wrods'. Did you mean tiny/words\? A folder or a hub id"):
+        plugins.backbone("tiny/wrods", WORKSPACE)
+    with pytest.raises(CheckpointError, match=r"a folder with config.json and weights is expected"):
+        plugins.backbone(str(tmp_path), WORKSPACE)
+    assert plugins.backbone("words", WORKSPACE)[0].name == "tiny/words"
+
+
+def test_a_family_that_fails_on_a_name_does_not_hide_the_one_that_knows_it(tmp_path: Path) -> None:
+    plugins = found(("a stumbler", plugin(register_backbones=[Stumbling()])))
+    TinyBackbone().load(WORKSPACE, seed=0).save(tmp_path)
+    plugins.families.reverse()
+    assert plugins.backbone(str(tmp_path), WORKSPACE)[0].name == str(tmp_path)
+    with pytest.raises(CheckpointError, match=r"'a stumbler' failed on tiny/word: .* Did you mean tiny/words\?"):
+        plugins.backbone("tiny/word", WORKSPACE)
+
+
+def test_a_broken_command_is_set_aside_and_the_others_work(capsys: pytest.CaptureFixture[str]) -> None:
+    def half(cli: Any) -> None:
+        cli.add_parser("half", help="only half of it").set_defaults(run=print)
+        raise RuntimeError("lost the thread")
+
+    def silent(cli: Any) -> None:
+        cli.add_parser("silent")
+
+    def thief(cli: Any) -> None:
+        cli.add_parser("list").set_defaults(run=print)
+
+    def good(cli: Any) -> None:
+        cli.add_parser("good", help="all of it").set_defaults(run=lambda arguments: 7)
+
+    commands = {"half": half, "silent": silent, "thief": thief, "good": good}
+    plugins = found(*((name, plugin(register_commands=hook)) for name, hook in commands.items()))
+    assert main(["good"], plugins=plugins) == 7
+    said = capsys.readouterr().err
+    assert "plugin half is set aside: register_commands: RuntimeError: lost the thread" in said
+    assert "plugin silent is set aside: register_commands: PluginError: the command 'silent' has no" in said
+    assert "plugin thief is set aside" in said
+    for gone in ("half", "silent"):
+        with pytest.raises(SystemExit) as stopped:
+            main([gone], plugins=plugins)
+        assert stopped.value.code == 2
+    capsys.readouterr()
+    with pytest.raises(SystemExit):
+        main(["--help"], plugins=plugins)
+    shown = capsys.readouterr().out
+    assert "only half" not in shown and "all of it" in shown
+    assert main(["doctor"], plugins=plugins) == 1
+
+
+def test_an_edited_source_is_another_version_of_the_plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def hashed(name: str) -> str:
+        module = ModuleType(name)
+        module.__file__ = str(tmp_path / "brought" / f"{name.rpartition('.')[2]}.py")
+        return source_hash(module)
+
+    (tmp_path / "brought").mkdir()
+    (tmp_path / "brought" / "__init__.py").write_text("")
+    (tmp_path / "brought" / "plugin.py").write_text("a = 1\n")
+    (tmp_path / "brought" / "model.py").write_text("b = 1\n")
+    package = ModuleType("brought")
+    package.__file__, package.__path__ = str(tmp_path / "brought" / "__init__.py"), [str(tmp_path / "brought")]
+    monkeypatch.setitem(sys.modules, "brought", package)
+    before = hashed("brought.plugin")
+    assert hashed("brought.plugin") == before
+    (tmp_path / "brought" / "model.py").write_text("b = 2\n")
+    assert hashed("brought.plugin") != before, "a module beside the plugin's own is part of it"
+
+
+def test_a_plugin_is_anything_with_hooks() -> None:
+    class Carrier:
+        @hookimpl
+        def register_tasks(self) -> list[object]:
+            return [mood()]
+
+    plugins = discover(extra=[("carrier", Carrier())], installed=False)
+    assert plugins.supplier(plugins.task("mine/mood")).name == "carrier"
+    assert plugins.supplier(plugins.method("finetune")) == plugins.core
+
+
+HEAVY = ("torch", "numpy", "pyarrow", "datasets", "transformers", "scipy", "rich")
+
+
+def loaded_after(code: str) -> set[str]:
+    ends = f"import sys; print('LOADED', *(one for one in {HEAVY!r} if one in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", f"{code}\n{ends}"], capture_output=True, text=True, check=True)
+    return set(done.stdout.rpartition("LOADED")[2].split())
+
+
+def test_importing_benchrunner_loads_nothing_heavy() -> None:
+    assert loaded_after("import benchrunner") == set()
+
+
+def test_listing_what_there_is_loads_nothing_heavy() -> None:
+    assert loaded_after("from benchrunner.commands.main import main; main(['list'])") == set()
+
+
+def test_a_task_made_of_another_plugins_parts_is_told_apart_by_both_versions() -> None:
+    lender, borrower = ModuleType("lender"), ModuleType("borrower")
+
+    class Borrowed(TextTable):
+        """Of the lender's package."""
+
+    Borrowed.__module__ = "lender.sources"
+    splits = {"train": Split("train", (Borrowed("a.tsv", {"a": "a", "label": "label"}),))}
+    task = replace(mood(), name="borrower/mood", splits=splits)
+    lender.register_tasks = hookimpl(lambda: [replace(mood(), name="lender/mood")])  # type: ignore[attr-defined]
+    borrower.register_tasks = hookimpl(lambda: [task])  # type: ignore[attr-defined]
+    found = discover(extra=[("lender", lender), ("borrower", borrower)], installed=False)
+    assert not found.set_aside
+    assert [one.name for one in found.suppliers_of(found.task("borrower/mood"))] == ["borrower", "lender"]
+    assert [one.name for one in found.suppliers_of(found.task("lender/mood"))] == ["lender"]

@@ -1,0 +1,124 @@
+"""A problem that the core does not know goes all the way: every method, thresholds that are lists, an ensemble."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+
+from benchrunner import Metric, Recipe, RowsFrom, Split, Task
+from benchrunner.backbones.encoder import Encoder
+from benchrunner.data.rows import Rows
+from benchrunner.errors import FitError
+from benchrunner.features.arrays import Features
+from benchrunner.features.flat_batch import FlatBatch
+from benchrunner.problems.problem import HeadShape, Problem
+from benchrunner.runs.answering import answer
+from benchrunner.testing import check_task, sentences
+from inline import runner
+
+
+class Marks(Problem):
+    """Any of two marks for a text, or none: a threshold for each is tuned on dev."""
+
+    name = "marks"
+    given: Any = None
+    """What `tune` gives instead of its own choice."""
+
+    def identity(self) -> dict[str, Any]:
+        return {"kind": self.name}
+
+    @property
+    def decoding(self) -> Mapping[str, Any]:
+        return {"thresholds": [0.0, 0.0]}
+
+    @property
+    def head(self) -> HeadShape:
+        return HeadShape("sequence", 2)
+
+    def check(self, rows: Rows, *, labelled: bool) -> pa.Table:
+        return rows.table
+
+    def encode(self, table: pa.Table, encoder: Encoder, recipe: Recipe, *, training: bool) -> Features:
+        made = encoder.assemble(table.column("a").to_pylist(), None, recipe.max_length)
+        rows = np.arange(table.num_rows + 1)
+        marks = np.array(table.column("marks").to_pylist(), dtype=np.float32)
+        return Features(made.tokens, made.segments, made.starts, rows, rows[:-1], {"marks": marks})
+
+    def loss(self, outputs: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
+        loss = torch.nn.functional.binary_cross_entropy_with_logits
+        return loss(outputs, batch.targets["marks"], reduction="sum")
+
+    def decode(self, outputs: np.ndarray, table: pa.Table, settings: Mapping[str, Any]) -> list[Any]:
+        return (outputs > np.array(settings["thresholds"])).astype(int).tolist()
+
+    def tune(self, outputs: np.ndarray, table: pa.Table, metric: Metric) -> Mapping[str, Any]:
+        return self.given or {"thresholds": np.median(outputs, axis=0).astype(float).tolist()}
+
+    def average(self, outputs: Sequence[np.ndarray]) -> np.ndarray:
+        return np.asarray(np.mean(np.stack(outputs), axis=0))
+
+    def spell(self, answer: Any) -> str:
+        return "".join(map(str, answer))
+
+    def parse(self, text: str) -> list[int]:
+        return [int(one) for one in text]
+
+    def gold(self, table: pa.Table) -> list[Any] | None:
+        found: list[Any] = table.column("marks").to_pylist()
+        return found
+
+    def constant(self, table: pa.Table) -> np.ndarray:
+        return np.asarray(np.mean(table.column("marks").to_pylist(), axis=0) - 0.5, dtype=np.float32)
+
+    def is_constant(self, answers: Sequence[Any]) -> bool:
+        return len({tuple(one) for one in answers}) == 1
+
+
+def right(gold: Sequence[Any], said: Sequence[Any]) -> float:
+    return float(np.mean(np.array(gold) == np.array(said)))
+
+
+def texts(seed: int) -> RowsFrom:
+    made = sentences(40, seed=seed)
+    marks = [[int(label == "glad"), int("river" in text)] for text, label in zip(made["a"], made["label"], strict=True)]
+    return RowsFrom(lambda workspace: {"a": made["a"], "marks": marks})
+
+
+def marks(problem: Problem) -> Task:
+    splits = {"train": Split("train", (texts(0),)), "dev": Split("dev", (texts(1),))}
+    recipe = Recipe(lr=0.02, epochs=2, batch_size=8, max_length=64)
+    return Task("mine/marks", "Which marks?", problem, splits, (Metric("right", right),), recipe)
+
+
+def test_it_keeps_its_contract(tmp_path: Path) -> None:
+    check_task(marks(Marks()), tmp_path, workspace=runner(tmp_path).workspace)
+
+
+@pytest.mark.parametrize("method", ["finetune", "finetune+bilstm", "features", "majority"])
+def test_every_method_fits_it_and_several_fits_answer_together(tmp_path: Path, method: str) -> None:
+    made = runner(tmp_path, register_tasks=[marks(Marks())])
+    task = made.plugins.task("marks")
+    recipe = replace(task.recipe, features="last")
+    fits = [made.plan(task, "words", method=method, recipe=recipe, seed=seed) for seed in range(2)]
+    for fit in fits:
+        predicted = made.predict(fit, "dev")
+        assert len(predicted.answers) == 40 and predicted.record.scores["right"].value is not None
+    if method != "majority":
+        assert any("thresholds [" in note and "chosen on dev" in note for note in predicted.record.notes)
+    assert len(answer([fit.id for fit in fits], None, "dev", made).answers) == 40
+
+
+def test_a_setting_that_json_cannot_hold_is_its_own_fault_and_no_crash(tmp_path: Path) -> None:
+    problem = Marks()
+    problem.given = {"thresholds": np.zeros(2)}
+    made = runner(tmp_path, register_tasks=[marks(problem)])
+    fit = made.plan(made.plugins.task("marks"), "", method="majority")
+    with pytest.raises(FitError, match="ndarray is not JSON serializable"):
+        made.predict(fit, "dev")

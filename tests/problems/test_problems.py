@@ -1,0 +1,164 @@
+"""Classify and regress: labels checked, losses by hand, answers decoded and parsed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+
+from benchrunner.data.rows import Rows
+from benchrunner.errors import DataError, PluginError
+from benchrunner.features.arrays import Sequences
+from benchrunner.problems.classify import Classify
+from benchrunner.problems.problem import HeadShape, Problem
+from benchrunner.problems.regress import Regress
+from benchrunner.recipes import Recipe
+
+MOOD = Classify(("glad", "sad", "calm"))
+GRADE = Regress(0, 5)
+
+
+def checked(problem: Problem, *, labelled: bool = True, **columns: list[Any]) -> pa.Table:
+    lines = range(2, 2 + len(columns["a"]))
+    return problem.check(Rows(pa.table(columns), "f.tsv", lines), labelled=labelled)
+
+
+def with_targets(targets: dict[str, torch.Tensor]) -> Any:
+    """As much of a batch as these losses read."""
+    return SimpleNamespace(targets=targets)
+
+
+NO_TABLE = pa.table({})
+
+
+class LetterEncoder:
+    """Assembles letters as tokens."""
+
+    max_length = 64
+
+    def assemble(self, a: Sequence[str], b: Sequence[str] | None, max_length: int) -> Sequences:
+        pairs = [(one, "") for one in a] if b is None else list(zip(a, b, strict=True))
+        tokens = [[ord(letter) for letter in (one + two)[:max_length]] for one, two in pairs]
+        starts = np.cumsum([0] + [len(one) for one in tokens])
+        flat = np.array([token for one in tokens for token in one], dtype=np.int32)
+        return Sequences(flat, np.zeros(len(flat), dtype=np.int8), starts)
+
+
+@pytest.mark.parametrize("label", ["Glad", "", "0", None])
+def test_an_unknown_label_is_an_error_with_its_line(label: Any) -> None:
+    with pytest.raises(DataError, match=r"f\.tsv:3: label .* is not one of glad, sad, calm"):
+        checked(MOOD, a=["x", "y"], label=["glad", label])
+
+
+@pytest.mark.parametrize("label", ["nan", "5.001", "-0.1", "inf", "high", "", None, float("nan")])
+def test_a_number_that_is_none_or_out_of_range_is_an_error_with_its_line(label: Any) -> None:
+    with pytest.raises(DataError, match=r"f\.tsv:2: label .* is not a number from 0 to 5"):
+        checked(GRADE, a=["x"], label=[label])
+
+
+def test_numbers_are_the_same_from_text_and_from_numbers() -> None:
+    assert checked(GRADE, a=["x", "y"], label=["4.200", "5"]).equals(checked(GRADE, a=["x", "y"], label=[4.2, 5.0]))
+
+
+@pytest.mark.parametrize("problem", [MOOD, GRADE])
+def test_missing_columns_and_missing_texts_are_errors(problem: Problem) -> None:
+    with pytest.raises(DataError, match=r"columns a, \[b,\] label are needed; found a"):
+        checked(problem, a=["x"])
+    with pytest.raises(DataError, match=r"f\.tsv:3: column 'b' must be text, found None"):
+        checked(problem, labelled=False, a=["x", "y"], b=["z", None])
+
+
+def test_test_rows_need_no_label_and_other_columns_are_left_out() -> None:
+    table = checked(MOOD, labelled=False, a=["x"], b=["y"], source=["z"])
+    assert table.column_names == ["a", "b"]
+    assert MOOD.gold(table) is None
+
+
+def test_a_test_split_whose_labels_are_all_empty_has_none() -> None:
+    assert checked(MOOD, labelled=False, a=["x"], label=[None]).column_names == ["a"]
+    assert checked(MOOD, labelled=False, a=["x"], label=["sad"]).column_names == ["a", "label"]
+
+
+def test_one_row_is_one_sequence_and_one_unit() -> None:
+    table = checked(MOOD, a=["ab", "c"], b=["d", "efg"], label=["sad", "glad"])
+    features = MOOD.encode(table, LetterEncoder(), Recipe(max_length=3), training=True)  # type: ignore[arg-type]
+    assert bytes(features.tokens.astype(np.uint8)) == b"abdcef"
+    assert features.starts.tolist() == [0, 3, 6]
+    assert features.groups.tolist() == [0, 1, 2]
+    assert features.owner.tolist() == [0, 1]
+    assert features.targets["label"].tolist() == [1, 0]
+    assert MOOD.encode(table.drop(["label"]), LetterEncoder(), Recipe(max_length=3), training=True).targets == {}  # type: ignore[arg-type]
+
+
+def test_grades_are_targets_as_they_are() -> None:
+    features = GRADE.encode(
+        checked(GRADE, a=["a"], label=["4.2"]), LetterEncoder(), Recipe(max_length=9), training=True
+    )  # type: ignore[arg-type]
+    assert features.targets["label"].dtype == np.float32
+    assert features.targets["label"].tolist() == [pytest.approx(4.2)]
+
+
+def test_the_classification_loss_is_summed_over_rows_in_fp32() -> None:
+    outputs = torch.tensor([[0.0, math.log(3.0), 0.0], [0.0, 0.0, 0.0]], dtype=torch.bfloat16)
+    loss = MOOD.loss(outputs, with_targets({"label": torch.tensor([1, 2])}))
+    assert loss.dtype == torch.float32
+    assert loss.item() == pytest.approx(math.log(5 / 3) + math.log(3), rel=1e-2)
+
+
+def test_the_regression_loss_is_the_summed_squared_error() -> None:
+    loss = GRADE.loss(torch.tensor([[1.0], [4.0]]), with_targets({"label": torch.tensor([3.0, 4.5])}))
+    assert loss.item() == pytest.approx(4.25)
+
+
+def test_answers_are_decoded_from_outputs() -> None:
+    assert MOOD.decode(np.array([[0.1, 0.3, 0.2], [1.0, 0.0, -1.0]]), NO_TABLE, {}) == ["sad", "glad"]
+    assert GRADE.decode(np.array([[5.5], [-0.25]], dtype=np.float32), NO_TABLE, {}) == [5.5, -0.25]
+
+
+def test_a_head_has_one_output_for_each_label_or_one_number() -> None:
+    assert (MOOD.head, GRADE.head) == (HeadShape("sequence", 3), HeadShape("sequence", 1))
+
+
+def test_answers_in_files_are_parsed_or_refused_with_what_was_expected() -> None:
+    assert MOOD.parse("calm") == "calm"
+    assert GRADE.parse("5.5") == 5.5
+    with pytest.raises(ValueError, match=r"^one of glad, sad, calm$"):
+        MOOD.parse("1")
+    for text in ("nan", "inf", "high", ""):
+        with pytest.raises(ValueError, match=r"^a finite number$"):
+            GRADE.parse(text)
+
+
+def test_the_majority_is_the_most_frequent_label_and_the_first_of_equals() -> None:
+    often = checked(MOOD, a=["x"] * 3, label=["sad", "calm", "calm"])
+    assert MOOD.decode(MOOD.constant(often)[None], NO_TABLE, {}) == ["calm"]
+    tied = checked(MOOD, a=["x"] * 2, label=["calm", "sad"])
+    assert MOOD.decode(MOOD.constant(tied)[None], NO_TABLE, {}) == ["sad"]
+
+
+def test_the_best_constant_grade_is_the_mean() -> None:
+    assert GRADE.decode(GRADE.constant(checked(GRADE, a=["x", "y"], label=[1.0, 4.0]))[None], NO_TABLE, {}) == [2.5]
+
+
+def test_constant_answers_are_recognised() -> None:
+    assert MOOD.is_constant(["sad", "sad"])
+    assert not MOOD.is_constant(["sad", "calm"])
+    assert not MOOD.is_constant(["sad"])
+
+
+def test_labels_are_different_and_more_than_one() -> None:
+    for labels in (("glad",), ("glad", "glad"), ()):
+        with pytest.raises(PluginError, match="two or more different labels"):
+            Classify(labels)
+
+
+def test_two_problems_are_the_same_to_a_head_only_with_the_same_labels_in_order() -> None:
+    assert MOOD.identity() == Classify(("glad", "sad", "calm")).identity()
+    assert MOOD.identity() != Classify(("sad", "glad", "calm")).identity()
+    assert GRADE.identity() != Regress(0, 1).identity()

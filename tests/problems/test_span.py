@@ -1,0 +1,325 @@
+"""Span: windows over long contexts, the best spans by brute force, thresholds, bad rows."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+from benchrunner.data.rows import Rows
+from benchrunner.errors import BadRows, DataError, RequestError
+from benchrunner.features.arrays import Features
+from benchrunner.features.flat_batch import collate
+from benchrunner.metrics import Metric
+from benchrunner.problems.span import Span
+from benchrunner.problems.span_candidates import FROM, NONE, SCORE, TO, Window, average, nbest
+from benchrunner.recipes import Recipe
+from tiny_encoder import TinyEncoder
+
+CUT, MAYBE = Span(), Span(unanswerable=True)
+CPU = torch.device("cpu")
+
+
+def rows(*given: tuple[str, str, list[str]]) -> Rows:
+    """(question, context, answers), each answer at its first place."""
+    table = pa.table(
+        {
+            "id": [f"q{at}" for at in range(len(given))],
+            "question": [question for question, _, _ in given],
+            "context": [context for _, context, _ in given],
+            "answers": pa.array([answers for _, _, answers in given], pa.list_(pa.string())),
+            "starts": pa.array([[c.find(one) for one in answers] for _, c, answers in given], pa.list_(pa.int64())),
+        }
+    )
+    return Rows(table, "f.json")
+
+
+def table(*given: tuple[str, str, list[str]], problem: Span = MAYBE) -> pa.Table:
+    return problem.check(rows(*given), labelled=True)
+
+
+def encoded(data: pa.Table, *, length: int = 64, stride: int = 128, problem: Span = MAYBE) -> Features:
+    return problem.encode(data, TinyEncoder(), Recipe(max_length=length, stride=stride), training=False)
+
+
+def scores_of_gold(features: Features) -> np.ndarray:
+    """A head that knows the answers: 1 at each window's right start and end, "none" for the others."""
+    outputs = np.zeros((len(features.tokens), 2), dtype=np.float32)
+    for at, name in enumerate(("start", "end")):
+        outputs[features.starts[:-1] + features.targets[name], at] = 1.0
+    return outputs
+
+
+WORDS = some.lists(some.sampled_from(["oak", "elm", "ash", "fir"]), min_size=1, max_size=60)
+
+
+@given(words=WORDS, question=WORDS, length=some.integers(20, 64), stride=some.integers(1, 40))
+@settings(max_examples=60, deadline=None)
+def test_windows_cover_every_piece_of_every_context_in_order(
+    words: list[str], question: list[str], length: int, stride: int
+) -> None:
+    asked = question[: min(10, (length - 3) // 2)]  # a question takes half of a sequence at most
+    features = encoded(table((" ".join(asked), " ".join(words), [])), length=length, stride=stride)
+    guides, covered = features.guides, set[int]()
+    assert features.lengths.max() <= length
+    for at in range(features.units):
+        begin, count, place = (int(guides[name][at]) for name in ("begin", "count", "place"))
+        covered |= set(range(begin, begin + count))
+        assert place == features.starts[at] + 1 + len(asked) + 1, "behind [CLS], question and [SEP]"
+        known = [4 + _number(word) for word in words[begin : begin + count]]
+        assert features.tokens[place : place + count].tolist() == known
+        assert set(features.segments[place : features.starts[at + 1]].tolist()) == {1}
+    assert covered == set(range(len(words)))
+
+
+def _number(word: str) -> int:
+    return TinyEncoder().pieces([word]).tokens[0] - 4
+
+
+@given(words=WORDS, length=some.integers(16, 64), stride=some.integers(1, 40), draw=some.data())
+@settings(max_examples=60, deadline=None)
+def test_the_gold_answer_comes_back_whatever_the_windows(
+    words: list[str], length: int, stride: int, draw: some.DataObject
+) -> None:
+    """Every word is different, so that an answer has one place; short enough to stand in one window."""
+    context = " ".join(f"{word}{at}" for at, word in enumerate(words))
+    first = draw.draw(some.integers(0, len(words) - 1))
+    answer = " ".join(context.split()[first : first + 4])
+    features = encoded(data := table(("which", context, [answer])), length=length, stride=stride)
+    gathered = MAYBE.gather(scores_of_gold(features), features, data)
+    if (features.targets["start"] > 0).any():
+        best = gathered.copy()
+        best[:, NONE, SCORE] = -1.0
+        assert MAYBE.decode(best, data, {"tau": 0.0}) == [answer]
+    else:
+        assert stride > length - 4 - 4, "only steps that are too wide lose an answer of four words"
+
+
+def test_a_window_without_the_answer_has_none_as_its_target() -> None:
+    context = " ".join(f"w{at}" for at in range(30))
+    features = encoded(table(("q", context, ["w20"])), length=14, stride=10)
+    inside = [
+        begin <= 20 < begin + count for begin, count in zip(*map(features.guides.get, ("begin", "count")), strict=False)
+    ]
+    assert [start > 0 for start in features.targets["start"]] == inside and any(inside) and not all(inside)
+
+
+def test_a_question_longer_than_allowed_loses_its_end() -> None:
+    problem = Span(max_question=3)
+    features = encoded(table(("a b c d e", "x y", ["x"]), problem=problem), problem=problem)
+    assert features.lengths.tolist() == [1 + 3 + 1 + 2 + 1]
+
+
+def test_a_question_takes_half_of_a_sequence_at_most_and_a_length_without_room_is_refused() -> None:
+    data = table(("a b c d e", "x y", ["x"]))
+    assert encoded(data, length=9).lengths.tolist() == [1 + 3 + 1 + 2 + 1]
+    assert encoded(data, length=5).lengths.tolist() == [5, 5], "one word of each, and a window for each of the context"
+    with pytest.raises(RequestError, match="max_length must be at least 5"):
+        encoded(data, length=4)
+
+
+def brute(windows: list[Window], spans: np.ndarray, size: int, longest: int) -> list[tuple[float, int, int]]:
+    """Every span of every window, by the words of the rule."""
+    found = []
+    for at, window in enumerate(windows):
+        for i, j in itertools.combinations_with_replacement(range(len(window.starts)), 2):
+            context = []
+            for other in windows:
+                place, count = window.first + i - other.first, len(other.starts)
+                inside = 0 <= place < count
+                context.append(min(place, count - 1 - place) + 0.01 * count if inside else -1.0)
+            if j - i < longest and context.index(max(context)) == at:
+                score = np.float32(window.starts[i]) + np.float32(window.ends[j])
+                found.append((float(score), int(spans[window.first + i][0]), int(spans[window.first + j][1])))
+    return sorted(found, key=lambda one: -one[0])[:size]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_best_spans_are_those_of_brute_force(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    pieces, longest, size = int(draw.integers(1, 40)), int(draw.integers(1, 8)), int(draw.integers(1, 25))
+    spans = np.stack([np.arange(pieces) * 3, np.arange(pieces) * 3 + 2], axis=1).astype(np.int32)
+    width, step = int(draw.integers(1, pieces + 1)), int(draw.integers(1, 9))
+    begins = [0]
+    while begins[-1] + width < pieces:
+        begins.append(begins[-1] + min(step, width))
+    windows = []
+    for begin in begins:
+        count = min(width, pieces - begin)
+        first, last = draw.normal(size=(2, count)).astype(np.float32)
+        windows.append(Window(begin, first, last, float(draw.normal())))
+    found = nbest(windows, spans, size=size, longest=longest)
+    wanted = brute(windows, spans, size, longest)
+    assert found.shape == (1 + size, 3)
+    assert found[NONE, SCORE] == np.float32(min(window.null for window in windows))
+    lines = [(float(line[SCORE]), int(line[FROM]), int(line[TO])) for line in found[1:] if np.isfinite(line[SCORE])]
+    assert lines == wanted
+
+
+def test_a_text_without_a_piece_has_no_span() -> None:
+    none = np.empty(0, dtype=np.float32)
+    found = nbest([Window(0, none, none, 1.5)], np.empty((0, 2), dtype=np.int32), size=2, longest=3)
+    assert found[NONE, SCORE] == 1.5 and not np.isfinite(found[1:, SCORE]).any()
+    data = table(("q", "\x00 \x01", []), problem=MAYBE)
+    assert MAYBE.decode(found[None], data, {"tau": -np.inf}) == [""]
+    assert CUT.decode(found[None], data, {}) == [""]
+
+
+def outputs(*margins: float) -> np.ndarray:
+    """One span a question, of the first character, that beats "none" by this much."""
+    found = np.full((len(margins), 3, 3), -np.inf, dtype=np.float32)
+    found[:, NONE] = (0, 0, 1.0)
+    for at, margin in enumerate(margins):
+        found[at, 1] = (0, 1, 1.0 + margin)
+    return found
+
+
+def exactly(gold: list[str], answer: str) -> float:
+    return 100.0 * (answer in (gold or [""]))
+
+
+EXACT = Metric("exact", lambda gold, said: 0.0, per_row=exactly)
+
+
+@given(some.lists(some.tuples(some.integers(-3, 3), some.booleans()), min_size=1, max_size=30))
+@settings(deadline=None)
+def test_the_tuned_threshold_is_as_good_as_the_best_of_all(given: list[tuple[int, bool]]) -> None:
+    """Margins with many ties; a right answer is 'a', and half of the questions have none."""
+    data = table(*(("q", "a b", ["a"] if answerable else []) for _, answerable in given))
+    found, gold = outputs(*(float(margin) for margin, _ in given)), MAYBE.gold(data)
+    assert gold is not None
+
+    def total(tau: float) -> float:
+        answers = MAYBE.decode(found, data, {"tau": tau})
+        return sum(exactly(*one) for one in zip(gold, answers, strict=True))
+
+    tuned = MAYBE.tune(found, data, EXACT)
+    assert total(tuned["tau"]) == max(total(cut / 2) for cut in range(-9, 10))
+
+
+def test_a_question_without_any_span_does_not_keep_the_others_from_being_tuned() -> None:
+    data = table(("q", "a b", ["a"]), ("r", "a b", []), ("s", "\x00 \x01", []))
+    found = outputs(-1.0, -3.0, 0.0)
+    found[2, 1:, SCORE] = -np.inf
+    assert MAYBE.tune(found, data, EXACT) == {"tau": -2.0}
+    assert MAYBE.tune(found[2:], data.slice(2), EXACT) == {}
+
+
+def test_rows_whose_answers_are_all_missing_are_not_labelled() -> None:
+    made = rows(("q", "oak", ["oak"]), ("r", "elm", ["elm"])).table.to_pydict()
+    bare = CUT.check(Rows(pa.table({**made, "answers": [None] * 2, "starts": [None] * 2}), "f.json"), labelled=False)
+    assert CUT.gold(bare) is None and "label" not in encoded(bare).targets
+    with pytest.raises(BadRows, match="row 1: 'q1' is not labelled"):
+        CUT.check(Rows(pa.table({**made, "answers": [["oak"], None]}), "f.json"), labelled=False)
+
+
+def test_how_much_of_a_question_is_read_is_part_of_the_identity() -> None:
+    assert Span(max_question=8).identity() != CUT.identity() == MAYBE.identity()
+
+
+def test_a_problem_without_unanswerable_questions_answers_always_and_tunes_nothing() -> None:
+    data = table(("q", "a b", ["a"]), problem=CUT)
+    assert CUT.decode(outputs(-5.0), data, CUT.decoding) == ["a"]
+    assert not CUT.tunes and CUT.tune(outputs(-5.0), data, EXACT) == {}
+
+
+def test_the_probability_of_none_falls_as_the_margin_grows() -> None:
+    data = table(*[("q", "a b", [])] * 4)
+    found = MAYBE.extra_figures(outputs(-1e4, -1.0, 0.0, 3.0), data, {"tau": 7.0})["no_answer"]
+    assert found == pytest.approx([1.0, 0.7310586, 0.5, 0.0474259])
+
+
+def test_the_average_of_copies_is_the_one_itself() -> None:
+    draw = np.random.default_rng(0)
+    window = Window(0, *draw.normal(size=(2, 30)).astype(np.float32), 0.3)
+    spans = np.stack([np.arange(30), np.arange(30) + 1], axis=1)
+    one = nbest([window], spans, size=20, longest=5)[None]
+    assert np.array_equal(average([one, one, one]), one)
+
+
+def test_the_average_of_copies_keeps_the_best_of_spans_over_the_same_characters() -> None:
+    """One character may have several pieces: an accent on its own, the bytes of an emoji."""
+    one = np.array([[[0, 0, 1], [3, 4, 9], [3, 4, 2]]], dtype=np.float32)
+    assert average([one, one])[0, 1].tolist() == [3, 4, 9]
+
+
+def test_an_average_ranks_by_mean_scores_and_lets_the_lowest_stand_in_for_what_is_not_listed() -> None:
+    first = np.array([[[0, 0, 1], [0, 1, 9], [2, 3, 5]]], dtype=np.float32)
+    second = np.array([[[0, 0, 3], [2, 3, 8], [4, 5, 4]]], dtype=np.float32)
+    mean = average([first, second])[0].tolist()
+    assert mean == [[0, 0, 2], [0, 1, 6.5], [2, 3, 6.5]], "0-1: (9 + 4) / 2; 2-3: (5 + 8) / 2; 4-5: (5 + 4) / 2 is out"
+
+
+def test_majority_says_none_where_that_can_be_right_and_else_the_whole_context() -> None:
+    without, within = table(("q", "a b", []), ("r", "c", ["c"])), table(("q", "a b", ["a"]))
+    assert MAYBE.decode(MAYBE.constant(without)[None].repeat(2, 0), without, MAYBE.decoding) == ["", ""]
+    assert CUT.decode(CUT.constant(within)[None], within, CUT.decoding) == ["a b"]
+    assert MAYBE.decode(MAYBE.constant(within)[None], within, MAYBE.decoding) == ["a b"]
+
+
+BAD: list[tuple[dict[str, Any], str]] = [
+    ({"starts": [[1]]}, r"'q0' has the answer 'oak' at character 1, where the context has 'ak '"),
+    ({"starts": [[-3]]}, "at character -3"),
+    ({"starts": [[0, 4]]}, "has 1 answers and 2 places"),
+    ({"answers": [[""]]}, "expected a text"),
+    ({"answers": [[None]]}, "expected a text"),
+    ({"answers": [None]}, "is not labelled"),
+    ({"answers": [[]], "starts": [[]]}, "'q0' has no answer"),
+    ({"context": [" \t"]}, "'q0' has an empty context"),
+    ({"context": ["oak" + " " * 2**24]}, "a context of 16,777,219 characters"),
+    ({"question": [None]}, "must be texts"),
+]
+
+
+@pytest.mark.parametrize(("change", "reason"), BAD)
+def test_a_row_that_contradicts_itself_is_named(change: dict[str, Any], reason: str) -> None:
+    good = rows(("q", "oak tree", ["oak"])).table.to_pydict()
+    with pytest.raises(BadRows, match=rf"f\.json, row 0: .*{reason}"):
+        CUT.check(Rows(pa.table({**good, **change}), "f.json"), labelled=True)
+
+
+def test_an_id_that_stands_twice_is_named_with_its_other_place() -> None:
+    made = rows(("q", "oak", ["oak"]), ("q", "elm", ["elm"]))
+    twice = made.table.set_column(0, "id", pa.array(["same", "same"]))
+    with pytest.raises(BadRows, match="row 1: the id 'same' stands at row 0 already") as bad:
+        CUT.check(Rows(twice, "f.json"), labelled=True)
+    assert set(bad.value.rows) == {1}
+    kept = Rows(twice, "f.json").without(bad.value.rows)
+    assert kept.table.column("context").to_pylist() == ["oak"]
+    assert kept.notes == ("left out 1 bad row(s), as asked: f.json, row 1, the id 'same' stands at row 0 already",)
+
+
+def test_what_a_bad_row_holds_is_escaped_and_cut_where_it_is_shown() -> None:
+    good = rows(("q", "oak tree", ["oak"])).table.to_pydict()
+    bad = {**good, "id": ["\x1b[31m\n"], "answers": [["elm" * 100]]}
+    with pytest.raises(BadRows, match=r"row 0: '\\x1b\[31m\\n' has the answer 'elm(elm)*e?l?\.\.\.' at character 0"):
+        CUT.check(Rows(pa.table(bad), "f.json"), labelled=True)
+
+
+def test_columns_that_are_missing_or_of_another_kind_are_an_error() -> None:
+    with pytest.raises(DataError, match="no column context, answers, starts; found id, question"):
+        CUT.check(Rows(pa.table({"id": ["a"], "question": ["b"]}), "f.json"), labelled=True)
+    good = rows(("q", "oak tree", ["oak"])).table
+    with pytest.raises(DataError, match="a column is of the wrong kind"):
+        CUT.check(Rows(good.set_column(4, "starts", pa.array([["here"]])), "f.json"), labelled=True)
+
+
+def test_the_loss_is_the_mean_of_starts_and_ends_over_whole_sequences() -> None:
+    data = table(("q", "oak elm ash", ["elm ash"]), ("what is it", "fir", ["fir"]), ("q r", "oak", []))
+    features = encoded(data)
+    batch = collate(features, np.array([2, 0, 1]), CPU, multiple=16)
+    drawn = torch.randn(len(batch.tokens), 2, generator=torch.Generator().manual_seed(0))
+    wanted = torch.zeros(())
+    for place, unit in enumerate([2, 0, 1]):
+        sequence = int(batch.restore[place])
+        part = drawn[int(batch.starts[sequence]) : int(batch.starts[sequence + 1])]
+        for at, name in enumerate(("start", "end")):
+            right = torch.tensor(features.targets[name][unit])
+            wanted = wanted + torch.nn.functional.cross_entropy(part[:, at][None], right[None]) / 2
+    torch.testing.assert_close(CUT.loss(drawn, batch), wanted)

@@ -1,0 +1,314 @@
+"""One label a word: what a sequence shows, where each word is scored, and what comes back of it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchrunner.backbones.encoder import Encoder
+from benchrunner.data.rows import Rows
+from benchrunner.errors import DataError, PluginError, RequestError
+from benchrunner.features.arrays import IGNORED, Features
+from benchrunner.features.flat_batch import FlatBatch, collate
+from benchrunner.features.pieces import Frame, Pieces
+from benchrunner.problems.tag import Tag
+from benchrunner.problems.tag_windows import Borders, windows
+from benchrunner.recipes import CONTEXTS, Recipe
+
+TAG = Tag(("O", "B-X", "I-X"))
+START, STOP, UNKNOWN = 1, 2, 3
+
+
+class Letters:
+    """A piece for every letter: what `Tag` asks of an encoder, and no model."""
+
+    max_length = 64
+    frame = Frame(before=(START,), between=(STOP,), after=(STOP,), unknown=UNKNOWN)
+
+    def words(self, words: Sequence[str]) -> Pieces:
+        letters = np.array([ord(letter) for word in words for letter in word], dtype=np.int32)
+        spans = np.zeros((len(letters), 2), dtype=np.int32)
+        return Pieces(letters, spans, np.cumsum([0, *map(len, words)], dtype=np.int64))
+
+
+def table(sentences: Sequence[str], **columns: Any) -> pa.Table:
+    return pa.table({"words": [one.split(" ") for one in sentences], **columns})
+
+
+def encode(rows: pa.Table, *, training: bool = True, context: str = "sentence", max_length: int = 64) -> Features:
+    recipe = Recipe(context=context, max_length=max_length)
+    return TAG.encode(rows, cast(Encoder, Letters()), recipe, training=training)
+
+
+def shown(features: Features) -> list[str]:
+    """The letters of every sequence, [ and ] around them."""
+    signs = {START: "[", STOP: "]", UNKNOWN: "?"}
+    text = [signs.get(token, chr(token)) for token in features.tokens.tolist()]
+    return ["".join(text[start:end]) for start, end in itertools.pairwise(features.starts.tolist())]
+
+
+def scored(features: Features) -> list[list[int]]:
+    """The words that each sequence scores."""
+    word = features.guides["word"]
+    return [
+        [one for one in word[start:end].tolist() if one >= 0]
+        for start, end in itertools.pairwise(features.starts.tolist())
+    ]
+
+
+def test_a_word_is_learned_at_its_first_piece_and_nothing_at_the_others() -> None:
+    features = encode(table(["ab c", "d"], labels=[["B-X", "O"], ["I-X"]]))
+    assert shown(features) == ["[abc]", "[d]"]
+    no = IGNORED
+    assert features.token_targets["label"].tolist() == [no, 1, no, 0, no, no, 2, no]
+    assert features.guides["word"].tolist() == [-1, 0, -1, 1, -1, -1, 2, -1]
+    assert (features.groups.tolist(), features.owner.tolist()) == ([0, 1, 2], [0, 1])
+    assert features.loss_weights is not None and features.loss_weights.tolist() == [2, 1]
+    assert features.batch_counts.tolist() == [1, 1]
+
+
+def test_a_word_without_pieces_is_the_unknown_one() -> None:
+    assert shown(encode(pa.table({"words": [["a", "", "b"]]}))) == ["[a?b]"]
+
+
+def test_training_packs_whole_sentences_of_one_document() -> None:
+    rows = table(["aa", "bb cc", "d", "ee", "ff"], document=[7, 7, 7, 7, 8])
+    features = encode(rows, context="document", max_length=8)
+    assert shown(features) == ["[aabbcc]", "[dee]", "[ff]"]
+    assert features.batch_counts.tolist() == [2, 2, 1]
+    assert features.loss_weights is not None and features.loss_weights.tolist() == [3, 2, 1]
+    assert features.owner.tolist() == [0, 2, 4]
+
+
+def test_a_sentence_longer_than_a_window_counts_where_it_begins() -> None:
+    rows = table(["a bb cc dd", "e"], document=[0, 0])
+    features = encode(rows, context="document", max_length=7)
+    assert shown(features) == ["[abbcc]", "[dde]"]
+    assert features.batch_counts.tolist() == [1, 1]
+    assert features.loss_weights is not None and features.loss_weights.tolist() == [3, 2]
+    assert features.owner.tolist() == [0, 0]
+    alone = encode(rows, context="sentence", max_length=7)
+    assert (shown(alone), alone.batch_counts.tolist()) == (["[abbcc]", "[dd]", "[e]"], [1, 0, 1])
+
+
+@pytest.mark.parametrize("context", CONTEXTS)
+@pytest.mark.parametrize("training", [True, False])
+def test_a_word_longer_than_a_window_is_cut_and_scored_at_its_first_piece(context: str, training: bool) -> None:
+    rows = table(["a bcdefgh i"], document=[0])
+    features = encode(rows, context=context, max_length=5, training=training)
+    assert shown(features) == ["[a]", "[bcd]", "[i]"]
+    assert scored(features) == [[0], [1], [2]]
+
+
+def test_at_prediction_windows_overlap_by_half_and_a_word_is_scored_where_it_has_most_context() -> None:
+    features = encode(
+        table(["a b c d", "e f g h i"], document=[0, 0]), context="document", max_length=6, training=False
+    )
+    assert shown(features) == ["[abcd]", "[cdef]", "[efgh]", "[fghi]"]
+    # The third and the fourth window both show one letter on the poorer side of g: the first of them scores it.
+    assert scored(features) == [[0, 1, 2], [3, 4], [5, 6], [7, 8]]
+
+
+def test_a_window_of_ones_own_stands_in_the_middle_of_the_document() -> None:
+    rows = table(["a b", "c d", "e", "f g", "h"], document=[0, 0, 0, 0, 1])
+    features = encode(rows, context="window", max_length=7)
+    assert shown(features) == ["[abcde]", "[bcdef]", "[cdefg]", "[cdefg]", "[h]"]
+    assert scored(features) == [[0, 1], [2, 3], [4], [5, 6], [7]]
+    assert features.owner.tolist() == [0, 1, 2, 3, 4]
+
+
+sizes = st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=12), min_size=1, max_size=8)
+
+
+@settings(max_examples=300, deadline=None)
+@given(sizes=sizes, draw=st.data(), room=st.integers(9, 30), context=st.sampled_from(CONTEXTS), training=st.booleans())
+def test_every_word_is_scored_once_in_the_window_that_shows_most_around_it(
+    sizes: list[list[int]], draw: st.DataObject, room: int, context: str, training: bool
+) -> None:
+    words = np.cumsum([0, *itertools.chain.from_iterable(sizes)])
+    sentences = np.cumsum([0, *map(len, sizes)])
+    inner = draw.draw(st.lists(st.integers(1, len(sizes)), unique=True).map(sorted))
+    documents = sentences[[0, *(one for one in inner if one < len(sizes)), len(sizes)]]
+    found = windows(Borders(words, sentences, documents), context, room, training=training)
+    first, end = found.first.tolist(), found.end.tolist()
+    whole = sentences if context == "sentence" else documents
+    sentence_of = np.searchsorted(sentences, np.arange(len(words) - 1), side="right") - 1
+
+    def inside(borders: np.ndarray, window: int) -> bool:
+        return bool(np.searchsorted(borders, first[window], side="right") == np.searchsorted(borders, end[window]))
+
+    def context_of(window: int, word: int) -> int:
+        return int(min(words[word] - words[first[window]], words[end[window]] - words[word + 1]))
+
+    assert len(found.scored_in) == len(words) - 1
+    assert set(found.scored_in.tolist()) == set(range(len(first)))
+    for window in range(len(first)):
+        assert words[end[window]] - words[first[window]] <= room
+        assert inside(whole, window)
+    for word, window in enumerate(found.scored_in.tolist()):
+        assert first[window] <= word < end[window]
+        others = [other for other in range(len(first)) if first[other] <= word < end[other]]
+        if context != "window":
+            assert training or context_of(window, word) == max(context_of(other, word) for other in others)
+            assert not training or others == [window]
+        start, stop = sentences[sentence_of[word]], sentences[sentence_of[word] + 1]
+        if words[stop] - words[start] <= room and (training or context != "document"):
+            assert first[window] <= start and stop <= end[window], "a sentence that fits is not whole"
+            assert set(found.scored_in[start:stop].tolist()) == {window}
+
+
+@settings(max_examples=200, deadline=None)
+@given(sizes=sizes, room=st.integers(110, 200))
+def test_packing_leaves_no_room_for_the_next_sentence(sizes: list[list[int]], room: int) -> None:
+    words = np.cumsum([0, *itertools.chain.from_iterable(sizes)])
+    sentences = np.cumsum([0, *map(len, sizes)])
+    found = windows(Borders(words, sentences, sentences[[0, -1]]), "document", room, training=True)
+    for first, end in zip(found.first[:-1].tolist(), found.end[:-1].tolist(), strict=True):
+        following = sentences[np.searchsorted(sentences, end) + 1]
+        assert words[following] - words[first] > room
+
+
+texts = st.lists(st.lists(st.text("abc", max_size=12), min_size=1, max_size=9), min_size=1, max_size=6)
+
+
+@settings(max_examples=100, deadline=None)
+@given(sentences=texts, context=st.sampled_from(CONTEXTS), max_length=st.integers(3, 20), training=st.booleans())
+def test_what_is_said_at_a_words_first_piece_is_its_answer(
+    sentences: list[list[str]], context: str, max_length: int, training: bool
+) -> None:
+    labels = [[TAG.labels[len(word) % 3] for word in one] for one in sentences]
+    rows = pa.table({"words": sentences, "labels": labels, "document": [at // 2 for at in range(len(sentences))]})
+    features = encode(rows, context=context, max_length=max_length, training=training)
+    outputs = np.eye(3, dtype=np.float32)[np.maximum(features.token_targets["label"], 0)]
+    gathered = TAG.gather(outputs, features, rows)
+    assert gathered.shape == (TAG.entries(rows), 3)
+    assert TAG.decode(gathered, rows, {}) == TAG.gold(rows) == labels
+    assert features.batch_counts.sum() == len(sentences)
+    assert features.loss_weight(np.arange(features.units)) == TAG.entries(rows)
+    places, strands = TAG.recurrent_sequences(features, rows)
+    assert [features.guides["word"][place] for place in places] == list(range(TAG.entries(rows)))
+    assert strands.lengths.tolist() == [len(one) for one in sentences]
+    assert TAG.decode(TAG.gather(outputs[places], strands, rows), rows, {}) == labels
+    assert strands.token_targets["label"].tolist() == [TAG.labels.index(one) for some in labels for one in some]
+
+
+def test_part_of_a_table_is_encoded_as_that_part() -> None:
+    rows = table(["a b", "c", "d e f"], labels=[["O", "O"], ["B-X"], ["O", "B-X", "I-X"]], document=[0, 0, 1])
+    part = rows.slice(1)
+    features = encode(pa.concat_tables([part.slice(0, 1), part.slice(1)]), context="document")
+    assert shown(features) == ["[c]", "[def]"]
+    assert features.guides["word"].max() == 3
+
+
+def test_features_of_other_rows_are_refused() -> None:
+    features = encode(table(["a b"]))
+    with pytest.raises(PluginError, match="do not score each of the 3 words once"):
+        TAG.gather(np.zeros((4, 3), dtype=np.float32), features, table(["a b c"]))
+
+
+def test_the_loss_sums_over_words_and_training_takes_the_mean() -> None:
+    rows = table(["ab c", "d"], labels=[["B-X", "O"], ["I-X"]])
+    features = encode(rows)
+    batch: FlatBatch = collate(features, np.array([1, 0]), torch.device("cpu"), multiple=16)
+    outputs = torch.randn(len(batch.tokens), 3, generator=torch.Generator().manual_seed(0))
+    words = {ord("a"): 1, ord("c"): 0, ord("d"): 2}
+    expected = sum(
+        float(-torch.log_softmax(outputs[at], 0)[words[token]])
+        for at, token in enumerate(batch.tokens.tolist())
+        if token in words
+    )
+    assert TAG.loss(outputs, batch).item() == pytest.approx(expected, rel=1e-6)
+    assert features.loss_weight(np.array([1, 0])) == 3
+
+
+@pytest.mark.parametrize("context", ["document", "window"])
+def test_without_documents_only_the_sentence_itself_is_context(context: str) -> None:
+    with pytest.raises(RequestError, match=f"The context '{context}' needs to know .* --context sentence"):
+        encode(table(["a"]), context=context)
+
+
+def test_a_sequence_must_have_room_for_a_piece() -> None:
+    with pytest.raises(RequestError, match="A max_length of 2 leaves no room beside the special tokens"):
+        encode(table(["a"]), max_length=2)
+
+
+def checked(columns: dict[str, Any], *, labelled: bool = True) -> pa.Table:
+    return TAG.check(Rows(pa.table(columns), "some.txt", lines=[1, 5, 9]), labelled=labelled)
+
+
+def test_further_lists_are_kept_and_other_columns_are_not() -> None:
+    columns = {"words": [["a"], ["b", "c"]], "labels": [["O"], ["B-X", "I-X"]], "pos": [["N"], ["N", "V"]]}
+    found = checked({**columns, "document": pa.array([0, 1], pa.int32()), "id": ["x", "y"]})
+    assert found.column_names == ["words", "labels", "pos", "document"]
+    assert found.schema.field("document").type == pa.int64()
+    assert found.select(list(columns)).to_pydict() == columns
+
+
+def test_rows_to_be_answered_may_lack_labels_or_have_them() -> None:
+    assert checked({"words": [["a"]]}, labelled=False).column_names == ["words"]
+    assert checked({"words": [["a"]], "labels": [None]}, labelled=False).column_names == ["words"]
+    assert TAG.gold(checked({"words": [["a"]], "labels": [["O"]]}, labelled=False)) == [["O"]]
+    assert TAG.gold(table(["a"])) is None
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"labels": [["O"]]}, r"some\.txt: columns words, labels are needed; found labels"),
+        ({"words": [["a"]]}, r"some\.txt: columns words, labels are needed; found words"),
+        ({"words": ["a"], "labels": [["O"]]}, r"some\.txt:1: column 'words' must be a list of one text or more, found"),
+        ({"words": [["a"], []], "labels": [["O"], []]}, r"some\.txt:5: column 'words' must be a list of one text"),
+        ({"words": [["a"], None], "labels": [["O"], []]}, r"some\.txt:5: column 'words' .* found None"),
+        ({"words": [["a", None]], "labels": [["O", "O"]]}, r"some\.txt:1: column 'words' .* texts, found None"),
+        ({"words": [["a"]], "labels": [["O", "O"]]}, r"some\.txt:1: column 'labels' has 2 entries for .* 1 words"),
+        ({"words": [["a"]], "labels": [["B-Y"]]}, r"some\.txt:1: word 1 of this sentence has the label 'B-Y', which"),
+        ({"words": [["a"]], "labels": [[None]]}, r"some\.txt:1: column 'labels' .* texts, found None"),
+        ({"words": [["a"]], "labels": [[float("nan")]]}, r"some\.txt:1: column 'labels' .* texts, found nan"),
+        ({"words": [["a"]], "labels": [None]}, r"some\.txt:1: column 'labels' must be a list"),
+        ({"words": [["a"]], "labels": [["O"]], "pos": [["N", "V"]]}, r"some\.txt:1: column 'pos' has 2 entries"),
+        ({"words": [["a"]], "labels": [["O"]], "document": [None]}, r"some\.txt:1: column 'document' must be a whole"),
+        (
+            {"words": [["a"]] * 3, "labels": [["O"]] * 3, "document": [0, 1, 0]},
+            r"some\.txt:9: document 0 goes on here after another one began",
+        ),
+    ],
+)
+def test_a_bad_row_is_one_error_with_its_place(columns: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        checked(columns)
+
+
+def test_an_answer_is_written_with_spaces_and_read_again() -> None:
+    answer = ["O", "B-X", "I-X"]
+    assert TAG.parse(TAG.spell(answer)) == answer
+    for text in ("", "  ", "O B-Y", "nan"):
+        with pytest.raises(ValueError, match="a label for each word, with spaces between them, out of O, B-X, I-X"):
+            TAG.parse(text)
+
+
+def test_the_best_constant_is_the_most_frequent_label() -> None:
+    assert TAG.constant(table(["a b c"], labels=[["I-X", "B-X", "I-X"]])).tolist() == [0, 0, 1]
+    assert TAG.constant(table(["a b"], labels=[["I-X", "B-X"]])).tolist() == [0, 1, 0]
+    assert TAG.is_constant([["O", "O"], ["O"]])
+    assert not TAG.is_constant([["O", "O"], ["B-X"]])
+    assert not TAG.is_constant([["O", "O"]])
+
+
+def test_an_ensemble_answers_with_the_mean_probability() -> None:
+    sure, torn = np.log(np.array([[0.8, 0.1, 0.1]])), np.log(np.array([[0.1, 0.45, 0.45]]))
+    assert np.exp(TAG.average([sure, torn])) == pytest.approx(np.array([[0.45, 0.275, 0.275]]), rel=1e-5)
+    assert TAG.average([sure]) is sure
+
+
+@pytest.mark.parametrize("labels", [("O",), ("O", "O"), ("O", "B X"), ("O", "")])
+def test_labels_are_different_words(labels: tuple[str, ...]) -> None:
+    with pytest.raises(PluginError):
+        Tag(labels)

@@ -1,0 +1,178 @@
+"""Several fits that answer together; thresholds that are tuned on dev, kept and applied."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchrunner import BoardFile, Fit, Leaderboard, RequestError, Runner, Workspace, discover
+from benchrunner.commands.main import main
+from benchrunner.leaderboards.json_file import JsonMap
+from benchrunner.leaderboards.manifests import read_manifest
+from benchrunner.runs.answering import answer
+from benchrunner.runs.ensembles import Ensemble
+from benchrunner.studies.submission_answers import ensembles_of
+from inline import files, mood, own, plugins, runner
+from trees import trees
+
+
+def made_with_trees(folder: Path) -> Runner:
+    found = discover(extra=[("own", own(register_tasks=[trees(), mood()]))], installed=False)
+    return Runner(found, Workspace(folder / "runs", folder / "cache", data=folder / "data"), device="cpu")
+
+
+def fit(made: Runner, task: str = "trees", *, seed: int = 0) -> Fit:
+    row = made.plugins.task(task)
+    planned = made.plan(row, "words", recipe=row.recipe, seed=seed)
+    assert made.run(planned).status == "done"
+    return planned
+
+
+def test_a_threshold_is_tuned_on_dev_applied_recorded_and_kept(tmp_path: Path) -> None:
+    made = made_with_trees(tmp_path)
+    trained = fit(made)
+    dev = made.predict(trained, "dev")
+    tau = json.loads((dev.folder / "prediction.json").read_text())["settings"]["tau"]
+    assert tau == made.settings(trained)["tau"] != 0.0
+    assert any(note.startswith("tau ") and "chosen on dev for exact" in note for note in dev.record.notes)
+    without = made.predict(trained, "dev", settings={**made.settings(trained), "tau": 0.0})
+    best, plain = (one.record.scores["exact"].value for one in (dev, without))
+    assert best is not None and plain is not None and best >= plain
+    assert without.folder != dev.folder
+    assert made.predict(trained, "dev", settings={"tau": 0.0}) == without, "what is not given is as it always is"
+    assert len(list((made.folder(trained).path / "outputs").iterdir())) == 1, "another threshold computes nothing again"
+    tested = made.predict(trained, "test")
+    assert json.loads((tested.folder / "prediction.json").read_text())["settings"]["tau"] == tau
+    assert made_with_trees(tmp_path).settings(trained)["tau"] == tau
+
+
+def test_an_ensemble_of_copies_answers_as_the_one(tmp_path: Path) -> None:
+    made = made_with_trees(tmp_path)
+    one = fit(made)
+    copies = answer([one.id] * 3, None, "test", made)
+    assert copies.answers == made.predict(one, "test").answers
+    assert copies.answers == answer([one.id], None, "test", made).answers
+
+
+def test_an_ensemble_of_labels_means_probabilities(tmp_path: Path) -> None:
+    made = runner(tmp_path)
+    fits = [fit(made, "mood", seed=seed) for seed in range(3)]
+    rows = made.rows(made.plugins.task("mood"), "dev")
+    together = answer([one.id for one in fits], None, None, made)
+    logits = [made.kept_outputs(one, rows).astype(np.float64) for one in fits]
+    mean = np.mean([np.exp(one) / np.exp(one).sum(1, keepdims=True) for one in logits], axis=0)
+    assert together.answers == [("glad", "sad")[at] for at in mean.argmax(1)]
+    np.testing.assert_allclose(together.extra_figures["probabilities"], mean, atol=1e-6)
+    assert answer([fits[0].id] * 2, None, None, made).answers == made.predict(fits[0], "dev").answers
+
+
+def test_an_ensembles_identity_is_its_members_in_any_order(tmp_path: Path) -> None:
+    made = runner(tmp_path)
+    first, second = (fit(made, "mood", seed=seed) for seed in range(2))
+    assert Ensemble((first, second)).id == Ensemble((second, first)).id != Ensemble((first, first)).id
+
+
+def test_members_that_answer_different_tasks_or_nothing_are_refused(tmp_path: Path) -> None:
+    made = made_with_trees(tmp_path)
+    files(1, tmp_path / "data")
+    with pytest.raises(RequestError, match=r"answer one task, not several: .*mine/mood.*mine/trees|.*mine/trees.*"):
+        answer([fit(made).id, fit(made, "mood").id], None, None, made)
+    with pytest.raises(RequestError, match="at least one finished run"):
+        Ensemble(())
+    with pytest.raises(RequestError, match="There is no run 'zz'"):
+        answer(["zz"], None, None, made)
+
+
+def test_predict_answers_a_split_or_a_file_by_one_run_or_by_several(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = runner(tmp_path)
+    ids = [fit(made, "mood", seed=seed).id for seed in range(2)]
+    (tmp_path / "mine.txt").write_text("a merry day\na bleak day\n")
+    common = ["--runs", str(tmp_path / "runs"), "--data", str(tmp_path / "data"), "--device", "cpu"]
+
+    def said(*words: str, code: int = 0) -> tuple[str, str]:
+        assert main(["predict", *words, *common], plugins=plugins()) == code
+        found = capsys.readouterr()
+        return found.out, found.err
+
+    out, err = said(ids[0])
+    assert out.startswith("index\tprediction\n0\t") and len(out.splitlines()) == 1 + 24
+    assert "mine/mood accuracy" in err and "mine/mood matthews" in err
+    assert len(said(ids[0], "--split", "test")[0].splitlines()) == 1 + 20
+    own_file = str(tmp_path / "mine.txt")
+    assert said("--ensemble", *ids, own_file)[0] == said(own_file, "--ensemble", *ids)[0]
+    assert len(said("--ensemble", *ids, own_file)[0].splitlines()) == 3
+    assert "this is a folder, not a file" in said(ids[0], str(tmp_path), code=2)[1]
+    for words, reason in [
+        ([], "Name the run"),
+        ([ids[0], own_file, own_file], "One file at a time"),
+        ([ids[0], own_file, "--split", "dev"], "give it, or a file"),
+        ([ids[0], "--board", "moods"], "say where with --out DIR"),
+        ([ids[0], "--split", "nope"], "has no split 'nope'"),
+    ]:
+        assert reason in said(*words, code=2)[1]
+
+
+def test_predict_writes_a_boards_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = runner(tmp_path)
+    trained = fit(made, "mood")
+    words = ["predict", trained.id, "--split", "test", "--board", "moods", "--out", str(tmp_path / "out")]
+    words += ["--runs", str(tmp_path / "runs"), "--data", str(tmp_path / "data")]
+    assert main(words, plugins=plugins()) == 0
+    lines = (tmp_path / "out" / "moods.tsv").read_text().splitlines()
+    assert lines[0] == "id\tmood" and len(lines) == 21
+    assert "20 answers in" in capsys.readouterr().out
+
+
+def test_a_file_that_shows_labels_is_not_written_for_rows_read_without(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = runner(tmp_path)
+    run = made.plan(made.plugins.task("mood"), "", method="majority")
+    made.run(run)
+    said = BoardFile("said.json", "mine/mood", "dev", 24, JsonMap("label"))
+    (tmp_path / "mine.tsv").write_text("text\tmood\na merry day\tglad\n")
+    words = ["--board", "said", "--out", str(tmp_path / "out"), "--runs", str(tmp_path / "runs")]
+    words += ["--data", str(tmp_path / "data")]
+    boards = {"register_leaderboards": [Leaderboard("said", "Said", "https://said.example", "said/", (said,))]}
+    assert main(["predict", run.id, str(tmp_path / "mine.tsv"), *words], plugins=plugins(**boards)) == 2
+    assert "said.json shows label beside the answers" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_recipe_of_another_kind_of_question_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runner(tmp_path)
+    words = ["run", "mood", "--backbone", "words", "--runs", str(tmp_path / "runs"), "--data", str(tmp_path / "data")]
+    assert main([*words, "--context", "sentence"], plugins=plugins()) == 2
+    assert "nothing that was asked for reads it" in capsys.readouterr().err
+    assert main([*words, "--features", "last"], plugins=plugins()) == 2
+    assert "is for the method 'features'" in capsys.readouterr().err
+
+
+def test_an_ensemble_is_submitted_without_any_fitting(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = runner(tmp_path)
+    ids = [fit(made, "mood", seed=seed).id for seed in range(2)]
+    before = sorted(one.name for one in (tmp_path / "runs").iterdir())
+    common = ["--runs", str(tmp_path / "runs"), "--data", str(tmp_path / "data"), "--out", str(tmp_path)]
+    assert main(["submit", "moods", "--ensemble", *ids, *common], plugins=plugins()) == 0
+    assert "is ready for moods" in capsys.readouterr().out
+    (origin,) = read_manifest(tmp_path / "moods.zip").files
+    assert (origin.fit, origin.method) == (answer(ids, None, "test", made).by, "ensemble")
+    assert sorted(one.name for one in (tmp_path / "runs").iterdir()) == before
+    assert main(["submit", "moods", "--ensemble", "zz", *common], plugins=plugins()) == 2
+    assert "There is no run 'zz'" in capsys.readouterr().err
+    assert main(["submit", "moods", "--ensemble", *ids, "--lr", "1e-3", *common], plugins=plugins()) == 2
+    assert "--lr has nothing to do" in capsys.readouterr().err
+
+
+def test_a_run_that_the_board_has_no_file_for_is_refused_and_not_passed_over(tmp_path: Path) -> None:
+    files(1, tmp_path / "data")
+    made = made_with_trees(tmp_path)
+    ids = [fit(made, "mood").id, fit(made).id]
+    assert ensembles_of(made.plugins.leaderboard("moods"), ids[:1], made) == {"mine/mood": ids[:1]}
+    with pytest.raises(RequestError, match=f"moods takes no answers to mine/trees, which the run {ids[1]} is for"):
+        ensembles_of(made.plugins.leaderboard("moods"), ids, made)

@@ -1,0 +1,114 @@
+"""A chain of fits: the second begins with the first's encoder and head to the bit, and being killed costs it alone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from safetensors.torch import load_file
+
+import inline
+from benchrunner import Fit, Runner, Workspace, discover
+from inline import own, plugin
+from trees import trees
+
+NAMES = ("mine/trees", "mine/later")
+
+
+def made(folder: Path, *, die_at: int | None = None) -> Runner:
+    """Two tasks of one kind; with `die_at`, the process is killed at that step of a second stage."""
+
+    def on_progress(fit, event):  # type: ignore[no-untyped-def]
+        if die_at is not None and fit.backbone.startswith("run:") and event.kind == "step" and event.done == die_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    offered = own(register_tasks=[trees(name) for name in NAMES])
+    found = discover(extra=[("own", offered), ("deadly", plugin(on_progress=on_progress))], installed=False)
+    workspace = Workspace(folder / "runs", folder / "cache", data=folder / "data")
+    return Runner(found, workspace, device="cpu", checkpoint_seconds=-1.0)
+
+
+def first_stage(runner: Runner) -> Fit:
+    fit = runner.plan(runner.plugins.task(NAMES[0]), "words")
+    assert runner.run(fit).status == "done"
+    return fit
+
+
+def second_stage(runner: Runner, first: Fit, *, lr: float = 0.03) -> Fit:
+    task = runner.plugins.task(NAMES[1])
+    return runner.plan(task, f"run:{first.id}", recipe=task.recipe.changed(lr=lr, epochs=2))
+
+
+def weights(runner: Runner, fit: Fit) -> dict[str, bytes]:
+    model = runner.folder(fit).model
+    return {
+        f"{file} {name}": tensor.numpy().tobytes()
+        for file in ("head.safetensors", "tiny.safetensors")
+        for name, tensor in load_file(model / file).items()
+    }
+
+
+def test_the_second_stage_begins_with_the_firsts_encoder_and_head_to_the_bit(tmp_path: Path) -> None:
+    """A rate of zero leaves them as they were found."""
+    runner = made(tmp_path)
+    first = first_stage(runner)
+    still = second_stage(runner, first, lr=0.0)
+    record = runner.run(still)
+    assert any("the head goes on" in note for note in record.notes)
+    assert weights(runner, still) == weights(runner, first)
+    moving = second_stage(runner, first)
+    assert runner.run(moving).status == "done"
+    assert weights(runner, moving).keys() == weights(runner, first).keys()
+    assert (
+        weights(runner, moving)["head.safetensors output.weight"]
+        != weights(runner, first)["head.safetensors output.weight"]
+    )
+
+
+def test_a_head_of_another_method_stays_behind(tmp_path: Path) -> None:
+    runner = made(tmp_path)
+    first = first_stage(runner)
+    task = runner.plugins.task(NAMES[1])
+    fit = runner.plan(task, f"run:{first.id}", method="finetune+bilstm", recipe=task.recipe.changed(epochs=1))
+    assert not any("the head goes on" in note for note in runner.run(fit).notes)
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from test_fitted_backbones import first_stage, made, second_stage
+
+runner = made(Path(sys.argv[1]), die_at=12)
+runner.run(second_stage(runner, first_stage(runner)))
+"""
+
+
+@pytest.mark.parametrize("stages_in_one_process", [True, False])
+def test_a_second_stage_that_is_killed_goes_on_and_the_first_is_not_run_again(
+    tmp_path: Path, stages_in_one_process: bool
+) -> None:
+    if not stages_in_one_process:
+        first_stage(made(tmp_path))
+    words = [sys.executable, "-c", SCRIPT, str(tmp_path)]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": f"{Path(__file__).parent}{os.pathsep}{Path(inline.__file__).parent}",
+        "OMP_NUM_THREADS": "1",
+    }
+    assert subprocess.run(words, env=environment).returncode == -signal.SIGKILL
+    runner = made(tmp_path)
+    first = runner.plan(runner.plugins.task(NAMES[0]), "words")
+    folder = runner.folder(first).path
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
+    second = second_stage(runner, first_stage(runner))
+    assert runner.folder(second).checkpoint.exists() and runner.folder(second).record() is None
+    assert runner.run(second).status == "done"
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    unbroken = made(tmp_path / "unbroken")
+    again = second_stage(unbroken, first_stage(unbroken))
+    unbroken.run(again)
+    assert weights(runner, second) == weights(unbroken, again)

@@ -1,0 +1,101 @@
+"""A training that was killed goes on from its checkpoint as if nothing had been."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from benchrunner.methods.heads import LinearHead
+from benchrunner.problems.problem import HeadShape
+from benchrunner.training.checkpoints import Checkpoint
+from benchrunner.training.loop import Training
+from benchrunner.training.optimizer import Optimizer
+from tiny_encoder import MOOD, TinyEncoder, features
+from tiny_fits import CPU, RECIPE, Killed, difference, fitted, killed_after
+
+
+class At(Checkpoint):
+    """Checkpoints after some steps only, as if two minutes had passed there."""
+
+    def __init__(self, folder: Path, *steps: int) -> None:
+        super().__init__(folder)
+        self.steps = steps
+
+    def save(self, step: int, micro_tokens: int, optimizer: Optimizer) -> None:
+        if step in self.steps:
+            super().save(step, micro_tokens, optimizer)
+
+
+@pytest.mark.parametrize(("saved", "killed"), [(3, 3), (8, 11), (11, 15), (23, 23)])
+@pytest.mark.parametrize("bias_correction", [True, False])
+def test_a_killed_fit_goes_on_bit_for_bit(tmp_path: Path, saved: int, killed: int, bias_correction: bool) -> None:
+    recipe = RECIPE.changed(micro_tokens=40, bias_correction=bias_correction)
+    unbroken = fitted(tmp_path / "unbroken", recipe, dropout=0.1)
+    options: dict[str, Any] = {"dropout": 0.1, "checkpoint_seconds": -1.0}
+    folder = tmp_path / "broken"
+    checkpoint = At(folder / "checkpoint", saved)
+    with pytest.raises(Killed):
+        fitted(folder, recipe, checkpoint=checkpoint, report=killed_after(killed), **options)
+    log = folder / "log.jsonl"
+    assert len(log.read_text().splitlines()) == killed
+    log.write_text(log.read_text() + '{"step": 9')  # the line that was being written
+    steps: list[int] = []
+    again = fitted(folder, recipe, checkpoint=checkpoint, report=lambda step, _: steps.append(step), **options)
+    assert steps == list(range(saved + 1, 25))
+    assert difference(unbroken, again) == 0.0
+    assert log.read_bytes() == (tmp_path / "unbroken" / "log.jsonl").read_bytes()
+
+
+def test_a_kill_before_the_first_checkpoint_starts_again(tmp_path: Path) -> None:
+    unbroken = fitted(tmp_path / "unbroken")
+    with pytest.raises(Killed):
+        fitted(tmp_path / "broken", report=killed_after(5))
+    again = fitted(tmp_path / "broken")
+    assert difference(unbroken, again) == 0.0 and again.losses == unbroken.losses
+
+
+def test_where_checkpoints_fall_changes_nothing(tmp_path: Path) -> None:
+    never, always = (
+        fitted(tmp_path / str(seconds), dropout=0.1, checkpoint_seconds=seconds) for seconds in (math.inf, -1.0)
+    )
+    assert difference(never, always) == 0.0
+    assert not (tmp_path / "inf" / "checkpoint").exists()
+    assert [path.name for path in (tmp_path / "-1.0" / "checkpoint").iterdir()] == ["state.safetensors"]
+
+
+def test_a_part_without_gradient_does_not_hinder_going_on(tmp_path: Path) -> None:
+    """A head over tokens leaves the summary's dense layer alone."""
+
+    def trained(folder: Path, *, kill: bool = False) -> TinyEncoder:
+        encoder, head = TinyEncoder(), LinearHead(12, HeadShape("token", 2), seed=1)
+        training = Training(
+            model=lambda batch: head(encoder, batch)[batch.starts[:-1].long()][batch.restore],
+            modules={"encoder": encoder, "head": head},
+            features=features(60),
+            problem=MOOD,
+            recipe=RECIPE,
+            seed=1,
+            device=CPU,
+            checkpoint=At(folder, 7),
+            log=folder / "log.jsonl",
+            report=killed_after(9) if kill else lambda step, steps: None,
+            checkpoint_seconds=-1.0,
+        )
+        training.run()
+        return encoder
+
+    unbroken = trained(tmp_path / "unbroken")
+    with pytest.raises(Killed):
+        trained(tmp_path / "broken", kill=True)
+    again = trained(tmp_path / "broken")
+    assert all(torch.equal(one, again.state_dict()[name]) for name, one in unbroken.state_dict().items())
+    assert torch.equal(again.dense.weight, TinyEncoder().dense.weight)
+
+
+def test_no_checkpoint_is_no_checkpoint(tmp_path: Path) -> None:
+    assert Checkpoint(tmp_path).load(Optimizer({"layer": nn.Linear(3, 2)}, RECIPE)) is None

@@ -1,0 +1,194 @@
+"""What stands on disk is whole, or it is not there."""
+
+from __future__ import annotations
+
+import json
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchrunner import files as files_module
+from benchrunner.errors import RequestError, UnknownName
+from benchrunner.files import write_atomically, write_folder_atomically, write_json
+from benchrunner.fits import Fit
+from benchrunner.metrics import Score
+from benchrunner.recipes import Recipe
+from benchrunner.records import Record
+from benchrunner.runs.folder import RunFolder, find_run
+
+RECORD = Record("abc", "done", "", {"f1": Score(0.5), "r": Score(None, "constant")}, ("odd",), {"s": 1.0}, {}, ("n",))
+FIT = Fit("mine/mood", "words", "finetune", Recipe(), 0, "d", {"kind": "x"}, "r", {"core": "1"})
+
+
+class Crash(BaseException):
+    """The power goes."""
+
+
+STEPS = ("write", "sync", "replace")
+
+
+@pytest.fixture(params=STEPS)
+def crash(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
+    """A writer that fails, or a disk that does, at one step of a write."""
+
+    def fails(*_: object) -> None:
+        raise Crash
+
+    if request.param == "sync":
+        monkeypatch.setattr(files_module, "sync", fails)
+    if request.param == "replace":
+        monkeypatch.setattr(Path, "replace", fails)
+
+    def writer(write: Callable[[Path], Any]) -> Callable[[Path], Any]:
+        def half(part: Path) -> None:
+            write(part)
+            if request.param == "write":
+                raise Crash
+
+        return half
+
+    yield writer
+
+
+def fill(part: Path) -> None:
+    (part / "a").write_text("new")
+    (part / "deeper").mkdir()
+    (part / "deeper" / "b").write_text("new")
+
+
+def test_a_crash_at_any_step_leaves_the_old_file(crash: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("old")
+    with pytest.raises(Crash):
+        write_atomically(tmp_path / "file", crash(lambda part: part.write_text("new")))
+    assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [("file", "old")]
+
+
+def test_a_crash_at_any_step_leaves_no_folder(crash: Callable[..., Any], tmp_path: Path) -> None:
+    with pytest.raises(Crash):
+        write_folder_atomically(tmp_path / "folder", crash(fill))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_process_killed_while_writing_leaves_nothing_that_looks_whole(tmp_path: Path) -> None:
+    code = (
+        "import os, sys; from pathlib import Path; from benchrunner.files import *\n"
+        "def half(part):\n    (part / 'a').write_text('half') if part.is_dir() else part.write_text('half')\n"
+        "    os.kill(os.getpid(), 9)\n"
+        "eval(sys.argv[1])(Path(sys.argv[2]), half)"
+    )
+    folder = RunFolder(tmp_path, "run")
+    for function, target in (("write_atomically", "record.json"), ("write_folder_atomically", "model")):
+        done = subprocess.run([sys.executable, "-c", code, function, str(folder.path / target)], check=False)
+        assert done.returncode == -9
+        assert not (folder.path / target).exists()
+    assert folder.record() is None
+    assert len(list(folder.path.iterdir())) == 2
+    folder.sweep()
+    assert list(folder.path.iterdir()) == []
+
+
+def test_a_folder_that_is_written_again_is_replaced_whole(tmp_path: Path) -> None:
+    write_folder_atomically(tmp_path / "folder", lambda part: (part / "old").write_text("old"))
+    write_folder_atomically(tmp_path / "folder", fill)
+    assert sorted(one.relative_to(tmp_path).as_posix() for one in tmp_path.rglob("*")) == [
+        "folder",
+        "folder/a",
+        "folder/deeper",
+        "folder/deeper/b",
+    ]
+
+
+def test_files_and_folders_have_the_usual_permissions(tmp_path: Path) -> None:
+    write_json(tmp_path / "file", 1)
+
+    def files(part: Path) -> None:
+        fill(part)
+        (part / "a").chmod(0o600)  # as safetensors leaves its files
+
+    write_folder_atomically(tmp_path / "folder", files)
+    umask = files_module._umask()
+    for name, usual in (("file", 0o666), ("folder", 0o777), ("folder/a", 0o666), ("folder/deeper", 0o777)):
+        assert stat.S_IMODE((tmp_path / name).stat().st_mode) == usual & ~umask
+
+
+def test_a_record_is_the_same_after_a_way_through_json(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path, "abc")
+    assert folder.record() is None
+    write_json(folder.path / "record.json", RECORD.as_json())
+    assert folder.record() == RECORD
+
+
+BAD = ["", "{", "[]", "null", '"done"', "{}", '{"id": 1}', "\x00", json.dumps({**RECORD.as_json(), "more": 1})]
+BAD += [json.dumps({**RECORD.as_json(), "scores": wrong}) for wrong in ([], {"f1": 3}, {"f1": {}}, None)]
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_a_record_that_cannot_be_read_names_its_file_and_what_to_do(text: str, tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path, "abc")
+    folder.path.mkdir()
+    (folder.path / "record.json").write_text(text)
+    with pytest.raises(RequestError, match=r"abc/record\.json: nothing that this version can read .*; remove its"):
+        folder.record()
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", json.dumps({**FIT.as_dict(), "recipe": {"lr": -1}})])
+def test_a_fit_that_cannot_be_read_names_its_file(text: str, tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path, FIT.id)
+    folder.path.mkdir()
+    (folder.path / "fit.json").write_text(text)
+    with pytest.raises(RequestError, match=r"fit\.json: nothing that this version can read"):
+        folder.fit()
+
+
+def test_a_fit_in_a_folder_of_another_name_is_not_believed(tmp_path: Path) -> None:
+    for name in (FIT.id, "elsewhere"):
+        write_json(tmp_path / name / "fit.json", FIT.as_dict())
+    assert RunFolder(tmp_path, FIT.id).fit() == FIT
+    with pytest.raises(RequestError, match=f"this is the fit {FIT.id}, not its folder's"):
+        RunFolder(tmp_path, "elsewhere").fit()
+    with pytest.raises(RequestError, match="nothing says what this run is"):
+        RunFolder(tmp_path, "absent").fit()
+
+
+def test_a_run_is_found_by_its_id_its_beginning_or_its_folder(tmp_path: Path) -> None:
+    for name in ("abcd", "abef", "ab"):
+        write_json(tmp_path / name / "fit.json", {})
+    for reference in ("abc", "abcd", "run:abcd", "run:abc", str(tmp_path / "abcd")):
+        assert find_run(tmp_path, reference).path.name == "abcd"
+    assert find_run(tmp_path, "ab").path.name == "ab", "a whole id is not ambiguous"
+    with pytest.raises(RequestError, match="'a' could be the runs ab, abcd, abef: give more"):
+        find_run(tmp_path, "a")
+    with pytest.raises(UnknownName, match=r"no run 'abce'. Did you mean"):
+        find_run(tmp_path, "abce")
+
+
+@pytest.mark.parametrize("reference", ["run:", "", "nonsense"])
+def test_where_there_are_no_runs_it_says_where_it_looked(reference: str, tmp_path: Path) -> None:
+    with pytest.raises(UnknownName, match=f"There is no run '.*'. Looked in {tmp_path / 'none'}."):
+        find_run(tmp_path / "none", reference)
+
+
+def test_a_lock_dies_with_its_owner(tmp_path: Path) -> None:
+    code = (
+        "import sys, time; from pathlib import Path; from benchrunner.runs.folder import RunFolder\n"
+        "with RunFolder(Path(sys.argv[1]), 'run').locked(print):\n    print('mine', flush=True); time.sleep(60)"
+    )
+    owner = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    assert owner.stdout is not None and owner.stdout.readline() == "mine\n"
+    waited = []
+
+    def waiting() -> None:
+        waited.append(True)
+        owner.kill()
+
+    with RunFolder(tmp_path, "run").locked(waiting):
+        pass
+    assert waited == [True]
+    owner.stdout.close()
+    assert owner.wait() == -9
+    assert {one.name for one in (tmp_path / "run").iterdir()} <= {".lock"}

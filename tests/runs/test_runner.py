@@ -1,0 +1,382 @@
+"""From a fit to its record: reuse, failure, retry, observers, weights that are gone, fits that start from fits."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import inline
+from benchrunner import MATTHEWS, Classify, Fit, Job, Method, Metric, Outcome, Runner, Score, Workspace, discover
+from benchrunner.errors import CheckpointError, DataError, FitError, RequestError
+from benchrunner.runs.answering import answer, export
+from benchrunner.testing import tiny_family
+from inline import QUICK, files, mood, own, pairs, plugin, runner
+
+
+@dataclass
+class Moody(Method):
+    """Does what it is told, and counts."""
+
+    endings: list[Any] = field(default_factory=list)
+    """What `fit` returns or raises, one after another; then it is done."""
+    answers: Any = None
+    """What `predict` returns or raises; without it the first label everywhere."""
+    fitted: int = 0
+    name = "moody"
+    about = "for tests"
+    needs_backbone = False
+
+    def fit(self, job: Job) -> Outcome:
+        self.fitted += 1
+        ending = self.endings.pop(0) if self.endings else Outcome()
+        if isinstance(ending, BaseException):
+            raise ending
+        job.model.mkdir(parents=True, exist_ok=True)
+        assert isinstance(ending, Outcome)
+        return ending
+
+    def predict(self, job: Job, table: Any) -> np.ndarray:
+        if isinstance(self.answers, BaseException):
+            raise self.answers
+        return np.tile([1.0, 0.0], (table.num_rows, 1)) if self.answers is None else self.answers
+
+
+def with_method(folder: Path, method: Method, **observers: Any) -> tuple[Runner, Fit]:
+    made = runner(folder, register_methods=[method], **observers)
+    return made, made.plan(made.plugins.task("mood"), "", method=method.name)
+
+
+def fine_tuned(made: Runner, **changes: Any) -> Fit:
+    fit = made.plan(made.plugins.task("mood"), "words", recipe=QUICK.changed(**changes))
+    assert made.run(fit).status == "done"
+    return fit
+
+
+def test_a_finished_fit_is_read_and_not_run_again(tmp_path: Path) -> None:
+    made, fit = with_method(tmp_path, method := Moody())
+    assert made.run(fit) == made.run(fit) == with_method(tmp_path, Moody())[0].run(fit)
+    assert method.fitted == 1
+
+
+def test_a_diverged_fit_is_read_and_not_run_again_and_has_no_answers(tmp_path: Path) -> None:
+    made, fit = with_method(tmp_path, method := Moody([Outcome("diverged", "the loss was nan")]))
+    assert [made.run(fit).status for _ in range(2)] == ["diverged"] * 2
+    assert method.fitted == 1
+    with pytest.raises(FitError, match="has no answers: the loss was nan"):
+        made.predict(fit, "dev")
+
+
+def test_a_failed_fit_says_why_and_is_tried_again(tmp_path: Path) -> None:
+    made, fit = with_method(tmp_path, method := Moody([ValueError("not today"), FitError("out of memory")]))
+    record, place = made.run(fit), made.folder(fit).path / "traceback.txt"
+    assert (record.status, record.reason) == ("failed", f"ValueError: not today (see {place})")
+    assert "Traceback" in place.read_text()
+    assert made.run(fit).reason == "out of memory"
+    assert made.run(fit).status == "done"
+    assert method.fitted == 3
+
+
+def test_a_real_loss_that_is_not_finite_is_a_record_that_says_the_step(tmp_path: Path) -> None:
+    made = runner(tmp_path)
+    fit = made.plan(made.plugins.task("mood"), "words", recipe=QUICK.changed(lr=1e38, clip=0.0, warmup=0.0))
+    record = made.run(fit)
+    assert record.status == "diverged"
+    assert "not a finite number at step" in record.reason
+    assert not made.folder(fit).model.exists()
+
+
+def test_answers_are_computed_once_and_scored(tmp_path: Path) -> None:
+    made, fit = with_method(tmp_path, method := Moody())
+    first = made.predict(fit, "dev")
+    method.answers = ValueError("must not be asked again")
+    again = made.predict(fit, "dev")
+    assert first == again
+    assert first.answers == ["glad"] * 24
+    glad = made.rows(made.plugins.task("mood"), "dev").table.column("label").to_pylist().count("glad")
+    assert first.record.scores == {"accuracy": Score(glad / 24), "matthews": Score(0.0)}
+    assert "constant predictions" in first.record.flags
+    assert made.predict(made.plan(made.plugins.task("mood"), "", method="majority"), "dev").record.flags == ()
+
+
+def test_rows_without_labels_have_answers_and_no_scores(tmp_path: Path) -> None:
+    made, fit = with_method(tmp_path, Moody())
+    predicted = made.predict(fit, "test")
+    assert (len(predicted.answers), predicted.record.scores) == (20, {})
+    assert [np.load(one).shape for one in made.folder(fit).path.glob("outputs/*.npy")] == [(20, 2)]
+
+
+def test_changed_rows_are_predicted_again_and_a_changed_training_set_is_refused(tmp_path: Path) -> None:
+    made, fit = with_method(tmp_path, Moody())
+    before = made.predict(fit, "test").folder
+    for name in ("test", "train"):
+        path = tmp_path / "data" / "mood" / f"{name}.tsv"
+        path.write_text(path.read_text().replace("day", "night", 1))
+    made = Runner(made.plugins, made.workspace)
+    assert made.predict(fit, "test").folder != before
+    made.folder(fit).path.joinpath("record.json").unlink()
+    with pytest.raises(RequestError, match="the training data of mine/mood changed since this fit was planned"):
+        made.run(fit)
+
+
+@pytest.mark.parametrize(
+    ("answers", "reason"),
+    [
+        (KeyError("who?"), "KeyError: 'who\\?' \\(see .*traceback.txt\\)"),
+        (np.zeros((3, 2)), "moody gave 3 outputs, where 24 were expected for .*dev.tsv"),
+        (np.zeros(24), "see .*traceback.txt"),
+    ],
+)
+def test_a_method_that_cannot_predict_is_a_failure_with_a_reason(answers: Any, reason: str, tmp_path: Path) -> None:
+    made, fit = with_method(tmp_path, Moody(answers=answers))
+    with pytest.raises(FitError, match=reason):
+        made.predict(fit, "dev")
+    assert not list(made.folder(fit).path.glob("predictions/*/record.json"))
+
+
+def test_a_metric_that_fails_is_a_failure_with_a_reason(tmp_path: Path) -> None:
+    def compute(gold: Sequence[Any], predicted: Sequence[Any]) -> float:
+        raise ZeroDivisionError("oh")
+
+    made = runner(tmp_path, register_tasks=[mood(metrics=(Metric("odd", compute),))])
+    fit = made.plan(made.plugins.task("mood"), "", method="majority")
+    with pytest.raises(FitError, match="ZeroDivisionError: oh"):
+        made.predict(fit, "dev")
+
+
+def test_the_record_is_on_disk_before_observers_are_told(tmp_path: Path) -> None:
+    seen: list[Any] = []
+
+    def after_fit(fit: Fit, record: Any) -> None:
+        seen.append(json.loads((tmp_path / "runs" / fit.id / "record.json").read_text())["status"])
+
+    def on_fit_error(fit: Fit, error: Exception) -> None:
+        after_fit(fit, None)
+        seen.append(str(error))
+
+    method = Moody([ValueError("not today")])
+    made, fit = with_method(tmp_path, method, after_fit=after_fit, on_fit_error=on_fit_error)
+    made.run(fit), made.run(fit), made.run(fit)
+    assert seen == ["failed", "not today", "done"], "a record that is only read is no news"
+
+
+@pytest.mark.parametrize("error", [ValueError("sulking"), SystemExit(4)])
+def test_an_observer_that_fails_is_reported_once_and_stops_nobody(
+    error: BaseException, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: Any) -> None:
+        raise error
+
+    def before_fit(fit: Fit) -> None:
+        fail()
+
+    def on_progress(fit: Fit, event: Any) -> None:
+        fail()
+
+    def after_fit(record: Any) -> None:  # an observer takes what it wants
+        fail()
+
+    made = runner(tmp_path)
+    told: list[str] = []
+    others = [
+        ("bad", plugin(before_fit=before_fit, on_progress=on_progress, after_fit=after_fit)),
+        ("good", plugin(after_fit=lambda fit: told.append(fit.id))),
+    ]
+    made.plugins = discover(extra=[("own", own()), *others], installed=False)
+    fit = fine_tuned(made)
+    assert told == [fit.id]
+    said = capsys.readouterr().err.splitlines()
+    name = type(error).__name__
+    assert said == [
+        f"The observer {hook} of plugin 'bad' failed: {name}: {error}"
+        for hook in ("before_fit", "on_progress", "after_fit")
+    ]
+
+
+def test_weights_that_are_gone_are_fitted_again_when_needed_and_are_the_same(tmp_path: Path) -> None:
+    made = runner(tmp_path)
+    fit = fine_tuned(made)
+    weights = (made.folder(fit).model / "tiny.safetensors").read_bytes()
+    dev = made.predict(fit, "dev")
+    made.forget_weights(fit)
+    assert made.run(fit).status == "done" and not made.folder(fit).model.exists()
+    assert made.predict(fit, "dev") == dev, "what is predicted needs no weights"
+    assert not made.folder(fit).model.exists()
+    made.predict(fit, "test")
+    assert (made.folder(fit).model / "tiny.safetensors").read_bytes() == weights
+
+
+def test_a_fit_of_other_code_is_not_run_under_its_name(tmp_path: Path) -> None:
+    made = runner(tmp_path)
+    fit = made.plan(made.plugins.task("mood"), "words", recipe=QUICK)
+    older = replace(fit, suppliers={**fit.suppliers, "core (benchrunner)": "0.0.1"})
+    with pytest.raises(RequestError, match=rf"The fit {older.id} is of core .* 0.0.1, .*; installed is core"):
+        made.run(older)
+    assert made.folder(older).record() is None
+
+
+def test_two_tasks_of_one_fit_have_their_own_scores(tmp_path: Path) -> None:
+    made = runner(tmp_path, register_tasks=[mood(), mood(name="mine/other", metrics=(MATTHEWS,))])
+    one, other = (made.plan(made.plugins.task(name), "", method="majority") for name in ("mood", "other"))
+    assert one.id == other.id
+    assert made.predict(one, "dev").record.scores.keys() == {"accuracy", "matthews"}
+    assert made.predict(other, "dev").record.scores.keys() == {"matthews"}
+
+
+def test_a_finished_fit_is_a_backbone_and_its_head_goes_on_where_the_problem_is_the_same(tmp_path: Path) -> None:
+    other = Classify(("sad", "glad"))
+    made = runner(tmp_path, register_tasks=[mood(), mood(name="mine/again"), mood(name="mine/other", problem=other)])
+    first = fine_tuned(made)
+    stages = {}
+    for name in ("again", "other"):
+        fit = made.plan(made.plugins.task(name), f"run:{first.id[:8]}", recipe=QUICK.changed(lr=0.0))
+        assert fit.revision == f"run:{first.id}"
+        stages[name] = made.run(fit).notes
+        assert made.predict(fit, "dev").record.scores.keys() == {"accuracy", "matthews"}
+    assert any("the head goes on" in note for note in stages["again"])
+    assert not any("the head goes on" in note for note in stages["other"])
+    again = made.plan(made.plugins.task("again"), f"run:{first.id}", recipe=QUICK.changed(lr=0.0))
+    assert made.predict(again, "dev").answers == made.predict(first, "dev").answers, "lr 0 changes nothing"
+    assert again.suppliers == first.suppliers, "the code that loads the encoder has a part in this fit as well"
+
+
+def test_what_cannot_be_started_from_says_why(tmp_path: Path) -> None:
+    made, fit = with_method(tmp_path, Moody([ValueError("not today")]))
+    task = made.plugins.task("mood")
+    made.run(fit)
+    with pytest.raises(RequestError, match=rf"{fit.id} .* cannot be started from: failed: ValueError: not today"):
+        made.plan(task, f"run:{fit.id}")
+    made.run(fit)
+    with pytest.raises(RequestError, match="of the method 'moody', which has no encoder"):
+        made.plan(task, f"run:{fit.id}")
+    tuned = fine_tuned(made)
+    made.forget_weights(tuned)
+    with pytest.raises(CheckpointError, match=r"were not kept. Repeat the command that fitted it with --keep all"):
+        made.plan(task, f"run:{tuned.id}")
+    with pytest.raises(RequestError, match="There is no run 'zzz'"):
+        made.plan(task, "run:zzz")
+    (made.folder(tuned).path / "record.json").unlink()
+    with pytest.raises(RequestError, match="cannot be started from: not finished"):
+        made.plan(task, f"run:{tuned.id}")
+
+
+def test_a_device_that_cannot_be_used_is_said_before_anything_is_recorded(tmp_path: Path) -> None:
+    files(1, tmp_path / "data")
+    workspace = Workspace(tmp_path / "runs", tmp_path / "cache", data=tmp_path / "data")
+    made = Runner(discover(extra=[("own", own())], installed=False), workspace, device="nonsense")
+    fit = made.plan(made.plugins.task("mood"), "words", recipe=QUICK)
+    with pytest.raises(RequestError, match="Device 'nonsense' cannot be used"):
+        made.run(fit)
+    assert made.folder(fit).record() is None
+
+
+def test_a_users_own_file_is_answered_in_its_order(tmp_path: Path) -> None:
+    made = runner(tmp_path)
+    fit = fine_tuned(made, epochs=12, lr=0.05)
+    texts = ["the bleak day", "a sunny walk", "gloomy by the river"]
+    (tmp_path / "mine.txt").write_text("\n".join(texts) + "\n")
+    (tmp_path / "mine.tsv").write_text("id\ttext\n" + "".join(f"7\t{text}\n" for text in texts))
+    (tmp_path / "mine.csv").write_text('"id","a"\n' + "".join(f'7,"{text}"\n' for text in texts))
+    for name in ("mine.txt", "mine.tsv", "mine.csv"):
+        assert answer([fit.id], tmp_path / name, None, made).answers == ["sad", "glad", "sad"], name
+    assert answer([str(made.folder(fit).path)], tmp_path / "mine.txt", None, made).answers == ["sad", "glad", "sad"]
+
+
+def test_a_users_file_that_cannot_be_understood_is_refused_with_its_place(tmp_path: Path) -> None:
+    made = runner(tmp_path)
+    fit = made.plan(made.plugins.task("mood"), "", method="majority")
+    made.run(fit)
+    for content, reason in {
+        "topic\nx\n": r":1: the header must name text or a; found topic",
+        "": "empty|header must name",
+        "text\n": "no rows",
+        "text\nx\ty\n": r":2: expected 1 columns, found 2",
+    }.items():
+        (tmp_path / "bad.tsv").write_text(content)
+        with pytest.raises(DataError, match=reason):
+            answer([fit.id], tmp_path / "bad.tsv", None, made)
+    (tmp_path / "bad.tsv").write_bytes(b"text\n\xff\xfe\n")
+    with pytest.raises(DataError, match=r"bad\.tsv:2: not UTF-8"):
+        answer([fit.id], tmp_path / "bad.tsv", None, made)
+    with pytest.raises(RequestError, match=r"absent\.tsv: there is no such file"):
+        answer([fit.id], tmp_path / "absent.tsv", None, made)
+
+
+def test_lines_of_text_are_no_pairs(tmp_path: Path) -> None:
+    from benchrunner.tasks.user_files import read_questions
+
+    (tmp_path / "lines.txt").write_text("one\n")
+    with pytest.raises(DataError, match="asks about pairs of texts: give a table with the columns a and b"):
+        read_questions(pairs(), tmp_path / "lines.txt", Workspace(tmp_path, tmp_path))
+
+
+def test_an_exported_fit_is_the_backbones_own_layout_and_nothing_is_overwritten(tmp_path: Path) -> None:
+    made = runner(tmp_path)
+    fit = fine_tuned(made)
+    export(fit.id, tmp_path / "out", made)
+    assert (
+        made.plugins.backbone(str(tmp_path / "out"), made.workspace)[0].load(made.workspace, seed=0).hidden_size == 16
+    )
+    with pytest.raises(RequestError, match="out exists already"):
+        export(fit.id, tmp_path / "out", made)
+    baseline = made.plan(made.plugins.task("mood"), "", method="majority")
+    made.run(baseline)
+    with pytest.raises(RequestError, match="method 'majority', which leaves no model"):
+        export(baseline.id, tmp_path / "other", made)
+
+
+def test_a_checkpoint_that_only_another_plugin_reads_is_said(tmp_path: Path) -> None:
+    made = runner(tmp_path)
+    fit = fine_tuned(made)
+    made.plugins = discover(extra=[("own", own(register_backbones=[]))], installed=False)
+    with pytest.raises(CheckpointError, match=r"No plugin can load .*model"):
+        made.predict(fit, "dev")
+    assert tiny_family().find(str(made.folder(fit).model), made.workspace) is not None
+
+
+TWO = """
+import sys, time
+from pathlib import Path
+from benchrunner import Outcome, Workspace, Runner
+from benchrunner.methods.majority import Majority
+from inline import plugins
+
+class Slow(Majority.__base__):
+    name, about, needs_backbone = "slow", "for a test", False
+    predict = Majority.predict
+
+    def fit(self, job):
+        print("fitting", flush=True)
+        time.sleep(2)
+        return Majority.fit(self, job)
+
+home = Path(sys.argv[1])
+workspace = Workspace(home / "runs", home / "cache", data=home / "data")
+made = Runner(plugins(register_backbones=[], register_methods=[Slow()]), workspace)
+fit = made.plan(made.plugins.task("mood"), "", method="slow")
+print("ready", flush=True)
+sys.stdin.readline()
+made.report = lambda fit, event: print(event.kind, flush=True)
+print(made.run(fit).status, made.predict(fit, "dev").answers[0], flush=True)
+"""
+
+
+def test_of_two_processes_that_want_one_fit_one_runs_it_and_the_other_waits(tmp_path: Path) -> None:
+    files(1, tmp_path / "data")
+    command = [sys.executable, "-c", TWO, str(tmp_path)]
+    pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    both = [subprocess.Popen(command, cwd=Path(inline.__file__).parent, text=True, **pipes) for _ in range(2)]
+    for one in both:
+        assert one.stdout.readline() == "ready\n"
+    for one in both:
+        one.stdin.write("\n")
+        one.stdin.flush()
+    said = [one.communicate(timeout=60)[0].split() for one in both]
+    assert sorted(said) == [["fitting", "done", "sad"], ["waiting", "done", "sad"]]

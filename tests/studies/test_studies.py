@@ -1,0 +1,260 @@
+"""Studies: what is run, what dev selects, what is kept, and what a figure means."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchrunner import (
+    Executor,
+    Fit,
+    Grid,
+    Job,
+    Method,
+    Outcome,
+    Record,
+    RequestError,
+    Runner,
+    Study,
+    check,
+    run_study,
+    write,
+)
+from benchrunner.errors import DataError, FitError, PluginError
+from benchrunner.leaderboards.manifests import read_manifest
+from benchrunner.studies import comparison_table, submission_answers
+from benchrunner.studies.study import Result, selected_fit
+from benchrunner.studies.submission_answers import answers, check_counts, missing
+from benchrunner.tasks.suites import Term
+from benchrunner.testing import tiny_family
+from inline import board, mood, runner
+
+
+class Chancy(Method):
+    """As many of dev's answers right as the learning rate times the seed says; some seeds end badly."""
+
+    name = "chancy"
+    about = "for tests"
+
+    def __init__(self, endings: dict[int, Any] | None = None) -> None:
+        self._endings = endings or {}
+
+    def fit(self, job: Job) -> Outcome:
+        ending = self._endings.get(job.fit.seed)
+        if isinstance(ending, Exception):
+            raise ending
+        if ending is None:
+            assert job.backbone is not None
+            job.model.mkdir(parents=True)
+            job.backbone.load(job.workspace, seed=0).save(job.model)
+        return ending or Outcome()
+
+    def predict(self, job: Job, table: Any) -> np.ndarray:
+        gold = table.column("label").to_pylist() if "label" in table.column_names else ["glad"] * table.num_rows
+        right = round(job.fit.recipe.lr * (1 + job.fit.seed))
+        said = [label if at < right else {"glad": "sad", "sad": "glad"}[label] for at, label in enumerate(gold)]
+        return np.array([[one == "glad", one == "sad"] for one in said], dtype=np.float32)
+
+
+def chancy(folder: Path, endings: dict[int, Any] | None = None, **hooks: Any) -> Runner:
+    return runner(folder, register_methods=[Chancy(endings)], register_tasks=[mood(method="chancy")], **hooks)
+
+
+def study(made: Runner, **changes: Any) -> Result:
+    options: dict[str, Any] = {"grid": Grid({"lr": (4, 8)}), "seeds": (0, 1, 2)}
+    tasks = changes.pop("tasks", tuple(made.plugins.tasks.values()))
+    return run_study(Study(("words",), tasks, **(options | changes)), made)
+
+
+ACCURACY = Term("mine/mood", "dev", "accuracy")
+
+
+def test_the_grid_point_with_the_best_mean_is_chosen_and_its_best_restart_selected(tmp_path: Path) -> None:
+    (cell,) = study(chancy(tmp_path)).cells
+    assert cell.chosen is not None and cell.chosen.lr == 8
+    assert selected_fit(cell).seed == 2
+    spread = cell.spreads[ACCURACY]
+    assert spread.values == (8 / 24, 16 / 24, 24 / 24)
+    assert (spread.best.value, spread.mean.value) == (1.0, pytest.approx(2 / 3))
+    assert spread.deviation == pytest.approx(statistics.stdev(spread.values))
+
+
+def test_a_flagged_restart_stays_in_the_mean_and_is_counted(tmp_path: Path) -> None:
+    (cell,) = study(chancy(tmp_path), grid=Grid({"lr": (0,)})).cells
+    assert cell.flagged == {"no better than majority": 3}
+    assert cell.spreads[ACCURACY].values == (0.0, 0.0, 0.0)
+    assert cell.spreads[ACCURACY].mean.value == 0.0
+
+
+def test_a_restart_that_failed_or_diverged_has_no_score_and_is_told_with_its_reason(tmp_path: Path) -> None:
+    endings = {0: Outcome("diverged", "the loss was nan"), 1: FitError("out of memory")}
+    result = study(chancy(tmp_path, endings))
+    (cell,) = result.cells
+    assert sorted(cell.lost.values()) == ["diverged: the loss was nan"] * 2 + ["failed: out of memory"] * 2
+    assert cell.spreads[ACCURACY].values == (1.0,)
+    assert cell.spreads[ACCURACY].deviation is None
+    notes = "\n".join(comparison_table.footnotes(result))
+    assert "has no scores: failed: out of memory" in notes
+
+
+def test_a_note_says_whose_it_is_unless_it_is_everybodys(tmp_path: Path) -> None:
+    result = study(chancy(tmp_path))
+    (cell,) = result.cells
+    cells = (
+        replace(cell, notes=("threshold 0.4", "2 rows are odd")),
+        replace(cell, cell=replace(cell.cell, backbone="others"), notes=("threshold 0.6", "2 rows are odd")),
+    )
+    both = replace(result, study=replace(result.study, backbones=("words", "others")), cells=cells)
+    assert list(comparison_table.footnotes(both))[2:] == [  # behind what was flagged
+        "words on mine/mood: threshold 0.4",
+        "mine/mood: 2 rows are odd",
+        "others on mine/mood: threshold 0.6",
+    ]
+
+
+def test_a_cell_without_a_finished_fit_has_no_figures_and_says_why(tmp_path: Path) -> None:
+    result = study(chancy(tmp_path, {0: ValueError("no")}), seeds=(0,))
+    (cell,) = result.cells
+    assert (cell.selected, dict(cell.spreads)) == (None, {})
+    with pytest.raises(FitError, match="No fit of words on mine/mood finished: failed: ValueError: no"):
+        selected_fit(cell)
+    text = comparison_table.as_json(result)
+    assert text["cells"][0]["selected"] is None and text["cells"][0]["scores"] == []
+    assert comparison_table.comparison(result).row_count > 0
+
+
+def test_a_fit_that_cannot_predict_is_lost_and_the_others_go_on(tmp_path: Path) -> None:
+    class Mute(Chancy):
+        def predict(self, job: Job, table: Any) -> np.ndarray:
+            if job.fit.seed == 1:
+                raise ValueError("speechless")
+            if job.fit.seed == 2:
+                raise RequestError("max_length is too short for this question")
+            return super().predict(job, table)
+
+    made = runner(tmp_path, register_methods=[Mute()], register_tasks=[mood(method="chancy")])
+    (cell,) = study(made, grid=Grid({"lr": (8,)})).cells
+    assert [reason[:29] for reason in cell.lost.values()] == [
+        "failed: ValueError: speechles",
+        "failed: max_length is too sho",
+    ]
+    assert len(cell.spreads[ACCURACY].values) == 1
+
+
+@pytest.mark.parametrize("content", [None, "text\tmood\na\tblue\n"])
+def test_what_is_wrong_with_dev_is_said_before_anything_is_fitted(content: str | None, tmp_path: Path) -> None:
+    made, path = chancy(tmp_path), tmp_path / "data" / "mood" / "dev.tsv"
+    path.unlink() if content is None else path.write_text(content)
+    with pytest.raises(DataError, match=r"dev\.tsv"):
+        study(made)
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize(("keep", "left"), [("selected", 1), ("all", 6), ("none", 0)])
+def test_what_is_kept_is_what_was_asked_for(keep: str, left: int, tmp_path: Path) -> None:
+    made = chancy(tmp_path)
+    (cell,) = study(made, keep=keep).cells
+    models = {path.parent.name for path in (tmp_path / "runs").glob("*/model") if (path / "tiny.safetensors").exists()}
+    assert len(models) == left
+    if keep == "selected":
+        assert models == {selected_fit(cell).id}
+    assert len(made.predict(selected_fit(cell), "test").answers) == 20, "weights that are gone are made again"
+
+
+def test_a_finished_study_is_read_and_not_run_again(tmp_path: Path) -> None:
+    first = comparison_table.as_json(study(chancy(tmp_path)))
+    bad: dict[int, Any] = dict.fromkeys((0, 1, 2), ValueError("must not run"))
+    assert comparison_table.as_json(study(chancy(tmp_path, bad))) == first
+
+
+def test_a_method_that_needs_no_backbone_is_fitted_once_whatever_the_grid(tmp_path: Path) -> None:
+    made = runner(tmp_path)
+    result = study(made, method="majority")
+    (cell,) = result.cells
+    assert len({fit.id for fit in cell.cell.fits}) == 1
+    assert cell.spreads[ACCURACY].best == result.baseline[ACCURACY]
+
+
+BAD: list[tuple[dict[str, Any], str]] = [
+    ({"backbones": ()}, "at least one backbone and one task"),
+    ({"tasks": ()}, "at least one backbone and one task"),
+    ({"seeds": ()}, r"different numbers, not \[\]"),
+    ({"seeds": (0, 0)}, r"different numbers, not \[0, 0\]"),
+    ({"keep": "some"}, "selected, all or none, not 'some'"),
+    ({"backbones": ("a", "a")}, "each backbone and each task once"),
+    ({"tasks": (mood(), mood())}, "each backbone and each task once"),
+]
+
+
+@pytest.mark.parametrize(("change", "reason"), BAD)
+def test_a_study_that_makes_no_sense_is_refused(change: dict[str, Any], reason: str) -> None:
+    with pytest.raises(RequestError, match=reason):
+        Study(**({"backbones": ("words",), "tasks": (mood(),)} | change))
+
+
+def test_a_task_without_a_dev_split_cannot_be_selected_on(tmp_path: Path) -> None:
+    splits = {name: split for name, split in mood().splits.items() if name != "dev"}
+    with pytest.raises(RequestError, match="mine/mood has no split of the role 'dev'"):
+        Study(("words",), (mood(splits=splits),))
+
+
+def test_an_executor_that_forgets_fits_is_found_out(tmp_path: Path) -> None:
+    class Lazy(Executor):
+        name, about = "lazy", "for tests"
+
+        def run(self, fits: Iterable[Fit], runner: Runner) -> Iterator[tuple[Fit, Record]]:
+            for fit in list(fits)[1:]:
+                yield fit, runner.run(fit)
+
+    made = chancy(tmp_path)
+    with pytest.raises(PluginError, match="The executor 'lazy' gave no record of 1 of 3 fits"):
+        run_study(Study(("words",), (made.plugins.task("mood"),), seeds=(0, 1, 2)), made, executor=Lazy())
+
+
+def test_compare_and_submit_from_python(tmp_path: Path) -> None:
+    """The whole way with two backbones and real fits."""
+    made = runner(tmp_path, register_backbones=[tiny_family(), tiny_family("another/words")])
+    task = made.plugins.task("mood")
+    result = run_study(
+        Study(("tiny/words", "another/words"), (task,), Grid({"lr": (0.02, 0.05)}), (0, 1), {"epochs": 8}), made
+    )
+    one, two = (result.of(name, "mine/mood") for name in ("tiny/words", "another/words"))
+    assert one.spreads == two.spreads, "the same weights under two names"
+    best = one.spreads[ACCURACY].best.value
+    majority = result.baseline[ACCURACY].value
+    assert best is not None and majority is not None and best > majority
+    assert comparison_table.comparison(result).row_count == 2
+    found = answers(board(), submission_answers.selected(board(), result.cells, made), {}, made)
+    archive = write(board(), found, tmp_path)
+    assert check(board(), archive) == []
+    (origin,) = read_manifest(archive).files
+    assert (origin.fit, origin.method, origin.rows) == (selected_fit(one).id, "finetune", 20)
+
+
+def test_what_a_board_wants_is_checked_before_anything_is_fitted(tmp_path: Path) -> None:
+    made = runner(tmp_path)
+    check_counts(board(), [made.plugins.task("mood")], made)
+    path = tmp_path / "data" / "mood" / "test.tsv"
+    path.write_text(path.read_text() + "one more\n")
+    made = Runner(made.plugins, made.workspace)
+    with pytest.raises(RequestError, match=r"moods\.tsv: .*test\.tsv has 21 rows; The board of moods wants 20\n"):
+        check_counts(board(), [made.plugins.task("mood")], made)
+
+
+def test_missing_tasks_are_named_with_the_reason_and_filled_by_the_majority(tmp_path: Path) -> None:
+    made = runner(tmp_path)
+    task = made.plugins.task("mood")
+    assert missing(board(), [task], ["mine/mood"], made) == {}
+    assert missing(board(), [task], [], made) == {"mine/mood": "not among --tasks"}
+    filled = answers(board(), None, {"mine/mood": "not among --tasks"}, made)
+    (only,) = filled.values()
+    assert (only.method, only.filled) == ("majority", "not among --tasks; the training majority")
+    (tmp_path / "data" / "mood" / "test.tsv").unlink()
+    made = Runner(made.plugins, made.workspace)
+    assert missing(board(), [task], ["mine/mood"], made) == {"mine/mood": "no data for its split test"}

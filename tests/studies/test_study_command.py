@@ -1,0 +1,297 @@
+"""`compare --study`: the way from a file's commands to its table, and what goes wrong on it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchrunner import Workspace, discover
+from benchrunner.commands import studying
+from benchrunner.commands.main import main
+from benchrunner.testing import TinyBackbone
+from inline import files, mood, own, pairs, plugin
+
+BAKE = """
+import json, os, pathlib, shutil, sys
+name, out = sys.argv[2:4]
+with open("made.txt", "a") as made:
+    print(name, os.environ["BENCHRUNNER_RUNS"], file=made)
+print("baked", name)
+if name == "burnt":
+    print("it burns", file=sys.stderr)
+    sys.exit(int(sys.argv[4]))
+if not pathlib.Path(out).exists():
+    shutil.copytree("model", out)
+    lines = [{"step": 1, "loss": 3.0}, {"step": 2, "loss": 2.25}, {"step": 3}]
+    pathlib.Path(out, "log.jsonl").write_text("".join(json.dumps(one) + "\\n" for one in lines) + '{"loss": 1')
+"""
+
+STUDY = """
+title = "Which dough rises?"
+about = "Nothing here is to eat."
+source = "the baker's own book"
+
+[parameters.doughs]
+about = "to bake"
+kind = "list"
+default = "rye,spelt"
+
+[parameters.more]
+about = "further words"
+kind = "words"
+default = ""
+
+[recipe]
+restarts = "2"
+epochs = "1"
+
+[[system]]
+each = {dough = "{doughs}"}
+name = "{dough}"
+make = "bake {dough} out/{dough} {more}"
+backbone = "out/{dough}"
+figures = "out/{dough}/log.jsonl"
+
+[[system]]
+name = "rye, sliced"
+make = "bake rye out/rye {more}"
+backbone = "out/rye"
+method = "finetune+bilstm"
+
+[[column]]
+name = "taste"
+task = "mood"
+recipe = {lr = "2e-3"}
+published = {rye = 99.5}
+note = "asked of few"
+
+[[column]]
+name = "crust"
+task = "mood"
+metric = "matthews"
+method = "features"
+recipe = {features = "last", restarts = "1"}
+
+[[column]]
+name = "loss"
+figure = "loss"
+published = {spelt = 2.5}
+"""
+
+
+class Kitchen:
+    """A command line that knows how to bake, below one folder."""
+
+    def __init__(self, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.home, self._capsys = home, capsys
+
+        def bake(cli: Any) -> None:
+            parser = cli.add_parser("bake", help="a model")
+            parser.add_argument("name")
+            parser.add_argument("out")
+            parser.add_argument("code", nargs="?", type=int)
+            parser.set_defaults(run=lambda arguments: 0)
+
+        baker = plugin(register_commands=bake)
+        extra = [("own", own(register_tasks=[mood(), pairs()])), ("baker", baker)]
+        self.plugins = discover(extra=extra, installed=False)
+        files(1, home / "data")
+        (home / "bake.py").write_text(BAKE)
+        (home / "study.toml").write_text(STUDY)
+        (home / "model").mkdir()
+        TinyBackbone().load(Workspace(home, home), seed=0).save(home / "model")
+
+    def __call__(self, *words: str) -> tuple[int, str, str]:
+        workspace = ["--data", "data", "--runs", "fits", "--device", "cpu"]
+        code = main(["compare", *workspace, *words], plugins=self.plugins)
+        said = self._capsys.readouterr()
+        return code, said.out, said.err
+
+    def asked(self, *words: str) -> str:
+        code, out, err = self("--study", "study.toml", *words)
+        assert (code, out) == (2, ""), (code, out, err)
+        return err
+
+    def made(self) -> list[str]:
+        path = self.home / "made.txt"
+        return [line.split()[0] for line in path.read_text().splitlines()] if path.exists() else []
+
+
+@pytest.fixture
+def kitchen(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Kitchen:
+    monkeypatch.setenv("BENCHRUNNER_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(studying, "PROGRAM", (sys.executable, str(tmp_path / "bake.py")))
+    return Kitchen(tmp_path, capsys)
+
+
+def test_a_study_makes_its_systems_once_fits_them_and_shows_what_was_published(kitchen: Kitchen) -> None:
+    code, out, err = kitchen("--study", "study.toml", "--json", "--limit-train", "16")
+    assert code == 0, err
+    assert (kitchen.home / "made.txt").read_text() == "rye fits\nspelt fits\n"
+    assert "1 of 2, rye: benchrunner bake rye out/rye" in err
+    found = json.loads(out)
+    assert found["parameters"] == {"doughs": "rye,spelt", "more": ""}
+    cells = {(one["system"], one["column"]): one for one in found["cells"]}
+    assert len(cells) == 9
+    assert len(cells["rye", "taste"]["restarts"]) == 2 and len(cells["rye", "crust"]["restarts"]) == 1
+    for same in (("restarts", "taste"), ("restarts", "crust"), ("mean", "loss")):
+        assert cells["rye", same[1]][same[0]] == cells["spelt", same[1]][same[0]], "the same weights twice"
+    assert (cells["rye", "taste"]["published"], cells["spelt", "taste"]["published"]) == (99.5, None)
+    assert (cells["rye", "loss"]["mean"], cells["rye, sliced", "loss"]["mean"]) == (2.25, None)
+    assert "rye, sliced on loss: no figure: the study names no log of it" in found["notes"]
+    recipes = {
+        (cell["method"], cell["recipe"]["lr"], cell["recipe"]["epochs"], cell["recipe"]["limit_train"])
+        for result in found["results"]
+        for cell in result["cells"]
+    }
+    assert recipes == {("finetune", 2e-3, 1, 16), ("finetune+bilstm", 2e-3, 1, 16), ("features", 1e-3, 1, 16)}
+    mean = cells["rye", "taste"]["mean"]
+    code, shown, _ = kitchen("--study", "study.toml", "--limit-train", "16", "--quiet")
+    assert code == 0 and kitchen.made() == ["rye", "spelt"] * 2
+    assert f"{mean:.1f} ± " in shown and "(2)" in shown and "paper 99.5" in shown and "paper 2.50" in shown
+    assert "  paper: the baker's own book\n" in shown and "  taste: asked of few\n" in shown
+
+
+def test_what_is_typed_goes_before_what_the_file_says(kitchen: Kitchen) -> None:
+    typed = ["--restarts", "1", "--lr", "1e-3", "--columns", "taste", "--set", "doughs=rye"]
+    code, out, _ = kitchen("--study", "study.toml", "--json", "--quiet", *typed)
+    found = json.loads(out)
+    assert code == 0
+    assert [one["name"] for one in found["systems"]] == ["rye", "rye, sliced"]
+    assert {one["recipe"]["lr"] for result in found["results"] for one in result["cells"]} == {1e-3}
+    assert [len(one["restarts"]) for one in found["cells"]] == [1, 1]
+
+
+def test_a_system_without_a_finished_fit_leaves_a_gap_and_the_reason(kitchen: Kitchen) -> None:
+    words = ["--study", "study.toml", "--quiet", "--lr", "1e38", "--columns", "taste,loss", "--restarts", "1"]
+    code, out, _ = kitchen(*words, "--set", "doughs=spelt")
+    assert code == 1
+    assert "  taste: no figure: no fit finished\n" in out and "diverged: the loss was not a finite" in out
+    assert "2.25" in out, "the other columns are there"
+
+
+@pytest.mark.parametrize(("number", "code"), [(1, 1), (2, 2), (7, 1)])
+def test_a_command_that_fails_ends_the_study_with_its_name(number: int, code: int, kitchen: Kitchen) -> None:
+    asked = ["--study", "study.toml", "--set", "doughs=rye,burnt", f"more={number}", "--quiet"]
+    ended, out, err = kitchen(*asked)
+    assert (ended, out) == (code, "")
+    assert "it burns" in err and f"ended with exit code {number}, as said above: benchrunner bake burnt" in err
+    assert not (kitchen.home / "fits").exists()
+
+
+def test_a_command_that_was_stopped_stops_the_study(kitchen: Kitchen) -> None:
+    code, _, err = kitchen("--study", "study.toml", "--set", "doughs=burnt", "more=130")
+    assert code == 130 and "The same command goes on from here" in err
+
+
+REFUSED: dict[str, tuple[list[str], str]] = {
+    "backbones": (["words"], "--study study.toml says which backbones there are."),
+    "tasks": (["--tasks", "mood"], "says which tasks there are. Part of its columns is --columns A,B."),
+    "method": (["--method", "features"], "says which method there are."),
+    "parameter": (["--set", "dough=rye"], "study.toml has no parameter 'dough'. With --set"),
+    "no value": (["--set", "doughs"], "--set takes NAME=VALUE, not 'doughs'"),
+    "twice": (["--set", "doughs=a", "doughs=b"], "--set names doughs twice"),
+    "column": (["--columns", "price"], "has no column 'price'. It has: taste, crust, loss."),
+    "unread": (["--stride", "3"], "--stride is for tasks of another kind"),
+    "executor": (["--jobs", "0"], "--jobs must be at least 1"),
+    "bad recipe": (["--epochs", "0"], "epochs must be above zero, not 0"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_study_that_cannot_be_understood_is_refused_before_anything_is_made(name: str, kitchen: Kitchen) -> None:
+    words, reason = REFUSED[name]
+    assert reason in kitchen.asked(*words)
+    assert kitchen.made() == []
+
+
+FAULTY = {
+    "no such task": ('task = "mood"', 'task = "moods"', "column taste: There is no task 'moods'. Did you mean mine/mo"),
+    "no such metric": (
+        'metric = "matthews"',
+        'metric = "f1"',
+        "column crust: mine/mood has no metric 'f1'; it has acc",
+    ),
+    "no such split": (
+        'task = "mood"',
+        'task = "mood"\nsplit = "test"',
+        "no split of the role 'dev' 'test'; it has dev",
+    ),
+    "no data": ('task = "mood"', 'task = "pairs"', "column taste: No data for mine/pairs"),
+    "no such method": ('"features"\n', '"feature"\n', "There is no method 'feature'. Did you mean features"),
+    "bad option": ('lr = "2e-3"', 'lr = "low"', "study.toml: column taste: argument --lr: 'low' is not a list"),
+    "bad command": (
+        'make = "bake rye out/rye {more}"\nbackbone = "out/rye"',
+        'make = "bark rye out/bread"\nbackbone = "out/bread"',
+        "'rye, sliced' is made by a command that cannot be understood, as said",
+    ),
+    "no such backbone": (
+        'make = "bake rye out/rye {more}"\nbackbone = "out/rye"',
+        'backbone = "out/wheat"',
+        "system rye, sliced: There is no backbone 'out/wheat'",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAULTY)
+def test_what_a_file_asks_for_and_is_not_there_is_said_before_anything_is_made(name: str, kitchen: Kitchen) -> None:
+    old, new, reason = FAULTY[name]
+    (kitchen.home / "study.toml").write_text(STUDY.replace(old, new, 1))
+    said = kitchen.asked()
+    assert reason in said
+    assert name != "no data" or "\nLeave it out: --columns takes the others, by comma.\n" in said
+    assert kitchen.made() == []
+
+
+def test_a_command_that_leaves_no_backbone_is_found_out(kitchen: Kitchen) -> None:
+    (kitchen.home / "study.toml").write_text(STUDY.replace('backbone = "out/{dough}"', 'backbone = "in/{dough}"'))
+    assert "study.toml, system rye: There is no backbone 'in/rye'" in kitchen.asked("--quiet")
+
+
+def test_compare_says_what_it_needs(kitchen: Kitchen) -> None:
+    for words, reason in (
+        ([], "Say the backbones: 'compare B1 B2 --tasks TASK', or 'compare --study NAME'"),
+        (["words"], "Say --tasks: "),
+        (["words", "--tasks", "mood", "--set", "a=b"], "--set and --columns are for a study file"),
+        (["--study", "stuudy"], "There is no study 'stuudy'"),
+    ):
+        code, out, err = kitchen(*words)
+        assert (code, out) == (2, "") and reason in err
+
+
+COUNT = """
+import signal, sys, time
+heard = []
+signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
+print("ready", flush=True)
+while not heard:
+    time.sleep(0.01)
+time.sleep(0.3)
+sys.exit(40 + len(heard))
+"""
+
+
+def test_what_asks_us_to_stop_reaches_the_command_once() -> None:
+    """As from a terminal, which signals a whole group of processes."""
+    process = subprocess.Popen([sys.executable, "-c", COUNT], stdout=subprocess.PIPE, process_group=0)
+    assert process.stdout is not None and process.stdout.readline() == b"ready\n"
+    outside = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        stopped = studying._waited(process)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        timer.join()
+        process.stdout.close()
+        signal.signal(signal.SIGINT, outside)
+    assert (stopped, process.returncode) == (True, 41)

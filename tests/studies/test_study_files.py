@@ -1,0 +1,283 @@
+"""Study files: what a file may say, and what its parameters and options become."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from benchrunner import discover
+from benchrunner.commands import options
+from benchrunner.commands.main import main
+from benchrunner.errors import RequestError, UnknownName
+from benchrunner.plugins.hookspecs import hookimpl
+from benchrunner.studies.study_file import read, title
+from inline import mood, own
+
+HEAD = 'title = "Which is better?"\n'
+SYSTEM = '[[system]]\nname = "one"\nbackbone = "tiny/words"\n'
+COLUMN = '[[column]]\nname = "mood"\ntask = "mine/mood"\n'
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "mine.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+WHOLE = """
+title = "Does width help?"
+source = "somebody, 2019"
+
+[parameters.corpus]
+about = "what they learn from"
+kind = "list"
+
+[parameters.steps]
+about = "of each"
+default = "1000"
+
+[parameters.warmup]
+about = "of them"
+default = "{steps/100}"
+
+[parameters.points]
+about = "to look at"
+kind = "list"
+default = "{steps*2/5},{steps}"
+
+[parameters.widths]
+about = "to compare"
+kind = "list"
+default = "4/128,4/256"
+
+[parameters.more]
+about = "further words"
+kind = "words"
+default = ""
+
+[recipe]
+restarts = "5"
+
+[[system]]
+each = {width = "{widths}", side = "left,right"}
+name = "{width} {side}"
+make = "learn {width} --from {corpus} --at={points} --warmup={warmup} --out '{side} of {width.file}' {more}"
+backbone = "models/{width.file}/{side}"
+figures = "models/{width.file}/log.jsonl"
+
+[[column]]
+name = "mood"
+task = "mine/mood"
+recipe = {lr = "1e-3,2e-3"}
+published = {"4/256 left" = 91.5}
+
+[[column]]
+name = "words"
+figure = "perplexity"
+note = "of other text"
+"""
+
+
+def test_one_entry_stands_for_every_combination_of_its_variables(tmp_path: Path) -> None:
+    study = read(written(tmp_path, WHOLE), {"corpus": "a"})
+    assert [one.name for one in study.systems] == ["4/128 left", "4/128 right", "4/256 left", "4/256 right"]
+    homes = ["models/4-128/left", "models/4-128/right", "models/4-256/left", "models/4-256/right"]
+    assert [one.backbone for one in study.systems] == homes
+    assert study.systems[3].figures == Path("models/4-256/log.jsonl")
+    assert (study.recipe, study.columns[0].recipe) == ({"restarts": "5"}, {"lr": "1e-3,2e-3"})
+    assert study.columns[0].published == {"4/256 left": 91.5}
+    assert study.values == {
+        "corpus": "a",
+        "steps": "1000",
+        "warmup": "10",
+        "points": "400,1000",
+        "widths": "4/128,4/256",
+        "more": "",
+    }
+
+
+def test_values_stay_the_words_that_they_were_given_as(tmp_path: Path) -> None:
+    given = {"corpus": "my texts/a b.txt, c.txt", "steps": "7", "widths": "1/2", "more": "--cased --note 'two words'"}
+    study = read(written(tmp_path, WHOLE), given)
+    assert study.systems[0].make == (
+        *("learn", "1/2", "--from", "my texts/a b.txt", "c.txt", "--at=2,7", "--warmup=0"),
+        *("--out", "left of 1-2", "--cased", "--note", "two words"),
+    )
+
+
+def test_a_study_is_the_same_again_with_the_values_that_it_shows(tmp_path: Path) -> None:
+    path = written(tmp_path, WHOLE + '[parameters.again]\nabout = "twice"\nkind = "words"\ndefault = "{more} end"\n')
+    study = read(path, {"corpus": "a b, c", "more": "naïve 'ü ö.txt' it\\'s"})
+    assert study.systems[0].make is not None and study.systems[0].make[-3:] == ("naïve", "ü ö.txt", "it's")
+    assert shlex.split(study.values["more"]) == ["naïve", "ü ö.txt", "it's"]
+    assert shlex.split(study.values["again"]) == ["naïve", "ü ö.txt", "it's", "end"]
+    assert read(path, study.values) == study
+
+
+def test_a_command_that_two_systems_share_is_one_command(tmp_path: Path) -> None:
+    shared = '[[system]]\nname = "{n}"\nmake = "learn it"\nbackbone = "b"\neach = {n = "first,second"}\n'
+    study = read(written(tmp_path, HEAD + shared + COLUMN), {})
+    assert study.made == {("learn", "it"): "first"}
+
+
+def test_columns_are_chosen_by_name_in_the_order_of_the_file(tmp_path: Path) -> None:
+    study = read(written(tmp_path, WHOLE), {"corpus": "a"})
+    assert [one.name for one in study.only(["WORDS", " mood"])] == ["mood", "words"]
+    with pytest.raises(RequestError, match=r"mine has no column 'moods'. It has: mood, words\."):
+        study.only(["moods"])
+    with pytest.raises(RequestError, match="Which columns of mine"):
+        study.only([""])
+
+
+NUMBER = '[parameters.n]\nabout = "count"\ndefault = "x"\n'
+BAD = {
+    "no TOML": ("title =", "not valid TOML"),
+    "no title": (SYSTEM + COLUMN, "mine.toml: title: is missing"),
+    "unknown key": (HEAD + 'abuot = "x"\n' + SYSTEM + COLUMN, "abuot: is not a key of this table. Did you mean about?"),
+    "unknown key of a system": (HEAD + SYSTEM + 'made = "x"\n' + COLUMN, "[[system]] 1 (one): made: is not a key"),
+    "wrong kind": (HEAD + SYSTEM + COLUMN + "metric = 3\n", "metric: expected text, found a whole number: 3."),
+    "no system": (HEAD + COLUMN, "mine.toml: system: is missing"),
+    "empty systems": (HEAD + "system = []\n" + COLUMN, "a study needs at least one [[system]]"),
+    "system without a name": (HEAD + '[[system]]\nbackbone = "b"\n' + COLUMN, "[[system]] 1 (?): name: is missing"),
+    "two of a name": (HEAD + SYSTEM + SYSTEM + COLUMN, "two systems are called 'one'"),
+    "two columns of a name": (HEAD + SYSTEM + COLUMN + COLUMN, "two columns are called 'mood'"),
+    "undefined name": (HEAD + NUMBER + SYSTEM + 'method = "{m}"\n' + COLUMN, "method: nothing says what {m} is. Known"),
+    "misspelt name": (
+        HEAD + NUMBER + SYSTEM + 'make = "a {nn}"\n' + COLUMN,
+        "make: nothing says what {nn} is. Did you",
+    ),
+    "a sum": (HEAD + NUMBER + SYSTEM + 'make = "a {n+1}"\n' + COLUMN, "make: {n+1} is none of {name}, {name.file} and"),
+    "no number": (HEAD + NUMBER + SYSTEM + 'make = "a {n/2}"\n' + COLUMN, "{n/2} needs a whole number, and n is 'x'."),
+    "open quote": (HEAD + SYSTEM + 'make = "a \'b"\n' + COLUMN, "make: cannot be split into words: No closing"),
+    "kind of parameter": (
+        HEAD + NUMBER + 'kind = "int"\n' + SYSTEM + COLUMN,
+        "kind: expected one of text, list, words",
+    ),
+    "name of a parameter": (
+        HEAD + '[parameters."A b"]\nabout = "x"\n' + SYSTEM + COLUMN,
+        "a parameter's name is made of a-z",
+    ),
+    "variable that is a parameter": (
+        HEAD + NUMBER + SYSTEM + 'each = {n = "1,2"}\n' + COLUMN,
+        "each.n: the name is a parameter's already",
+    ),
+    "variable without values": (HEAD + SYSTEM + 'each = {m = ","}\n' + COLUMN, "each.m: nothing to choose from"),
+    "value that leaves no file's name": (
+        HEAD + '[[system]]\nname = "{m}"\nbackbone = "b/{m.file}"\neach = {m = "a,./"}\n' + COLUMN,
+        "backbone: {m.file} is empty: of './' nothing can stand in a file's name.",
+    ),
+    "one place for two systems": (
+        HEAD + '[[system]]\nname = "{m}"\nmake = "a {m}"\nbackbone = "b/{m.file}"\neach = {m = "1/2,1-2"}\n' + COLUMN,
+        "'1/2' and '1-2' are made by different commands, and would share the backbone b/1-2;",
+    ),
+    "neither task nor figure": (HEAD + SYSTEM + '[[column]]\nname = "x"\n', "give one of task and figure"),
+    "task and figure": (HEAD + SYSTEM + COLUMN + 'figure = "loss"\n', "give one of task and figure"),
+    "metric of a figure": (
+        HEAD + SYSTEM + '[[column]]\nname = "x"\nfigure = "loss"\nmetric = "f1"\n',
+        "[[column]] 1 (x): metric: is for columns of a task",
+    ),
+    "published text": (HEAD + SYSTEM + COLUMN + 'published = {one = "9"}\n', "published.one: expected a number"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_mistake_in_a_file_is_told_with_file_and_key(name: str, tmp_path: Path) -> None:
+    text, reason = BAD[name]
+    path = written(tmp_path, text)
+    with pytest.raises(RequestError) as refused:
+        read(path, {})
+    assert reason in str(refused.value) and str(path) in str(refused.value)
+
+
+WRONG: list[tuple[dict[str, str], str]] = [
+    ({}, "mine must be told corpus. With --set"),
+    ({"corpus": ""}, "mine must be told corpus. With --set"),
+    ({"corpus": "a", "step": "3"}, "mine has no parameter 'step'. With --set"),
+]
+
+
+@pytest.mark.parametrize(("given", "reason"), WRONG)
+def test_a_wrong_or_missing_parameter_is_answered_with_all_of_them(
+    given: dict[str, str], reason: str, tmp_path: Path
+) -> None:
+    with pytest.raises(RequestError) as refused:
+        read(written(tmp_path, WHOLE), given)
+    said = str(refused.value)
+    assert said.startswith(reason)
+    assert "  corpus  what they learn from (must be set)\n  steps   of each (1000)\n" in said
+    assert said.endswith("  more    further words (nothing)")
+
+
+def test_a_value_that_cannot_be_split_is_named(tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match="more=it's cannot be split into words: No closing quotation"):
+        read(written(tmp_path, WHOLE), {"corpus": "a", "more": "it's"})
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match=r"absent\.toml: cannot be read: No such file"):
+        title(tmp_path / "absent.toml")
+
+
+Package = Callable[[str], ModuleType]
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Package:
+    """A plugin that is a package with a folder `studies`."""
+
+    def made(name: str) -> ModuleType:
+        folder = tmp_path / name
+        (folder / "studies").mkdir(parents=True)
+        module = ModuleType(name)
+        module.__package__, module.__path__ = name, [str(folder)]
+        module.register_tasks = hookimpl(lambda: [mood(name=f"{name}/mood")])  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, name, module)
+        return module
+
+    return made
+
+
+def test_the_files_in_a_plugins_package_are_studies_under_its_name(
+    package: Package, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    modules = [(name, package(name)) for name in ("here", "there")]
+    for name in ("here/studies/wide", "here/studies/deep", "there/studies/deep"):
+        (tmp_path / f"{name}.toml").write_text(HEAD)
+    (tmp_path / "there" / "studies" / "broken.toml").write_text("title = 3")
+    found = discover(extra=[*modules, ("own", own())], installed=False)
+    assert list(found.studies) == ["here/deep", "here/wide", "there/broken", "there/deep"]
+    assert found.study("wide") == ("here/wide", tmp_path / "here" / "studies" / "wide.toml")
+    assert found.study("some/where.toml") == ("some/where.toml", Path("some/where.toml"))
+    with pytest.raises(RequestError, match="'deep' could be here/deep or there/deep: say which"):
+        found.study("deep")
+    with pytest.raises(UnknownName, match=r"no study 'wid'. Did you mean here/wide\? The path of a .toml file"):
+        found.study("wid")
+    assert main(["list", "studies"], plugins=found) == 0
+    said = capsys.readouterr().out
+    assert "  here/wide     Which is better?\n" in said and "there/broken  cannot be used: " in said
+
+
+def test_options_of_a_file_are_read_as_if_they_were_typed() -> None:
+    found = options.recipe_of({"lr": "1e-3,2e-3", "batch-size": "16", "restarts": "3"}, "here")
+    assert found == {"lr": (1e-3, 2e-3), "batch_size": (16,), "restarts": 3}
+    for texts, reason in (
+        ({"jobs": "2"}, "here: a recipe has no 'jobs'. It has: lr, epochs"),
+        ({"batch_size": "2"}, "a recipe has no 'batch_size'"),
+        ({"lr": "low"}, "here: argument --lr: 'low' is not a list of numbers"),
+        ({"grid": "papr"}, "here: argument --grid: invalid choice: 'papr'"),
+    ):
+        with pytest.raises(RequestError, match=reason):
+            options.recipe_of(texts, "here")
+
+
+def test_an_option_hides_what_it_stands_for_in_those_below_it() -> None:
+    below = {"lr": (1.0,), "restarts": 5, "dropout": 0.2}
+    assert options.over({"dropout": 0.1}, below) == {"lr": (1.0,), "restarts": 5, "dropout": 0.1}
+    assert options.over({"grid": "paper"}, below) == {"restarts": 5, "dropout": 0.2, "grid": "paper"}
+    assert options.over({"seeds": (7,)}, below) == {"lr": (1.0,), "dropout": 0.2, "seeds": (7,)}
+    assert options.over({"lr": (2.0,)}, {"grid": "paper"}) == {"lr": (2.0,), "grid": "paper"}

@@ -1,0 +1,265 @@
+"""Tables of a submission: every fault is told once, with its line and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchrunner.leaderboards.checking import check
+from benchrunner.leaderboards.file_kind import Answers
+from mood_boards import BOARD, FILES, LABELS, MOOD, NUMBERS, VERDICT, VERDICTS, WARMTH, zipped
+
+
+def mood(content: str | bytes) -> dict[str, bytes]:
+    return {**FILES, "Mood.tsv": content.encode() if isinstance(content, str) else content}
+
+
+CONTENTS: dict[str, tuple[str | bytes, str]] = {
+    "empty": ("", "Mood.tsv: the file is empty; a header and one line for each row were expected."),
+    "blank": ("\n\n", "Mood.tsv: the file is empty; a header and one line for each row were expected."),
+    "header alone": ("index\tprediction\n", "Mood.tsv: 0 rows, expected 4."),
+    "wrong header": (
+        "id\tlabel\n0\t0\n1\t1\n2\t1\n3\t0\n",
+        "Mood.tsv: line 1: wrong header: expected 'index\\tprediction', separated by a TAB, found 'id\\tlabel'.",
+    ),
+    "no header": (
+        "0\t0\n1\t1\n2\t1\n3\t0\n",
+        "Mood.tsv: line 1: there is no header line: expected 'index\\tprediction', separated by a TAB, found '0\\t0'.",
+    ),
+    "commas": (
+        "index\tprediction\n0,0\n1,1\n2,1\n3,0\n",
+        "Mood.tsv:2: found '0,0'; expected 2 columns, separated by one TAB. "
+        "Also line 3 ('1,1'), line 4 ('2,1'): 4 lines in all.",
+    ),
+    "three columns": (
+        "index\tprediction\n0\t0\n1\t1\tx\n2\t1\n3\t0\n",
+        "Mood.tsv:3: found '1\\t1\\tx'; expected 2 columns, separated by one TAB.",
+    ),
+    "too few": ("index\tprediction\n0\t0\n1\t1\n2\t1\n", "Mood.tsv: 3 rows, expected 4."),
+    "missing index": (
+        "index\tprediction\n0\t0\n1\t1\n2\t1\n",
+        "Mood.tsv: no row with index 3; each must stand once.",
+    ),
+    "known other count": (
+        "index\tprediction\n0\t0\n1\t1\n",
+        "Mood.tsv: 2 rows (the rows of last year), expected 4.",
+    ),
+    "too many": (
+        "index\tprediction\n0\t0\n1\t1\n2\t1\n3\t0\n4\t0\n",
+        "Mood.tsv:6: found '4'; expected an index from 0 to 3.",
+    ),
+    "order": (
+        "index\tprediction\n0\t0\n2\t1\n1\t1\n3\t0\n",
+        "Mood.tsv:4: found '1'; out of order: rows must stand in the order of the test file, from index 0 up.",
+    ),
+    "twice": (
+        "index\tprediction\n0\t0\n1\t1\n1\t1\n3\t0\n",
+        "Mood.tsv:4: found '1'; this index stands on an earlier line already; each must stand once.",
+    ),
+    "from one": (
+        "index\tprediction\n1\t0\n2\t1\n3\t1\n4\t0\n",
+        "Mood.tsv: the index counts from 1 to 4; it must count from 0 to 3.",
+    ),
+    "decimal index": (
+        "index\tprediction\n0.0\t0\n1\t1\n2\t1\n3\t0\n",
+        "Mood.tsv:2: found '0.0'; expected an index: a whole number, without quotes, spaces or decimals.",
+    ),
+    "endless index": (
+        f"index\tprediction\n0\t0\n1\t1\n2\t1\n{'9' * 5000}\t0\n",
+        f"Mood.tsv:5: found '{'9' * 55}...'; expected an index: a whole number, without quotes, spaces or decimals.",
+    ),
+    "class names": (
+        "index\tprediction\n0\tsad\n1\tglad\n2\tglad\n3\tsad\n",
+        "Mood.tsv:3: found 'glad'; expected 0 or 1: write 1 for glad. Also line 4 ('glad'): 2 lines in all.",
+    ),
+    "loud class names": (
+        "index\tprediction\n0\tSAD\n1\t1\n2\t1\n3\t0\n",
+        "Mood.tsv:2: found 'SAD'; expected 0 or 1: write 0 for sad.",
+    ),
+    "quoted": (
+        'index\tprediction\n0\t"0"\n1\t1\n2\t1\n3\t0\n',
+        "Mood.tsv:2: found '\"0\"'; expected 0 or 1, without quotes or spaces around it.",
+    ),
+    "quoted index": (
+        'index\tprediction\n"0"\t0\n1\t1\n2\t1\n3\t0\n',
+        "Mood.tsv:2: found '\"0\"'; expected an index: a whole number, without quotes, spaces or decimals.",
+    ),
+    "spaces": (
+        "index\tprediction\n0\t0 \n1\t1\n2\t1\n3\t0\n",
+        "Mood.tsv:2: found '0 '; expected 0 or 1, without quotes or spaces around it.",
+    ),
+    "decimals": (
+        "index\tprediction\n0\t0.0\n1\t1\n2\t1\n3\t0\n",
+        "Mood.tsv:2: found '0.0'; expected 0 or 1, without decimals or signs.",
+    ),
+    "another number": ("index\tprediction\n0\t2\n1\t1\n2\t1\n3\t0\n", "Mood.tsv:2: found '2'; expected 0 or 1."),
+    "no answer": ("index\tprediction\n0\t\n1\t1\n2\t1\n3\t0\n", "Mood.tsv:2: found ''; expected 0 or 1."),
+    "BOM": (
+        b"\xef\xbb\xbfindex\tprediction\n0\t0\n1\t1\n2\t1\n3\t0\n",
+        "Mood.tsv: begins with a byte order mark (BOM); save it as UTF-8 without one.",
+    ),
+    "CR LF": (
+        "index\tprediction\r\n0\t0\r\n1\t1\r\n2\t1\r\n3\t0\r\n",
+        "Mood.tsv: lines end with CR LF, as Windows writes them (5 in all); end lines with LF alone.",
+    ),
+    "bare CR": (
+        "index\tprediction\r0\t0\r1\t1\r2\t1\r3\t0",
+        "Mood.tsv:1: found 'index\\tprediction\\r0\\t0\\r1\\t1\\r2\\t1\\r3\\t0'; a carriage return (CR) stands inside "
+        "the line; end lines with LF alone.",
+    ),
+    "UTF-16": ("index\tprediction\n".encode("utf-16"), "Mood.tsv: UTF-16 text; save it as UTF-8."),
+    "Latin-1": (
+        b"index\tprediction\n0\t0\n1\t\xe9\n2\t1\n3\t0\n",
+        "Mood.tsv: line 3: not UTF-8 text; save it as UTF-8.",
+    ),
+    "blank at the end": (
+        "index\tprediction\n0\t0\n1\t1\n2\t1\n3\t0\n\n\n",
+        "Mood.tsv: nothing but blank lines from line 6 on; remove them.",
+    ),
+    "blank inside": (
+        "index\tprediction\n0\t0\n\n1\t1\n2\t1\n3\t0\n",
+        "Mood.tsv:3: found ''; blank lines are not allowed.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("content", "said"), CONTENTS.values(), ids=CONTENTS)
+def test_a_fault_in_a_file_is_told_with_its_line(tmp_path: Path, content: str | bytes, said: str) -> None:
+    problems = check(BOARD, zipped(tmp_path, mood(content)))
+    assert said in problems
+    assert all(one.startswith("Mood.tsv") for one in problems)
+
+
+ALONE = (
+    "wrong header",
+    "no header",
+    "order",
+    "from one",
+    "quoted",
+    "BOM",
+    "CR LF",
+    "UTF-16",
+    "Latin-1",
+    "blank inside",
+)
+
+
+@pytest.mark.parametrize("fault", ALONE)
+def test_one_fault_is_not_told_as_many(tmp_path: Path, fault: str) -> None:
+    content, said = CONTENTS[fault]
+    assert check(BOARD, zipped(tmp_path, mood(content))) == [said]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("1", "expected yes, not_yes or maybe: write the label's name; tools number the labels differently"),
+        ("Yes", "expected yes, not_yes or maybe: write yes to the letter."),
+        ("not yes", "expected yes, not_yes or maybe: write not_yes to the letter."),
+        ("'yes'", "expected yes, not_yes or maybe, without quotes or spaces around it."),
+        ("perhaps", "expected yes, not_yes or maybe."),
+    ],
+)
+def test_a_misspelled_label_gets_the_right_one_where_it_can_be_told(tmp_path: Path, text: str, said: str) -> None:
+    content = f"index\tprediction\n0\t{text}\n1\tyes\n2\tyes\n".encode()
+    (problem,) = check(BOARD, zipped(tmp_path, {**FILES, "Ver-dict.tsv": content}))
+    assert problem.startswith(f"Ver-dict.tsv:2: found {text!r}; {said}")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("5.001", "expected a number from 0 to 5: clip what lies outside."),
+        ("-0.1", "expected a number from 0 to 5: clip what lies outside."),
+        ("1e9", "expected a number from 0 to 5: clip what lies outside."),
+        ("1e999", "expected a number from 0 to 5: clip what lies outside."),
+        ("nan", "expected a number from 0 to 5, with a decimal point; nan and inf are no numbers here."),
+        ("inf", "expected a number from 0 to 5, with a decimal point; nan and inf are no numbers here."),
+        ("2,5", "expected a number from 0 to 5, with a decimal point; nan and inf are no numbers here."),
+        ("1_0", "expected a number from 0 to 5, with a decimal point; nan and inf are no numbers here."),
+        ("", "expected a number from 0 to 5, with a decimal point; nan and inf are no numbers here."),
+        ('"2.5"', "expected a number from 0 to 5, without quotes or spaces around it."),
+    ],
+)
+def test_what_is_no_number_in_the_range_is_told(tmp_path: Path, text: str, said: str) -> None:
+    content = f"index\tprediction\n0\t{text}\n1\t0\n2\t5\n".encode()
+    problems = check(BOARD, zipped(tmp_path, {**FILES, "Warmth.tsv": content}))
+    assert problems == [f"Warmth.tsv:2: found {text!r}; {said}"]
+
+
+@pytest.mark.parametrize("text", ["3", "2.4567891", "5.0", "1e-3", "+1", "-0", ".5", "2."])
+def test_numbers_of_others_may_have_other_decimals(tmp_path: Path, text: str) -> None:
+    content = f"index\tprediction\n0\t{text}\n1\t0\n2\t5".encode()
+    assert check(BOARD, zipped(tmp_path, {**FILES, "Warmth.tsv": content})) == []
+
+
+def test_a_fault_of_thousands_of_lines_is_one_sentence(tmp_path: Path) -> None:
+    board = replace(BOARD, files=(replace(BOARD.files[0], rows=5000),))
+    content = "index\tprediction\n" + "".join(f"{index}\tglad\n" for index in range(5000))
+    assert check(board, zipped(tmp_path, {"Mood.tsv": content.encode()})) == [
+        "Mood.tsv:2: found 'glad'; expected 0 or 1: write 1 for glad. "
+        "Also line 3 ('glad'), line 4 ('glad'): 5,000 lines in all."
+    ]
+
+
+def test_what_a_file_holds_is_escaped_and_cut_where_it_is_shown(tmp_path: Path) -> None:
+    content = f"index\tprediction\n0\t\x1b[31m{'x' * 500}\n1\t1\n2\t1\n3\t0\n"
+    (problem,) = check(BOARD, zipped(tmp_path, mood(content)))
+    assert "\x1b" not in problem and len(problem) < 120
+
+
+# Any single change
+
+
+def _drop(lines: list[str], at: int) -> list[str]:
+    return lines[:at] + lines[at + 1 :]
+
+
+def _double(lines: list[str], at: int) -> list[str]:
+    return lines[: at + 1] + lines[at:]
+
+
+def _swap(lines: list[str], at: int) -> list[str]:
+    other = at - 1 if at > 1 else at + 1
+    lines[at], lines[other] = lines[other], lines[at]
+    return lines
+
+
+def _relabel(lines: list[str], at: int) -> list[str]:
+    return [*lines[:at], lines[at] + "x", *lines[at + 1 :]]
+
+
+def _renumber(lines: list[str], at: int) -> list[str]:
+    return [*lines[:at], "9" + lines[at], *lines[at + 1 :]]
+
+
+def _quote(lines: list[str], at: int) -> list[str]:
+    return [*lines[:at], '"' + lines[at].replace("\t", '"\t"') + '"', *lines[at + 1 :]]
+
+
+def _space(lines: list[str], at: int) -> list[str]:
+    return [*lines[:at], lines[at].replace("\t", " "), *lines[at + 1 :]]
+
+
+def _blank(lines: list[str], at: int) -> list[str]:
+    return [*lines[:at], "", *lines[at:]]
+
+
+MUTATIONS = (_drop, _double, _swap, _relabel, _renumber, _quote, _space, _blank)
+
+
+@settings(max_examples=200, deadline=None)
+@given(data=st.data(), kind=st.sampled_from(["mood", "verdict", "warmth"]), mutate=st.sampled_from(MUTATIONS))
+def test_any_single_change_to_a_row_is_caught(data: st.DataObject, kind: str, mutate: Any) -> None:
+    table = {"mood": MOOD, "verdict": VERDICT, "warmth": WARMTH}[kind]
+    strategies: Mapping[str, st.SearchStrategy[Any]] = {"mood": LABELS, "verdict": VERDICTS, "warmth": NUMBERS}
+    given_: list[Any] = data.draw(strategies[kind])
+    lines = table.write("x.tsv", Answers(given_)).decode().removesuffix("\n").split("\n")
+    changed = mutate(lines, data.draw(st.integers(1, len(lines) - 1)))
+    assert table.check("x.tsv", ("\n".join(changed) + "\n").encode(), len(given_))

@@ -1,0 +1,123 @@
+"""A task, a backbone and a board that live nowhere but here; `python inline.py WORDS` is a command line of them alone.
+
+What the core's tests work with: no other plugin is asked, and no network.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from benchrunner import (
+    ACCURACY,
+    MATTHEWS,
+    PEARSON,
+    BoardFile,
+    Classify,
+    Labels,
+    Leaderboard,
+    Plugins,
+    Recipe,
+    Regress,
+    Runner,
+    Split,
+    Suite,
+    Table,
+    Task,
+    TextTable,
+    Workspace,
+    discover,
+    hookimpl,
+)
+
+ROWS = {"train": 48, "dev": 24, "test": 20}
+QUICK = Recipe(lr=0.02, epochs=2, batch_size=8)
+SUITE = Suite("mine")
+
+
+def files(seed: int, folder: Path) -> None:
+    """mood/train.tsv, dev.tsv and test.tsv."""
+    from benchrunner.testing import sentences
+
+    (folder / "mood").mkdir(parents=True, exist_ok=True)
+    for at, (name, count) in enumerate(ROWS.items()):
+        found = sentences(count, seed=10 * seed + at)
+        if name == "test":
+            lines = ["text", *found["a"]]
+        else:
+            lines = ["text\tmood", *(f"{a}\t{label}" for a, label in zip(found["a"], found["label"], strict=True))]
+        (folder / "mood" / f"{name}.tsv").write_text("\n".join(lines) + "\n")
+
+
+def mood(**changes: Any) -> Task:
+    """Glad or sad?"""
+
+    def split(role: Any) -> Split:
+        columns = {"a": "text"} if role == "test" else {"a": "text", "label": "mood"}
+        return Split(role, (TextTable(f"mood/{role}.tsv", columns),), ROWS[role])
+
+    row: dict[str, Any] = {
+        "name": "mine/mood",
+        "about": "Is the text glad or sad?",
+        "problem": Classify(("glad", "sad")),
+        "splits": {role: split(role) for role in ROWS},
+        "metrics": (ACCURACY, MATTHEWS),
+        "recipe": QUICK,
+        "suite": SUITE,
+        "demo_files": files,
+    }
+    return Task(**(row | changes))
+
+
+def pairs(name: str = "mine/pairs") -> Task:
+    """Two texts, one number; its data is nowhere."""
+    columns = {"a": "one", "b": "two", "label": "grade"}
+    splits = {role: Split(role, (TextTable(f"pairs/{role}.tsv", columns),)) for role in ("train", "dev", "test")}  # type: ignore[arg-type]
+    return Task(name, "How alike are they?", Regress(0, 5), splits, (PEARSON,), suite=SUITE)
+
+
+def board() -> Leaderboard:
+    """Wants the mood of twenty texts."""
+    kind = Table(("id", "mood"), Labels({"glad": "1", "sad": "0"}))
+    file = BoardFile("moods.tsv", "mine/mood", "test", ROWS["test"], kind)
+    return Leaderboard("moods", "The board of moods", "https://example.org", "moods.zip", (file,))
+
+
+def plugin(**hooks: Any) -> SimpleNamespace:
+    """A plugin of functions, each marked as the hook whose name it is given; a value is what the hook gives."""
+
+    def function(value: Any) -> Any:
+        return value if callable(value) else lambda: value
+
+    return SimpleNamespace(**{name: hookimpl(function(value)) for name, value in hooks.items()})
+
+
+def own(**hooks: Any) -> SimpleNamespace:
+    """The task, the backbone and the board as one plugin."""
+    offers: dict[str, Any] = {"register_tasks": [mood()], "register_leaderboards": [board()]}
+    if "register_backbones" not in hooks:
+        from benchrunner.testing import tiny_family  # with torch, which takes its time
+
+        offers["register_backbones"] = [tiny_family()]
+    return plugin(**(offers | hooks))
+
+
+def plugins(**hooks: Any) -> Plugins:
+    """That plugin alone, its hooks replaced by those given."""
+    found = discover(extra=[("own", own(**hooks))], installed=False)
+    assert not found.set_aside, found.set_aside
+    return found
+
+
+def runner(folder: Path, *, seed: int = 1, **hooks: Any) -> Runner:
+    """Everything below a folder, the data written."""
+    files(seed, folder / "data")
+    return Runner(plugins(**hooks), Workspace(folder / "runs", folder / "cache", data=folder / "data"), device="cpu")
+
+
+if __name__ == "__main__":
+    from benchrunner.commands.main import main
+
+    sys.exit(main(plugins=plugins(register_tasks=[mood(), pairs()])))

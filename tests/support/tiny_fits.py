@@ -1,0 +1,99 @@
+"""Fits of the tiny encoder, to be compared with each other: every step is logged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import benchrunner.training.loop
+from benchrunner.features.arrays import Features
+from benchrunner.features.flat_batch import FlatBatch
+from benchrunner.methods.heads import LinearHead
+from benchrunner.recipes import Recipe
+from benchrunner.training.checkpoints import Checkpoint
+from benchrunner.training.embedding_rows import WordsInUse
+from benchrunner.training.loop import Training
+from tiny_encoder import MOOD, TinyEncoder, features
+
+CPU = torch.device("cpu")
+RECIPE = Recipe(lr=5e-3, epochs=3, batch_size=8)
+Model = Callable[[FlatBatch], torch.Tensor]
+
+
+@dataclass
+class Fitted:
+    """A fit of the tiny encoder, to be compared with another."""
+
+    training: Training
+    encoder: TinyEncoder
+    head: LinearHead
+
+    @property
+    def losses(self) -> list[float]:
+        return [line["loss"] for line in self.lines]
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.training.log.read_text().splitlines()]
+
+    def weights(self) -> dict[str, torch.Tensor]:
+        return {**self.encoder.state_dict(), **{f"head.{name}": one for name, one in self.head.state_dict().items()}}
+
+
+def fitted(
+    folder: Path,
+    recipe: Recipe = RECIPE,
+    *,
+    data: Features | None = None,
+    wrap: Callable[[Model], Model] = lambda model: model,
+    dropout: float = 0.0,
+    narrow: bool = True,
+    log_steps: int = 1,
+    **options: Any,
+) -> Fitted:
+    data = data or features(60)
+    encoder, head = TinyEncoder(dropout=dropout), LinearHead(12, MOOD.head, seed=4)
+    words = WordsInUse(encoder.word, data) if narrow else None
+    training = Training(
+        model=wrap(lambda batch: head(encoder, batch)),
+        modules={"encoder": encoder, "head": head},
+        features=words.features if words else data,
+        problem=MOOD,
+        recipe=recipe,
+        seed=4,
+        device=CPU,
+        checkpoint=options.pop("checkpoint", Checkpoint(folder / "checkpoint")),
+        log=folder / "log.jsonl",
+        **options,
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(benchrunner.training.loop, "LOG_STEPS", log_steps)
+        training.run()
+    if words is not None and training.diverged is None:
+        words.restore(training.schedule.untouched())
+    return Fitted(training, encoder, head)
+
+
+def difference(one: Fitted, other: Fitted) -> float:
+    """The largest between any two weights."""
+    mine, theirs = one.weights(), other.weights()
+    assert mine.keys() == theirs.keys()
+    return max((mine[name] - theirs[name]).abs().max().item() for name in mine)
+
+
+class Killed(Exception):
+    """Stands in for a process that is gone."""
+
+
+def killed_after(last: int) -> Callable[[int, int], None]:
+    def report(step: int, steps: int) -> None:
+        if step == last:
+            raise Killed
+
+    return report

@@ -1,0 +1,120 @@
+"""The cache of encoded rows: it is hit when nothing changed, missed when anything did, and survives damage."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from benchrunner.problems.classify import Classify
+from benchrunner.problems.problem import Problem
+from benchrunner.recipes import Recipe
+from benchrunner.training.feature_cache import Cache
+from tiny_encoder import MOOD, TinyEncoder, sentences
+
+CODE = {"core": "1"}
+
+
+def encodings(
+    cache: Cache,
+    table: pa.Table,
+    *,
+    problem: Problem = MOOD,
+    fingerprint: str = "tiny",
+    length: int = 32,
+    code: Mapping[str, str] = CODE,
+) -> int:
+    """How often the encoder had to work."""
+    encoder = TinyEncoder(fingerprint=fingerprint)
+    recipe = Recipe(max_length=length)
+    found = cache.features(table, problem, encoder, recipe, code, training=True)
+    wanted = problem.encode(table, TinyEncoder(), recipe, training=True)
+    assert np.array_equal(found.tokens, wanted.tokens) and np.array_equal(found.starts, wanted.starts)
+    assert np.array_equal(found.targets["label"], wanted.targets["label"])
+    return encoder.assembled
+
+
+def test_rows_are_encoded_once(tmp_path: Path) -> None:
+    table = sentences(20)
+    assert encodings(Cache(tmp_path), table) == 1
+    assert encodings(Cache(tmp_path), table) == 0
+    assert encodings(Cache(tmp_path), sentences(20)) == 0, "equal rows are the same rows"
+
+
+def test_whatever_changes_the_result_is_a_miss(tmp_path: Path) -> None:
+    cache, table = Cache(tmp_path), sentences(20)
+    assert encodings(cache, table) == 1
+    other = sentences(20).to_pylist()
+    other[7]["a"] += " more"
+    assert encodings(cache, pa.Table.from_pylist(other)) == 1, "the text"
+    labels = sentences(20).to_pylist()
+    labels[7]["label"] = "glad" if labels[7]["label"] == "sad" else "sad"
+    assert encodings(cache, pa.Table.from_pylist(labels)) == 1, "a label"
+    assert encodings(cache, table.slice(0, 19)) == 1, "the number of rows"
+    assert encodings(cache, table, fingerprint="another") == 1, "the tokenizer"
+    assert encodings(cache, table, length=8) == 1, "the length"
+    assert encodings(cache, table, problem=Classify(("sad", "glad"))) == 1, "the problem"
+    assert encodings(cache, table, code={"core": "2"}) == 1, "the code"
+    assert encodings(cache, table) == 0, "and the first is still there"
+
+
+@pytest.mark.parametrize("damage", ["missing", "empty", "cut", "no folder"])
+def test_a_damaged_folder_is_made_again(tmp_path: Path, damage: str) -> None:
+    cache, table = Cache(tmp_path), sentences(20)
+    encodings(cache, table)
+    (folder,) = (tmp_path / "features").iterdir()
+    for name in sorted(path.name for path in folder.iterdir()):
+        path = folder / name
+        if damage == "missing":
+            path.unlink()
+        elif damage == "empty":
+            path.write_bytes(b"")
+        elif damage == "cut":
+            path.write_bytes(path.read_bytes()[:-5])
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+        assert encodings(cache, table) == 1, name
+        assert encodings(cache, table) == 0, name
+
+
+def test_writers_at_the_same_time_all_get_the_right_features(tmp_path: Path) -> None:
+    cache, table, writers = Cache(tmp_path), sentences(30), 6
+    faults: list[BaseException] = []
+    for round_ in range(8):
+        together = threading.Barrier(writers)
+
+        def work(length: int, together: threading.Barrier = together) -> None:
+            together.wait()
+            try:
+                encodings(cache, table, length=length)
+            except BaseException as error:
+                faults.append(error)
+
+        threads = [threading.Thread(target=work, args=(10 + round_,)) for _ in range(writers)]
+        for one in threads:
+            one.start()
+        for one in threads:
+            one.join()
+    assert not faults
+    assert all(encodings(cache, table, length=10 + round_) == 0 for round_ in range(8))
+    assert not [path for path in (tmp_path / "features").iterdir() if path.name.startswith(".")], "nothing half written"
+
+
+def test_a_file_is_hashed_once_until_it_changes(tmp_path: Path) -> None:
+    cache, path = Cache(tmp_path / "cache"), tmp_path / "weights"
+    path.write_bytes(b"one")
+    first = cache.file_hash(path)
+    assert first == cache.file_hash(path) == "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed"
+    (memory,) = (tmp_path / "cache" / "hashes").iterdir()
+    memory.write_text('"remembered"')
+    assert cache.file_hash(path) == "remembered"
+    path.write_bytes(b"two")
+    facts = path.stat()
+    os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns + 1_000_000))
+    assert cache.file_hash(path) not in (first, "remembered")

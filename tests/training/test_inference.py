@@ -1,0 +1,59 @@
+"""The linear head and the prediction loop: each unit's answer is its own, and in the order of the rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from benchrunner.features.flat_batch import collate
+from benchrunner.methods.heads import LinearHead
+from benchrunner.problems.problem import HeadShape
+from benchrunner.training.inference import predict
+from tiny_encoder import MOOD, TinyEncoder, features
+from tiny_fits import CPU
+
+
+def test_fresh_heads_come_from_the_seed_and_are_cut_at_two_deviations() -> None:
+    shape = HeadShape("sequence", 500)
+    first, again, other = (LinearHead(64, shape, seed=seed).output.weight for seed in (1, 1, 2))
+    assert torch.equal(first, again) and not torch.equal(first, other)
+    assert first.abs().max() <= 0.04 and 0.016 < first.std().item() < 0.019  # a cut normal is narrower than 0.02
+    assert not LinearHead(64, shape, seed=1).output.bias.any()
+
+
+def test_a_head_over_sequences_answers_in_the_order_of_the_units_and_one_over_tokens_in_the_batchs() -> None:
+    data, encoder = features(9), TinyEncoder()
+    head = LinearHead(12, MOOD.head, seed=1)
+    units = np.array([5, 0, 8, 3])
+    together = head(encoder, collate(data, units, CPU))
+    alone = torch.cat([head(encoder, collate(data, np.array([unit]), CPU)) for unit in units])
+    torch.testing.assert_close(together, alone)
+    batch = collate(data, units, CPU)
+    assert LinearHead(12, HeadShape("token", 3), seed=1)(encoder, batch).shape == (len(batch.tokens), 3)
+
+
+@pytest.mark.parametrize("micro_tokens", [1, 30, 10_000])
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_predictions_stand_in_the_order_of_the_rows_however_they_were_computed(
+    micro_tokens: int, precision: str
+) -> None:
+    data, encoder = features(40), TinyEncoder(dropout=0.5)
+    head = LinearHead(12, MOOD.head, seed=1)
+    nn.init.normal_(head.output.weight, generator=torch.Generator().manual_seed(1))
+    seen: list[tuple[int, int]] = []
+    found = predict(
+        lambda batch: head(encoder, batch),
+        data,
+        CPU,
+        level="sequence",
+        precision=precision,
+        micro_tokens=micro_tokens,
+        report=lambda done, total: seen.append((done, total)),
+    )
+    alone = [head(encoder, collate(data, np.array([unit]), CPU)).detach() for unit in range(40)]
+    assert found.dtype == np.float32 and found.shape == (40, 2)
+    near = 1e-5 if precision == "fp32" else 0.1
+    np.testing.assert_allclose(found, torch.cat(alone).numpy(), atol=near)
+    assert seen[-1] == (40, 40)

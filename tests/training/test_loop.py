@@ -1,0 +1,177 @@
+"""The training loop: the same losses however a batch is computed, and an end where they are no numbers."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+from torch import nn
+
+from benchrunner.features.arrays import Features
+from benchrunner.features.flat_batch import FlatBatch, collate
+from benchrunner.features.randomness import Dropout
+from benchrunner.methods.heads import LinearHead
+from benchrunner.problems.tag import Tag
+from benchrunner.recipes import Recipe
+from benchrunner.training.checkpoints import Checkpoint
+from benchrunner.training.embedding_rows import WordsInUse
+from benchrunner.training.loop import Training
+from tiny_encoder import TinyEncoder, features
+from tiny_fits import CPU, RECIPE, Model, difference, fitted
+
+
+def test_the_loss_falls(tmp_path: Path) -> None:
+    losses = fitted(tmp_path, RECIPE.changed(epochs=12)).losses
+    assert len(losses) == 12 * 8
+    assert np.mean(losses[:8]) > 0.65 and np.mean(losses[-8:]) < 0.3
+
+
+def test_the_log_has_one_line_in_ten_steps_and_the_last(tmp_path: Path) -> None:
+    one = fitted(tmp_path, log_steps=10)
+    assert [line["step"] for line in one.lines] == [10, 20, 24]
+    assert one.lines[0]["lr"] == one.training.schedule.lr(9)
+
+
+def test_progress_is_reported_step_by_step(tmp_path: Path) -> None:
+    seen: list[tuple[int, int]] = []
+    fitted(tmp_path, report=lambda step, steps: seen.append((step, steps)))
+    assert seen == [(step, 24) for step in range(1, 25)]
+
+
+@pytest.mark.parametrize("micro_tokens", [1, 20, 50])
+def test_a_batch_computed_in_parts_is_the_same_batch(tmp_path: Path, micro_tokens: int) -> None:
+    whole = fitted(tmp_path / "whole")
+    parts = fitted(tmp_path / "parts", RECIPE.changed(micro_tokens=micro_tokens))
+    assert parts.losses == pytest.approx(whole.losses, abs=2e-6)
+    assert difference(whole, parts) < 1e-5
+
+
+def test_a_loss_over_words_is_their_mean_however_the_batch_is_split(tmp_path: Path) -> None:
+    """Windows of one word and of many: the mean over windows would be another figure."""
+    tags = Tag(("O", "B-TREE"))
+    sentences = [["oak"], ["by", "the", "lake", "stood", "an", "elm"], ["no", "tree"]]
+    table = pa.table(
+        {"words": sentences, "labels": [["B-TREE" if one in ("oak", "elm") else "O" for one in s] for s in sentences]}
+    )
+
+    def first_loss(micro_tokens: int) -> float:
+        encoder, head = TinyEncoder(), LinearHead(12, tags.head, seed=1)
+        recipe = Recipe(batch_size=3, epochs=1, context="sentence", micro_tokens=micro_tokens)
+        training = Training(
+            model=lambda batch: head(encoder, batch),
+            modules={"encoder": encoder, "head": head},
+            features=tags.encode(table, encoder, recipe, training=True),
+            problem=tags,
+            recipe=recipe,
+            seed=1,
+            device=CPU,
+            checkpoint=Checkpoint(tmp_path / str(micro_tokens)),
+            log=tmp_path / f"{micro_tokens}.jsonl",
+        )
+        training.run()
+        return float(json.loads(training.log.read_text().splitlines()[0])["loss"])
+
+    def by_hand() -> float:
+        encoder, head = TinyEncoder(), LinearHead(12, tags.head, seed=1)
+        features = tags.encode(table, encoder, Recipe(context="sentence"), training=True)
+        batch = collate(features, np.arange(3), CPU)
+        targets = batch.targets["label"]
+        return nn.functional.cross_entropy(head(encoder, batch)[targets >= 0], targets[targets >= 0]).item()
+
+    assert first_loss(1) == pytest.approx(first_loss(1000), abs=1e-6) == pytest.approx(by_hand(), abs=1e-6)
+
+
+def test_dropout_changes_the_losses_and_two_runs_do_not(tmp_path: Path) -> None:
+    without = fitted(tmp_path / "without")
+    first, second = (fitted(tmp_path / name, dropout=0.1) for name in ("first", "second"))
+    assert first.losses == second.losses != without.losses
+    assert difference(first, second) == 0.0
+
+
+def test_dropout_is_drawn_for_each_step_and_each_part_of_it() -> None:
+    """What makes a fit that goes on draw what the unbroken one drew."""
+    places = [(4, 0, 0), (4, 0, 1), (4, 1, 0)]
+    masks = [Dropout(*place)(torch.ones(512), 0.5, "head") for place in places]
+    assert not any(torch.equal(one, other) for at, one in enumerate(masks) for other in masks[at + 1 :])
+
+
+def test_half_precision_runs_and_stays_near(tmp_path: Path) -> None:
+    single = fitted(tmp_path / "single", dropout=0.1)
+    half = fitted(tmp_path / "half", RECIPE.changed(precision="bf16"), dropout=0.1)
+    assert half.losses != single.losses
+    assert half.losses == pytest.approx(single.losses, abs=0.02)
+    assert all(one.dtype == torch.float32 for one in half.weights().values())
+
+
+def test_a_memory_mapped_features_folder_trains_like_the_arrays(tmp_path: Path) -> None:
+    data = features(60)
+    (tmp_path / "features").mkdir()
+    data.save(tmp_path / "features")
+    mapped = fitted(tmp_path / "mapped", data=Features.open(tmp_path / "features"))
+    assert difference(mapped, fitted(tmp_path / "arrays", data=data)) == 0.0
+    assert replace(data).units == 60
+
+
+# The words in use
+
+
+def test_training_the_words_in_use_is_training_the_whole_table(tmp_path: Path) -> None:
+    data = features(60)
+    assert len(np.unique(data.tokens)) < 60 < TinyEncoder().vocabulary
+    recipe = RECIPE.changed(weight_decay=0.1)
+    small, whole = fitted(tmp_path / "small", recipe), fitted(tmp_path / "whole", recipe, narrow=False)
+    assert small.losses == pytest.approx(whole.losses, abs=1e-6)
+    assert difference(small, whole) < 1e-6
+    unused = np.setdiff1d(np.arange(97), data.tokens)
+    shrunk = TinyEncoder().word.weight.detach()[unused] * small.training.schedule.untouched()
+    torch.testing.assert_close(small.encoder.word.weight.detach()[unused], shrunk)
+    assert small.training.schedule.untouched() < 0.999
+
+
+def test_the_words_in_use_are_a_small_table_while_training() -> None:
+    data, encoder = features(60), TinyEncoder()
+    before = encoder.word.weight.detach().clone()
+    words = WordsInUse(encoder.word, data)
+    assert len(encoder.word.weight) == len(np.unique(data.tokens))
+    again = encoder.word(torch.from_numpy(words.features.tokens).long())
+    assert torch.equal(again, before[torch.from_numpy(data.tokens).long()])
+    words.restore(1.0)
+    assert torch.equal(encoder.word.weight.detach(), before)
+
+
+# Divergence
+
+
+def not_finite_at(call: int, value: float) -> Callable[[Model], Model]:
+    def wrap(model: Model) -> Model:
+        calls = 0
+
+        def counted(batch: FlatBatch) -> torch.Tensor:
+            nonlocal calls
+            calls += 1
+            return model(batch) * (value if calls == call else 1.0)
+
+        return counted
+
+    return wrap
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_loss_that_is_not_a_number_ends_the_fit_with_its_step(tmp_path: Path, value: float) -> None:
+    steps: list[int] = []
+    one = fitted(tmp_path, wrap=not_finite_at(6, value), report=lambda step, _: steps.append(step))
+    assert one.training.diverged == 6
+    assert steps == [1, 2, 3, 4, 5]
+    assert [line["step"] for line in one.lines] == [1, 2, 3, 4, 5, 6]
+    assert one.lines[-1]["loss"] in ("nan", "inf")
+
+
+def test_a_fit_that_ends_well_did_not_diverge(tmp_path: Path) -> None:
+    assert fitted(tmp_path).training.diverged is None

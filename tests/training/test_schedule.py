@@ -1,0 +1,64 @@
+"""Which units a step learns from, and at which rate."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from benchrunner.recipes import Recipe
+from benchrunner.training.schedule import Schedule
+
+
+@given(some.integers(1, 60), some.integers(1, 20), some.integers(1, 4))
+def test_every_epoch_meets_every_unit_once(units: int, batch_size: int, epochs: int) -> None:
+    schedule = Schedule(np.ones(units, dtype=np.int64), Recipe(batch_size=batch_size, epochs=epochs), seed=1)
+    batches = [schedule.batch(step).tolist() for step in range(schedule.steps)]
+    each = math.ceil(units / batch_size)
+    assert len(batches) == each * epochs
+    for epoch in range(epochs):
+        assert sorted(unit for one in batches[epoch * each : (epoch + 1) * each] for unit in one) == list(range(units))
+    assert all(0 < len(one) <= batch_size for one in batches)
+
+
+@given(some.lists(some.integers(0, 12), min_size=1, max_size=40).filter(any), some.integers(1, 10), some.integers(1, 3))
+def test_units_that_count_for_several_are_met_once_and_batches_are_of_the_asked_size_on_the_average(
+    counts: list[int], batch_size: int, epochs: int
+) -> None:
+    schedule = Schedule(np.array(counts), Recipe(batch_size=batch_size, epochs=epochs), seed=1)
+    for epoch in range(epochs):
+        steps = range(schedule.first_steps[epoch], schedule.first_steps[epoch + 1])
+        batches = [schedule.batch(step).tolist() for step in steps]
+        assert sorted(unit for one in batches for unit in one) == list(range(len(counts)))
+        assert len(batches) <= math.ceil(sum(counts) / batch_size) + 1
+        assert all(sum(counts[unit] for unit in one[:-1]) <= batch_size + max(counts) for one in batches)
+    assert schedule.steps == schedule.first_steps[-1]
+
+
+def test_an_epochs_order_is_its_own_and_can_be_asked_for_out_of_turn() -> None:
+    schedule, again = (Schedule(np.ones(40, dtype=np.int64), Recipe(batch_size=40), seed=1) for _ in range(2))
+    first, second = schedule.batch(0), schedule.batch(1)
+    assert not np.array_equal(first, second)
+    assert np.array_equal(again.batch(1), second) and np.array_equal(again.batch(0), first)
+    assert not np.array_equal(Schedule(np.ones(40, dtype=np.int64), Recipe(batch_size=40), seed=2).batch(0), first)
+
+
+def test_the_rate_rises_over_the_warm_up_and_falls_to_zero() -> None:
+    schedule = Schedule(np.ones(20, dtype=np.int64), Recipe(lr=8.0, batch_size=2, epochs=1, warmup=0.4), seed=0)
+    assert [schedule.lr(step) for step in range(10)] == pytest.approx(
+        [0, 2, 4, 6, *(8 * n / 6 for n in range(6, 0, -1))]
+    )
+    flat = Schedule(np.ones(4, dtype=np.int64), Recipe(lr=8.0, batch_size=1, epochs=1, warmup=0.0), seed=0)
+    assert [flat.lr(step) for step in range(4)] == pytest.approx([8, 6, 4, 2])
+    rising = Schedule(np.ones(4, dtype=np.int64), Recipe(lr=8.0, batch_size=1, epochs=1, warmup=1.0), seed=0)
+    assert [rising.lr(step) for step in range(4)] == pytest.approx([0, 2, 4, 6])
+
+
+def test_what_decay_leaves_of_an_untouched_weight_is_known_beforehand() -> None:
+    schedule = Schedule(
+        np.ones(4, dtype=np.int64), Recipe(lr=0.5, batch_size=1, epochs=1, warmup=0.5, weight_decay=0.1), seed=0
+    )
+    assert schedule.untouched() == pytest.approx(1 * 0.975 * 0.95 * 0.975)
