@@ -16,8 +16,10 @@ _USUAL: dict[signal.Signals, Callable[..., Any] | signal.Handlers] = {
 
 
 class HeldBack:
-    """Within it a signal only sets `asked`, which whoever works looks at between two steps. A second one goes through.
+    """Within it a signal only sets `asked`, which whoever works looks at between two steps.
 
+    A second Ctrl-C goes through: somebody at a terminal is in a hurry. A second SIGTERM does not: schedulers and
+    parent processes send it to each process of a group, so that a process may get it from both.
     Where signals are not ours to take, in a thread or in a process that ignores them, nothing changes.
     """
 
@@ -42,4 +44,5 @@ class HeldBack:
 
     def _hear(self, number: int, frame: FrameType | None) -> None:
         self.asked = True
-        signal.signal(number, _USUAL[signal.Signals(number)])
+        if number == signal.SIGINT:
+            signal.signal(number, _USUAL[signal.SIGINT])

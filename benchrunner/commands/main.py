@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -17,7 +19,10 @@ DONE, FAILED, MISUNDERSTOOD, INTERRUPTED = 0, 1, 2, 130
 
 
 def main(words: Sequence[str] | None = None, *, plugins: Plugins | None = None) -> int:
-    """Run one command; the exit code."""
+    """Run one command; the exit code. Without `words`, it is the command line of this process."""
+    whole_process = words is None
+    if whole_process:  # registered first, so called last: Ctrl-C while Python is torn down keeps the exit code
+        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
     # GNU OpenMP's threads spin for their next task. On a busy machine that starves the thread they wait for: 100 times
     # slower was measured. 3,000 rounds keep the speed of a quiet machine. Read when torch is loaded, which is later.
     os.environ.setdefault("GOMP_SPINCOUNT", "3000")
@@ -40,9 +45,12 @@ def main(words: Sequence[str] | None = None, *, plugins: Plugins | None = None) 
         print(f"benchrunner: {error}", file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:
+        if whole_process:  # what Python still waits for at its end, such as a download's threads, can be cut short
+            signal.signal(signal.SIGINT, lambda number, frame: os._exit(INTERRUPTED))
         print(
             "\nbenchrunner: stopped. The same command goes on from here; finished fits are not run again.",
             file=sys.stderr,
+            flush=True,
         )
         return INTERRUPTED
     except BrokenPipeError:  # `benchrunner list | head`

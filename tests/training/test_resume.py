@@ -144,6 +144,16 @@ def test_a_second_ctrl_c_is_not_held_back() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+def test_a_second_sigterm_is_held_back_too() -> None:
+    reached = []
+    with pytest.raises(KeyboardInterrupt), HeldBack():
+        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGTERM)
+        reached.append(True)
+    assert reached == [True]
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
 @pytest.mark.parametrize("every", ["-1", "nan", "soon"])
 def test_the_time_between_checkpoints_is_a_number_of_seconds(every: str, tmp_path: Path) -> None:
     from benchrunner.commands.main import main

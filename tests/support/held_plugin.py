@@ -1,0 +1,83 @@
+"""A plugin whose fits stop and wait at a chosen moment, so that a test can interrupt a command exactly there.
+
+HOLD names the moment, MARKS the folder in which a held process leaves a file `moment-pid`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from benchrunner import Fit, Job, Method, Outcome, Task, hookimpl
+from benchrunner.backbones.backbone import BackboneFamily
+from benchrunner.errors import FitError
+from benchrunner.progress import Event
+
+IN_WORKER = "benchrunner.workers" in sys.modules
+"""Whether this process imported the workers before it looked for plugins; the parent imports them when fits begin."""
+SLOW_STEP = 0.02
+"""Seconds that a training step is stretched by, so that a training outlasts every test at little cost."""
+
+
+def hold(moment: str, seconds: float = 300.0) -> None:
+    """Leave the mark of a moment and wait, where this moment is asked for."""
+    if os.environ.get("HOLD") == moment:
+        Path(os.environ["MARKS"], f"{moment}-{os.getpid()}").touch()
+        time.sleep(seconds)
+
+
+hold("worker imports plugins" if IN_WORKER else "parent imports plugins")
+
+
+class PoorMethod(Method):
+    """Fits at once; cannot answer in a worker, so that the parent process asks again, and is held there."""
+
+    name = "poor"
+    about = "for tests"
+    needs_backbone = False
+
+    def fit(self, job: Job) -> Outcome:
+        return Outcome()
+
+    def predict(self, job: Job, table: Any) -> Any:
+        if not IN_WORKER:
+            hold("parent predicts")
+        raise FitError("no answers")
+
+
+@hookimpl
+def register_tasks() -> Iterator[Task]:
+    from inline import mood
+
+    yield mood()
+
+
+@hookimpl
+def register_backbones() -> Iterator[BackboneFamily]:
+    from benchrunner.testing import tiny_family
+
+    yield tiny_family()
+
+
+@hookimpl
+def register_methods() -> Iterator[Method]:
+    yield PoorMethod()
+
+
+@hookimpl
+def before_fit(fit: Fit) -> None:
+    Path(os.environ["MARKS"], f"begun-{fit.id}").touch()
+
+
+@hookimpl
+def on_progress(event: Event) -> None:
+    if os.environ.get("HOLD") == "nothing, but print":
+        print("noise")
+    if event.kind == "step":
+        hold("stuck in a step")
+        hold("training", SLOW_STEP)
+    hold(event.kind)
