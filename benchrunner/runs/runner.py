@@ -12,10 +12,10 @@ import shutil
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchrunner.backbones.backbone import Backbone, BackboneFamily
 from benchrunner.data.rows import Rows
@@ -35,6 +35,9 @@ from benchrunner.runs.folder import RunFolder, read_answers, write_prediction
 from benchrunner.tasks.task import Task
 from benchrunner.training.feature_cache import Cache
 from benchrunner.workspace import CHECKPOINT_SECONDS, Workspace
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 MAJORITY = "majority"
 
@@ -281,20 +284,24 @@ class Runner:
         return self.tuned(task, folder, lambda rows: self.kept_outputs(fit, rows))
 
     def tuned(self, task: Task, folder: RunFolder, outputs: Callable[[Rows], Any]) -> Mapping[str, Any]:
-        """A problem's settings, with what is tuned on the task's first dev split put in and kept in the folder."""
-        settings, dev = dict(task.problem.decoding), next(iter(task.named("dev")), None)
-        if dev is None or not task.problem.tunes:
+        """A problem's settings, with what is tuned on the task's selection splits put in and kept in the folder.
+
+        The rows of several splits are tuned on together, so that a threshold serves all of them.
+        """
+        settings, splits = dict(task.problem.decoding), task.selection_splits
+        if not splits or not task.problem.tunes:
             return settings
         try:
-            rows = self.rows(task, dev)
+            parts = [self.rows(task, split) for split in splits]
         except DataNotFound:
             return settings | folder.tuned("")  # what dev said when it was at hand
-        key = identity({"task": task.name, "data": rows.fingerprint})
+        fingerprints = [rows.fingerprint for rows in parts]
+        key = identity({"task": task.name, "data": fingerprints if len(parts) > 1 else fingerprints[0]})
         known = folder.tuned(key)
         if not known:
-            found = outputs(rows)
+            answered = [outputs(rows) for rows in parts]
             with self._foreign(folder):
-                known = dict(task.problem.tune(found, rows.table, task.metrics[0]))
+                known = dict(task.problem.tune(*_joined(answered, parts), task.metrics[0]))
                 folder.keep_tuned(key, known)
         return settings | known
 
@@ -369,6 +376,16 @@ class Runner:
                 if text not in self._warned:
                     self._warned.add(text)
                     print(text, file=sys.stderr)
+
+
+def _joined(outputs: Sequence[Any], parts: Sequence[Rows]) -> tuple[Any, pa.Table]:
+    """The outputs and the rows of several splits as if they were one split."""
+    if len(parts) == 1:
+        return outputs[0], parts[0].table
+    import numpy as np
+    import pyarrow as pa
+
+    return np.concatenate(outputs), pa.concat_tables([rows.table for rows in parts], promote_options="default")
 
 
 def _settled(recipe: Recipe, task: Task, method: Method) -> Recipe:

@@ -122,6 +122,7 @@ def _cell_json(result: CellResult) -> dict[str, Any]:
         "task": task.name,
         "method": next(result.cell.fits).method,
         "selected": result.selected.id if result.selected else None,
+        "selected_on": list(task.selection_splits),
         "recipe": result.chosen.as_dict() if result.chosen else None,
         "scores": [_term(term) | _spread_json(spread) for term, spread in result.spreads.items()],
         "flags": dict(result.flagged),

@@ -92,9 +92,9 @@ class CellResult:
 
     cell: Cell
     selected: Fit | None
-    """The fit with the best headline on dev at the chosen grid point; None where none finished."""
+    """The fit with the best headline on the selection splits at the chosen grid point; None where none finished."""
     chosen: Recipe | None
-    """The grid point with the best mean headline on dev."""
+    """The grid point with the best mean headline on the selection splits."""
     spreads: Mapping[Term, Spread]
     flagged: Mapping[str, int]
     """Flag -> fits of the chosen grid point that carry it; they are in the mean all the same."""
@@ -189,10 +189,13 @@ def _result(cell: Cell, records: Mapping[str, Record], runner: Runner) -> CellRe
         if records[fit.id].status != "done"
     }
     notes = dict.fromkeys(note for fit in cell.fits for note in records[fit.id].notes)
+    if len(splits) > 1:
+        notes[selection_note(cell.task)] = None
 
     def value(fit: Fit) -> float:
-        found = runner.predict(fit, splits[0]).record.scores[headline].value
-        return float("-inf") if found is None else found
+        scores = [runner.predict(fit, split).record.scores[headline].value for split in cell.task.selection_splits]
+        figures = [score for score in scores if score is not None]
+        return statistics.fmean(figures) if len(figures) == len(scores) else float("-inf")
 
     finished = [(one, [fit for fit in one.fits if fit.id not in lost]) for one in cell.candidates]
     finished = [(one, fits) for one, fits in finished if fits]
@@ -214,6 +217,12 @@ def _result(cell: Cell, records: Mapping[str, Record], runner: Runner) -> CellRe
         for flag in dict.fromkeys(flag for split in splits for flag in predictions[fit.id, split].flags):
             flagged[flag] = flagged.get(flag, 0) + 1
     return CellResult(cell, selected, chosen.recipe, spreads, flagged, lost, tuple(notes))
+
+
+def selection_note(task: Task) -> str:
+    """Say which dev splits selected the grid point and the restart."""
+    splits = task.selection_splits
+    return f"selected on {splits[0]}" if len(splits) == 1 else f"selected on the mean over {', '.join(splits)}"
 
 
 def _spread(best: Score, scores: Sequence[Score]) -> Spread:

@@ -29,7 +29,7 @@ class Split:
     """One named part of a task's data."""
 
     role: Role
-    """What it is for: fits learn from train, selection looks at dev, submissions answer test."""
+    """What it is for: fits learn from train, `Task.select_on` chooses among dev splits, submissions answer test."""
     sources: tuple[Source, ...]
     """Asked in this order; the first that has the rows gives them."""
     rows: int | None = None
@@ -57,6 +57,9 @@ class Task:
     """Reads prediction files in the layout that the official scorer reads, beside our own; None where there is none."""
     demo_files: Callable[[int, Path], None] | None = None
     """Writes a small data set of this task in its real file layout: (seed, folder)."""
+    select_on: tuple[str, ...] = ()
+    """Names of the dev splits that select: the grid point and the restart with the highest mean of the headline metric
+    over these splits win, and thresholds are tuned on the rows of all of them. Empty means every dev split."""
 
     def __post_init__(self) -> None:
         if not self.name or "/" not in self.name or self.name != self.name.lower():
@@ -65,6 +68,24 @@ class Task:
             raise PluginError(f"{self.name} needs exactly one split of the role 'train'.")
         if not self.metrics:
             raise PluginError(f"{self.name} needs at least one metric.")
+        self._check_selection()
+
+    def _check_selection(self) -> None:
+        if isinstance(self.select_on, str):
+            raise PluginError(f"{self.name}: select_on is a tuple, such as ('{self.select_on}',), not a text.")
+        dev = self.named("dev")
+        if unknown := [name for name in self.select_on if name not in dev]:
+            raise PluginError(
+                f"{self.name}: select_on names {', '.join(map(repr, unknown))}, but its dev splits are "
+                f"{', '.join(dev) or 'none'}."
+            )
+        if len(set(self.select_on)) != len(self.select_on):
+            raise PluginError(f"{self.name}: select_on names a split twice.")
+
+    @property
+    def selection_splits(self) -> tuple[str, ...]:
+        """The dev splits that select and tune: `select_on`, or every dev split where that is empty."""
+        return self.select_on or tuple(self.named("dev"))
 
     @property
     def train(self) -> str:

@@ -115,6 +115,20 @@ def test_every_method_fits_it_and_several_fits_answer_together(tmp_path: Path, m
     assert len(answer([fit.id for fit in fits], None, "dev", made).answers) == 40
 
 
+@pytest.mark.parametrize(("select_on", "tuned_on"), [((), ("near", "far")), (("far",), ("far",))])
+def test_thresholds_are_tuned_on_all_splits_that_select(
+    select_on: tuple[str, ...], tuned_on: tuple[str, ...], tmp_path: Path
+) -> None:
+    one_split = marks(Marks())
+    splits = {"train": one_split.splits["train"], "near": one_split.splits["dev"], "far": Split("dev", (texts(2),))}
+    made = runner(tmp_path, register_tasks=[replace(one_split, splits=splits, select_on=select_on)])
+    task = made.plugins.task("marks")
+    fit = made.plan(task, "words")
+    outputs = [made.kept_outputs(fit, made.rows(task, split)) for split in tuned_on]
+    expected = np.median(np.concatenate(outputs), axis=0).astype(float).tolist()
+    assert made.settings(fit) == {"thresholds": expected}
+
+
 def test_a_setting_that_json_cannot_hold_is_its_own_fault_and_no_crash(tmp_path: Path) -> None:
     problem = Marks()
     problem.given = {"thresholds": np.zeros(2)}

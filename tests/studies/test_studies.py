@@ -26,12 +26,14 @@ from benchrunner import (
     run_study,
     write,
 )
+from benchrunner.data.delimited import TextTable
 from benchrunner.errors import DataError, FitError, PluginError
 from benchrunner.leaderboards.manifests import read_manifest
 from benchrunner.studies import comparison_table, submission_answers
 from benchrunner.studies.study import Result, selected_fit
 from benchrunner.studies.submission_answers import answers, check_counts, missing
 from benchrunner.tasks.suites import Term
+from benchrunner.tasks.task import Split
 from benchrunner.testing import tiny_family
 from inline import board, mood, runner
 
@@ -83,6 +85,57 @@ def test_the_grid_point_with_the_best_mean_is_chosen_and_its_best_restart_select
     assert spread.values == (8 / 24, 16 / 24, 24 / 24)
     assert (spread.best.value, spread.mean.value) == (1.0, pytest.approx(2 / 3))
     assert spread.deviation == pytest.approx(statistics.stdev(spread.values))
+
+
+class Narrow(Chancy):
+    """Better on the first dev split at the learning rate 4, and much better on the second one at 8."""
+
+    name = "narrow"
+    RIGHT = {("near", 4): 15, ("near", 8): 5, ("far", 4): 0, ("far", 8): 24}
+
+    def predict(self, job: Job, table: Any) -> np.ndarray:
+        split = "near" if table.num_rows == 20 else "far"
+        right = self.RIGHT[split, round(job.fit.recipe.lr)]
+        glad = np.array([label == "glad" for label in table.column("label").to_pylist()])
+        said = np.where(np.arange(len(glad)) < right, glad, ~glad)
+        return np.stack([said, ~said], axis=1).astype(np.float32)
+
+
+def two_dev_splits(folder: Path, **changes: Any) -> Runner:
+    """A task whose first dev split has 20 rows, and its second 24."""
+    row = mood().splits
+    near = Split("dev", (TextTable("mood/near.tsv", {"a": "text", "label": "mood"}),))
+    splits = {"train": row["train"], "near": near, "far": row["dev"]}
+    task = mood(method="narrow", splits=splits, **changes)
+    made = runner(folder, register_methods=[Narrow()], register_tasks=[task])
+    lines = (folder / "data" / "mood" / "dev.tsv").read_text().splitlines(keepends=True)
+    (folder / "data" / "mood" / "near.tsv").write_text("".join(lines[:21]))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("select_on", "rate", "note"),
+    [
+        ((), 8, "selected on the mean over near, far"),
+        (("near",), 4, "selected on near"),
+        (("far",), 8, "selected on far"),
+        (("near", "far"), 8, "selected on the mean over near, far"),
+    ],
+)
+def test_the_dev_splits_that_select_are_chosen_and_told(
+    select_on: tuple[str, ...], rate: float, note: str, tmp_path: Path
+) -> None:
+    result = study(two_dev_splits(tmp_path, select_on=select_on), seeds=(0,))
+    (cell,) = result.cells
+    assert cell.chosen is not None and cell.chosen.lr == rate
+    assert f"mine/mood: {note}" in list(comparison_table.footnotes(result))
+    (shown,) = comparison_table.as_json(result)["cells"]
+    assert shown["selected_on"] == list(select_on or ("near", "far"))
+
+
+def test_one_dev_split_needs_no_note_on_selection(tmp_path: Path) -> None:
+    result = study(chancy(tmp_path))
+    assert not any("selected on" in note for note in comparison_table.footnotes(result))
 
 
 def test_a_flagged_restart_stays_in_the_mean_and_is_counted(tmp_path: Path) -> None:

@@ -103,6 +103,26 @@ def test_a_task_has_one_training_split_and_a_metric() -> None:
         mood(metrics=())
 
 
+def test_every_dev_split_selects_unless_the_task_says_which() -> None:
+    splits = {"train": split("train"), "near": split("dev"), "far": split("dev")}
+    assert mood(splits=splits).selection_splits == ("near", "far")
+    assert mood(splits=splits, select_on=("far",)).selection_splits == ("far",)
+
+
+@pytest.mark.parametrize(
+    ("select_on", "reason"),
+    [
+        (("near", "test"), "select_on names 'test', but its dev splits are near, far"),
+        ("near", r"select_on is a tuple, such as \('near',\), not a text"),
+        (("near", "near"), "select_on names a split twice"),
+    ],
+)
+def test_select_on_names_dev_splits(select_on: tuple[str, ...], reason: str) -> None:
+    splits = {"train": split("train"), "near": split("dev"), "far": split("dev"), "test": split("test")}
+    with pytest.raises(PluginError, match=reason):
+        mood(splits=splits, select_on=select_on)
+
+
 def test_rows_from_a_function_are_checked_as_any_others(tmp_path: Path) -> None:
     def numbers(where: Workspace) -> dict[str, list[object]]:
         return {"a": [1], "label": ["glad"]}

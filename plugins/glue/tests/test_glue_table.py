@@ -48,6 +48,7 @@ def test_a_task_has_train_dev_and_test(name: str) -> None:
 
 def test_ax_is_a_test_split_of_mnli() -> None:
     assert TASKS["mnli"].named("dev") == ["dev_matched", "dev_mismatched"]
+    assert TASKS["mnli"].selection_splits == ("dev_matched",), "as BERT's own figures"
     assert TASKS["mnli"].named("test") == ["test_matched", "test_mismatched", "ax"]
 
 
