@@ -194,9 +194,9 @@ def _row_faults(task: Task, rows: Rows, *, labelled: bool) -> Iterator[str]:
     features = problem.encode(rows.table, TinyEncoder(), task.recipe, training=False)
     outputs = np.zeros((len(features.tokens if problem.head.level == "token" else features.owner), problem.head.width))
     gathered = problem.gather(outputs, features, rows.table)
-    entries = problem.entries(rows.table)
+    entries = problem.output_count(rows.table)
     if len(gathered) != entries:
-        yield f"gather gives {len(gathered)} raw outputs, where entries says {entries}"
+        yield f"gather gives {len(gathered)} raw outputs, where output_count says {entries}"
     else:
         yield from _decoding_faults(problem, gathered, rows)
     workspace, sequences = problem.recurrent_sequences(features, rows.table)
@@ -206,8 +206,8 @@ def _row_faults(task: Task, rows: Rows, *, labelled: bool) -> Iterator[str]:
         if labelled:
             yield "the rows have no labels; only a test split may be without"
         return
-    yield from _decoding_faults(problem, np.repeat(problem.constant(rows.table)[None], entries, axis=0), rows)
-    written = [problem.spell(problem.right(one)) for one in gold]
+    yield from _decoding_faults(problem, np.repeat(problem.majority_output(rows.table)[None], entries, axis=0), rows)
+    written = [problem.spell(problem.best_answer(one)) for one in gold]
     read = [problem.parse(text) for text in written]
     if any(problem.spell(answer) != text for answer, text in zip(read, written, strict=True)):
         yield "an answer that is written to a file and parsed again is another one"

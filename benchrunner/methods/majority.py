@@ -24,7 +24,7 @@ class Majority(Method):
         import numpy as np
 
         assert job.train is not None
-        output = job.problem.constant(job.train.table)
+        output = job.problem.majority_output(job.train.table)
 
         def write(part):  # type: ignore[no-untyped-def]
             with part.open("wb") as file:
@@ -37,4 +37,4 @@ class Majority(Method):
         import numpy as np
 
         output = np.load(job.model / "constant.npy", allow_pickle=False)
-        return np.broadcast_to(output, (job.problem.entries(table), *output.shape))
+        return np.broadcast_to(output, (job.problem.output_count(table), *output.shape))

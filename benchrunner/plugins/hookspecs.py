@@ -98,7 +98,7 @@ def register_methods() -> Iterable[Method]:  # type: ignore[empty-body]
         needs_backbone = False
 
         def fit(self, job):
-            first = job.problem.constant(job.train.table.slice(0, 1))
+            first = job.problem.majority_output(job.train.table.slice(0, 1))
             job.model.mkdir(parents=True, exist_ok=True)
             (job.model / "first.json").write_text(json.dumps(first.tolist()))
             return Outcome()

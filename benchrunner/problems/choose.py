@@ -127,7 +127,7 @@ class Choose(Problem):
     def gold(self, table: pa.Table) -> list[Any] | None:
         return table.column("label").to_pylist() if "label" in table.column_names else None
 
-    def constant(self, table: pa.Table) -> np.ndarray:
+    def majority_output(self, table: pa.Table) -> np.ndarray:
         """The place at which the right one stands most often; of equally frequent ones the first."""
         import numpy as np
 

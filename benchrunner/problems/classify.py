@@ -65,7 +65,7 @@ class Classify(SentenceProblem):
     def average(self, outputs: Sequence[np.ndarray]) -> np.ndarray:
         return mean_probability(outputs)
 
-    def constant(self, table: pa.Table) -> np.ndarray:
+    def majority_output(self, table: pa.Table) -> np.ndarray:
         """The most frequent label; of equally frequent ones the first in the problem's order."""
         import numpy as np
 

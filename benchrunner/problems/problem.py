@@ -86,9 +86,10 @@ class Problem(ABC):
         """
 
     def gather(self, outputs: np.ndarray, features: Features, table: pa.Table) -> np.ndarray:
-        """The head's outputs, one a sequence or one a token in the features' order, to raw outputs: `entries` of them.
+        """Turn the head's outputs into `output_count` raw outputs that do not depend on the tokenizer.
 
-        What is given back must not depend on the tokenizer, so that several fits can be averaged.
+        `outputs` holds one output per sequence or per token, in the order of the features. Raw outputs of several fits
+        can be averaged, whatever their tokenizers.
         """
         return outputs
 
@@ -101,7 +102,7 @@ class Problem(ABC):
 
         return np.arange(len(features.tokens), dtype=np.int64), features
 
-    def entries(self, table: pa.Table) -> int:
+    def output_count(self, table: pa.Table) -> int:
         """How many raw outputs the rows have: one a row, unless a problem has another measure."""
         return int(table.num_rows)
 
@@ -133,12 +134,12 @@ class Problem(ABC):
     def gold(self, table: pa.Table) -> list[Any] | None:
         """What metrics compare each row's answer with, or None where the rows are not labelled."""
 
-    def right(self, gold: Any) -> Any:
+    def best_answer(self, gold: Any) -> Any:
         """An answer that is as right as can be."""
         return gold
 
     @abstractmethod
-    def constant(self, table: pa.Table) -> np.ndarray:
+    def majority_output(self, table: pa.Table) -> np.ndarray:
         """One raw output of the best answer that ignores the question: what `majority` predicts everywhere."""
 
     @abstractmethod

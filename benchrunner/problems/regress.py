@@ -70,7 +70,7 @@ class Regress(SentenceProblem):
 
         return np.asarray(np.mean(np.stack(outputs), axis=0))
 
-    def constant(self, table: pa.Table) -> np.ndarray:
+    def majority_output(self, table: pa.Table) -> np.ndarray:
         """The training mean: its squared error is the least, and its correlation is absent."""
         import numpy as np
 

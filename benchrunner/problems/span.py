@@ -263,10 +263,10 @@ class Span(Problem):
         """All right answers of each question; none at all where it has no answer."""
         return table.column("answers").to_pylist() if "answers" in table.column_names else None
 
-    def right(self, gold: Any) -> Any:
+    def best_answer(self, gold: Any) -> Any:
         return gold[0] if gold else ""
 
-    def constant(self, table: pa.Table) -> np.ndarray:
+    def majority_output(self, table: pa.Table) -> np.ndarray:
         """Without a look at the question: none, where that can be right, else the whole context."""
         import numpy as np
 

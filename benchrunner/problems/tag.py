@@ -145,7 +145,7 @@ class Tag(Problem):
     def gather(self, outputs: np.ndarray, features: Features, table: pa.Table) -> np.ndarray:
         import numpy as np
 
-        return np.asarray(outputs[_places(features, self.entries(table))])
+        return np.asarray(outputs[_places(features, self.output_count(table))])
 
     def recurrent_sequences(self, features: Features, table: pa.Table) -> tuple[np.ndarray, Features]:
         """The words, each by its scored piece, as one sequence a sentence."""
@@ -153,7 +153,7 @@ class Tag(Problem):
 
         from benchrunner.features.arrays import Features
 
-        count, rows = self.entries(table), np.arange(table.num_rows + 1, dtype=np.int64)
+        count, rows = self.output_count(table), np.arange(table.num_rows + 1, dtype=np.int64)
         places, starts = _places(features, count), _sentences(table)
         sentences = Features(
             tokens=np.arange(count, dtype=np.int32),
@@ -168,7 +168,7 @@ class Tag(Problem):
         )
         return places, sentences
 
-    def entries(self, table: pa.Table) -> int:
+    def output_count(self, table: pa.Table) -> int:
         """All words."""
         return int(_sentences(table)[-1])
 
@@ -191,7 +191,7 @@ class Tag(Problem):
     def gold(self, table: pa.Table) -> list[Any] | None:
         return table.column("labels").to_pylist() if "labels" in table.column_names else None
 
-    def constant(self, table: pa.Table) -> np.ndarray:
+    def majority_output(self, table: pa.Table) -> np.ndarray:
         """The most frequent label; of equally frequent ones the first in the problem's order."""
         import numpy as np
 

@@ -336,7 +336,7 @@ class Runner:
         job = self._job(fit, folder, task, self._versions(task, method, saved[1]), backbone=saved[0])
         with self._foreign(folder):
             outputs = method.predict(job, rows.table)
-            wanted = task.problem.entries(rows.table)
+            wanted = task.problem.output_count(rows.table)
         if len(outputs) != wanted:
             raise FitError(f"{method.name} gave {len(outputs)} outputs, where {wanted} were expected for {rows.origin}")
         return outputs

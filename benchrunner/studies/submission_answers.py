@@ -115,8 +115,8 @@ def _filled(board: Leaderboard, task: Task, split: str, why: str, runner: Runner
     if problem.head.level == "token" and (train is None or rows is None):
         raise RequestError(f"{task.name} cannot be filled: {why}, and only rows tell what its answers look like.")
     table = pa.table({}) if rows is None else rows.table
-    count = problem.entries(table) if rows is not None else _official(board, task, split)
-    one = np.eye(problem.head.width, dtype=np.float32)[0] if train is None else problem.constant(train.table)
+    count = problem.output_count(table) if rows is not None else _official(board, task, split)
+    one = np.eye(problem.head.width, dtype=np.float32)[0] if train is None else problem.majority_output(train.table)
     outputs = np.repeat(one[None], count, axis=0)
     found = problem.decode(outputs, table, problem.decoding)
     reason = f"no training rows to count, so '{found[0]}' everywhere" if train is None else "the training majority"

@@ -54,8 +54,8 @@ def test_outputs_are_gathered_and_decoded_a_row_at_a_time() -> None:
 
 
 def test_majority_is_the_commonest_place_and_of_equals_the_first() -> None:
-    assert NEXT.constant(table(label=[1, 1])).tolist() == [0, 1, 0]
-    assert NEXT.constant(table(label=[2, 1])).tolist() == [0, 1, 0]
+    assert NEXT.majority_output(table(label=[1, 1])).tolist() == [0, 1, 0]
+    assert NEXT.majority_output(table(label=[2, 1])).tolist() == [0, 1, 0]
 
 
 @pytest.mark.parametrize(

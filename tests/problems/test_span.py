@@ -258,9 +258,9 @@ def test_an_average_ranks_by_mean_scores_and_lets_the_lowest_stand_in_for_what_i
 
 def test_majority_says_none_where_that_can_be_right_and_else_the_whole_context() -> None:
     without, within = table(("q", "a b", []), ("r", "c", ["c"])), table(("q", "a b", ["a"]))
-    assert MAYBE.decode(MAYBE.constant(without)[None].repeat(2, 0), without, MAYBE.decoding) == ["", ""]
-    assert CUT.decode(CUT.constant(within)[None], within, CUT.decoding) == ["a b"]
-    assert MAYBE.decode(MAYBE.constant(within)[None], within, MAYBE.decoding) == ["a b"]
+    assert MAYBE.decode(MAYBE.majority_output(without)[None].repeat(2, 0), without, MAYBE.decoding) == ["", ""]
+    assert CUT.decode(CUT.majority_output(within)[None], within, CUT.decoding) == ["a b"]
+    assert MAYBE.decode(MAYBE.majority_output(within)[None], within, MAYBE.decoding) == ["a b"]
 
 
 BAD: list[tuple[dict[str, Any], str]] = [

@@ -189,12 +189,12 @@ def test_what_is_said_at_a_words_first_piece_is_its_answer(
     features = encode(rows, context=context, max_length=max_length, training=training)
     outputs = np.eye(3, dtype=np.float32)[np.maximum(features.token_targets["label"], 0)]
     gathered = TAG.gather(outputs, features, rows)
-    assert gathered.shape == (TAG.entries(rows), 3)
+    assert gathered.shape == (TAG.output_count(rows), 3)
     assert TAG.decode(gathered, rows, {}) == TAG.gold(rows) == labels
     assert features.batch_counts.sum() == len(sentences)
-    assert features.loss_weight(np.arange(features.units)) == TAG.entries(rows)
+    assert features.loss_weight(np.arange(features.units)) == TAG.output_count(rows)
     places, strands = TAG.recurrent_sequences(features, rows)
-    assert [features.guides["word"][place] for place in places] == list(range(TAG.entries(rows)))
+    assert [features.guides["word"][place] for place in places] == list(range(TAG.output_count(rows)))
     assert strands.lengths.tolist() == [len(one) for one in sentences]
     assert TAG.decode(TAG.gather(outputs[places], strands, rows), rows, {}) == labels
     assert strands.token_targets["label"].tolist() == [TAG.labels.index(one) for some in labels for one in some]
@@ -295,8 +295,8 @@ def test_an_answer_is_written_with_spaces_and_read_again() -> None:
 
 
 def test_the_best_constant_is_the_most_frequent_label() -> None:
-    assert TAG.constant(table(["a b c"], labels=[["I-X", "B-X", "I-X"]])).tolist() == [0, 0, 1]
-    assert TAG.constant(table(["a b"], labels=[["I-X", "B-X"]])).tolist() == [0, 1, 0]
+    assert TAG.majority_output(table(["a b c"], labels=[["I-X", "B-X", "I-X"]])).tolist() == [0, 0, 1]
+    assert TAG.majority_output(table(["a b"], labels=[["I-X", "B-X"]])).tolist() == [0, 1, 0]
     assert TAG.is_constant([["O", "O"], ["O"]])
     assert not TAG.is_constant([["O", "O"], ["B-X"]])
     assert not TAG.is_constant([["O", "O"]])
