@@ -14,9 +14,10 @@ import contextlib
 import json
 import random
 import re
+import tempfile
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
@@ -31,8 +32,12 @@ from benchrunner.errors import BenchrunnerError, PluginError, RequestError, Unde
 from benchrunner.features.arrays import Sequences
 from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.features.pieces import Frame, Pieces
+from benchrunner.fits import Fit
+from benchrunner.methods.finetune import Finetune
+from benchrunner.methods.method import Job
 from benchrunner.problems.classify import Classify
 from benchrunner.recipes import Recipe
+from benchrunner.training.feature_cache import Cache
 from benchrunner.workspace import Settings, Workspace
 
 if TYPE_CHECKING:
@@ -240,7 +245,8 @@ def _score(metric: Metric, gold: Sequence[object], answers: Sequence[object]) ->
 
 
 def check_backbone(backbone: Backbone, family: BackboneFamily, workspace: Workspace, folder: Path) -> None:
-    """One revision, one model; shapes as promised; sequences that do not disturb each other; saved and read again."""
+    """Check that revision and load are stable, that shapes are right, that sequences are independent of each other, and
+    that an encoder is the same model when it is saved and read again: as loaded, and fine-tuned."""
     faults: list[str] = []
     if backbone.revision(workspace) != backbone.revision(workspace):
         faults.append("revision differs from call to call")
@@ -264,7 +270,57 @@ def check_backbone(backbone: Backbone, family: BackboneFamily, workspace: Worksp
             faults.append("the family does not find the folder that its own encoder saved")
         elif not torch.equal(summaries, _summaries(found.load(workspace, seed=1).eval(), texts)):
             faults.append("saved and read again, the encoder is another model")
+    faults += _training_faults(backbone, family, workspace)
     _raise(backbone.name, faults)
+
+
+@final
+@dataclass(frozen=True)
+class _Loaded(Backbone):
+    """A backbone whose encoder is loaded already, to keep hold of what a fit trains."""
+
+    encoder: Encoder
+    name: str = "loaded"
+    about: str = "an encoder in memory"
+
+    def revision(self, workspace: Workspace) -> str:
+        return ""
+
+    def load(self, workspace: Workspace, *, seed: int) -> Encoder:
+        return self.encoder
+
+
+def _training_faults(backbone: Backbone, family: BackboneFamily, workspace: Workspace) -> Iterator[str]:
+    """Fine-tune for a few steps, save, and predict with the encoder in memory and with the one read back."""
+    import pyarrow as pa
+
+    with tempfile.TemporaryDirectory() as name:
+        home, table = Path(name), pa.table(sentences(16))
+        recipe = Recipe(lr=1e-3, epochs=2, batch_size=8)
+        job = Job(
+            fit=Fit("check", backbone.name, "finetune", recipe, 0, "", MOOD.identity(), "", {}),
+            problem=MOOD,
+            workspace=workspace,
+            cache=Cache(home / "cache"),
+            device="cpu",
+            model=home / "model",
+            checkpoint=home / "checkpoint",
+            log=home / "log.jsonl",
+            report=lambda event: None,
+            train=Rows(table, "sentences"),
+            backbone=_Loaded(backbone.load(workspace, seed=0)),
+        )
+        outcome = Finetune().fit(job)
+        if outcome.status != "done":
+            yield f"fine-tuning on {len(table)} sentences ends early: {outcome.reason}"
+            return
+        found = family.find(str(job.model), workspace)
+        if found is None:
+            yield "the family does not find the folder that a fit with its encoder left"
+            return
+        trained, read = (Finetune().predict(replace(job, backbone=one), table) for one in (job.backbone, found))
+        if not np.array_equal(trained, read):
+            yield "fine-tuned, saved and read again, the encoder is another model"
 
 
 def _summaries(encoder: Encoder, texts: Sequence[str]) -> torch.Tensor:

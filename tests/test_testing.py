@@ -76,6 +76,8 @@ class Another(TinyBackbone):
         if self.name == "long":
             whole = encoder.assemble
             encoder.assemble = lambda first, second, most: whole(first, second, 64)  # type: ignore[method-assign]
+        if self.name == "forgetful":
+            encoder.save = lambda folder, head=None: TinyEncoder().save(folder)  # type: ignore[method-assign]
         return encoder
 
 
@@ -84,6 +86,7 @@ FAULTS = {
     "drawn anew": "two loads with one seed are two models",
     "mixed": "depends on the others in its batch",
     "long": "assemble keeps more tokens than max_length",
+    "forgetful": "fine-tuned, saved and read again, the encoder is another model",
 }
 
 

@@ -38,6 +38,14 @@ class Backbone(ABC):
 class BackboneFamily(ABC):
     """Backbones of one kind: some with names of their own, others found by pattern, path or hub id."""
 
+    @property
+    def name(self) -> str:
+        """Identifies the family among those of its plugin; the class's name by default.
+
+        Every fit records it, and only this family reads the fit back: keep it from version to version.
+        """
+        return type(self).__name__
+
     @abstractmethod
     def listed(self) -> list[Backbone]:
         """Those that `benchrunner list` shows."""
@@ -46,7 +54,8 @@ class BackboneFamily(ABC):
     def find(self, reference: str, workspace: Workspace) -> Backbone | None:
         """The backbone that the user means, or None where this family does not know it.
 
-        A folder that one of its encoders saved is one of them: what a fit leaves is read through this.
+        A folder that one of its encoders saved is one of them: what a fit leaves is read through this, and of all
+        families only the one that made the fit is asked.
         """
 
     def convert(self, source: Path, target: Path) -> bool:
@@ -64,6 +73,10 @@ class OneBackbone(BackboneFamily):
     backbone: Backbone
     saved: Callable[[Path], Backbone | None]
     """The backbone in a folder that its encoder's `save` wrote, or None where the folder holds something else."""
+
+    @property
+    def name(self) -> str:
+        return self.backbone.name
 
     def listed(self) -> list[Backbone]:
         return [self.backbone]

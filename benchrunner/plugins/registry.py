@@ -160,6 +160,8 @@ class Plugins:
             for value in _answers(manager, hook, wanted):
                 staged.add(kind, value)
         for family in _answers(manager, "register_backbones", BackboneFamily):
+            if any(family.name == staged_family.name for staged_family in staged.families):
+                raise PluginError(f"two of its backbone families are named '{family.name}': give each its own `name`")
             staged.families.append(family)
             for backbone in family.listed():
                 staged.add("backbone", backbone, family)
@@ -256,12 +258,9 @@ class Plugins:
         refusals = []
         for family in self.families if reference else []:
             try:
-                backbone = family.find(reference, workspace)
+                backbone = self.ask(family, reference, workspace)
             except RequestError as refusal:  # another family may know it
                 refusals.append(refusal)
-            except Exception as error:  # a family may fail in any way
-                supplier = self.supplier(family).name
-                refusals.append(CheckpointError(f"The plugin '{supplier}' failed on {reference}: {described(error)}."))
             else:
                 if backbone is not None:
                     return backbone, family
@@ -271,6 +270,16 @@ class Plugins:
         if there:
             raise CheckpointError(f"No plugin can load {reference}: a folder with config.json and weights is expected.")
         raise UnknownName("backbone", reference, known, "A folder or a hub id ('owner/name') is understood as well.")
+
+    def ask(self, family: BackboneFamily, reference: str, workspace: Workspace) -> Backbone | None:
+        """The backbone that one family finds, or None; a `RequestError` where it refuses or fails."""
+        try:
+            return family.find(reference, workspace)
+        except RequestError:
+            raise
+        except Exception as error:  # a family may fail in any way
+            supplier = self.supplier(family).name
+            raise CheckpointError(f"The plugin '{supplier}' failed on {reference}: {described(error)}.") from None
 
 
 _KINDS: dict[str, tuple[str, type]] = {

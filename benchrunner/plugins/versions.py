@@ -21,6 +21,11 @@ class Plugin:
     version: str
     """As installed; an editable one has `+source.<hash>` added, so that an edit is another version."""
 
+    @property
+    def title(self) -> str:
+        """Name and distribution, as fits record them."""
+        return f"{self.name} ({self.distribution})"
+
 
 def installed_version(distribution: str, plugin: object) -> str:
     """The installed version; with a hash of the source where an edit would not change the version."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from benchrunner.backbones.backbone import Backbone, BackboneFamily
 from benchrunner.errors import CheckpointError, RequestError
-from benchrunner.runs.folder import RunFolder, find_run
+from benchrunner.runs.folder import Family, RunFolder, find_run
 from benchrunner.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -62,6 +63,53 @@ def find(reference: str, plugins: Plugins, workspace: Workspace) -> tuple[Finish
     return FinishedFit(f"{PREFIX}{folder.path.name}", inner, folder, fit), family
 
 
+def run_of(model: Path) -> RunFolder | None:
+    """The run whose folder `model` this is, or None."""
+    home = model.absolute().parent
+    folder = RunFolder(home.parent, home.name)
+    return folder if folder.model == model.absolute() and (home / "fit.json").is_file() else None
+
+
 def saved(folder: RunFolder, plugins: Plugins, workspace: Workspace) -> tuple[Backbone, BackboneFamily]:
-    """The checkpoint inside a run's folder, and the family that knows it."""
-    return plugins.backbone(str(folder.model), workspace)
+    """The checkpoint inside a run's folder, and the family that made it.
+
+    No other family is asked: the layouts of two may look alike, and the same weights would then be another model.
+    """
+    families = _makers(folder, plugins)
+    for family in families:
+        backbone = plugins.ask(family, str(folder.model), workspace)
+        if backbone is not None:
+            return backbone, family
+    family = families[0]
+    raise CheckpointError(
+        f"The backbone family '{family.name}' of the plugin {plugins.supplier(family).title} does not recognise "
+        f"{folder.model}, which a fit with it left. Remove the run's folder {folder.path} to fit it again."
+    )
+
+
+def _makers(folder: RunFolder, plugins: Plugins) -> list[BackboneFamily]:
+    """The family that made a fit; where the fit does not record it, all of the plugins that had a part in it."""
+    made = folder.family()
+    if made is not None:
+        return [_maker(made, folder, plugins)]
+    makers = [name for name in folder.fit().suppliers if name != plugins.core.title]
+    families = [one for one in plugins.families if plugins.supplier(one).title in makers]
+    if not families:
+        raise CheckpointError(
+            f"No plugin can load {folder.model}: none of the plugins that made it ({', '.join(makers)}) offers "
+            "backbones here. Install them again; 'benchrunner doctor' shows which are in use."
+        )
+    return families
+
+
+def _maker(made: Family, folder: RunFolder, plugins: Plugins) -> BackboneFamily:
+    """The family of that name, or a `CheckpointError` that says what is missing."""
+    for family in plugins.families:
+        if (plugins.supplier(family).title, family.name) == (made.plugin, made.name):
+            return family
+    installed = any(made.plugin == plugin.title for plugin in plugins.loaded)
+    missing = "which is installed but has no such family" if installed else "which is not installed or set aside"
+    raise CheckpointError(
+        f"No plugin can load {folder.model}: it was made by the backbone family '{made.name}' of the plugin "
+        f"{made.plugin}, {missing}. Only that family reads it; 'benchrunner doctor' shows the plugins in use."
+    )

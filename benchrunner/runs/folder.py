@@ -7,6 +7,7 @@ import dataclasses
 import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,8 +19,21 @@ from benchrunner.records import Record
 T = TypeVar("T")
 
 
+@dataclass(frozen=True)
+class Family:
+    """Which backbone family made a fit: it alone reads the fit's model. No part of the fit's identity."""
+
+    plugin: str
+    """Its plugin's name and distribution, as the fit's suppliers have them."""
+    name: str
+    """See `BackboneFamily.name`."""
+
+
 class RunFolder:
-    """One fit's folder: fit.json, record.json, log.jsonl, model/, predictions/<id>/, and checkpoint/ while it runs."""
+    """One fit's folder: fit.json, family.json, record.json, log.jsonl, model/, predictions/<id>/, and checkpoint/.
+
+    The checkpoint is there while the fit runs.
+    """
 
     def __init__(self, runs: Path, fit: str) -> None:
         self.path = runs / fit
@@ -38,6 +52,13 @@ class RunFolder:
                 f"{path}: this is the fit {fit.id}, not its folder's: it was edited, or written by another version."
             )
         return fit
+
+    def family(self) -> Family | None:
+        """The backbone family that made the fit; None for fits of versions that did not record it."""
+        return _read(self.path / "family.json", lambda data: Family(**data))
+
+    def keep_family(self, family: Family) -> None:
+        write_json(self.path / "family.json", dataclasses.asdict(family))
 
     def record(self) -> Record | None:
         return _read(self.path / "record.json", Record.from_json)

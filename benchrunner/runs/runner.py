@@ -31,7 +31,7 @@ from benchrunner.recipes import SPECIAL, Recipe
 from benchrunner.records import Record
 from benchrunner.runs import fitted_backbone
 from benchrunner.runs.evaluation import judged
-from benchrunner.runs.folder import RunFolder, read_answers, write_prediction
+from benchrunner.runs.folder import Family, RunFolder, read_answers, write_prediction
 from benchrunner.tasks.task import Task
 from benchrunner.training.feature_cache import Cache
 from benchrunner.workspace import CHECKPOINT_SECONDS, Workspace
@@ -120,7 +120,7 @@ class Runner:
         """The core's, and those of the plugins that these came from."""
         others = [one for one in (method, family) if one is not None]
         suppliers = [self.plugins.core, *self.plugins.suppliers_of(task), *map(self.plugins.supplier, others)]
-        return {f"{one.name} ({one.distribution})": one.version for one in suppliers}
+        return {one.title: one.version for one in suppliers}
 
     def backbone(self, reference: str) -> Backbone:
         """By name, path or hub id, or a finished fit as `run:ID`."""
@@ -130,6 +130,8 @@ class Runner:
         """The same, with the family whose code loads it."""
         if reference.startswith(fitted_backbone.PREFIX):
             return fitted_backbone.find(reference, self.plugins, self.workspace)
+        if reference not in self.plugins.backbones and (run := fitted_backbone.run_of(Path(reference))) is not None:
+            return fitted_backbone.saved(run, self.plugins, self.workspace)
         return self.plugins.backbone(reference, self.workspace)
 
     def rows(self, task: Task, split: str) -> Rows:
@@ -178,6 +180,8 @@ class Runner:
         self._check_unchanged(fit, rows, backbone, code)
         folder.sweep()
         write_json(folder.path / "fit.json", fit.as_dict())
+        if family is not None:
+            folder.keep_family(Family(self.plugins.supplier(family).title, family.name))
         self._tell("before_fit", fit=fit)
         job = self._job(fit, folder, task, code, train=rows, backbone=backbone)
         started = time.monotonic()
