@@ -37,6 +37,7 @@ from benchrunner.methods.finetune import Finetune
 from benchrunner.methods.method import Job
 from benchrunner.problems.classify import Classify
 from benchrunner.recipes import Recipe
+from benchrunner.training.embedding_rows import WHOLE_TABLE
 from benchrunner.training.feature_cache import Cache
 from benchrunner.workspace import Settings, Workspace
 
@@ -314,6 +315,8 @@ def _training_faults(backbone: Backbone, family: BackboneFamily, workspace: Work
         if outcome.status != "done":
             yield f"fine-tuning on {len(table)} sentences ends early: {outcome.reason}"
             return
+        if WHOLE_TABLE in outcome.notes:
+            yield "word_embedding is used for more than looking up batch.tokens; without that, it must be None"
         found = family.find(str(job.model), workspace)
         if found is None:
             yield "the family does not find the folder that a fit with its encoder left"

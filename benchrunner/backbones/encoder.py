@@ -42,7 +42,12 @@ class Encoder(nn.Module, ABC):
 
     @property
     def word_embedding(self) -> nn.Embedding | None:
-        """The table that only `batch.tokens` looks up, if there is one: training keeps its used rows."""
+        """The table that looks up `batch.tokens`, so that training holds only its rows in use; None trains it whole.
+
+        The encoder must call this module with `batch.tokens` and read its weight nowhere else: not through
+        `functional.embedding`, not for an output layer. Whatever else it derives from the ids is safe. Where its states
+        are not the same with the smaller table, fits train the whole one, and `check_backbone` fails.
+        """
         return None
 
     @abstractmethod

@@ -11,6 +11,9 @@ import torch
 from benchrunner.features.arrays import IGNORED, Features
 from benchrunner.features.randomness import Dropout, NoDropout
 
+FILLING = 0
+"""The id of tokens that fill a batch up: see `collate`."""
+
 
 @dataclass(frozen=True)
 class Block:
@@ -95,7 +98,7 @@ def collate(
         return tensor(np.pad(values, (0, filling)))
 
     return FlatBatch(
-        tokens=filled(features.tokens[places]),
+        tokens=tensor(np.pad(features.tokens[places], (0, filling), constant_values=FILLING)),
         segments=filled(features.segments[places]),
         positions=filled(ranges(np.zeros(len(lengths), dtype=np.int64), lengths)),
         starts=tensor(starts, np.int32),

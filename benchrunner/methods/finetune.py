@@ -33,7 +33,7 @@ class Finetune(Method):
 
         from benchrunner.methods import saved_model
         from benchrunner.training import numerics
-        from benchrunner.training.embedding_rows import WordsInUse
+        from benchrunner.training.embedding_rows import WHOLE_TABLE, narrowed
 
         assert job.train is not None and job.backbone is not None
         recipe, device = job.fit.recipe, torch.device(job.device)
@@ -49,13 +49,13 @@ class Finetune(Method):
         started = time.monotonic()
         features = saved_model.encode(job, job.train.table, encoder, training=True)
         encoded = time.monotonic()
-        words = WordsInUse(encoder.word_embedding, features) if encoder.word_embedding is not None else None
+        words = narrowed(encoder, features)
+        if words is None and encoder.word_embedding is not None:
+            notes.append(WHOLE_TABLE)
         encoder.to(device)
         head.to(device)
-        learned = words.features if words is not None else features
-        training = saved_model.training(
-            job, lambda batch: head(encoder, batch), {"encoder": encoder, "head": head}, learned
-        )
+        modules = {"encoder": encoder, "head": head}
+        training = saved_model.training(job, lambda batch: head(encoder, batch), modules, features)
         training.run()
         timings = {"encode_seconds": encoded - started, **training.timings(time.monotonic() - encoded)}
         if training.diverged is not None:

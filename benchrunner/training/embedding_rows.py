@@ -1,40 +1,113 @@
 """The words in use: a training set meets few rows of the embedding table, so only those are trained.
 
-The result is the same.
+The result is the same. A row that no training example uses has a gradient of zero. Adam does not move it; weight decay
+alone shrinks it, by a factor that the schedule fixes in advance. Training therefore holds a small table of the rows in
+use, without a dense gradient over the whole vocabulary and without its two moments, and the other rows are multiplied
+once at the end.
 
-A row that no training example uses has a gradient of zero. Adam moves it nowhere; only weight decay shrinks it, by a
-factor that the schedule fixes in advance. So training carries a small table of the rows in use, without a dense
-gradient over the whole vocabulary and without its two moments, and the other rows are multiplied once at the end.
+Encoders see the ids of the tokenizer throughout. The embedding alone maps them to rows of the small table.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import nn
 
+from benchrunner.errors import PluginError
 from benchrunner.features.arrays import Features
+from benchrunner.features.flat_batch import FILLING, collate
+
+if TYPE_CHECKING:
+    from benchrunner.backbones.encoder import Encoder
+
+WHOLE_TABLE = (
+    "the whole embedding table is trained, since the encoder's states change with a table of only the rows in use: its "
+    "`word_embedding` is used for more than looking up `batch.tokens`"
+)
+"""A note."""
+
+_ROWS = "rows_in_use"
+"""The name of the buffer in which the embedding holds the row of each id."""
 
 
 class WordsInUse:
-    """Swaps an embedding's table for the rows that some features use, and back."""
+    """Replaces an embedding's table by the rows that some features use; `restore` puts the whole table back."""
 
     def __init__(self, embedding: nn.Embedding, features: Features) -> None:
         self._embedding = embedding
-        self._full = embedding.weight.detach()
-        self._used = np.unique(features.tokens)
-        narrow = np.zeros(len(self._full), dtype=np.int32)
-        narrow[self._used] = np.arange(len(self._used), dtype=np.int32)
-        self.features = replace(features, tokens=narrow[features.tokens])
-        """The same features, their tokens numbered by row of the small table."""
-        rows = torch.from_numpy(self._used).to(self._full.device)
-        embedding.weight = nn.Parameter(self._full[rows])
+        self._full, self._padding = embedding.weight.detach(), embedding.padding_idx
+        used = np.unique(features.tokens)
+        if self._padding is not None:  # torch gives this row no gradient: it needs a row of its own
+            used = np.union1d(used, [self._padding])
+        self._used = torch.from_numpy(used.astype(np.int64)).to(self._full.device)
+        rows = torch.full((len(self._full),), len(used), device=self._full.device)  # an id not in use is out of range
+        rows[FILLING] = 0  # some row: nothing reads the states of filling
+        rows[self._used] = torch.arange(len(used), device=self._full.device)
+        embedding.weight = nn.Parameter(self._full[self._used])
+        embedding.padding_idx = None if self._padding is None else int(rows[self._padding])
+        embedding.register_buffer(_ROWS, rows, persistent=False)
+        self._hook = embedding.register_forward_pre_hook(_look_up)
 
     def restore(self, unused: float) -> None:
         """Put the whole table back: trained rows as they are, the others times `unused`."""
-        rows = torch.from_numpy(self._used).to(self._full.device)
         whole = self._full * unused
-        whole[rows] = self._embedding.weight.detach().to(whole.device)
+        whole[self._used] = self._embedding.weight.detach().to(whole.device)
+        self._hook.remove()
+        delattr(self._embedding, _ROWS)
+        self._embedding.padding_idx = self._padding
         self._embedding.weight = nn.Parameter(whole)
+
+
+def narrowed(encoder: Encoder, features: Features) -> WordsInUse | None:
+    """Reduce the encoder's table to the rows in use; None, and nothing changed, where it has none or needs all of it.
+
+    The encoder's states of two units must be the same bits with either table. A different result means that the encoder
+    reads the table in other ways than by calling `word_embedding` with `batch.tokens`.
+    """
+    embedding = encoder.word_embedding
+    if embedding is None:
+        return None
+    whole = _states(encoder, features)
+    words = WordsInUse(embedding, features)
+    try:
+        states = _states(encoder, features)
+    except Exception:  # any code of the encoder may meet a table that is too small for it
+        states = []
+    if len(states) == len(whole) and all(map(torch.equal, states, whole)):
+        return words
+    words.restore(1.0)
+    return None
+
+
+def _look_up(embedding: nn.Module, inputs: tuple[Any, ...]) -> tuple[torch.Tensor]:
+    """Map ids to rows of the small table, before the embedding looks them up."""
+    (tokens,) = inputs
+    rows = embedding.get_buffer(_ROWS)[tokens]
+    # On an accelerator a look at the rows would wait for them; torch's own check ends the process's work there.
+    if rows.device.type == "cpu" and bool((rows == len(embedding.get_parameter("weight"))).any()):
+        raise PluginError(
+            "The encoder looks up tokens that the training data does not hold. It must look up `batch.tokens` alone, "
+            "or its `word_embedding` must be None."
+        )
+    return (rows,)
+
+
+@torch.no_grad()
+def _states(encoder: Encoder, features: Features) -> list[torch.Tensor]:
+    """Every layer's states and the summaries of two units, without dropout.
+
+    One unit is the shortest, the other holds the largest id: most often they differ in length, as padding needs it.
+    """
+    largest = np.searchsorted(features.starts[features.groups], features.tokens.argmax(), side="right") - 1
+    units = np.unique([features.unit_tokens.argmin(), largest])
+    batch = collate(features, units, next(encoder.parameters()).device)
+    training = encoder.training
+    encoder.eval()
+    try:
+        states = list(encoder.hidden_states(batch))
+        return [*states, encoder.summary(states[-1], batch)]
+    finally:
+        encoder.train(training)

@@ -131,7 +131,7 @@ def ours(task: str, system: str, data: Path, model: Path) -> float:
     head = LinearHead(encoder.hidden_size, chosen.problem.head, seed=0)
     features = chosen.problem.encode(table, encoder, Recipe(), training=True)
     if encoder.word_embedding is not None:
-        features = WordsInUse(encoder.word_embedding, features).features
+        WordsInUse(encoder.word_embedding, features)
     clock = Clock(task)
 
     def report(step: int, steps: int) -> None:

@@ -124,12 +124,12 @@ def measure(kind: Kind, runner: Runner, model: Path, precision: str, steps: int)
     head = LinearHead(encoder.hidden_size, kind.problem.head, seed=0)
     features = kind.problem.encode(kind.table, encoder, kind.recipe, training=True)
     other = theirs(kind, features, model, precision)
-    words = WordsInUse(encoder.word_embedding, features)  # type: ignore[arg-type]
+    WordsInUse(encoder.word_embedding, features)  # type: ignore[arg-type]
     with tempfile.TemporaryDirectory() as folder:
         training = Training(
             model=lambda batch: head(encoder, batch),
             modules={"encoder": encoder, "head": head},
-            features=words.features,
+            features=features,
             problem=kind.problem,
             recipe=kind.recipe.changed(precision=precision),
             seed=0,

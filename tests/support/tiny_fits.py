@@ -63,7 +63,7 @@ def fitted(
     training = Training(
         model=wrap(lambda batch: head(encoder, batch)),
         modules={"encoder": encoder, "head": head},
-        features=words.features if words else data,
+        features=data,
         problem=MOOD,
         recipe=recipe,
         seed=4,

@@ -140,10 +140,12 @@ def test_the_words_in_use_are_a_small_table_while_training() -> None:
     before = encoder.word.weight.detach().clone()
     words = WordsInUse(encoder.word, data)
     assert len(encoder.word.weight) == len(np.unique(data.tokens))
-    again = encoder.word(torch.from_numpy(words.features.tokens).long())
-    assert torch.equal(again, before[torch.from_numpy(data.tokens).long()])
+    tokens = torch.from_numpy(data.tokens).long()
+    assert torch.equal(encoder.word(tokens), before[tokens])
     words.restore(1.0)
     assert torch.equal(encoder.word.weight.detach(), before)
+    assert torch.equal(encoder.word(tokens), before[tokens])
+    assert encoder.state_dict().keys() == TinyEncoder().state_dict().keys()
 
 
 # Divergence

@@ -35,7 +35,7 @@ def ours(model: Bert, features: Features, recipe: Recipe, folder: Path) -> list[
     training = Training(
         model=lambda batch: head(model, batch),
         modules={"encoder": model, "head": head},
-        features=words.features,
+        features=features,
         problem=ANSWER,
         recipe=recipe,
         seed=SEED,
