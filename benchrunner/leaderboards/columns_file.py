@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 DOCUMENT = "document"
 """The rows' column that counts documents, where they know any."""
+
+_SEPARATOR = re.compile(r"[ \t\r\n]")
+"""What ends a column or a line in some reader; other white space, as U+2028, is part of a word."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,7 @@ class Columns(FileKind):
                 if tag not in self._tags:
                     faults.at(sentence, tag, self._expected)
             for one in word:
-                if str(one).split() != [one]:
+                if not one or _SEPARATOR.search(one):
                     faults.at(sentence, one, "expected a text without spaces, since spaces separate the columns")
             yield " ".join(word)
 
@@ -101,7 +105,7 @@ class Columns(FileKind):
     def _sentences(self, lines: Sequence[str], faults: Faults) -> Iterator[_Sentence]:
         words, opens, begin = list[list[str]](), False, 1
         for number, line in enumerate([*lines, ""], start=1):
-            fields = line.split(" ") if line.strip() else []
+            fields = line.split(" ") if line.strip(" \t") else []
             is_border = fields[:1] == [self.border[0]]
             if words and (is_border or not fields):
                 yield _Sentence(begin, words, opens)

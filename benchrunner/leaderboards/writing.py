@@ -68,7 +68,7 @@ def _rendered(board: Leaderboard, answers: Mapping[Pair, Answers], counts: Mappi
                 raise RequestError(f"{file.name}: no answers to {file.task}, split {file.split}.")
             members[file.name] = content(file, answers[file.pair], counts.get(file.name, file.rows))
         except RequestError as reason:
-            problems += str(reason).splitlines()
+            problems += str(reason).split("\n")
     if problems:
         listed = "\n".join(f"  - {one}" for one in problems)
         raise RequestError(f"No submission to {board.title} can be written:\n{listed}")

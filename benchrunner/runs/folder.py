@@ -115,7 +115,8 @@ def write_prediction(folder: Path, prediction: Prediction, record: Record, lines
 def read_answers(path: Path) -> list[Any]:
     """A prediction's answers, one a row."""
     try:
-        return [json.loads(line)["answer"] for line in path.read_text(encoding="utf-8").splitlines()]
+        text = path.read_bytes().decode()  # answers may hold what `splitlines` takes for a line's end, as U+2028
+        return [json.loads(line)["answer"] for line in text.removesuffix("\n").split("\n") if text]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RequestError(f"{path}: damaged ({error}); remove its folder, and it is made again.") from None
 

@@ -47,7 +47,8 @@ def _read_table(task: Task, path: Path, own: list[TextTable]) -> Rows:
             raise DataError(f"{path}: {task.name} asks about pairs of texts: give a table with the columns a and b.")
         return TextTable(path.name, {"a": "a"}, names=("a",), separator="\0").read(workspace)
     wanted.append({"a": "a", "b": "b"} if pairs else {"a": "a"})
-    with path.open(encoding="utf-8-sig", errors="replace") as file:
+    newline = None if separator == "," else "\n"  # as the readers of either have it
+    with path.open(encoding="utf-8-sig", errors="replace", newline=newline) as file:
         first = file.readline().rstrip("\r\n")
     header = next(csv.reader([first]), []) if separator == "," else first.split(separator)
     columns = next((one for one in wanted if set(one.values()) <= set(header)), None)

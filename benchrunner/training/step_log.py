@@ -21,7 +21,7 @@ def append(path: Path, step: int, figures: Mapping[str, Any]) -> None:
 def read(path: Path) -> list[Line]:
     """All lines, but the half one of a process that was killed; none where nothing was logged yet."""
     found = list[Line]()
-    for text in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
+    for text in path.read_bytes().decode().split("\n") if path.exists() else []:
         try:
             line = json.loads(text)
         except ValueError:  # the half line

@@ -57,6 +57,17 @@ def test_what_is_written_is_as_it_should_be_and_checks_clean(kind: FileKind, ans
     assert kind.check("x", text.encode(), 3, table=answers.table) == []
 
 
+def test_words_may_hold_any_character_but_the_separators() -> None:
+    words = [["\u2028", *(f"a{mark}b" for mark in "\u2028\u2029\x85\x0b\x0c\x1c\x1d\x1e" + "\u00a0\u3000")]]
+    rows = pa.table({"words": words, "pos": [["NN"] * 11], "labels": [["O"] * 11]})
+    written = TAGGED.write("x", Answers([["O"] * 11], rows))
+    assert TAGGED.check("x", written, 1, table=rows) == []
+    for mark in " \t\n\r":
+        bad = pa.table({"words": [[f"a{mark}b"]], "pos": [["NN"]], "labels": [["O"]]})
+        with pytest.raises(RequestError, match="expected a text without spaces"):
+            TAGGED.write("x", Answers([["O"]], bad))
+
+
 UNWRITABLE: dict[str, tuple[FileKind, Answers, str]] = {
     "another choice": (CHOICE, Answers([0, 3, -1]), "x, answer 1: found '3'; expected one of the task's labels: 0, 1"),
     "a truth": (CHOICE, Answers([True, 0, 0]), "x, answer 0: found 'True'; expected one of the task's labels"),

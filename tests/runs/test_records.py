@@ -15,10 +15,11 @@ import pytest
 from benchrunner import files as files_module
 from benchrunner.errors import RequestError, UnknownName
 from benchrunner.files import write_atomically, write_folder_atomically, write_json
-from benchrunner.fits import Fit
+from benchrunner.fits import Fit, Prediction
 from benchrunner.metrics import Score
 from benchrunner.recipes import Recipe
 from benchrunner.records import Record
+from benchrunner.runs import folder as folder_module
 from benchrunner.runs.folder import RunFolder, find_run
 
 RECORD = Record("abc", "done", "", {"f1": Score(0.5), "r": Score(None, "constant")}, ("odd",), {"s": 1.0}, {}, ("n",))
@@ -192,3 +193,17 @@ def test_a_lock_dies_with_its_owner(tmp_path: Path) -> None:
     owner.stdout.close()
     assert owner.wait() == -9
     assert {one.name for one in (tmp_path / "run").iterdir()} <= {".lock"}
+
+
+def test_answers_may_hold_any_separator_of_lines(tmp_path: Path) -> None:
+    answers = [f"one{mark}two" for mark in "\u2028\u2029\x85\x0b\x0c\x1c\x1d\x1e" + "\r\n"] + ["last"]
+    prediction = Prediction("abc", "mine/mood", "dev", "d", {})
+    lines = [json.dumps({"index": at, "answer": one}, ensure_ascii=False) for at, one in enumerate(answers)]
+    folder_module.write_prediction(tmp_path, prediction, RECORD, lines)
+    assert folder_module.read_answers(tmp_path / "answers.jsonl") == answers
+
+
+def test_damaged_answers_are_an_error(tmp_path: Path) -> None:
+    (tmp_path / "answers.jsonl").write_text('{"index": 0, "answer": "one"}\n{"index": 1, "ans')
+    with pytest.raises(RequestError, match=r"answers\.jsonl: damaged"):
+        folder_module.read_answers(tmp_path / "answers.jsonl")

@@ -54,3 +54,9 @@ def test_a_line_whose_end_alone_is_missing_is_whole_and_the_next_one_begins_belo
     step_log.cut_back(log, 30)
     step_log.append(log, 40, {})
     assert [line["step"] for line in step_log.read(log)] == [10, 20, 30, 40]
+
+
+def test_only_a_line_feed_ends_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text('{"step": 1, "note": "a\u2028b\u2029c\x85d"}\n{"step": 2}\n', encoding="utf-8")
+    assert [line["step"] for line in step_log.read(path)] == [1, 2]

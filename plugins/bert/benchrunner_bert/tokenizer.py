@@ -68,7 +68,7 @@ class BertTokenizer:
     ) -> BertTokenizer:
         """From a vocab.txt, one piece a line. Where nobody says, a vocabulary with capital letters is a cased one."""
         try:
-            lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+            lines = path.read_bytes().decode().removesuffix("\n").split("\n")
         except (OSError, UnicodeDecodeError) as error:
             raise CheckpointError(f"{path}: not a readable vocabulary: {error}.") from None
         pieces = {piece.rstrip("\r"): number for number, piece in enumerate(lines)}

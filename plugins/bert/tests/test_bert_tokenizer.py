@@ -165,6 +165,14 @@ def test_a_vocabulary_with_capital_letters_is_a_cased_one(tmp_path: Path) -> Non
     assert ids(vocabulary(tmp_path / "uncased", "paris", "é", "e"), "Paris paris é") == [5, 5, 7]
 
 
+def test_only_a_line_feed_ends_a_piece(tmp_path: Path) -> None:
+    """Another separator inside a piece must not move the ids of those that follow."""
+    for at, mark in enumerate("\u2028\u2029\x85\x0b\x0c\x1c\x1d\x1e" + "\r"):
+        assert ids(vocabulary(tmp_path / str(at), f"a{mark}b", "house"), "house") == [6]
+    (tmp_path / "0" / "vocab.txt").write_bytes("\r\n".join([*SPECIAL, "house", ""]).encode())
+    assert ids(tmp_path / "0", "house") == [5]
+
+
 def test_the_settings_beside_a_vocabulary_are_followed(tmp_path: Path) -> None:
     words = ("Paris", "paris", "é", "e", "中", "##中", "中中")
     for at, (changes, wanted) in enumerate(

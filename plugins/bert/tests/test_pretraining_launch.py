@@ -31,6 +31,10 @@ def test_a_hostfile_is_read_as_deepspeed_reads_it(tmp_path: Path) -> None:
     assert launch.read_hosts(path) == {"worker-0": 8, "worker-1.local": 16} == dict(fetch_hostfile(str(path)))
 
 
+def test_only_a_line_feed_ends_a_hostfiles_line(tmp_path: Path) -> None:
+    assert launch.read_hosts(hostfile(tmp_path, "# our\u2028cluster\x85\r\none slots=2\r\n")) == {"one": 2}
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

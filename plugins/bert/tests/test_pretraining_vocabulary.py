@@ -101,6 +101,11 @@ def test_a_piece_that_stands_twice_is_named(tmp_path: Path) -> None:
         Vocabulary.read(tmp_path / "vocab.txt")
 
 
+def test_only_a_line_feed_ends_a_piece_of_a_vocabulary(tmp_path: Path) -> None:
+    (tmp_path / "vocab.txt").write_bytes("\n".join([*SPECIAL, "a\u2028b", "a\x85b", "a\rb", "c\n"]).encode())
+    assert Vocabulary.read(tmp_path / "vocab.txt").size == 9
+
+
 def test_special_tokens_may_stand_anywhere_and_capital_letters_make_it_cased(tmp_path: Path) -> None:
     (tmp_path / "vocab.txt").write_text("a\r\n[MASK]\r\n[SEP]\r\nB\r\n[CLS]\r\n[UNK]\r\n[PAD]\r\n", encoding="utf-8")
     found = Vocabulary.read(tmp_path / "vocab.txt")

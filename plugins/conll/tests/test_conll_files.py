@@ -163,3 +163,9 @@ def test_the_real_files_have_the_published_counts(
     tags = [tag for one in found.column("labels").to_pylist() for tag in one]
     assert {kind: tags.count(f"B-{kind}") for kind in phrases} == phrases
     assert rows.notes == ("tags are in IOB1, read as IOB2",)
+
+
+def test_only_spaces_and_tabs_separate_columns(tmp_path: Path) -> None:
+    words = ["\u2028", *(f"a{mark}b" for mark in "\u2028\u2029\x85\x0b\x0c\x1c\x1d\x1e" + "\u00a0")]
+    rows = read(tmp_path, "".join(f"{word} NN I-NP O\n" for word in words))
+    assert rows.table.column("words").to_pylist() == [words]

@@ -46,7 +46,7 @@ def description(model: PretrainingModel, vocabulary: Path, *, lowercase: bool, c
         {
             "objective": model.objective.name,
             "config": model.bert.config.as_json(),
-            "vocabulary": vocabulary.read_text(encoding="utf-8"),
+            "vocabulary": vocabulary.read_bytes().decode(),
             "lowercase": lowercase,
             "card": {**dataclasses.asdict(card), "corpus": card.corpus.as_json()},
         }
@@ -90,7 +90,7 @@ def _model(said: Mapping[str, Any]) -> PretrainingModel:
     with TemporaryDirectory() as name:
         config, vocabulary = Path(name) / _CONFIG, Path(name) / "vocab.txt"
         config.write_text(json.dumps(said["config"]), encoding="utf-8")
-        vocabulary.write_text(said["vocabulary"], encoding="utf-8")
+        vocabulary.write_bytes(said["vocabulary"].encode())
         tokenizer = BertTokenizer.from_vocabulary(vocabulary, lowercase=said["lowercase"])
         return PretrainingModel(Bert(Configuration.read(config), tokenizer), named(said["objective"]))
 

@@ -121,7 +121,7 @@ def by_hostfile(words: Sequence[str], hostfile: Path) -> list[str]:
 def read_hosts(path: Path) -> dict[str, int]:
     """Host -> processes there. A line is 'host slots=N'; empty lines and those that begin with # say nothing."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"--hostfile {path}: cannot be read ({error}).") from None
     found = dict[str, int]()

@@ -57,7 +57,7 @@ class Vocabulary:
 def _read(path: Path) -> dict[str, int]:
     """Piece -> number."""
     try:
-        lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+        lines = path.read_bytes().decode().removesuffix("\n").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise CheckpointError(f"{path}: not a readable vocabulary: {error}.") from None
     pieces = dict[str, int]()

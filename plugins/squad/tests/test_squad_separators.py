@@ -1,0 +1,56 @@
+"""Contexts with other separators of lines than the line feed: answers come back whole, from file to score."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchrunner import discover
+from benchrunner.commands.main import main
+from benchrunner.runs.folder import read_answers
+from benchrunner_squad.demo import write
+
+MARKS = "\u2028\u2029\x85\x0b\x0c\x1c\x1d\x1e"
+BOARD = "squad-1.1"
+
+
+def separated(folder: Path) -> None:
+    """The demo's files, the spaces of their contexts replaced by separators."""
+    write("v1.1", 0, folder)
+    for path in (folder / "squad").glob("*.json"):
+        found = json.loads(path.read_bytes())
+        for article in found["data"]:
+            for at, part in enumerate(article["paragraphs"]):
+                part["context"] = part["context"].replace(" ", MARKS[at % len(MARKS)])
+        path.write_bytes(json.dumps(found, ensure_ascii=False).encode())
+
+
+def test_answers_go_from_prediction_to_score(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The majority's answer to a question of SQuAD 1.1 is the whole context."""
+    plugins = discover()
+    separated(tmp_path)
+
+    def said(*words: str, fits: bool = True) -> str:
+        where = ["--data", str(tmp_path), "--runs", str(tmp_path / "runs")]
+        assert main([*words, *where, *(["--device", "cpu"] if fits else [])], plugins=plugins) == 0
+        return capsys.readouterr().out
+
+    def f1(path: Path) -> float:
+        return float(json.loads(said("score", "squad/1.1", str(path), "--json", fits=False))["f1"]["value"])
+
+    said("run", "squad/1.1", "--method", "majority", "--quiet")
+    (path,) = (tmp_path / "runs").glob("*/predictions/*/answers.jsonl")
+    answers = read_answers(path)
+    assert all(any(mark in one for one in answers) for mark in MARKS)
+    run = path.parents[2].name
+    said("predict", run, "--out", str(tmp_path / "said.tsv"))
+    lines = (tmp_path / "said.tsv").read_bytes().decode().split("\n")
+    assert len(lines) == 1 + len(answers) + 1, "one line each, below the header"
+    if BOARD not in plugins.leaderboards:
+        pytest.skip(f"needs a plugin with the board {BOARD}")
+    said("predict", run, "--board", BOARD, "--out", str(tmp_path / "out"))
+    written = json.loads((tmp_path / "out" / "predictions.json").read_bytes())
+    assert list(written.values()) == answers
+    assert f1(tmp_path / "out" / "predictions.json") == f1(tmp_path / "said.tsv") > 0
