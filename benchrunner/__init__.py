@@ -19,8 +19,9 @@ Importing this loads no torch, so that looking around stays quick.
 from benchrunner.backbones.backbone import Backbone, BackboneFamily, OneBackbone
 from benchrunner.data.delimited import TextTable
 from benchrunner.data.hub import HubTable
+from benchrunner.data.iob_tags import OUTSIDE, as_iob2, begins_phrase, iob_labels
 from benchrunner.data.rows import Rows
-from benchrunner.data.sources import Reshaped, RowsFrom, Source
+from benchrunner.data.sources import DataNotFound, Reshaped, RowsFrom, Source, find_file, searched_paths
 from benchrunner.errors import (
     BadRows,
     BenchrunnerError,
@@ -31,16 +32,21 @@ from benchrunner.errors import (
     RequestError,
     Undefined,
     UnknownName,
+    closest_names,
 )
-from benchrunner.executor import Executor
+from benchrunner.executor import Executor, FitRunner
+from benchrunner.file_faults import quoted
+from benchrunner.files import flush_to_disk, read_text, write_atomically, write_folder_atomically, write_json
 from benchrunner.fits import Fit, Prediction
+from benchrunner.interrupts import HeldBack
 from benchrunner.leaderboards.checking import check
 from benchrunner.leaderboards.columns_file import Columns
 from benchrunner.leaderboards.file_kind import Answers, FileKind
 from benchrunner.leaderboards.json_file import JsonMap
-from benchrunner.leaderboards.leaderboard import BoardFile, Leaderboard
+from benchrunner.leaderboards.leaderboard import BoardFile, Leaderboard, Published
 from benchrunner.leaderboards.lines_file import Lines
-from benchrunner.leaderboards.spellings import Labels, Number
+from benchrunner.leaderboards.manifests import read_manifest
+from benchrunner.leaderboards.spellings import Labels, Number, Text
 from benchrunner.leaderboards.table_file import Table
 from benchrunner.leaderboards.writing import write
 from benchrunner.methods.method import Job, Method, Outcome
@@ -54,6 +60,7 @@ from benchrunner.problems.problem import HeadShape, Problem
 from benchrunner.problems.regress import Regress
 from benchrunner.problems.span import Span
 from benchrunner.problems.tag import Tag
+from benchrunner.progress import Event
 from benchrunner.recipes import GRIDS, Grid, Recipe
 from benchrunner.records import Record
 from benchrunner.runs.ensembles import Ensemble
@@ -62,8 +69,8 @@ from benchrunner.runs.runner import Predicted, Runner
 from benchrunner.studies.study import Result, Study, run_study
 from benchrunner.tasks.scorers import Scored, Scorer
 from benchrunner.tasks.suites import Average, Suite, Term
-from benchrunner.tasks.task import Split, Task
-from benchrunner.workspace import Workspace
+from benchrunner.tasks.task import Role, Split, Task
+from benchrunner.workspace import Settings, Workspace
 
 __version__ = "0.1.0"
 
@@ -71,6 +78,7 @@ __all__ = [
     "ACCURACY",
     "GRIDS",
     "MATTHEWS",
+    "OUTSIDE",
     "PEARSON",
     "SPEARMAN",
     "Answers",
@@ -85,13 +93,17 @@ __all__ = [
     "Classify",
     "Columns",
     "DataError",
+    "DataNotFound",
     "Ensemble",
+    "Event",
     "Executor",
     "FileKind",
     "Fit",
     "FitError",
+    "FitRunner",
     "Grid",
     "HeadShape",
+    "HeldBack",
     "HubTable",
     "Job",
     "JsonMap",
@@ -109,18 +121,21 @@ __all__ = [
     "Predicted",
     "Prediction",
     "Problem",
+    "Published",
     "Recipe",
     "Record",
     "Regress",
     "RequestError",
     "Reshaped",
     "Result",
+    "Role",
     "Rows",
     "RowsFrom",
     "Runner",
     "Score",
     "Scored",
     "Scorer",
+    "Settings",
     "Source",
     "Span",
     "Split",
@@ -130,14 +145,28 @@ __all__ = [
     "Tag",
     "Task",
     "Term",
+    "Text",
     "TextTable",
     "Undefined",
     "UnknownName",
     "Workspace",
+    "as_iob2",
+    "begins_phrase",
     "check",
+    "closest_names",
     "discover",
     "f1",
+    "find_file",
+    "flush_to_disk",
     "hookimpl",
+    "iob_labels",
+    "quoted",
+    "read_manifest",
+    "read_text",
     "run_study",
+    "searched_paths",
     "write",
+    "write_atomically",
+    "write_folder_atomically",
+    "write_json",
 ]

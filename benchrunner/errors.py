@@ -35,7 +35,7 @@ class UnknownName(RequestError):
     def __init__(self, kind: str, name: str, known: Iterable[str], advice: str = "") -> None:
         known = sorted(known)
         text = f"There is no {kind} '{name}'."
-        if close := closest(name, known):
+        if close := closest_names(name, known):
             text += f" Did you mean {' or '.join(close)}?"
         elif known:
             text += f" Known: {', '.join(known[:12])}{', ...' if len(known) > 12 else ''}."
@@ -44,7 +44,7 @@ class UnknownName(RequestError):
         super().__init__(f"{text} {advice}".rstrip())
 
 
-def closest(name: str, known: Iterable[str]) -> list[str]:
+def closest_names(name: str, known: Iterable[str]) -> list[str]:
     """The few names that somebody may have meant, compared whole and by their last part."""
     known = sorted(known)
     tails = {one.rsplit("/", 1)[-1]: one for one in known}

@@ -11,7 +11,7 @@ SHOWN = 3
 """How many of many like faults are shown with their lines; the others are counted."""
 
 
-def shown(text: object, width: int = 60) -> str:
+def quoted(text: object, width: int = 60) -> str:
     """A found value as it can be shown anywhere: quoted, escaped and not longer than a line."""
     written = repr(str(text))
     return written if len(written) <= width else f"{written[: width - 4]}...'"
@@ -48,7 +48,7 @@ class Faults:
         """
         lines = self._lines.setdefault(expected, [])
         if len(lines) < SHOWN:
-            lines.append((line, shown(found)))
+            lines.append((line, quoted(found)))
         self._counts[expected] = self._counts.get(expected, 0) + 1
 
     def sentences(self) -> list[str]:

@@ -22,10 +22,10 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     part = Path(name)
     try:
         write(part)
-        sync(part)
+        flush_to_disk(part)
         part.chmod(0o666 & ~_umask())
         part.replace(path)
-        sync(path.parent)
+        flush_to_disk(path.parent)
     finally:
         part.unlink(missing_ok=True)
 
@@ -38,7 +38,7 @@ def write_folder_atomically(path: Path, write: Callable[[Path], object]) -> None
         write(part)
         for one in (part, *part.rglob("*")):
             one.chmod((0o777 if one.is_dir() else 0o666) & ~_umask())  # safetensors makes files for their owner alone
-            sync(one)
+            flush_to_disk(one)
         old = part.with_suffix(".old.part")
         with contextlib.suppress(FileNotFoundError):
             path.replace(old)  # no reader ever sees a folder that is half removed
@@ -47,7 +47,7 @@ def write_folder_atomically(path: Path, write: Callable[[Path], object]) -> None
         except OSError:
             if not path.is_dir():
                 raise
-        sync(path.parent)
+        flush_to_disk(path.parent)
         shutil.rmtree(old, ignore_errors=True)
     finally:
         shutil.rmtree(part, ignore_errors=True)
@@ -58,7 +58,7 @@ def write_json(path: Path, value: Any) -> None:
     write_atomically(path, lambda part: part.write_text(text, encoding="utf-8"))
 
 
-def sync(path: Path) -> None:
+def flush_to_disk(path: Path) -> None:
     """Wait until the disk has it."""
     handle = os.open(path, os.O_RDONLY)
     try:

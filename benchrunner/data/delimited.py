@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from benchrunner.data.rows import Rows
-from benchrunner.data.sources import Source, found_below, searched_paths
+from benchrunner.data.sources import Source, find_file, searched_paths
 from benchrunner.errors import DataError
 from benchrunner.files import read_text
 from benchrunner.workspace import Workspace
@@ -51,7 +51,7 @@ class TextTable(Source):
     def read(self, workspace: Workspace) -> Rows:
         import pyarrow as pa
 
-        found = found_below(workspace, self._names)
+        found = find_file(workspace, self._names)
         records = _Records(found, self)
         columns: dict[str, list[str]] = {name: [] for name in self.columns}
         lines: list[int] = []

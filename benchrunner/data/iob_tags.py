@@ -14,16 +14,16 @@ from itertools import pairwise
 OUTSIDE = "O"
 
 
-def labels(types: Iterable[str]) -> tuple[str, ...]:
+def iob_labels(types: Iterable[str]) -> tuple[str, ...]:
     """Every tag: O, and B- and I- of each type."""
     return (OUTSIDE, *(f"{begin}-{kind}" for kind in types for begin in "BI"))
 
 
-def begins(before: str, tag: str) -> bool:
+def begins_phrase(before: str, tag: str) -> bool:
     """Whether a phrase begins at a tag; `before` is the one in front of it, O at the beginning of a sentence."""
     return tag != OUTSIDE and (tag.startswith("B") or before[2:] != tag[2:])
 
 
 def as_iob2(tags: Iterable[str]) -> list[str]:
     """The same phrases in IOB2."""
-    return [f"B{tag[1:]}" if begins(before, tag) else tag for before, tag in pairwise([OUTSIDE, *tags])]
+    return [f"B{tag[1:]}" if begins_phrase(before, tag) else tag for before, tag in pairwise([OUTSIDE, *tags])]

@@ -20,7 +20,7 @@ class DataNotFound(DataError):
     """This source has nothing here; the next one is asked. The message says where it looked."""
 
 
-def found_below(workspace: Workspace, names: Sequence[str]) -> Path:
+def find_file(workspace: Workspace, names: Sequence[str]) -> Path:
     """The first file of these names, or `DataNotFound`; a name that is a whole path already needs no data folder."""
     if workspace.data is None and not all(Path(name).is_absolute() for name in names):
         raise DataNotFound(f"no data folder with {names[0]}: give --data DIR or set BENCHRUNNER_DATA")

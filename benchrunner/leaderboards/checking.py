@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchrunner.errors import RequestError
-from benchrunner.file_faults import either, shown, some
+from benchrunner.file_faults import either, quoted, some
 from benchrunner.leaderboards import archives
 from benchrunner.leaderboards.archives import Entry, Unreadable
 from benchrunner.leaderboards.leaderboard import BoardFile, Leaderboard, Pair
@@ -82,7 +82,7 @@ def _single(board: Leaderboard, entries: list[Entry]) -> tuple[dict[str, Entry],
     meant = _meant(board, entry.name)
     if not meant:
         names = either([file.name for file in board.files])
-        return {}, [f"{shown(entry.name)}: its name does not tell which file this is; call it {names}."]
+        return {}, [f"{quoted(entry.name)}: its name does not tell which file this is; call it {names}."]
     name = meant[0].name
     return {name: entry}, [] if len(board.files) == 1 or name == entry.name else [_misnamed(entry, name)]
 
@@ -93,7 +93,7 @@ def _meant(board: Leaderboard, name: str) -> list[BoardFile]:
 
 
 def _misnamed(entry: Entry, name: str) -> str:
-    return f"{shown(entry.name)} must be called {name}, to the letter; it is read as that here."
+    return f"{quoted(entry.name)} must be called {name}, to the letter; it is read as that here."
 
 
 def _assigned(board: Leaderboard, entries: list[Entry]) -> tuple[dict[str, Entry], list[str]]:
@@ -110,7 +110,7 @@ def _assigned(board: Leaderboard, entries: list[Entry]) -> tuple[dict[str, Entry
     for entry in (one for one in useful if one.is_folder or one.name not in wanted):
         meant = None if entry.is_folder else close.pop(_fold(entry.name), None)
         if meant is None:
-            extra.append(shown(entry.path))
+            extra.append(quoted(entry.path))
         else:
             found[meant] = entry
             problems.append(_misnamed(entry, meant))
@@ -119,9 +119,9 @@ def _assigned(board: Leaderboard, entries: list[Entry]) -> tuple[dict[str, Entry
 
 
 def _place_problems(entries: list[Entry]) -> list[str]:
-    junk = [shown(entry.path) for entry in entries if entry.is_junk]
+    junk = [quoted(entry.path) for entry in entries if entry.is_junk]
     files = [entry for entry in entries if not entry.is_junk and not entry.is_folder]
-    nested = [shown(entry.path) for entry in files if entry.is_nested]
+    nested = [quoted(entry.path) for entry in files if entry.is_nested]
     return [
         *_listed("Inside a folder", nested, "pack the files themselves, at the top level"),
         *_listed("Left there by the desktop", junk, "remove them, on macOS by packing with zip -X"),

@@ -9,9 +9,9 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, final
 
-from benchrunner.data.iob_tags import OUTSIDE, as_iob2, labels
+from benchrunner.data.iob_tags import OUTSIDE, as_iob2, iob_labels
 from benchrunner.errors import PluginError
-from benchrunner.file_faults import Faults, either, shown
+from benchrunner.file_faults import Faults, either, quoted
 from benchrunner.leaderboards.file_kind import Answers, FileKind, Wanted
 from benchrunner.leaderboards.text_file import decoded, encoded, lines_of
 
@@ -61,7 +61,7 @@ class Columns(FileKind):
 
     @cached_property
     def _tags(self) -> set[str]:
-        return set(labels(self.types))
+        return set(iob_labels(self.types))
 
     @cached_property
     def _expected(self) -> str:
@@ -144,14 +144,14 @@ def _difference(sentence: _Sentence, words: list[str], gold: list[str]) -> str:
     """Where a sentence of a file is not the row that it should be; empty where it is."""
     for at, (fields, word) in enumerate(zip(sentence.words, words, strict=False)):
         if fields[0] != word:
-            return f"line {sentence.line + at}: found the word {shown(fields[0])}, where the rows have {shown(word)}"
+            return f"line {sentence.line + at}: found the word {quoted(fields[0])}, where the rows have {quoted(word)}"
     if len(sentence.words) != len(words):
         return f"line {sentence.line}: a sentence of {len(sentence.words)} words, where the rows have {len(words)}"
     found = as_iob2(fields[-2] for fields in sentence.words)
     for at, (one, other) in enumerate(zip(found, as_iob2(gold), strict=True)):
         if one != other:
             tag = sentence.words[at][-2]
-            return f"line {sentence.line + at}: found the gold tag {shown(tag)}, where the rows have {shown(other)}"
+            return f"line {sentence.line + at}: found the gold tag {quoted(tag)}, where the rows have {quoted(other)}"
     return ""
 
 

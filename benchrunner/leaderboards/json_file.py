@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, final
 
 from benchrunner.errors import PluginError
-from benchrunner.file_faults import Faults, shown, some
+from benchrunner.file_faults import Faults, quoted, some
 from benchrunner.leaderboards.file_kind import Answers, FileKind, Wanted
 from benchrunner.leaderboards.spellings import Spelling, Text
 from benchrunner.leaderboards.text_file import decoded, spelled
@@ -43,7 +43,7 @@ class JsonMap(FileKind):
     def write(self, name: str, answers: Answers) -> bytes:
         assert answers.table is not None  # `compares` asked for it
         ids = answers.table.column(self.key).to_pylist()
-        named = zip(map(shown, ids), answers.values, strict=True)
+        named = zip(map(quoted, ids), answers.values, strict=True)
         values = spelled(named, self.spelling.json_value, Faults(name, self.unit))
         return (json.dumps(dict(zip(ids, values, strict=True)), indent=4) + "\n").encode()
 
@@ -53,11 +53,11 @@ class JsonMap(FileKind):
             return
         for key, value in pairs:
             if (advice := self.spelling.json_advice(value)) is not None:
-                faults.at(shown(key), _described(value), advice)
+                faults.at(quoted(key), _described(value), advice)
         counts = Counter(key for key, _ in pairs)
         for key, count in counts.items():
             if count > 1:
-                faults.at(shown(key), f"{count} times", "each id must stand once")
+                faults.at(quoted(key), f"{count} times", "each id must stand once")
         wanted.check_count(len(counts), "answer", faults)
         if wanted.table is not None:
             _compare(counts, wanted.table.column(self.key).to_pylist(), faults)
@@ -78,7 +78,7 @@ def _pairs(content: bytes, faults: Faults) -> _Object | None:
         return None
     if isinstance(found, _Object):
         return found
-    faults.say(f"{EXPECTED} expected; the file begins with {shown(text.lstrip(), 30)}")
+    faults.say(f"{EXPECTED} expected; the file begins with {quoted(text.lstrip(), 30)}")
     return None
 
 
@@ -91,8 +91,8 @@ def _described(value: Any) -> str:
 
 def _compare(found: Mapping[str, int], ids: list[str], faults: Faults) -> None:
     known = set(ids)
-    missing = [shown(one) for one in ids if one not in found]
-    strange = [shown(one) for one in found if one not in known]
+    missing = [quoted(one) for one in ids if one not in found]
+    strange = [quoted(one) for one in found if one not in known]
     if missing:
         faults.say(f"no answer to {some(missing)}; every id of the rows must be there")
     if strange:

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, final
 
 from benchrunner.errors import PluginError
-from benchrunner.file_faults import either, shown
+from benchrunner.file_faults import either, quoted
 
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
@@ -70,7 +70,7 @@ class Labels(Spelling):
             raise PluginError(f"Two labels share one text: {dict(self.texts)}.")
         for text in self.texts.values():
             if not text.isprintable() or text != text.strip() or not text:
-                raise PluginError(f"A label's text is one printable word or number, not {shown(text)}.")
+                raise PluginError(f"A label's text is one printable word or number, not {quoted(text)}.")
 
     @cached_property
     def meanings(self) -> Mapping[str, str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import final
 
 from benchrunner.errors import PluginError
-from benchrunner.file_faults import Faults, shown, some
+from benchrunner.file_faults import Faults, quoted, some
 from benchrunner.leaderboards.file_kind import Answers, FileKind, Wanted
 from benchrunner.leaderboards.spellings import Spelling
 from benchrunner.leaderboards.text_file import encoded, filled_lines, spelled
@@ -31,7 +31,7 @@ class Table(FileKind):
             raise PluginError(f"A table's header is two different names, index and answer, not {list(self.header)}.")
         for name in self.header:
             if not name or not name.isprintable() or name != name.strip():
-                raise PluginError(f"A column's name is one printable word, not {shown(name)}.")
+                raise PluginError(f"A column's name is one printable word, not {quoted(name)}.")
 
     @property
     def meanings(self) -> Mapping[str, str]:
@@ -58,7 +58,7 @@ class Table(FileKind):
             return lines[1:]
         begins_with_row = re.match(r"[\"']?[0-9]+\b", first) is not None
         says = "there is no header line" if begins_with_row else "wrong header"
-        faults.say(f"line {number}: {says}: expected {shown(expected)}, separated by a TAB, found {shown(first)}")
+        faults.say(f"line {number}: {says}: expected {quoted(expected)}, separated by a TAB, found {quoted(first)}")
         return lines if begins_with_row else lines[1:]
 
     def _indices(self, body: list[tuple[int, str]], faults: Faults) -> list[tuple[int, int]]:

@@ -12,7 +12,7 @@ from typing import Any
 import pluggy
 
 from benchrunner.backbones.backbone import Backbone, BackboneFamily
-from benchrunner.errors import CheckpointError, PluginError, RequestError, UnknownName, closest, described
+from benchrunner.errors import CheckpointError, PluginError, RequestError, UnknownName, closest_names, described
 from benchrunner.executor import Executor
 from benchrunner.leaderboards.leaderboard import Leaderboard
 from benchrunner.methods.method import Method
@@ -265,7 +265,7 @@ class Plugins:
                 if backbone is not None:
                     return backbone, family
         if refusals:
-            close = [] if there else closest(reference, known)
+            close = [] if there else closest_names(reference, known)
             raise type(refusals[0])(str(refusals[0]) + (f" Did you mean {' or '.join(close)}?" if close else ""))
         if there:
             raise CheckpointError(f"No plugin can load {reference}: a folder with config.json and weights is expected.")

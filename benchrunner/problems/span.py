@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.errors import BadRows, DataError, RequestError
-from benchrunner.file_faults import shown
+from benchrunner.file_faults import quoted
 from benchrunner.problems.problem import HeadShape, Problem
 
 if TYPE_CHECKING:
@@ -91,16 +91,16 @@ class Span(Problem):
             if any(not isinstance(one, str) for one in (name, question, context)):
                 yield at, "id, question and context must be texts"
             elif name in seen:
-                yield at, f"the id {shown(name)} stands at row {seen[name]} already"
+                yield at, f"the id {quoted(name)} stands at row {seen[name]} already"
             elif not context.strip():
-                yield at, f"{shown(name)} has an empty context"
+                yield at, f"{quoted(name)} has an empty context"
             elif len(context) > WHOLE:
-                yield at, f"{shown(name)} has a context of {len(context):,} characters; {WHOLE:,.0f} can be told apart"
+                yield at, f"{quoted(name)} has a context of {len(context):,} characters; {WHOLE:,.0f} can be told apart"
             elif answers is None or starts is None:
                 if labelled:
-                    yield at, f"{shown(name)} is not labelled: its list of answers is missing"
+                    yield at, f"{quoted(name)} is not labelled: its list of answers is missing"
             elif reason := self._answer_fault(context, answers, starts):
-                yield at, f"{shown(name)} {reason}"
+                yield at, f"{quoted(name)} {reason}"
             seen.setdefault(name, at)
 
     def _answer_fault(self, context: str, answers: list[Any], starts: list[Any]) -> str:
@@ -113,7 +113,7 @@ class Span(Problem):
                 return f"has the answer {text!r} at {start!r}; expected a text and a whole number"
             if start < 0 or context[start : start + len(text)] != text:
                 found = context[max(start, 0) : max(start, 0) + len(text)]
-                return f"has the answer {shown(text)} at character {start}, where the context has {shown(found)}"
+                return f"has the answer {quoted(text)} at character {start}, where the context has {quoted(found)}"
         return ""
 
     def encode(self, table: pa.Table, encoder: Encoder, recipe: Recipe, *, training: bool) -> Features:

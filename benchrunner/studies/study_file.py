@@ -37,7 +37,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn, final
 
-from benchrunner.errors import RequestError, closest
+from benchrunner.errors import RequestError, closest_names
 from benchrunner.strict_tables import StrictTable
 
 KINDS = ("text", "list", "words")
@@ -239,7 +239,7 @@ class _Values:
             raise RequestError(f"{place}: {{{asked}}} is none of {{name}}, {{name.file}} and {{name*2/5}}.")
         name, more = found[1], found[2]
         if name not in self.words:
-            close = closest(name, self.words)
+            close = closest_names(name, self.words)
             hint = f"Did you mean {close[0]}?" if close else f"Known here: {', '.join(sorted(self.words)) or 'none'}."
             raise RequestError(f"{place}: nothing says what {{{name}}} is. {hint}")
         value = self.joints[name].join(self.words[name])

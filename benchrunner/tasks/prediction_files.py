@@ -9,7 +9,7 @@ from typing import Any
 
 from benchrunner.data.rows import Rows
 from benchrunner.errors import DataError, RequestError
-from benchrunner.file_faults import shown
+from benchrunner.file_faults import quoted
 from benchrunner.files import read_text
 from benchrunner.metrics import Score
 from benchrunner.problems.problem import Problem
@@ -75,15 +75,15 @@ def _lines(path: Path) -> list[str]:
 def _indexed(path: Path, lines: list[str], rows: int) -> dict[int, tuple[int, str]]:
     """Index -> (line, answer)."""
     if lines[0].split("\t") != _HEADER:
-        raise DataError(f"{path}:1: expected the header 'index<TAB>prediction', found {shown(lines[0])}.")
+        raise DataError(f"{path}:1: expected the header 'index<TAB>prediction', found {quoted(lines[0])}.")
     answers: dict[int, tuple[int, str]] = {}
     for line, text in enumerate(lines[1:], start=2):
         fields = text.split("\t")
         if len(fields) != 2:
-            raise DataError(f"{path}:{line}: expected index<TAB>prediction, found {shown(text)}.")
+            raise DataError(f"{path}:{line}: expected index<TAB>prediction, found {quoted(text)}.")
         index = int(fields[0]) if re.fullmatch(r"[0-9]{1,18}", fields[0]) else rows
         if index >= rows:
-            raise DataError(f"{path}:{line}: expected an index from 0 to {rows - 1:,}, found {shown(fields[0])}.")
+            raise DataError(f"{path}:{line}: expected an index from 0 to {rows - 1:,}, found {quoted(fields[0])}.")
         if index in answers:
             before = answers[index][0]
             raise DataError(f"{path}:{line}: index {index} stands on line {before} already; each must stand once.")
@@ -103,4 +103,4 @@ def _parsed(path: Path, line: int, text: str, problem: Problem, spellings: Mappi
             pass
     others = [spelling for spelling, label in spellings.items() if spelling != label]
     also = f" (or, as files spell them, {', '.join(others)})" if others else ""
-    raise DataError(f"{path}:{line}: found {shown(text)}; expected {expected}{also}.")
+    raise DataError(f"{path}:{line}: found {quoted(text)}; expected {expected}{also}.")

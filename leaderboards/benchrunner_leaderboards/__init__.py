@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchrunner.leaderboards.leaderboard import Leaderboard
-from benchrunner.plugins.hookspecs import hookimpl
+from benchrunner import Leaderboard, hookimpl
 
 __all__ = ["register_leaderboards"]
 

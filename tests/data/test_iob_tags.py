@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from benchrunner.data.iob_tags import as_iob2, begins, labels
+from benchrunner.data.iob_tags import as_iob2, begins_phrase, iob_labels
 
 
 def test_the_tags_are_o_and_two_of_each_type() -> None:
-    assert labels(("PER", "MULTI-X")) == ("O", "B-PER", "I-PER", "B-MULTI-X", "I-MULTI-X")
+    assert iob_labels(("PER", "MULTI-X")) == ("O", "B-PER", "I-PER", "B-MULTI-X", "I-MULTI-X")
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def test_the_tags_are_o_and_two_of_each_type() -> None:
     ],
 )
 def test_a_phrase_begins_at_b_after_o_and_where_the_type_changes(before: str, tag: str, first: bool) -> None:
-    assert begins(before, tag) is first
+    assert begins_phrase(before, tag) is first
 
 
 @pytest.mark.parametrize(

@@ -2,33 +2,62 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import re
 import textwrap
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 import benchrunner
+import benchrunner.engine
+import benchrunner.testing
 from benchrunner.errors import BenchrunnerError
 from benchrunner.testing import tiny_family
 from inline import ROWS, files, plugins
 
 PACKAGE = Path(benchrunner.__file__).parent
+ROOT = Path(__file__).parents[2]
 
 
-def test_all_is_complete_sorted_and_importable() -> None:
+@pytest.mark.parametrize("surface", [benchrunner, benchrunner.engine], ids=["benchrunner", "benchrunner.engine"])
+def test_all_is_complete_sorted_and_importable(surface: ModuleType) -> None:
     public = {
         name
-        for name, value in vars(benchrunner).items()
-        if not name.startswith("_") and not inspect.ismodule(value) and name != "annotations"
+        for name, value in vars(surface).items()
+        if not name.startswith("_") and (not inspect.ismodule(value) or name in surface.__all__)
     }
-    assert set(benchrunner.__all__) == public
-    assert len(set(benchrunner.__all__)) == len(benchrunner.__all__)
-    for name in benchrunner.__all__:
-        assert getattr(benchrunner, name) is not None
+    assert set(surface.__all__) == public - {"annotations"}
+    assert len(set(surface.__all__)) == len(surface.__all__)
+
+
+def imported_names(path: Path) -> set[tuple[str, str]]:
+    """The modules of the core that a file imports, each with the names it takes from them."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    froms = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    plain = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
+    names = {(node.module or "", alias.name) for node in froms for alias in node.names}
+    names |= {(name, "") for name in plain}
+    return {(module, name) for module, name in names if module.split(".")[0] == "benchrunner"}
+
+
+def test_first_party_plugins_use_the_public_surface_only() -> None:
+    public = {
+        *(("benchrunner", name) for name in benchrunner.__all__),
+        *(("benchrunner.engine", name) for name in benchrunner.engine.__all__),
+        *(("benchrunner.testing", name) for name in vars(benchrunner.testing)),
+    }
+    outside = {
+        f"{path.relative_to(ROOT)}: {module} {name}"
+        for folder in (*ROOT.glob("plugins/*/benchrunner_*"), *ROOT.glob("leaderboards/benchrunner_*"))
+        for path in folder.rglob("*.py")
+        for module, name in imported_names(path) - public
+    }
+    assert outside == set()
 
 
 def test_every_error_is_in_the_tree_that_is_drawn() -> None:

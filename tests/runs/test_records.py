@@ -41,7 +41,7 @@ def crash(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
         raise Crash
 
     if request.param == "sync":
-        monkeypatch.setattr(files_module, "sync", fails)
+        monkeypatch.setattr(files_module, "flush_to_disk", fails)
     if request.param == "replace":
         monkeypatch.setattr(Path, "replace", fails)
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from benchrunner.backbones.backbone import BackboneFamily
-from benchrunner.plugins.hookspecs import hookimpl
+from benchrunner import BackboneFamily, hookimpl
 from benchrunner_bert.backbones import BertFamily
 from benchrunner_bert.pretraining import command
 

@@ -9,15 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-from benchrunner.backbones.backbone import Backbone, BackboneFamily
-from benchrunner.errors import CheckpointError
-from benchrunner.training.feature_cache import Cache
-from benchrunner.workspace import Workspace
+from benchrunner import Backbone, BackboneFamily, CheckpointError, Workspace
+from benchrunner.engine import Cache
 from benchrunner_bert import pretrained
 from benchrunner_bert.configuration import SIZES, Configuration, read_json
 
 if TYPE_CHECKING:
-    from benchrunner.backbones.encoder import Encoder
+    from benchrunner.engine import Encoder
 
 RELEASED = {
     "bert/base-uncased": ("google-bert/bert-base-uncased", "BASE: 12 layers, 768 wide, 110M parameters"),
@@ -121,7 +119,7 @@ class RandomBert(Backbone):
 
     def load(self, workspace: Workspace, *, seed: int) -> Encoder:
         """The same weights for every seed: the seed of a fit must not change the backbone."""
-        from benchrunner.features.randomness import generator
+        from benchrunner.engine import generator
         from benchrunner_bert.model import Bert
         from benchrunner_bert.tokenizer import BertTokenizer
 

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import torch
 
-from benchrunner.backbones.encoder import ExportedHead
-from benchrunner.errors import CheckpointError
-from benchrunner.features.randomness import generator
+from benchrunner import CheckpointError
+from benchrunner.engine import ExportedHead, generator
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.model import ACTIVATIONS, Bert, draw_weight
 from benchrunner_bert.tokenizer import BertTokenizer

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from benchrunner.errors import CheckpointError, RequestError
+from benchrunner import CheckpointError, RequestError
 
 SIZES: Mapping[str, tuple[int, int]] = {
     "tiny": (2, 128),

@@ -15,11 +15,7 @@ from torch import nn
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
-from benchrunner.backbones.attention import attend
-from benchrunner.backbones.encoder import Encoder, ExportedHead
-from benchrunner.features.arrays import Sequences
-from benchrunner.features.flat_batch import FlatBatch
-from benchrunner.features.pieces import Frame, Pieces
+from benchrunner.engine import Encoder, ExportedHead, FlatBatch, Frame, Pieces, Sequences, attend
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.tokenizer import BertTokenizer
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, final
 
-from benchrunner.errors import RequestError
-from benchrunner.files import write_json
+from benchrunner import RequestError, write_json
 
 PREFIX = "pretrained/"
 """Of their names as backbones."""

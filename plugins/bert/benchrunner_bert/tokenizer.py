@@ -11,9 +11,8 @@ from pathlib import Path
 import numpy as np
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
-from benchrunner.errors import CheckpointError, RequestError
-from benchrunner.features.arrays import Sequences
-from benchrunner.features.pieces import Frame, Pieces
+from benchrunner import CheckpointError, RequestError
+from benchrunner.engine import Frame, Pieces, Sequences
 from benchrunner_bert.configuration import read_json
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")

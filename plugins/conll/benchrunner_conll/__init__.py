@@ -22,8 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchrunner.plugins.hookspecs import hookimpl
-from benchrunner.tasks.task import Task
+from benchrunner import Task, hookimpl
 from benchrunner_conll.columns import ColumnFile
 from benchrunner_conll.conlleval import ConllEval, metrics
 from benchrunner_conll.corpus import Corpus

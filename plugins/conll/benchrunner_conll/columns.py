@@ -8,13 +8,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import final
 
-from benchrunner.data.iob_tags import as_iob2
-from benchrunner.data.rows import Rows
-from benchrunner.data.sources import Source, found_below, searched_paths
-from benchrunner.errors import DataError, PluginError
-from benchrunner.file_faults import shown
-from benchrunner.files import read_text
-from benchrunner.workspace import Workspace
+from benchrunner import (
+    DataError,
+    PluginError,
+    Rows,
+    Source,
+    Workspace,
+    as_iob2,
+    find_file,
+    quoted,
+    read_text,
+    searched_paths,
+)
 from benchrunner_conll.schemes import TAG, witnesses
 
 DOCUMENT = "-DOCSTART-"
@@ -60,7 +65,7 @@ class ColumnFile(Source):
     def read(self, workspace: Workspace) -> Rows:
         import pyarrow as pa
 
-        found = found_below(workspace, self.path)
+        found = find_file(workspace, self.path)
         every = list(blocks(found))
         sentences = [block for block in every if not is_border(block)]
         if not sentences:
@@ -148,7 +153,7 @@ def _scheme(path: Path, sentences: Sequence[Sequence[Line]], tags: Sequence[Sequ
     for block, found in zip(sentences, tags, strict=True):
         for (line, _), tag in zip(block, found, strict=True):
             if not TAG.fullmatch(tag):
-                raise DataError(f"{path}:{line}: found the tag {shown(tag)}; expected O, B-TYPE or I-TYPE.")
+                raise DataError(f"{path}:{line}: found the tag {quoted(tag)}; expected O, B-TYPE or I-TYPE.")
     seen = witnesses(tags)
     if len(seen) == 2:
         told = [

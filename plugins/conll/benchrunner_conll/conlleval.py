@@ -9,12 +9,7 @@ from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Any, final
 
-from benchrunner.data.iob_tags import as_iob2
-from benchrunner.data.rows import Rows
-from benchrunner.errors import DataError, Undefined
-from benchrunner.file_faults import shown
-from benchrunner.metrics import Metric, Score
-from benchrunner.tasks.scorers import Scored, Scorer
+from benchrunner import DataError, Metric, Rows, Score, Scored, Scorer, Undefined, as_iob2, quoted
 from benchrunner_conll.columns import Line, blocks, check_width, is_border
 from benchrunner_conll.schemes import TAG, phrases
 
@@ -178,7 +173,7 @@ class ConllEval(Scorer):
         for line, found in chain.from_iterable(tagged):
             for tag in found[-2:]:
                 if tag not in self.labels:
-                    raise DataError(f"{path}:{line}: found the tag {shown(tag)}; expected {', '.join(self.labels)}.")
+                    raise DataError(f"{path}:{line}: found the tag {quoted(tag)}; expected {', '.join(self.labels)}.")
 
 
 def _looks_tagged(fields: Sequence[str]) -> bool:

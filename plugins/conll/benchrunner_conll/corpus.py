@@ -7,13 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import final
 
-from benchrunner.data.iob_tags import OUTSIDE, labels
-from benchrunner.data.sources import Source
-from benchrunner.errors import PluginError
-from benchrunner.problems.tag import Tag
-from benchrunner.recipes import Recipe
-from benchrunner.tasks.suites import Suite
-from benchrunner.tasks.task import Role, Split, Task
+from benchrunner import OUTSIDE, PluginError, Recipe, Role, Source, Split, Suite, Tag, Task, iob_labels
 from benchrunner_conll.columns import ColumnFile
 from benchrunner_conll.conlleval import ConllEval, metrics
 
@@ -58,7 +52,7 @@ class Corpus:
     @property
     def labels(self) -> tuple[str, ...]:
         """The tags: O, and B- and I- of every type."""
-        return labels(self.types)
+        return iob_labels(self.types)
 
     def task(self) -> Task:
         return Task(

@@ -1,6 +1,6 @@
 """IOB1, which the files of CoNLL-2003 are in, and IOB2: told apart, and read as phrases.
 
-What both are, and where a phrase begins, as conlleval has it, says `benchrunner.tagging`.
+What both are, and where a phrase begins_phrase, as conlleval has it, says `benchrunner.tagging`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from benchrunner.data.iob_tags import OUTSIDE, as_iob2, begins
+from benchrunner import OUTSIDE, as_iob2, begins_phrase
 
 TAG = re.compile(r"O|[BI]-\S+")
 """What a tag looks like; behind B- and I- stands the type of the phrase."""
@@ -21,7 +21,7 @@ Phrase = tuple[int, int, str]
 def as_iob1(tags: Iterable[str]) -> list[str]:
     """The same phrases in IOB1."""
     return [
-        tag if tag == OUTSIDE else f"{'B' if begins(before, tag) and before[2:] == tag[2:] else 'I'}-{tag[2:]}"
+        tag if tag == OUTSIDE else f"{'B' if begins_phrase(before, tag) and before[2:] == tag[2:] else 'I'}-{tag[2:]}"
         for before, tag in pairwise([OUTSIDE, *tags])
     ]
 

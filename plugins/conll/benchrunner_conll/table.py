@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from benchrunner.data.hub import HubTable
-from benchrunner.data.sources import Source
-from benchrunner.tasks.suites import Suite
+from benchrunner import HubTable, Source, Suite
 from benchrunner_conll import demo
 from benchrunner_conll.corpus import Corpus
 

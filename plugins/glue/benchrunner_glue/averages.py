@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchrunner.tasks.suites import Average, Suite, Term
+from benchrunner import Average, Suite, Term
 
 ON_TEST = {"dev": "test", "dev_matched": "test_matched", "dev_mismatched": "test_mismatched"}
 """Our dev splits and the test splits that the leaderboard scores: `average.on(ON_TEST)`."""

@@ -6,14 +6,23 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
-from benchrunner.data.delimited import TextTable
-from benchrunner.data.hub import HubTable
-from benchrunner.metrics import ACCURACY, MATTHEWS, PEARSON, SPEARMAN, Metric, f1
-from benchrunner.problems.classify import Classify
-from benchrunner.problems.problem import Problem
-from benchrunner.problems.regress import Regress
-from benchrunner.tasks.suites import Suite
-from benchrunner.tasks.task import Role, Split, Task
+from benchrunner import (
+    ACCURACY,
+    MATTHEWS,
+    PEARSON,
+    SPEARMAN,
+    Classify,
+    HubTable,
+    Metric,
+    Problem,
+    Regress,
+    Role,
+    Split,
+    Suite,
+    Task,
+    TextTable,
+    f1,
+)
 from benchrunner_glue import demo
 
 REPOSITORY = "nyu-mll/glue"

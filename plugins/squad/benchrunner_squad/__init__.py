@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchrunner.plugins.hookspecs import hookimpl
-from benchrunner.tasks.task import Task
+from benchrunner import Task, hookimpl
 from benchrunner_squad.table import tasks
 
 __all__ = ["register_tasks"]

@@ -9,8 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 
-from benchrunner.errors import Undefined
-from benchrunner.metrics import Metric
+from benchrunner import Metric, Undefined
 
 Comparison = Callable[[Sequence[str], str], float]
 """From a question's right answers and the given one to 0..1."""

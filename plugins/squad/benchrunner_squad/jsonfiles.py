@@ -10,12 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self, TypeVar, final
 
-from benchrunner.data.rows import Rows
-from benchrunner.data.sources import Source, found_below, searched_paths
-from benchrunner.errors import DataError
-from benchrunner.file_faults import shown
-from benchrunner.files import read_text
-from benchrunner.workspace import Workspace
+from benchrunner import DataError, Rows, Source, Workspace, find_file, quoted, read_text, searched_paths
 
 T = TypeVar("T")
 
@@ -44,12 +39,12 @@ class _Once:
         found = dict(pairs)
         if len(found) < len(pairs):
             twice, _ = Counter(key for key, _ in pairs).most_common(1)[0]
-            raise DataError(f"{self._path}: the key {shown(twice)} stands twice in one object; each must stand once.")
+            raise DataError(f"{self._path}: the key {quoted(twice)} stands twice in one object; each must stand once.")
         return found
 
 
 def kind(value: object) -> str:
-    """What a value is, for messages; numbers are shown, NaN among them."""
+    """What a value is, for messages; numbers are quoted, NaN among them."""
     return _KINDS.get(type(value), f"the number {value}")
 
 
@@ -130,5 +125,5 @@ class JsonFile(Source):
         return replace(self, labelled=False)
 
     def read(self, workspace: Workspace) -> Rows:
-        found = found_below(workspace, self.path)
+        found = find_file(workspace, self.path)
         return self.rows(Spot(found, read_json(found)))

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
-from benchrunner.data.rows import Rows
-from benchrunner.errors import DataError
-from benchrunner.file_faults import shown
+from benchrunner import DataError, Rows, quoted
 from benchrunner_squad.jsonfiles import JsonFile, Spot
 
 if TYPE_CHECKING:
@@ -47,7 +45,7 @@ class Questions:
         try:
             return pa.table({name: pa.array(values, kind) for name, (values, kind) in columns.items()})
         except UnicodeEncodeError as error:  # JSON can spell half a character, \ud83d, which no text file can hold
-            at, text = error.start, shown(error.object)
+            at, text = error.start, quoted(error.object)
             raise DataError(f"{origin}: the text {text} holds half of a surrogate pair, character {at}.") from None
 
 

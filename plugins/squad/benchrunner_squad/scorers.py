@@ -7,11 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, final
 
-from benchrunner.data.rows import Rows
-from benchrunner.errors import DataError
-from benchrunner.file_faults import shown
-from benchrunner.metrics import Score
-from benchrunner.tasks.scorers import Scored, Scorer
+from benchrunner import DataError, Rows, Score, Scored, Scorer, quoted
 from benchrunner_squad.comparing import EXACT_OR_NONE, F1_OR_NONE, exact, f1, percent
 from benchrunner_squad.jsonfiles import kind, read_json
 
@@ -137,7 +133,7 @@ def _answers(path: Path) -> dict[str, str]:
     found = _by_id(path, "answers")
     for name, value in found.items():
         if not isinstance(value, str):
-            raise DataError(f"{path}: id {shown(name)}: expected an answer as text, found {kind(value)}.")
+            raise DataError(f"{path}: id {quoted(name)}: expected an answer as text, found {kind(value)}.")
     return found
 
 
@@ -145,7 +141,7 @@ def _probabilities(path: Path) -> dict[str, float]:
     found = _by_id(path, "probabilities")
     for name, value in found.items():
         if type(value) not in (int, float) or not -math.inf < value < math.inf:
-            raise DataError(f"{path}: id {shown(name)}: expected a probability from 0 to 1, found {kind(value)}.")
+            raise DataError(f"{path}: id {quoted(name)}: expected a probability from 0 to 1, found {kind(value)}.")
     return found
 
 
@@ -159,24 +155,24 @@ def _by_id(path: Path, wanted: str) -> dict[str, Any]:
 def _need_all(path: Path, wanted: Collection[str], found: Collection[str], reason: str) -> None:
     if missing := [name for name in wanted if name not in found]:
         many = f"{len(missing):,} of {len(wanted):,} questions have no entry"
-        raise DataError(f"{path}: {many}, the first is {shown(missing[0])}. {reason}")
+        raise DataError(f"{path}: {many}, the first is {quoted(missing[0])}. {reason}")
 
 
 def _unanswered(path: Path, right: Collection[str], said: Collection[str]) -> Iterable[str]:
     if missing := [name for name in right if name not in said]:
         many = f"{len(missing):,} of {len(right):,} questions have no answer"
-        yield f"{path}: {many}, the first is {shown(missing[0])}: each counts 0, as the official script has it"
+        yield f"{path}: {many}, the first is {quoted(missing[0])}: each counts 0, as the official script has it"
 
 
 def _unasked(path: Path, right: Collection[str], found: Collection[str]) -> Iterable[str]:
     if more := [name for name in found if name not in right]:
         many = f"{len(more):,} of {len(found):,} entries are for no question here"
-        yield f"{path}: {many}, the first is {shown(more[0])}: ignored"
+        yield f"{path}: {many}, the first is {quoted(more[0])}: ignored"
 
 
 def _improbable(path: Path, none: Mapping[str, float]) -> Iterable[str]:
     if outside := [name for name, value in none.items() if not 0 <= value <= 1]:
         yield (
             f"{path}: {len(outside):,} values are no probabilities, the first is {none[outside[0]]} for "
-            f"{shown(outside[0])}: above 1 the official script takes the answer back"
+            f"{quoted(outside[0])}: above 1 the official script takes the answer back"
         )

@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from benchrunner.data.hub import HubTable
-from benchrunner.data.sources import Reshaped
-from benchrunner.problems.span import Span
-from benchrunner.recipes import Recipe
-from benchrunner.tasks.suites import Suite
-from benchrunner.tasks.task import Role, Split, Task
+from benchrunner import HubTable, Recipe, Reshaped, Role, Span, Split, Suite, Task
 from benchrunner_squad import demo
 from benchrunner_squad.comparing import ANSWERED, ANSWERED_OR_NONE
 from benchrunner_squad.questions import SquadFile, from_hub

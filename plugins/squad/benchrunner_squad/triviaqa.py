@@ -8,10 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import final
 
-from benchrunner.data.rows import Rows
-from benchrunner.errors import DataError
-from benchrunner.file_faults import shown
-from benchrunner.files import read_text
+from benchrunner import DataError, Rows, quoted, read_text
 from benchrunner_squad.jsonfiles import JsonFile, Spot
 from benchrunner_squad.questions import Questions
 
@@ -120,5 +117,5 @@ def _documents(question: Spot, *, labelled: bool) -> Iterator[Document]:
         for page in question.each(key) if key in question else ():
             file = page.text("Filename")
             if not file or PurePosixPath(file).is_absolute() or ".." in PurePosixPath(file).parts:
-                raise page.wrong(f"'Filename' must lead to a file below evidence/{folder}, found {shown(file)}")
+                raise page.wrong(f"'Filename' must lead to a file below evidence/{folder}, found {quoted(file)}")
             yield Document(f"{name}--{file}", text, f"{folder}/{file}", names)

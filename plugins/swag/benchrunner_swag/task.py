@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from benchrunner.data.delimited import TextTable
-from benchrunner.data.hub import HubTable
-from benchrunner.data.sources import Reshaped
-from benchrunner.metrics import ACCURACY
-from benchrunner.problems.choose import Choose
-from benchrunner.recipes import Recipe
-from benchrunner.tasks.task import Role, Split, Task
+from benchrunner import ACCURACY, Choose, HubTable, Recipe, Reshaped, Role, Split, Task, TextTable
 from benchrunner_swag import demo
 
 if TYPE_CHECKING:

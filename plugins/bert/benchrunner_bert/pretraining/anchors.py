@@ -10,7 +10,7 @@ from typing import final
 
 import numpy as np
 
-from benchrunner.errors import DataError
+from benchrunner import DataError
 from benchrunner_bert.pretraining.store import TokenStore
 
 _ROUNDS = 4

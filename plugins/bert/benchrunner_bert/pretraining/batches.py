@@ -9,10 +9,8 @@ from typing import final
 import numpy as np
 import torch
 
-from benchrunner.features.arrays import Features
-from benchrunner.features.flat_batch import FlatBatch
-from benchrunner.features.flat_batch import collate as flattened
-from benchrunner.features.randomness import Dropout
+from benchrunner.engine import Dropout, Features, FlatBatch
+from benchrunner.engine import collate as flattened
 from benchrunner_bert.pretraining.instances import Instance
 
 

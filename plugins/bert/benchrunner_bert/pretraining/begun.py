@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchrunner.errors import RequestError
+from benchrunner import RequestError
 
 
 def plain(facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from benchrunner.errors import CheckpointError, RequestError
-from benchrunner.files import sync, write_atomically, write_folder_atomically
+from benchrunner import CheckpointError, RequestError, flush_to_disk, write_atomically, write_folder_atomically
 from benchrunner_bert.pretraining.zero import LATEST
 
 if TYPE_CHECKING:
@@ -114,7 +113,7 @@ class Checkpoints:
             for one in (self.folder, part, *part.rglob("*")):
                 one.chmod(stat.S_IMODE(one.stat().st_mode) & ~_OTHERS)  # whatever the umask: see `_check_own`
             for one in (*part.rglob("*"), part):
-                sync(one)
+                flush_to_disk(one)
             if home.exists():
                 shutil.rmtree(home)
             part.replace(home)

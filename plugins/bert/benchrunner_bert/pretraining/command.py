@@ -113,7 +113,7 @@ def _steps(text: str) -> tuple[int, ...]:
 
 
 def pretrain_command(arguments: argparse.Namespace) -> int:
-    from benchrunner.errors import RequestError
+    from benchrunner import RequestError
     from benchrunner_bert.pretraining import launch
     from benchrunner_bert.pretraining.request import check
 
@@ -146,7 +146,7 @@ def pretrain_command(arguments: argparse.Namespace) -> int:
 
 
 def _request(arguments: argparse.Namespace) -> Any:
-    from benchrunner.workspace import Workspace
+    from benchrunner import Workspace
     from benchrunner_bert.pretraining.request import Request
     from benchrunner_bert.pretraining.settings import Settings
     from benchrunner_bert.pretraining.training import Plan

@@ -11,8 +11,7 @@ from typing import Any
 
 import torch
 
-from benchrunner.errors import CheckpointError, RequestError
-from benchrunner.files import write_folder_atomically
+from benchrunner import CheckpointError, RequestError, write_folder_atomically
 from benchrunner_bert.checkpoint import published, write
 from benchrunner_bert.configuration import Configuration, read_json
 from benchrunner_bert.model import Bert

@@ -20,7 +20,7 @@ from typing import IO, Any, Self, final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchrunner.errors import DataError, RequestError
+from benchrunner import DataError, RequestError
 from benchrunner_bert.pretraining.manifest import SourceFacts
 
 HUB = "hub:"

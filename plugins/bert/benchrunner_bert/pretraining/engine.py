@@ -19,7 +19,7 @@ import torch
 from filelock import FileLock, Timeout
 from torch import nn
 
-from benchrunner.errors import CheckpointError, RequestError
+from benchrunner import CheckpointError, RequestError
 from benchrunner_bert.pretraining import launch
 from benchrunner_bert.pretraining.adam import MOMENTS, PaperAdam, fresh
 from benchrunner_bert.pretraining.overrides import configuration

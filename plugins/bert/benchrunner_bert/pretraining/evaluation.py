@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from benchrunner.errors import Undefined
+from benchrunner import Undefined
 from benchrunner_bert.pretraining.objectives import Sums
 
 if TYPE_CHECKING:

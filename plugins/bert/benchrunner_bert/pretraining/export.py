@@ -8,8 +8,7 @@ from pathlib import Path
 
 import torch
 
-from benchrunner.errors import CheckpointError
-from benchrunner.files import write_folder_atomically
+from benchrunner import CheckpointError, write_folder_atomically
 from benchrunner_bert.checkpoint import published, write
 from benchrunner_bert.pretraining.card import Card, readme
 from benchrunner_bert.pretraining.objectives import PretrainingModel

@@ -14,9 +14,8 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-from benchrunner.errors import RequestError
-from benchrunner.features.pieces import Frame
-from benchrunner.features.randomness import derived
+from benchrunner import RequestError
+from benchrunner.engine import Frame, derived
 from benchrunner_bert.pretraining.anchors import Anchors
 from benchrunner_bert.pretraining.learn import Vocabulary
 from benchrunner_bert.pretraining.masking import Masking

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 
-from benchrunner.errors import DataError, RequestError
+from benchrunner import DataError, RequestError
 
 GRACE = 60.0
 """Seconds in which processes may end by themselves once one of them has failed."""

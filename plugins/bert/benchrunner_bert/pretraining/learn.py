@@ -10,8 +10,7 @@ from typing import Self, final
 import numpy as np
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
-from benchrunner.errors import CheckpointError, DataError, RequestError
-from benchrunner.files import write_atomically
+from benchrunner import CheckpointError, DataError, RequestError, write_atomically
 from benchrunner_bert.tokenizer import SPECIAL, BertTokenizer
 
 CHARACTERS = 1000

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, final
 
-from benchrunner.errors import DataError, RequestError
-from benchrunner.files import write_json
+from benchrunner import DataError, RequestError, write_json
 
 PLAN = "plan.json"
 """Written first of all."""

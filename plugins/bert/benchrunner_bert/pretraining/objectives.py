@@ -11,9 +11,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from benchrunner.errors import RequestError, UnknownName
-from benchrunner.features.arrays import IGNORED
-from benchrunner.features.randomness import generator
+from benchrunner import RequestError, UnknownName
+from benchrunner.engine import IGNORED, generator
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.model import ACTIVATIONS, Bert, draw_weight
 from benchrunner_bert.pretraining import losses

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from benchrunner.errors import RequestError, closest
+from benchrunner import RequestError, closest_names
 from benchrunner_bert.pretraining.settings import Settings
 
 DECISIVE = (
@@ -52,7 +52,7 @@ def check_keys(overrides: Mapping[str, Any]) -> None:
         if name in OURS:
             raise RequestError(f"--deepspeed-config cannot replace {name}: {OURS[name]}.")
         if name not in known:
-            close = closest(name, known)
+            close = closest_names(name, known)
             hint = f"Did you mean {close[0]}?" if close else f"It may have: {', '.join(sorted(known))}."
             raise RequestError(f"--deepspeed-config: '{name}' is no key that can be replaced. {hint}")
 

@@ -13,9 +13,8 @@ from typing import Any
 
 from filelock import FileLock
 
-from benchrunner.errors import DataError, RequestError
-from benchrunner.files import write_json
-from benchrunner.training import step_log
+from benchrunner import DataError, RequestError, write_json
+from benchrunner.engine import step_log
 from benchrunner_bert.configuration import Configuration, read_json
 from benchrunner_bert.pretrained import announce, check_free
 from benchrunner_bert.pretraining import launch, shards

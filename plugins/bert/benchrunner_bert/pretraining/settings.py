@@ -7,8 +7,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from benchrunner.errors import RequestError
-from benchrunner.training.schedule import share_of_peak
+from benchrunner import RequestError
+from benchrunner.engine import share_of_peak
 
 PRECISIONS = ("fp32", "bf16")
 POSITIONS = ("drawn", "waves")

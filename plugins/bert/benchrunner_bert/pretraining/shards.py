@@ -17,8 +17,7 @@ from typing import Any, final
 import numpy as np
 from filelock import FileLock
 
-from benchrunner.errors import DataError, RequestError
-from benchrunner.files import write_atomically, write_json
+from benchrunner import DataError, RequestError, write_atomically, write_json
 from benchrunner_bert.pretraining.corpus import Corpus, Source
 from benchrunner_bert.pretraining.learn import Vocabulary
 from benchrunner_bert.pretraining.manifest import FileFacts, Manifest, Plan, SourceFacts, agree, read_json

@@ -13,7 +13,7 @@ from typing import Self, final
 
 import numpy as np
 
-from benchrunner.errors import DataError, RequestError
+from benchrunner import DataError, RequestError
 from benchrunner_bert.pretraining.learn import Vocabulary
 from benchrunner_bert.pretraining.manifest import PLAN, FileFacts, Manifest, read_json
 

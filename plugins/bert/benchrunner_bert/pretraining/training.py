@@ -13,11 +13,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchrunner.errors import DataError, FitError, RequestError
-from benchrunner.features.flat_batch import rounding
-from benchrunner.features.randomness import Dropout
-from benchrunner.interrupts import HeldBack
-from benchrunner.training import step_log
+from benchrunner import DataError, FitError, HeldBack, RequestError
+from benchrunner.engine import Dropout, rounding, step_log
 from benchrunner_bert.pretraining import evaluation
 from benchrunner_bert.pretraining.batches import PretrainingBatch, collate
 from benchrunner_bert.pretraining.begun import check_same

@@ -11,7 +11,7 @@ from typing import final
 
 import numpy as np
 
-from benchrunner.features.flat_batch import ranges
+from benchrunner.engine import ranges
 from benchrunner_bert.tokenizer import BertTokenizer
 
 MOST_WORDS = 1_000_000

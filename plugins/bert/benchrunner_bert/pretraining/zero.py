@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 import torch
 
-from benchrunner.errors import CheckpointError
+from benchrunner import CheckpointError
 
 LATEST = "latest"
 """The file that names the newest of a folder's checkpoints."""

@@ -1,0 +1,40 @@
+"""The part of the public surface that loads torch or numpy: what backbones, methods and problems are written with.
+
+`import benchrunner` stays light; plugins import from here inside the modules or functions that need tensors.
+"""
+
+from benchrunner.backbones.attention import attend
+from benchrunner.backbones.encoder import Encoder, ExportedHead
+from benchrunner.features.arrays import IGNORED, Features, Sequences
+from benchrunner.features.flat_batch import Block, FlatBatch, collate, ranges, rounding
+from benchrunner.features.pieces import Frame, Joined, Part, Pieces
+from benchrunner.features.randomness import Dropout, NoDropout, derived, generator, permutation
+from benchrunner.training import step_log
+from benchrunner.training.feature_cache import Cache
+from benchrunner.training.schedule import share_of_peak
+
+__all__ = [
+    "IGNORED",
+    "Block",
+    "Cache",
+    "Dropout",
+    "Encoder",
+    "ExportedHead",
+    "Features",
+    "FlatBatch",
+    "Frame",
+    "Joined",
+    "NoDropout",
+    "Part",
+    "Pieces",
+    "Sequences",
+    "attend",
+    "collate",
+    "derived",
+    "generator",
+    "permutation",
+    "ranges",
+    "rounding",
+    "share_of_peak",
+    "step_log",
+]
