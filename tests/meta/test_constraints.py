@@ -1,61 +1,59 @@
-"""The constraints pin all that an installation from the README brings, and nothing that ties them to one machine."""
+"""constraints.txt fixes the version of every package that the README's commands install, on any machine."""
 
 from __future__ import annotations
 
 import importlib.metadata
 import re
-import tomllib
-from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 
-ROOT = Path(__file__).parents[2]
+from distributions import HOMES, ROOT, normalized, project
 
-
-def plain(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
+GPU_LIBRARIES = ("nvidia-", "triton", "cuda-")
+"""How the names of the packages begin that only a GPU build of torch needs."""
 
 
 def pins() -> dict[str, str]:
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
-    return {plain(one.split("==")[0]): one.split("==")[1] for one in lines if one and not one.startswith("#")}
+    pairs = [line.split("==") for line in lines if line and not line.startswith("#")]
+    return {normalized(name): version for name, version in pairs}
 
 
 def needed() -> set[str]:
-    """Everything that our distributions ask for, directly or not, extras included, on this machine."""
-    asked: list[tuple[str, str]] = []
-    ours = set()
-    for file in (ROOT / "pyproject.toml", *ROOT.glob("plugins/*/pyproject.toml"), ROOT / "leaderboards/pyproject.toml"):
-        project = tomllib.loads(file.read_text(encoding="utf-8"))["project"]
-        ours.add(plain(project["name"]))
-        extras = project.get("optional-dependencies", {}).values()
-        asked += [(one, "") for group in (project["dependencies"], *extras) for one in group]
-    found: set[tuple[str, str]] = set()
-    while asked:
-        text, extra = asked.pop()
-        wanted = Requirement(text)
-        if wanted.marker is not None and not wanted.marker.evaluate({"extra": extra}):
+    """List every package that our distributions need on this machine, directly or not, with all their extras."""
+    queue: list[tuple[str, str]] = []
+    for home in HOMES:
+        extras = project(home).get("optional-dependencies", {}).values()
+        queue += [(text, "") for group in (project(home)["dependencies"], *extras) for text in group]
+    ours = {project(home)["name"] for home in HOMES}
+    visited: set[tuple[str, str]] = set()
+    while queue:
+        text, extra = queue.pop()
+        requirement = Requirement(text)
+        name = normalized(requirement.name)
+        if name in ours or (requirement.marker is not None and not requirement.marker.evaluate({"extra": extra})):
             continue
-        for one in ("", *wanted.extras):
-            if (plain(wanted.name), one) not in found and plain(wanted.name) not in ours:
-                found.add((plain(wanted.name), one))
-                asked += [(line, one) for line in importlib.metadata.requires(wanted.name) or ()]
-    return {name for name, _ in found}
+        for wanted in ("", *requirement.extras):
+            if (name, wanted) not in visited:
+                visited.add((name, wanted))
+                queue += [(line, wanted) for line in importlib.metadata.requires(name) or ()]
+    return {name for name, _ in visited}
 
 
-def test_everything_needed_is_pinned_but_what_a_gpu_build_of_torch_brings() -> None:
+def test_every_needed_package_is_pinned() -> None:
+    """Only the libraries of a GPU build of torch are not: torch itself fixes their versions."""
     try:
         missing = needed() - pins().keys()
     except importlib.metadata.PackageNotFoundError as error:
         pytest.skip(f"not installed with the dev extra: {error}")
-    assert {one for one in missing if not one.startswith(("nvidia-", "triton", "cuda-"))} == set()
+    assert {name for name in missing if not name.startswith(GPU_LIBRARIES)} == set()
 
 
 def test_no_line_names_a_place_or_a_build() -> None:
     for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines():
         assert line.startswith("#") or re.fullmatch(r"[A-Za-z0-9._-]+==[0-9][A-Za-z0-9.]*", line), line
-    assert not [name for name in pins() if name.startswith(("nvidia-", "triton", "benchrunner"))]
+    assert not [name for name in pins() if name.startswith((*GPU_LIBRARIES, "benchrunner"))]
 
 
 def test_torch_is_pinned_whatever_its_build() -> None:

@@ -13,15 +13,14 @@ import re
 import shlex
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
 
 from benchrunner.commands.main import parser
 from benchrunner.plugins.discovery import discover
+from distributions import HOMES, ROOT, project
 
-ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 CODE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -29,22 +28,6 @@ CODE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 def blocks(kind: str, text: str | None = None) -> list[str]:
     found = CODE.findall(README.read_text(encoding="utf-8") if text is None else text)
     return [body for language, body in found if language == kind]
-
-
-def first_party() -> dict[str, str]:
-    """Distribution -> its folder, as pip is told it."""
-    homes = [
-        ROOT,
-        *(one.parent for one in sorted(ROOT.glob("*/pyproject.toml"))),
-        *sorted((ROOT / "plugins").iterdir()),
-    ]
-    return {
-        tomllib.loads((home / "pyproject.toml").read_text(encoding="utf-8"))["project"]["name"]: os.path.relpath(
-            home, ROOT
-        )
-        for home in homes
-        if (home / "pyproject.toml").is_file()
-    }
 
 
 def subcommands() -> dict[str, str]:
@@ -60,7 +43,7 @@ def commands_table(_: str) -> str:
 
 
 def tasks_table(_: str) -> str:
-    plugins, ours = discover(), first_party()
+    plugins, ours = discover(), {project(home)["name"] for home in HOMES}
     rows = "".join(
         f"| `{one.name}` | {one.about} | {one.problem.name} |\n"
         for one in plugins.tasks.values()
@@ -125,15 +108,26 @@ def test_every_command_shown_is_understood() -> None:
             known.parse_args(shlex.split(line, comments=True)[1:])  # a mistake exits with its message
 
 
-def test_both_install_commands_name_every_distribution_and_the_constraints() -> None:
-    text = README.read_text(encoding="utf-8")
-    for which, core in (("demo", "."), ("test", ".[dev]")):
-        found = re.search(rf"<!-- {which} command -->\n```sh\n(.*?)```", text, re.DOTALL)
-        assert found, f"the README has no {which} command"
-        words = shlex.split(found[1].replace("\\\n", " "))
-        editable = [words[at + 1].removesuffix("[pretrain]") for at, word in enumerate(words) if word == "-e"]
-        assert editable == [core, *sorted(home for home in first_party().values() if home != ".")]
-        assert words[words.index("-c") + 1] == "constraints.txt"
+def listed(name: str) -> list[str]:
+    """Read the lines of a requirements file, without comments."""
+    lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def test_the_requirements_name_every_distribution_and_the_constraints() -> None:
+    constraint, core, *others = listed("requirements.txt")
+    assert (constraint, core) == ("-c constraints.txt", "-e .")
+    homes = [line.removeprefix("-e ").removesuffix("[pretrain]") for line in others]
+    assert homes == sorted(str(home.relative_to(ROOT)) for home in HOMES[1:])
+    assert listed("requirements-dev.txt") == ["-r requirements.txt", "-e .[dev]"]
+
+
+@pytest.mark.parametrize(("which", "file"), [("demo", "requirements.txt"), ("test", "requirements-dev.txt")])
+def test_both_install_commands_are_one_line(which: str, file: str) -> None:
+    shown = re.search(rf"<!-- {which} command -->\n```sh\n(.*)\n```", README.read_text(encoding="utf-8"))
+    assert shown, f"the README has no {which} command"
+    program = {"demo": "benchrunner demo", "test": "pytest"}[which]
+    assert shown[1] == f"python3 -m venv .venv && .venv/bin/pip install -r {file} && .venv/bin/{program}"
 
 
 def test_the_ten_lines_of_python_run(
