@@ -94,11 +94,8 @@ def test_a_second_stage_that_is_killed_goes_on_and_the_first_is_not_run_again(
     if not stages_in_one_process:
         first_stage(made(tmp_path))
     words = [sys.executable, "-c", SCRIPT, str(tmp_path)]
-    environment = {
-        **os.environ,
-        "PYTHONPATH": f"{Path(__file__).parent}{os.pathsep}{Path(inline.__file__).parent}",
-        "OMP_NUM_THREADS": "1",
-    }
+    path = os.pathsep.join(str(Path(file).parent) for file in (__file__, inline.__file__))
+    environment = {**os.environ, "PYTHONPATH": path}
     assert subprocess.run(words, env=environment).returncode == -signal.SIGKILL
     runner = made(tmp_path)
     first = runner.plan(runner.plugins.task(NAMES[0]), "words")

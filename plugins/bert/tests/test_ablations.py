@@ -164,7 +164,6 @@ def test_a_study_runs_whole_at_a_tiny_size(
     pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
     pytest.importorskip("benchrunner_glue")
     monkeypatch.setenv("BENCHRUNNER_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
     discover().task("glue/mrpc").demo_files(0, tmp_path / "data")  # type: ignore[misc]
     corpus(tmp_path)
     more = "more=--length 24 --long-length 24 --log-steps 1"

@@ -12,7 +12,11 @@ from pretraining_runs import corpus, killed_at, losses, run, words
 pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
 
 
-def test_a_run_that_is_killed_goes_on_over_the_border_of_its_phases_as_if_it_had_not_been(tmp_path: Path) -> None:
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_a_run_that_is_killed_goes_on_over_the_border_of_its_phases_as_if_it_had_not_been(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: str
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", threads)
     corpus(tmp_path / "corpus")
     common: dict[str, Any] = {"steps": 40}
     run(words(tmp_path, "unbroken", "--checkpoint-steps", "7", **common))
@@ -25,6 +29,22 @@ def test_a_run_that_is_killed_goes_on_over_the_border_of_its_phases_as_if_it_had
     models = [(tmp_path / out / "model" / "model.safetensors").read_bytes() for out in ("broken", "unbroken")]
     assert models[0] == models[1]
     assert sum(losses(tmp_path / "unbroken")[-5:]) < 0.9 * sum(losses(tmp_path / "unbroken")[:5])
+
+
+def test_a_run_that_goes_on_with_other_threads_agrees_to_rounding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PyTorch's kernels share rows among threads, and add up each thread's part: LayerNorm's gradients, for example."""
+    corpus(tmp_path / "corpus")
+    common: dict[str, Any] = {"steps": 40}
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    run(words(tmp_path, "unbroken", **common))
+    broken = words(tmp_path, "broken", "--checkpoint-steps", "7", **common)
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    assert killed_at(broken, tmp_path / "broken", 16) == -signal.SIGKILL
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    run(broken)
+    assert losses(tmp_path / "broken") == pytest.approx(losses(tmp_path / "unbroken"), abs=2e-5)
 
 
 def test_ctrl_c_leaves_a_checkpoint_and_the_same_command_goes_on(tmp_path: Path) -> None:
