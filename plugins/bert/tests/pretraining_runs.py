@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from benchrunner.commands.main import main
 from benchrunner_bert.pretraining import launch
@@ -54,6 +55,16 @@ def run(asked: list[str], *, code: int = 0) -> str:
 def losses(folder: Path) -> list[float]:
     lines = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
     return [line["loss"] for line in lines if "loss" in line]
+
+
+RATES = ("sequences_per_second", "tokens_per_second", "flops_per_second", "utilisation", "seconds_left")
+"""Figures of the log that depend on the machine's speed."""
+
+
+def learned(folder: Path) -> list[dict[str, Any]]:
+    """The lines of the log without their rates."""
+    lines = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+    return [{name: value for name, value in line.items() if name not in RATES} for line in lines]
 
 
 def killed_at(asked: list[str], folder: Path, step: int, number: int = signal.SIGKILL) -> int:

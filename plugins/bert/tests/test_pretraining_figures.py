@@ -26,13 +26,13 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return now
 
 
-def window(*, world: int, batch_size: int) -> Any:
+def window(*, world: int, batch_size: int, pending: tuple[float, ...] = ()) -> Any:
     run = SimpleNamespace(
         settings=Settings(steps=100, batch_size=batch_size),
         engine=SimpleNamespace(device=torch.device("cpu"), world=world),
         model=SimpleNamespace(bert=SimpleNamespace(config=CONFIG)),
     )
-    return training._Window(run)  # type: ignore[arg-type]
+    return training._Window(run, pending)  # type: ignore[arg-type]
 
 
 def sums(tokens: int, pairs: int) -> Sums:
@@ -60,3 +60,19 @@ def test_seconds_that_were_not_spent_on_learning_do_not_count(clock: list[float]
     clock[0] += 1.0
     figures = found.figures(1)
     assert (figures["sequences_per_second"], figures["tokens_per_second"]) == (2.0, 100.0)
+
+
+def test_losses_are_means_of_all_steps_and_rates_of_this_processs(clock: list[float]) -> None:
+    """Three tokens were predicted before the process began, ten since."""
+    earlier = window(world=1, batch_size=2)
+    assert earlier.pending == ()
+    earlier.add(sums(3, 2), np.array([50, 50]))
+    found = window(world=1, batch_size=2, pending=earlier.pending)
+    found.add(sums(10, 2)._replace(mlm_loss=torch.tensor(59.0)), np.array([50, 50]))
+    clock[0] += 2.0
+    figures = found.figures(2)
+    assert figures["mlm_loss"] == pytest.approx((2.0 * 3 + 59.0) / 13)
+    assert (figures["sequences_per_second"], figures["tokens_per_second"]) == (1.0, 50.0)
+    wanted = step_flops(CONFIG, np.array([50] * 2), 10, next_sentence=True)
+    assert figures["flops_per_second"] == pytest.approx(wanted / 2.0)
+    assert found.pending == ()

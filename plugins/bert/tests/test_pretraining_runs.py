@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pretraining_runs import corpus, killed_at, losses, run, words
+from pretraining_runs import corpus, killed_at, learned, losses, run, words
 
 pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
 
@@ -45,6 +46,36 @@ def test_a_run_that_goes_on_with_other_threads_agrees_to_rounding(
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     run(broken)
     assert losses(tmp_path / "broken") == pytest.approx(losses(tmp_path / "unbroken"), abs=2e-5)
+
+
+def test_the_log_of_a_run_that_was_stopped_is_that_of_an_unbroken_one(tmp_path: Path) -> None:
+    """A line is the mean of all steps since the line before it, also of those before the stop."""
+    corpus(tmp_path / "corpus")
+    corpus(tmp_path / "held", seed=1)
+    more = ["--log-steps", "4", "--held-out", str(tmp_path / "held"), "--evaluate-steps", "5"]
+    run(words(tmp_path, "unbroken", *more, steps=50))
+    asked = words(tmp_path, "broken", *more, "--checkpoint-steps", "7", steps=50)
+    assert killed_at(asked, tmp_path / "broken", 4, signal.SIGINT) == 130
+    assert killed_at(asked, tmp_path / "broken", 20, signal.SIGKILL) == -signal.SIGKILL
+    run(asked)
+    assert learned(tmp_path / "broken") == learned(tmp_path / "unbroken")
+    assert len(losses(tmp_path / "unbroken")) == 13
+
+
+@pytest.mark.parametrize("checkpoints", ["whole", "deepspeed"])
+def test_the_mean_of_a_line_outlives_the_process_that_began_it(tmp_path: Path, checkpoints: str) -> None:
+    corpus(tmp_path / "corpus")
+    more = ["--log-steps", "10", "--checkpoint-steps", "3", "--keep-checkpoints", "9", "--checkpoints", checkpoints]
+    asked = words(tmp_path, "out", *more, steps=10)
+    run(asked)
+    unbroken = learned(tmp_path / "out")
+    saved = sorted((tmp_path / "out" / "checkpoints").glob("step-*"))
+    assert [folder.name for folder in saved] == [f"step-{step:08}" for step in (3, 6, 9, 10)]
+    for folder in saved[2:]:  # as if the process had ended after step 6
+        shutil.rmtree(folder)
+    (tmp_path / "out" / "finished.json").unlink()
+    run(asked)
+    assert learned(tmp_path / "out") == unbroken
 
 
 def test_ctrl_c_leaves_a_checkpoint_and_the_same_command_goes_on(tmp_path: Path) -> None:

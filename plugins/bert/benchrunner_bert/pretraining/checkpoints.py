@@ -1,4 +1,9 @@
-"""The state of an unfinished pre-training: one safetensors file a checkpoint, or DeepSpeed's own files."""
+"""The state of an unfinished pre-training: one safetensors file a checkpoint, or DeepSpeed's own files.
+
+A run that goes on has the weights and the log of an unbroken run, bit for bit, on the same machine with the same number
+of processes and of threads. With other numbers some sums are added up in another order, and losses agree to rounding.
+The log's rates are the exception: they are about the process that wrote the line.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,7 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,6 +43,8 @@ class Saved:
     """What the run was asked, and the corpus it read."""
     written: Written | None = None
     """Of DeepSpeed's own files; None where the state is whole, and the same whatever wrote it."""
+    pending: tuple[float, ...] = ()
+    """Sums over the steps since the last line of the log; empty where a line was written at this step."""
 
     def restore(self, engine: Engine) -> None:
         """Put it into every process's engine."""
@@ -74,13 +81,22 @@ class Checkpoints:
     def __init__(self, folder: Path, *, keep: int = 2, shares: bool = False) -> None:
         self.folder, self._keep, self._shares = folder, keep, shares
 
-    def save(self, step: int, facts: dict[str, Any], engine: Engine, said: Callable[[], str]) -> None:
+    def save(
+        self,
+        step: int,
+        facts: dict[str, Any],
+        engine: Engine,
+        said: Callable[[], str],
+        *,
+        pending: Sequence[float] = (),
+    ) -> None:
         """To be asked of all processes at once. `said` is what DeepSpeed's own files say of their model."""
         home = self.folder / f"step-{step:08}"
+        facts = {"step": step, "pending": list(pending), **facts}
         if self._shares:
-            self._save_shares(home, {"step": step, **facts, "deepspeed": _written(engine)}, engine, said)
+            self._save_shares(home, {**facts, "deepspeed": _written(engine)}, engine, said)
         else:
-            _save_whole(home, {"step": step, **facts}, engine.state(), write=engine.rank == 0)
+            _save_whole(home, facts, engine.state(), write=engine.rank == 0)
         if engine.rank == 0:
             self._forget()
 
@@ -97,7 +113,8 @@ class Checkpoints:
             return None
         try:
             facts = json.loads((found[-1] / FACTS).read_text(encoding="utf-8"))
-            return Saved(found[-1], int(facts.pop("step")), facts, facts.pop("deepspeed", None))
+            step, pending = int(facts.pop("step")), tuple(float(total) for total in facts.pop("pending", ()))
+            return Saved(found[-1], step, facts, facts.pop("deepspeed", None), pending)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise CheckpointError(f"{found[-1] / FACTS} cannot be read ({error}); remove {found[-1]}.") from None
 

@@ -77,15 +77,15 @@ class Pretraining:
     def run(self) -> bool:
         """All steps that are left; whether they were taken, or the run was stopped and can go on."""
         with HeldBack() as interrupt:
-            self.first = self._resume()
-            window = _Window(self)
+            self.first, pending = self._resume()
+            window = _Window(self, pending)
             if self.first == self.settings.steps:  # learnt, and stopped before its model was whole
                 self._export(self.first)
             for step in range(self.first, self.settings.steps):
                 sums, lengths, stop = self._learn(step, asked=interrupt.asked)
                 done, last = step + 1, step + 1 == self.settings.steps
                 window.add(sums, lengths)
-                if done % self.plan.log_steps == 0 or last or stop:
+                if done % self.plan.log_steps == 0 or last:
                     self._write(done, window.figures(done))
                 began = time.monotonic()
                 if self.held_out is not None and (done % self.plan.evaluate_steps == 0 or last):
@@ -93,14 +93,14 @@ class Pretraining:
                 if done in self.plan.export_at or last:
                     self._export(done)
                 if stop or (done % self.plan.checkpoint_steps == 0) or last:
-                    self._save(done)
+                    self._save(done, window.pending)
                 window.leave_out(time.monotonic() - began)
                 if stop and not last:
                     return False
         return True
 
-    def _resume(self) -> int:
-        """The step to go on with; the log is cut back to it."""
+    def _resume(self) -> tuple[int, tuple[float, ...]]:
+        """The step to go on with, and the sums for the next line of the log, which is cut back to that step."""
         saved = self.checkpoints.last()
         step = 0 if saved is None else saved.step
         if not self.engine.agrees(step):
@@ -114,7 +114,7 @@ class Pretraining:
         if self.engine.rank == 0:
             self.checkpoints.sweep()
             step_log.cut_back(self.log, step)
-        return step
+        return step, () if saved is None else saved.pending
 
     def _learn(self, step: int, *, asked: bool) -> tuple[Sums, np.ndarray, bool]:
         """One step: the sums over all processes, this one's lengths, and whether any was asked to stop."""
@@ -187,8 +187,8 @@ class Pretraining:
                 for name, data in kept.items():
                     named[name].data = data
 
-    def _save(self, step: int) -> None:
-        self.checkpoints.save(step, self.facts, self.engine, lambda: self.describe(step))
+    def _save(self, step: int, pending: tuple[float, ...]) -> None:
+        self.checkpoints.save(step, self.facts, self.engine, lambda: self.describe(step), pending=pending)
 
     def _write(self, step: int, figures: Mapping[str, Any]) -> None:
         if not math.isfinite(figures.get("loss", 0.0)):
@@ -202,19 +202,29 @@ class Pretraining:
 
 
 class _Window:
-    """The steps since the last line of the log."""
+    """The steps since the last line of the log.
 
-    def __init__(self, run: Pretraining) -> None:
+    Losses are means over all of them, also over those that an earlier process took; rates are about this process's.
+    """
+
+    def __init__(self, run: Pretraining, pending: tuple[float, ...] = ()) -> None:
+        """`pending` is what the earlier process's window had summed up, empty where it had not begun."""
         kind = torch.bfloat16 if run.settings.precision == "bf16" else torch.float32
         self._peak = measured_peak(run.engine.device, kind)
         self._run, self._steps, self._began = run, 0, time.monotonic()
-        self._sums: Sums | None = None
+        self._sums = Sums(*map(torch.tensor, pending)) if pending else None
+        self._earlier_tokens = pending[1] if pending else 0.0
         self._lengths = list[np.ndarray]()
 
     def add(self, sums: Sums, lengths: np.ndarray) -> None:
         self._sums = sums if self._sums is None else self._sums.plus(sums)
         self._lengths.append(lengths)
         self._steps += 1
+
+    @property
+    def pending(self) -> tuple[float, ...]:
+        """The sums of `objectives.Sums`, as numbers; empty where no step was taken since the last line of the log."""
+        return () if self._sums is None else tuple(float(total) for total in self._sums)
 
     def leave_out(self, seconds: float) -> None:
         """They were not spent on learning."""
@@ -228,7 +238,7 @@ class _Window:
         lengths, config = np.concatenate(self._lengths), self._run.model.bert.config
         others = self._steps * settings.batch_size / len(lengths)  # this process's share stands for the others'
         flops = others * step_flops(config, lengths, 0, next_sentence=nsp_count > 0)
-        flops += step_flops(config, lengths[:0], int(count), next_sentence=False)
+        flops += step_flops(config, lengths[:0], int(count - self._earlier_tokens), next_sentence=False)
         found: dict[str, Any] = {"loss": loss / count + (nsp_loss / nsp_count if nsp_count else 0.0)}
         found |= {"mlm_loss": loss / count, "mlm_accuracy": correct / count}
         if nsp_count:
@@ -237,5 +247,6 @@ class _Window:
         found |= {"tokens_per_second": others * float(lengths.sum()) / seconds, "flops_per_second": flops / seconds}
         found |= {"utilisation": utilisation(flops / self._run.engine.world, seconds, self._peak)}
         found |= {"seconds_left": seconds / self._steps * (settings.steps - done)}
-        self._sums, self._lengths, self._steps, self._began = None, [], 0, time.monotonic()
+        self._sums, self._earlier_tokens = None, 0.0
+        self._lengths, self._steps, self._began = [], 0, time.monotonic()
         return found
