@@ -11,16 +11,23 @@ from benchrunner.training.optimizer import Optimizer
 
 
 class Checkpoint:
-    """Weights, moments and the step. Data order and dropout need no state: seed and step draw them again."""
+    """Weights, moments and the step. Data order and dropout need no state: seed and step draw them again.
+
+    A fit that goes on has the bits of an unbroken one if the machine and the number of threads are the same. With
+    another number of threads PyTorch adds up some sums in another order.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._file = folder / "state.safetensors"
+        self.threads = [torch.get_num_threads()]
+        """The numbers of threads that computed the steps, in order: several where the fit went on with another."""
 
     def save(self, step: int, micro_tokens: int, optimizer: Optimizer) -> None:
         from safetensors.torch import save_file
 
         tensors = {name: tensor.contiguous() for name, tensor in optimizer.state()}
-        facts = {"step": str(step), "micro_tokens": str(micro_tokens)}
+        threads = ",".join(map(str, self.threads))
+        facts = {"step": str(step), "micro_tokens": str(micro_tokens), "threads": threads}
         write_atomically(self._file, lambda part: save_file(tensors, part, metadata=facts))
 
     def load(self, optimizer: Optimizer) -> tuple[int, int] | None:
@@ -32,6 +39,8 @@ class Checkpoint:
         with safe_open(self._file, framework="pt") as file:
             facts = file.metadata()
             tensors: dict[str, torch.Tensor] = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        earlier = [int(count) for count in facts.get("threads", "").split(",") if count]
+        self.threads = earlier if earlier[-1:] == self.threads else [*earlier, *self.threads]
         step = int(facts["step"])
         optimizer.restore(tensors, step)
         return step, int(facts["micro_tokens"])

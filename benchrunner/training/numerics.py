@@ -14,13 +14,14 @@ from benchrunner.training.loop import Training
 
 def of(training: Training) -> dict[str, Any]:
     """What a record says of a finished training."""
-    device = training.device
+    device, threads = training.device, training.checkpoint.threads
     return {
         "device": device.type,
         "device_name": torch.cuda.get_device_name(device)
         if device.type == "cuda"
         else platform.processor() or platform.machine(),
-        "threads": torch.get_num_threads(),
+        # A list for a fit that went on with another number of threads: its bits may be no unbroken fit's.
+        "threads": threads[0] if len(threads) == 1 else threads,
         "precision": training.recipe.precision,
         "attention": {"train": _kernel(training, dropping=True), "predict": _kernel(training, dropping=False)},
         "micro_tokens": training.micro_tokens,

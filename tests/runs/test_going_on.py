@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from torch import nn
 
 from benchrunner.methods.heads import LinearHead
 from benchrunner.problems.problem import HeadShape
+from benchrunner.training import numerics
 from benchrunner.training.checkpoints import Checkpoint
 from benchrunner.training.loop import Training
 from benchrunner.training.optimizer import Optimizer
@@ -49,6 +51,47 @@ def test_a_killed_fit_goes_on_bit_for_bit(tmp_path: Path, saved: int, killed: in
     assert steps == list(range(saved + 1, 25))
     assert difference(unbroken, again) == 0.0
     assert log.read_bytes() == (tmp_path / "unbroken" / "log.jsonl").read_bytes()
+
+
+@pytest.fixture
+def threads() -> Iterator[Callable[[int], None]]:
+    """Sets the number of threads until the test ends."""
+    before = torch.get_num_threads()
+    yield torch.set_num_threads
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_a_fit_on_several_threads_goes_on_bit_for_bit(
+    tmp_path: Path, threads: Callable[[int], None], count: int
+) -> None:
+    """In one process, whose memory lies elsewhere the second time."""
+    threads(count)
+    recipe = RECIPE.changed(micro_tokens=40)
+    unbroken = fitted(tmp_path / "unbroken", recipe, dropout=0.1)
+    for saved in range(1, 24, 5):
+        folder = tmp_path / str(saved)
+        options: dict[str, Any] = {"checkpoint": At(folder, saved), "checkpoint_seconds": -1.0, "dropout": 0.1}
+        with pytest.raises(Killed):
+            fitted(folder, recipe, report=killed_after(saved), **options)
+        again = fitted(folder, recipe, **options)
+        assert difference(unbroken, again) == 0.0
+        assert again.losses == unbroken.losses
+
+
+def test_a_fit_that_went_on_with_other_threads_says_so(tmp_path: Path, threads: Callable[[int], None]) -> None:
+    """Bits are promised for the same number of threads only: a record must not claim another fit's."""
+    options: dict[str, Any] = {"checkpoint_seconds": -1.0, "dropout": 0.1}
+    threads(1)
+    unbroken = fitted(tmp_path / "unbroken", **options)
+    for count, last in ((2, 5), (2, 9), (1, 14)):
+        threads(count)
+        with pytest.raises(Killed):
+            fitted(tmp_path / "broken", report=killed_after(last), **options)
+    again = fitted(tmp_path / "broken", **options)
+    assert numerics.of(unbroken.training)["threads"] == 1
+    assert numerics.of(again.training)["threads"] == [2, 1]
+    assert again.losses == pytest.approx(unbroken.losses, abs=2e-5)
 
 
 def test_a_kill_before_the_first_checkpoint_starts_again(tmp_path: Path) -> None:
