@@ -121,21 +121,21 @@ def test_micro_batches_add_up_to_the_whole_batch() -> None:
 
 
 def parts(given: PretrainingBatch) -> list[PretrainingBatch]:
-    """Each run of equally long sequences as a batch of its own."""
+    """Each block of equally long sequences as a batch of its own."""
     starts, found = given.flat.starts.long(), []
-    for run in given.flat.runs:
-        span, chosen = slice(run.start, run.stop), (run.start <= given.positions) & (given.positions < run.stop)
-        rows = (starts[:-1] >= run.start) & (starts[:-1] < run.stop)
+    for block in given.flat.blocks:
+        span, chosen = slice(block.start, block.stop), (block.start <= given.positions) & (given.positions < block.stop)
+        rows = (starts[:-1] >= block.start) & (starts[:-1] < block.stop)
         inner = dataclasses.replace(
             given.flat,
             tokens=given.flat.tokens[span],
             segments=given.flat.segments[span],
             positions=given.flat.positions[span],
-            starts=torch.arange(0, run.count * run.length + 1, run.length, dtype=torch.int32),
-            runs=(dataclasses.replace(run, start=0),),
+            starts=torch.arange(0, block.count * block.length + 1, block.length, dtype=torch.int32),
+            blocks=(dataclasses.replace(block, start=0),),
         )
         found.append(
-            PretrainingBatch(inner, given.positions[chosen] - run.start, given.labels[chosen], given.is_next[rows])
+            PretrainingBatch(inner, given.positions[chosen] - block.start, given.labels[chosen], given.is_next[rows])
         )
     return found
 
