@@ -55,6 +55,34 @@ class Features:
     loss_weights: np.ndarray | None = None
     """int64 (units,): what each one's loss is a sum over; None is 1 each"""
 
+    @classmethod
+    def of(
+        cls,
+        sequences: Sequences,
+        *,
+        groups: np.ndarray | None = None,
+        owner: np.ndarray | None = None,
+        targets: Mapping[str, np.ndarray] | None = None,
+        token_targets: Mapping[str, np.ndarray] | None = None,
+        guides: Mapping[str, np.ndarray] | None = None,
+        counts: np.ndarray | None = None,
+        loss_weights: np.ndarray | None = None,
+    ) -> Features:
+        """Build features from sequences. By default every sequence is one unit, and every unit is one row."""
+        sequence_count = len(sequences.starts) - 1
+        return cls(
+            tokens=sequences.tokens,
+            segments=sequences.segments,
+            starts=sequences.starts,
+            groups=np.arange(sequence_count + 1, dtype=np.int64) if groups is None else groups,
+            owner=np.arange(sequence_count, dtype=np.int64) if owner is None else owner,
+            targets=targets or {},
+            token_targets=token_targets or {},
+            guides=guides or {},
+            counts=counts,
+            loss_weights=loss_weights,
+        )
+
     @property
     def units(self) -> int:
         return len(self.groups) - 1

@@ -90,10 +90,8 @@ class Choose(Problem):
         second = [text for some in table.column("choices").to_pylist() for text in some]
         sequences = encoder.assemble(first, second, min(recipe.max_length, encoder.max_length))
         labels = self.gold(table)
-        return Features(
-            tokens=sequences.tokens,
-            segments=sequences.segments,
-            starts=sequences.starts,
+        return Features.of(
+            sequences,
             groups=np.arange(table.num_rows + 1, dtype=np.int64) * self.choices,
             owner=np.repeat(np.arange(table.num_rows, dtype=np.int64), self.choices),
             targets={} if labels is None else {"label": np.array(labels, dtype=np.int64)},
@@ -134,6 +132,3 @@ class Choose(Problem):
         counts = Counter(table.column("label").to_pylist())
         likeliest = max(range(self.choices), key=lambda at: counts[at])
         return np.asarray(np.eye(self.choices, dtype=np.float32)[likeliest])
-
-    def is_constant(self, answers: Sequence[Any]) -> bool:
-        return len(answers) > 1 and len(set(answers)) == 1

@@ -71,25 +71,12 @@ class SentenceProblem(Problem):
         return self._label(text)
 
     def encode(self, table: pa.Table, encoder: Encoder, recipe: Recipe, *, training: bool) -> Features:
-        import numpy as np
-
         from benchrunner.features.arrays import Features
 
         second = table.column("b").to_pylist() if "b" in table.column_names else None
         sequences = encoder.assemble(table.column("a").to_pylist(), second, min(recipe.max_length, encoder.max_length))
         labels = self.gold(table)
-        rows = np.arange(table.num_rows + 1, dtype=np.int64)
-        return Features(
-            tokens=sequences.tokens,
-            segments=sequences.segments,
-            starts=sequences.starts,
-            groups=rows,
-            owner=rows[:-1],
-            targets={} if labels is None else {"label": self._targets(labels)},
-        )
+        return Features.of(sequences, targets={} if labels is None else {"label": self._targets(labels)})
 
     def gold(self, table: pa.Table) -> list[Any] | None:
         return table.column("label").to_pylist() if "label" in table.column_names else None
-
-    def is_constant(self, answers: Sequence[Any]) -> bool:
-        return len(answers) > 1 and len(set(answers)) == 1

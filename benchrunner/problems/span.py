@@ -149,11 +149,8 @@ class Span(Problem):
             for name, piece in zip(("start", "end"), found, strict=True):
                 place = joined.second - joined.sequences.starts[:-1] + piece[row] - first
                 targets[name] = np.where(inside, place, 0)  # the window does not hold the answer: "none"
-        return Features(
-            tokens=joined.sequences.tokens,
-            segments=joined.sequences.segments,
-            starts=joined.sequences.starts,
-            groups=np.arange(len(row) + 1, dtype=np.int64),
+        return Features.of(
+            joined.sequences,
             owner=row,
             targets=targets,
             guides={
@@ -279,9 +276,6 @@ class Span(Problem):
         else:
             found[NONE, SCORE], found[1] = 0.0, (0.0, WHOLE, WHOLE)
         return found
-
-    def is_constant(self, answers: Sequence[Any]) -> bool:
-        return len(answers) > 1 and len(set(answers)) == 1
 
 
 def _rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:

@@ -110,13 +110,9 @@ class Tag(Problem):
 
         labels, count = self._targets(table), len(found.first)
         _, first_scored = np.unique(found.scored_in, return_index=True)
-        return Features(
-            tokens=joined.sequences.tokens,
-            segments=joined.sequences.segments,
-            starts=joined.sequences.starts,
-            groups=np.arange(count + 1, dtype=np.int64),
+        return Features.of(
+            joined.sequences,
             owner=np.searchsorted(borders.sentences, first_scored, side="right") - 1,
-            targets={},
             token_targets={} if labels is None else {"label": at_places(labels, IGNORED)},
             guides={"word": at_places(np.arange(len(places)), -1)},
             counts=np.bincount(found.scored_in[borders.sentences[:-1]], minlength=count),
@@ -151,17 +147,13 @@ class Tag(Problem):
         """The words, each by its scored piece, as one sequence a sentence."""
         import numpy as np
 
-        from benchrunner.features.arrays import Features
+        from benchrunner.features.arrays import Features, Sequences
 
-        count, rows = self.output_count(table), np.arange(table.num_rows + 1, dtype=np.int64)
+        count = self.output_count(table)
         places, starts = _places(features, count), _sentences(table)
-        sentences = Features(
-            tokens=np.arange(count, dtype=np.int32),
-            segments=np.zeros(count, dtype=np.int8),
-            starts=starts,
-            groups=rows,
-            owner=rows[:-1],
-            targets={},
+        words = Sequences(np.arange(count, dtype=np.int32), np.zeros(count, dtype=np.int8), starts)
+        sentences = Features.of(
+            words,
             token_targets={name: np.asarray(values[places]) for name, values in features.token_targets.items()},
             guides={"word": np.arange(count, dtype=np.int64)},
             loss_weights=np.diff(starts),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -21,14 +21,6 @@ class Average:
 
     name: str
     terms: tuple[tuple[Term, ...], ...]
-
-    def on(self, splits: Mapping[str, str]) -> Average:
-        """The same average over other splits: `{"dev": "test"}` is what a leaderboard takes. Others stay."""
-
-        def moved(term: Term) -> Term:
-            return replace(term, split=splits.get(term.split, term.split))
-
-        return replace(self, terms=tuple(tuple(moved(term) for term in group) for group in self.terms))
 
     def of(self, cells: Mapping[Term, float]) -> float | None:
         """The average, or None where a figure is missing."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchrunner.features.arrays import Features
+from benchrunner.features.arrays import Features, Sequences
 from tiny_encoder import features
 
 
@@ -33,6 +33,15 @@ def test_features_without_targets_come_back_without_targets(tmp_path: Path) -> N
     bare = Features(made.tokens, made.segments, made.starts, made.groups, made.owner, {})
     bare.save(tmp_path)
     assert Features.open(tmp_path).targets == {}
+
+
+def test_by_default_a_sequence_is_a_unit_and_a_row() -> None:
+    sequences = Sequences(np.arange(5, dtype=np.int32), np.zeros(5, dtype=np.int8), np.array([0, 2, 5]))
+    made = Features.of(sequences, targets={"label": np.array([1, 0])})
+    assert (made.groups.tolist(), made.owner.tolist(), made.lengths.tolist()) == ([0, 1, 2], [0, 1], [2, 3])
+    assert made.groups.dtype == made.owner.dtype == np.int64
+    pair = Features.of(sequences, groups=np.array([0, 2]), owner=np.array([0, 0]))
+    assert (pair.units, pair.unit_tokens.tolist(), pair.targets, pair.counts) == (1, [5], {}, None)
 
 
 FILES = ("tokens.npy", "segments.npy", "starts.npy", "groups.npy", "owner.npy", "targets-label.npy", "contents.json")

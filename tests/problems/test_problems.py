@@ -153,6 +153,12 @@ def test_constant_answers_are_recognised() -> None:
     assert not MOOD.is_constant(["sad"])
 
 
+def test_equal_lists_are_constant_answers_too() -> None:
+    assert MOOD.is_constant([["a", "b"], ["a", "b"]])
+    assert not MOOD.is_constant([["a"], ["a", "b"]])
+    assert not MOOD.is_constant([[]])
+
+
 def test_labels_are_different_and_more_than_one() -> None:
     for labels in (("glad",), ("glad", "glad"), ()):
         with pytest.raises(PluginError, match="two or more different labels"):

@@ -142,9 +142,3 @@ def test_figures_in_one_group_are_averaged_first() -> None:
 
 def test_an_average_with_a_missing_figure_is_absent() -> None:
     assert MEAN.of({ONE: 10.0, TWO: 20.0}) is None
-
-
-def test_an_average_moves_to_other_splits_whole() -> None:
-    moved = MEAN.on({"dev": "test"})
-    assert [term.split for group in moved.terms for term in group] == ["test"] * 3
-    assert (moved.name, moved.on({"test": "dev"})) == ("mean", MEAN)

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from benchrunner import Average, Suite, Term
 
-ON_TEST = {"dev": "test", "dev_matched": "test_matched", "dev_mismatched": "test_mismatched"}
-"""Our dev splits and the test splits that the leaderboard scores: `average.on(ON_TEST)`."""
-
 
 def _term(task: str, metric: str, split: str = "dev") -> Term:
     return Term(f"glue/{task}", split, metric)

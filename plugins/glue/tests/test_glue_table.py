@@ -14,7 +14,7 @@ from benchrunner.recipes import Recipe
 from benchrunner.tasks.suites import Average, Term
 from benchrunner.tasks.task import Task
 from benchrunner_glue import GLUE, register_tasks
-from benchrunner_glue.averages import GLUE_SCORE, ON_TEST, PAPER_AVERAGE
+from benchrunner_glue.averages import GLUE_SCORE, PAPER_AVERAGE
 
 TASKS = {task.name.removeprefix("glue/"): task for task in register_tasks()}
 
@@ -126,16 +126,15 @@ def test_elmos_published_average_stayed_when_its_qnli_cell_changed() -> None:
 
 
 def test_the_glue_score_is_the_leaderboards() -> None:
-    on_test = GLUE_SCORE.on(ON_TEST)
     large = "60.5  94.9  89.3/85.4  86.5/87.6  72.1/89.3  86.7/85.9  92.7  70.1  65.1"
-    found = on_test.of(cells(on_test, large))
+    found = GLUE_SCORE.of(cells(GLUE_SCORE, large))
     assert found is not None
     assert round(found, 1) == 80.5
 
 
 def test_every_term_of_an_average_is_a_figure_that_its_task_has() -> None:
     tasks: dict[str, Task] = {task.name: task for task in TASKS.values()}
-    for average in (*GLUE.averages, *(one.on(ON_TEST) for one in GLUE.averages)):
+    for average in GLUE.averages:
         for term in (term for group in average.terms for term in group):
             assert term.split in tasks[term.task].splits
             assert term.metric in [metric.name for metric in tasks[term.task].metrics]

@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 import torch
 
-from benchrunner.engine import Dropout, Features, FlatBatch
+from benchrunner.engine import Dropout, Features, FlatBatch, Sequences
 from benchrunner.engine import collate as flattened
 from benchrunner_bert.pretraining.instances import Instance
 
@@ -35,14 +35,8 @@ def collate(
     ordered = sorted(instances, key=lambda one: len(one.tokens))
     starts = np.concatenate([[0], np.cumsum([len(one.tokens) for one in ordered])])
     units = np.arange(len(ordered))
-    features = Features(
-        tokens=np.concatenate([one.tokens for one in ordered]),
-        segments=np.concatenate([one.segments for one in ordered]),
-        starts=starts,
-        groups=np.arange(len(ordered) + 1),
-        owner=units,
-        targets={},
-    )
+    tokens, segments = (np.concatenate([getattr(one, part) for one in ordered]) for part in ("tokens", "segments"))
+    features = Features.of(Sequences(tokens, segments, starts))
     positions = np.concatenate([one.positions + start for one, start in zip(ordered, starts, strict=False)])
     labels = np.concatenate([one.labels for one in ordered]).astype(np.int64)
     return PretrainingBatch(
