@@ -1,0 +1,38 @@
+"""Metrics: gold answers and predictions to one figure, or the reason why there is none."""
+
+from benchrunner.metrics.classification import (
+    ACCURACY,
+    BALANCED_ACCURACY,
+    EXACT_MATCH,
+    MATTHEWS,
+    f1,
+    f1_macro,
+    f1_micro,
+    f1_samples,
+    f1_weighted,
+)
+from benchrunner.metrics.correlation import PEARSON, SPEARMAN
+from benchrunner.metrics.metric import ANSWERS, Metric, Score, score
+from benchrunner.metrics.ranking import MEAN_RECIPROCAL_RANK, average_precision, mean_reciprocal_rank, roc_auc
+
+__all__ = [
+    "ACCURACY",
+    "ANSWERS",
+    "BALANCED_ACCURACY",
+    "EXACT_MATCH",
+    "MATTHEWS",
+    "MEAN_RECIPROCAL_RANK",
+    "PEARSON",
+    "SPEARMAN",
+    "Metric",
+    "Score",
+    "average_precision",
+    "f1",
+    "f1_macro",
+    "f1_micro",
+    "f1_samples",
+    "f1_weighted",
+    "mean_reciprocal_rank",
+    "roc_auc",
+    "score",
+]

@@ -1,0 +1,103 @@
+"""Metrics of rankings, computed from the probabilities of labels or from ordered lists.
+
+The functions take the labels in the order in which the problem gives their probabilities: `Classify.labels`, or
+`range(n)` for `Choose(n)`. Gold answers are labels or lists of labels. The problem's extra figures must have
+"probabilities"; a prediction file holds answers only, so these scores are absent for files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from benchrunner.errors import PluginError, Undefined
+from benchrunner.metrics.label_matrix import checked_labels, label_matrix, labels_of, probability_matrix
+from benchrunner.metrics.metric import Metric
+
+PROBABILITIES = "probabilities"
+"""The extra figure of a problem that these metrics are computed from."""
+
+
+def roc_auc(labels: Sequence[Any], positive: Any = None) -> Metric:
+    """Give the area under the ROC curve of the label `positive` against all others.
+
+    Without `positive` the figure is the mean over all labels; of two labels, both have the same area.
+    """
+    labels, columns = _columns("roc_auc", labels, positive)
+
+    def compute(gold: Sequence[Any], probabilities: Sequence[Any]) -> float:
+        from sklearn.metrics import roc_auc_score
+
+        right, ranked = label_matrix(gold, labels), probability_matrix(probabilities, labels)
+        for column in columns:
+            if right[:, column].all() or not right[:, column].any():
+                share = "every" if right[:, column].any() else "no"
+                raise Undefined(f"no ROC-AUC: {share} row has the gold label {labels[column]!r}")
+        return _mean(roc_auc_score(right[:, column], ranked[:, column]) for column in columns)
+
+    return Metric("roc_auc", compute, computed_from=PROBABILITIES)
+
+
+def average_precision(labels: Sequence[Any], positive: Any = None) -> Metric:
+    """Give the average precision of the label `positive`, or without `positive` the mean over all labels."""
+    labels, columns = _columns("average_precision", labels, positive)
+
+    def compute(gold: Sequence[Any], probabilities: Sequence[Any]) -> float:
+        from sklearn.metrics import average_precision_score
+
+        right, ranked = label_matrix(gold, labels), probability_matrix(probabilities, labels)
+        for column in columns:
+            if not right[:, column].any():
+                raise Undefined(f"no average precision: no row has the gold label {labels[column]!r}")
+        return _mean(average_precision_score(right[:, column], ranked[:, column]) for column in columns)
+
+    return Metric("average_precision", compute, computed_from=PROBABILITIES)
+
+
+def _columns(metric: str, labels: Sequence[Any], positive: Any) -> tuple[tuple[Any, ...], list[int]]:
+    """Give the labels, and the numbers of those whose figures are averaged."""
+    labels = checked_labels(metric, labels)
+    if positive is not None and positive not in labels:
+        raise PluginError(f"The metric {metric} needs a positive label that is one of {labels}, not {positive!r}.")
+    return labels, list(range(len(labels))) if positive is None else [labels.index(positive)]
+
+
+def _mean(figures: Iterable[Any]) -> float:
+    values = [float(figure) for figure in figures]
+    return sum(values) / len(values)
+
+
+def mean_reciprocal_rank(labels: Sequence[Any]) -> Metric:
+    """Give the mean of 1 / rank of the likeliest gold label, where labels are ranked by their probabilities.
+
+    Labels of equal probability are ranked before the gold label, so that equal probabilities for all labels are ranked
+    last.
+    """
+    labels = checked_labels("mrr", labels)
+
+    def compute(gold: Sequence[Any], probabilities: Sequence[Any]) -> float:
+        import numpy as np
+
+        right, ranked = label_matrix(gold, labels), probability_matrix(probabilities, labels)
+        if rows := [row for row, marks in enumerate(right) if not marks.any()]:
+            raise Undefined(f"no reciprocal rank: row {rows[0]} has none of the labels as its gold answer")
+        best = ranked.max(axis=1, where=right, initial=-np.inf)
+        return float((1 / (ranked >= best[:, None]).sum(axis=1)).mean())
+
+    return Metric("mrr", compute, computed_from=PROBABILITIES)
+
+
+def _reciprocal_rank(gold: Any, ranking: Sequence[Any]) -> float:
+    right = labels_of(gold)
+    return next((1 / rank for rank, item in enumerate(ranking, start=1) if item in right), 0.0)
+
+
+def _mean_reciprocal_rank(gold: Sequence[Any], rankings: Sequence[Sequence[Any]]) -> float:
+    if rows := [row for row, right in enumerate(gold) if not labels_of(right)]:
+        raise Undefined(f"no reciprocal rank: row {rows[0]} has no gold answer")
+    return sum(map(_reciprocal_rank, gold, rankings)) / len(gold)
+
+
+MEAN_RECIPROCAL_RANK = Metric("mrr", _mean_reciprocal_rank, per_row=_reciprocal_rank)
+"""Mean of 1 / rank of the first right item. An answer is a list of items, the best first; a gold answer is the right
+item or a list of right items. A row whose list has no right item counts as 0."""
