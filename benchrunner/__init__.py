@@ -50,7 +50,25 @@ from benchrunner.leaderboards.spellings import Labels, Number, Text
 from benchrunner.leaderboards.table_file import Table
 from benchrunner.leaderboards.writing import write
 from benchrunner.methods.method import Job, Method, Outcome
-from benchrunner.metrics import ACCURACY, MATTHEWS, PEARSON, SPEARMAN, Metric, Score, f1
+from benchrunner.metrics import (
+    ACCURACY,
+    BALANCED_ACCURACY,
+    EXACT_MATCH,
+    MATTHEWS,
+    MEAN_RECIPROCAL_RANK,
+    PEARSON,
+    SPEARMAN,
+    Metric,
+    Score,
+    average_precision,
+    f1,
+    f1_macro,
+    f1_micro,
+    f1_samples,
+    f1_weighted,
+    mean_reciprocal_rank,
+    roc_auc,
+)
 from benchrunner.plugins.discovery import discover
 from benchrunner.plugins.hookspecs import hookimpl
 from benchrunner.plugins.registry import Plugins
@@ -76,8 +94,11 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ACCURACY",
+    "BALANCED_ACCURACY",
+    "EXACT_MATCH",
     "GRIDS",
     "MATTHEWS",
+    "MEAN_RECIPROCAL_RANK",
     "OUTSIDE",
     "PEARSON",
     "SPEARMAN",
@@ -151,18 +172,25 @@ __all__ = [
     "UnknownName",
     "Workspace",
     "as_iob2",
+    "average_precision",
     "begins_phrase",
     "check",
     "closest_names",
     "discover",
     "f1",
+    "f1_macro",
+    "f1_micro",
+    "f1_samples",
+    "f1_weighted",
     "find_file",
     "flush_to_disk",
     "hookimpl",
     "iob_labels",
+    "mean_reciprocal_rank",
     "quoted",
     "read_manifest",
     "read_text",
+    "roc_auc",
     "run_study",
     "searched_paths",
     "write",

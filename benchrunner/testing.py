@@ -35,6 +35,7 @@ from benchrunner.features.pieces import Frame, Pieces
 from benchrunner.fits import Fit
 from benchrunner.methods.finetune import Finetune
 from benchrunner.methods.method import Job
+from benchrunner.metrics import ANSWERS
 from benchrunner.problems.classify import Classify
 from benchrunner.recipes import Recipe
 from benchrunner.training.embedding_rows import WHOLE_TABLE
@@ -217,7 +218,12 @@ def _row_faults(task: Task, rows: Rows, *, labelled: bool) -> Iterator[str]:
     read = [problem.parse(text) for text in written]
     if any(problem.spell(answer) != text for answer, text in zip(read, written, strict=True)):
         yield "an answer that is written to a file and parsed again is another one"
+    figures = problem.extra_figures(gathered, rows.table, problem.decoding)
     for metric in task.metrics:
+        if metric.computed_from != ANSWERS:
+            if metric.computed_from not in figures:
+                yield f"{metric.name} is computed from {metric.computed_from}, which extra_figures does not give"
+            continue
         score = _score(metric, gold, read)
         if len(set(map(repr, gold))) > 1 and score is not None and not score > 0:
             yield f"{metric.name} of the right answers is not above zero"

@@ -55,8 +55,8 @@ def answer(references: Sequence[str], path: Path | None, split: str | None, runn
     outputs = ensembles.outputs(ensemble, rows, runner)
     settings = ensembles.settings(ensemble, runner)
     answers = task.problem.decode(outputs, rows.table, settings)
-    scores = task.scores(rows.table, answers)
     extra_figures = task.problem.extra_figures(outputs, rows.table, settings)
+    scores = task.scores(rows.table, answers, extra_figures)
     by = fits[0].id if len(fits) == 1 else ensemble.id
     return Answered(task, rows, answers, extra_figures, scores, by)
 

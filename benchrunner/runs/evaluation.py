@@ -20,11 +20,12 @@ def judged(
     task: Task,
     rows: Rows,
     answers: Sequence[Any],
+    extra_figures: Mapping[str, Sequence[Any]],
     timings: Mapping[str, float],
     baseline: Baseline | None,
 ) -> Record:
     """The prediction's record; without a baseline it is one itself, and neither flagged nor annotated."""
-    scores, notes = task.scores(rows.table, answers), rows.notes
+    scores, notes = task.scores(rows.table, answers, extra_figures), rows.notes
     flags = list[str]()
     if baseline is not None:
         if task.problem.is_constant(answers):

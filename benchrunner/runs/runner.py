@@ -275,8 +275,11 @@ class Runner:
         outputs = self._kept_outputs(fit, folder, rows)
         with self._foreign(folder):
             answers = task.problem.decode(outputs, rows.table, prediction.settings)
+            extra_figures = {}
+            if task.scores_extra_figures:
+                extra_figures = task.problem.extra_figures(outputs, rows.table, prediction.settings)
             timings = {"seconds": time.monotonic() - started}
-            record = judged(prediction, task, rows, answers, timings, baseline)
+            record = judged(prediction, task, rows, answers, extra_figures, timings, baseline)
             lines = [json.dumps({"index": at, "answer": one}, ensure_ascii=False) for at, one in enumerate(answers)]
         home = folder.prediction(prediction.id)
         write_folder_atomically(home, lambda part: write_prediction(part, prediction, record, lines))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from benchrunner.data.rows import Rows
 from benchrunner.data.sources import DataNotFound, Source
 from benchrunner.errors import BadRows, DataError, PluginError, RequestError
-from benchrunner.metrics import Metric, Score, score
+from benchrunner.metrics import ANSWERS, Metric, Score, score
 from benchrunner.recipes import Recipe
 from benchrunner.tasks.suites import Suite
 from benchrunner.workspace import Workspace
@@ -111,10 +111,24 @@ class Task:
             return self._checked(rows, wanted, workspace)
         raise DataNotFound(f"No data for {self.name}, split {split}:\n" + "\n".join(f"  - {one}" for one in tried))
 
-    def scores(self, table: pa.Table, answers: Sequence[Any]) -> dict[str, Score]:
-        """Each metric of answers to checked rows; none where these are not labelled."""
+    @property
+    def scores_extra_figures(self) -> bool:
+        """Whether a metric is computed from the problem's extra figures, such as probabilities."""
+        return any(metric.computed_from != ANSWERS for metric in self.metrics)
+
+    def scores(
+        self, table: pa.Table, answers: Sequence[Any], extra_figures: Mapping[str, Sequence[Any]] | None = None
+    ) -> dict[str, Score]:
+        """Compute each metric of the answers to checked rows, by the metric's name; empty where rows are not labelled.
+
+        `extra_figures` is what `Problem.extra_figures` gives. A metric that is computed from a figure which is not
+        there has no score, with this reason.
+        """
         gold = self.problem.gold(table)
-        return {} if gold is None else {one.name: score(one, gold, answers) for one in self.metrics}
+        if gold is None:
+            return {}
+        figures = {**(extra_figures or {}), ANSWERS: answers}
+        return {metric.name: score(metric, gold, figures.get(metric.computed_from)) for metric in self.metrics}
 
     def checked(self, rows: Rows, workspace: Workspace, *, labelled: bool) -> Rows:
         """Rows as the problem wants them, without bad ones where the user asked for that."""

@@ -1,0 +1,144 @@
+"""Metrics of rankings: hand-worked values, and scikit-learn's own figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+import sklearn.metrics
+
+from benchrunner.errors import PluginError
+from benchrunner.metrics import (
+    MEAN_RECIPROCAL_RANK,
+    Metric,
+    Score,
+    average_precision,
+    mean_reciprocal_rank,
+    roc_auc,
+    score,
+)
+
+LABELS = ("a", "b", "c")
+TWO = ("no", "yes")
+
+
+def value(metric: Metric, gold: Sequence[Any], predicted: Sequence[Any]) -> float:
+    figure = score(metric, gold, predicted).value
+    assert figure is not None
+    return figure
+
+
+def of_yes(*probabilities: float) -> list[list[float]]:
+    """Give the probabilities of both labels from those of 'yes'."""
+    return [[1 - share, share] for share in probabilities]
+
+
+def drawn(rows: int, *, seed: int) -> tuple[list[str], list[list[float]]]:
+    """Draw gold labels and probabilities that lean towards them."""
+    draw = np.random.default_rng(seed)
+    gold = draw.integers(0, len(LABELS), rows)
+    logits = draw.normal(size=(rows, len(LABELS))) + np.eye(len(LABELS))[gold]
+    powers = np.exp(logits)
+    return [LABELS[number] for number in gold], (powers / powers.sum(1, keepdims=True)).tolist()
+
+
+def test_roc_auc_by_hand() -> None:
+    # Of the four pairs of a yes and a no, three are in the right order
+    gold, probabilities = ["yes", "yes", "no", "no"], of_yes(0.9, 0.4, 0.6, 0.1)
+    assert value(roc_auc(TWO, "yes"), gold, probabilities) == 0.75
+    assert value(roc_auc(TWO), gold, probabilities) == 0.75
+    assert value(roc_auc(TWO), gold, of_yes(0.5, 0.5, 0.5, 0.5)) == 0.5
+
+
+def test_average_precision_by_hand() -> None:
+    # In the order yes, no, yes, no: precision 1/1 and 2/3 at the right ones
+    gold, probabilities = ["yes", "yes", "no", "no"], of_yes(0.9, 0.4, 0.6, 0.1)
+    assert value(average_precision(TWO, "yes"), gold, probabilities) == pytest.approx((1 + 2 / 3) / 2)
+
+
+def test_areas_agree_with_scikit_learn() -> None:
+    for rows in (30, 300):
+        gold, probabilities = drawn(rows, seed=rows)
+        expected = sklearn.metrics.roc_auc_score(gold, probabilities, multi_class="ovr", labels=LABELS)
+        assert value(roc_auc(LABELS), gold, probabilities) == pytest.approx(expected)
+        one_hot = [[label == name for name in LABELS] for label in gold]
+        expected = sklearn.metrics.average_precision_score(one_hot, probabilities)
+        assert value(average_precision(LABELS), gold, probabilities) == pytest.approx(expected)
+        expected = sklearn.metrics.average_precision_score(
+            [label == "b" for label in gold], np.array(probabilities)[:, 1]
+        )
+        assert value(average_precision(LABELS, "b"), gold, probabilities) == pytest.approx(expected)
+
+
+def test_areas_of_lists_of_labels_agree_with_scikit_learn() -> None:
+    draw = np.random.default_rng(5)
+    marks, probabilities = draw.random((50, 3)) < 0.4, draw.random((50, 3))
+    gold = [[label for label, mark in zip(LABELS, row, strict=True) if mark] for row in marks]
+    expected = sklearn.metrics.roc_auc_score(marks, probabilities)
+    assert value(roc_auc(LABELS), gold, probabilities.tolist()) == pytest.approx(expected)
+    expected = sklearn.metrics.average_precision_score(marks, probabilities)
+    assert value(average_precision(LABELS), gold, probabilities.tolist()) == pytest.approx(expected)
+
+
+def test_an_area_without_both_classes_is_absent() -> None:
+    probabilities = of_yes(0.9, 0.4)
+    assert score(roc_auc(TWO, "yes"), ["yes", "yes"], probabilities) == Score(
+        None, "no ROC-AUC: every row has the gold label 'yes'"
+    )
+    assert score(roc_auc(TWO, "yes"), ["no", "no"], probabilities) == Score(
+        None, "no ROC-AUC: no row has the gold label 'yes'"
+    )
+    assert score(average_precision(TWO, "yes"), ["no", "no"], probabilities) == Score(
+        None, "no average precision: no row has the gold label 'yes'"
+    )
+
+
+def test_probabilities_that_are_not_finite_have_no_area() -> None:
+    expected = Score(None, "not all probabilities are finite")
+    assert score(roc_auc(TWO), ["yes", "no"], of_yes(0.9, float("nan"))) == expected
+
+
+def test_probabilities_of_other_labels_are_an_error() -> None:
+    with pytest.raises(ValueError, match=r"each of 3 labels, found the shape \(2, 2\)"):
+        score(roc_auc(LABELS), ["a", "b"], of_yes(0.9, 0.1))
+
+
+def test_the_positive_label_is_one_of_the_labels() -> None:
+    with pytest.raises(PluginError, match="roc_auc needs a positive label that is one of"):
+        roc_auc(TWO, "maybe")
+
+
+def test_reciprocal_ranks_of_choices_by_hand() -> None:
+    probabilities = [[0.1, 0.6, 0.3], [0.1, 0.6, 0.3], [0.1, 0.6, 0.3]]
+    assert value(mean_reciprocal_rank(range(3)), [1, 2, 0], probabilities) == pytest.approx((1 + 1 / 2 + 1 / 3) / 3)
+    assert value(mean_reciprocal_rank(LABELS), [["a", "c"]], probabilities[:1]) == 1 / 2
+
+
+def test_equal_probabilities_are_ranked_last() -> None:
+    assert value(mean_reciprocal_rank(range(4)), [0], [[0.25] * 4]) == 1 / 4
+
+
+def test_reciprocal_ranks_agree_with_scikit_learn() -> None:
+    """With one right label in a row, label-ranking average precision is the mean reciprocal rank."""
+    gold, probabilities = drawn(100, seed=7)
+    coarse = np.round(probabilities, 1).tolist()  # many are equal
+    one_hot = [[label == name for name in LABELS] for label in gold]
+    for ranked in (probabilities, coarse):
+        expected = sklearn.metrics.label_ranking_average_precision_score(one_hot, ranked)
+        assert value(mean_reciprocal_rank(LABELS), gold, ranked) == pytest.approx(expected)
+
+
+def test_reciprocal_ranks_of_ordered_lists_by_hand() -> None:
+    gold, rankings = ["x", ["y", "z"], "w"], [["x", "y"], ["x", "z", "y"], ["x"]]
+    assert value(MEAN_RECIPROCAL_RANK, gold, rankings) == pytest.approx((1 + 1 / 2 + 0) / 3)
+    assert MEAN_RECIPROCAL_RANK.per_row is not None
+    assert [*map(MEAN_RECIPROCAL_RANK.per_row, gold, rankings)] == [1, 1 / 2, 0]
+
+
+def test_a_row_without_a_right_item_has_no_rank() -> None:
+    expected = Score(None, "no reciprocal rank: row 1 has no gold answer")
+    assert score(MEAN_RECIPROCAL_RANK, ["x", []], [["x"], ["x"]]) == expected
+    reason = score(mean_reciprocal_rank(LABELS), ["a", "q"], [[1, 0, 0], [1, 0, 0]]).reason
+    assert reason == "no reciprocal rank: row 1 has none of the labels as its gold answer"

@@ -1,0 +1,54 @@
+"""Metrics that are computed from probabilities: in records, for answers, and absent for prediction files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchrunner import ACCURACY, PEARSON, Classify, PluginError, Regress, Score, roc_auc
+from benchrunner.runs.answering import answer
+from benchrunner.tasks.prediction_files import score_file
+from benchrunner.testing import check_task
+from inline import QUICK, mood, runner
+
+AREA = roc_auc(("glad", "sad"), "glad")
+
+
+def test_a_record_and_answers_have_the_area_of_the_outputs(tmp_path: Path) -> None:
+    task = mood(metrics=(AREA, ACCURACY))
+    made = runner(tmp_path, register_tasks=[task])
+    fit = made.plan(task, "words", recipe=QUICK)
+    scores = made.predict(fit, "dev").record.scores
+    rows = made.rows(task, "dev")
+    probabilities = Classify(("glad", "sad")).extra_figures(made.kept_outputs(fit, rows), rows.table, {})
+    gold = rows.table.column("label").to_pylist()
+    assert scores["roc_auc"].value == AREA.compute(gold, probabilities["probabilities"])
+    assert scores["roc_auc"].value > 0.5
+    assert answer([fit.id], None, "dev", made).scores == scores
+    assert made.baseline(fit, "dev")["roc_auc"] == Score(0.5)
+
+
+def test_a_file_of_answers_has_no_area(tmp_path: Path) -> None:
+    task = mood(metrics=(ACCURACY, AREA))
+    made = runner(tmp_path, register_tasks=[task])
+    rows = made.rows(task, "dev")
+    (tmp_path / "answers.txt").write_text("\n".join(rows.table.column("label").to_pylist()) + "\n")
+    scores = score_file(task, rows, tmp_path / "answers.txt")
+    assert scores["accuracy"] == Score(1.0)
+    assert scores["roc_auc"] == Score(None, "roc_auc is computed from probabilities, and there are answers only")
+
+
+def test_a_task_is_checked_for_the_figures_of_its_metrics(tmp_path: Path) -> None:
+    check_task(mood(metrics=(AREA,)), tmp_path / "good")
+    numbers = mood(problem=Regress(0, 1), metrics=(PEARSON, AREA), demo_files=numbered)
+    with pytest.raises(PluginError, match="roc_auc is computed from probabilities, which extra_figures does not give"):
+        check_task(numbers, tmp_path / "bad")
+
+
+def numbered(seed: int, folder: Path) -> None:
+    """Write the three splits with numbers as labels."""
+    (folder / "mood").mkdir(parents=True, exist_ok=True)
+    for name in ("train", "dev", "test"):
+        lines = ["text\tmood", "a day\t0.25", "a night\t0.75"]
+        (folder / "mood" / f"{name}.tsv").write_text("\n".join(lines) + "\n")
