@@ -84,7 +84,8 @@ from benchrunner.records import Record
 from benchrunner.runs.ensembles import Ensemble
 from benchrunner.runs.executors import Local
 from benchrunner.runs.runner import Predicted, Runner
-from benchrunner.studies.study import Result, Study, run_study
+from benchrunner.studies.study import Result, Study
+from benchrunner.studies.study_run import run_study
 from benchrunner.tasks.scorers import Scored, Scorer
 from benchrunner.tasks.suites import Average, Suite, Term
 from benchrunner.tasks.task import Role, Split, Task

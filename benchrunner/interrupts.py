@@ -1,4 +1,4 @@
-"""Ctrl-C and a scheduler's SIGTERM, held back until what is being done is whole."""
+"""Delays Ctrl-C and a scheduler's SIGTERM until the current step is complete."""
 
 from __future__ import annotations
 
@@ -6,43 +6,45 @@ import signal
 import threading
 from collections.abc import Callable
 from types import FrameType, TracebackType
-from typing import Any, Self
+from typing import Any, Self, final
 
-_USUAL: dict[signal.Signals, Callable[..., Any] | signal.Handlers] = {
+_DEFAULT_HANDLERS: dict[signal.Signals, Callable[..., Any] | signal.Handlers] = {
     signal.SIGINT: signal.default_int_handler,
     signal.SIGTERM: signal.SIG_DFL,
 }
-"""What answers them unless somebody else has taken them."""
+"""Handlers that are in place unless other code has set its own."""
 
 
+@final
 class HeldBack:
-    """Within it a signal only sets `asked`, which whoever works looks at between two steps.
+    """Context in which a signal only sets `asked`; the code inside looks at `asked` between two steps.
 
-    A second Ctrl-C goes through: somebody at a terminal is in a hurry. A second SIGTERM does not: schedulers and
-    parent processes send it to each process of a group, so that a process may get it from both.
-    Where signals are not ours to take, in a thread or in a process that ignores them, nothing changes.
+    A second Ctrl-C is not delayed, because a person at a terminal is in a hurry. A second SIGTERM is delayed:
+    schedulers and parent processes send SIGTERM to each process of a group, so that a process may get it from both.
+    Signals with a handler of other code, ignored signals, and signals outside the main thread are left alone.
     """
 
     def __init__(self) -> None:
         self.asked = False
-        self._ours = list[signal.Signals]()
+        self._delayed = list[signal.Signals]()
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
-            self._ours = [one for one, usual in _USUAL.items() if signal.getsignal(one) is usual]
-        for one in self._ours:
-            signal.signal(one, self._hear)
+            handlers = _DEFAULT_HANDLERS.items()
+            self._delayed = [number for number, handler in handlers if signal.getsignal(number) is handler]
+        for number in self._delayed:
+            signal.signal(number, self._hear)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for one in self._ours:
-            signal.signal(one, _USUAL[one])
+        for number in self._delayed:
+            signal.signal(number, _DEFAULT_HANDLERS[number])
         if self.asked and kind is None:
             raise KeyboardInterrupt
 
     def _hear(self, number: int, frame: FrameType | None) -> None:
         self.asked = True
         if number == signal.SIGINT:
-            signal.signal(number, _USUAL[signal.SIGINT])
+            signal.signal(number, _DEFAULT_HANDLERS[signal.SIGINT])

@@ -1,13 +1,14 @@
-"""What long work says while it runs, and who shows it: a bar on a terminal, plain lines anywhere else."""
+"""Progress of long work: events from inside fits, shown as a bar on a terminal and as plain lines elsewhere."""
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Literal, Protocol, Self, final
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -15,12 +16,16 @@ if TYPE_CHECKING:
     from benchrunner.fits import Fit
 
 PLAIN_SECONDS = 15.0
-"""Between two lines where there is no terminal."""
+"""Time between two plain lines."""
+
+Counted = Literal["step", "predicting"]
+"""Which events move a watch forward: training steps or predicted rows."""
 
 
+@final
 @dataclass(frozen=True)
 class Event:
-    """One thing that happened inside a fit."""
+    """Something that happened inside a fit."""
 
     kind: Literal["encoding", "step", "predicting", "waiting", "note"]
     done: float = 0.0
@@ -29,24 +34,28 @@ class Event:
     text: str = ""
 
 
-class Watch:
-    """Follows several fits, each with a weight, to one share of the whole and one estimate of the time left."""
+class Reports(Protocol):
+    """An object that reports the events of its fits: a `benchrunner.Runner`."""
 
-    def __init__(
-        self,
-        weights: Iterable[tuple[Fit, float]],
-        *,
-        counts: Literal["step", "predicting"] = "step",
-        quiet: bool = False,
-    ) -> None:
+    report: Callable[[Fit, Event], None]
+
+
+@final
+class Watch:
+    """Shows the progress of several fits, each with a weight, as one percentage and one estimate of the time left.
+
+    Use it as a context manager, as the `report` of a runner; call `finished` after each fit.
+    """
+
+    def __init__(self, weights: Iterable[tuple[Fit, float]], *, counts: Counted = "step", quiet: bool = False) -> None:
         self._weights = {fit.id: weight for fit, weight in weights}
         self._total = sum(self._weights.values()) or 1.0
-        self._shares: dict[str, float] = {}
+        self._shares: dict[str, float] = {}  # fit id -> share of its work that is done
         self._counts, self._quiet = counts, quiet
         self._bar: Progress | None = None
         self._row: TaskID | None = None
-        self._said = self._started = time.monotonic()
-        self._begun = 0.0
+        self._last_line = self._started = time.monotonic()
+        self._done_before = 0.0  # weight of what was done before `_started`
 
     def __enter__(self) -> Self:
         if not self._quiet and sys.stderr.isatty():
@@ -66,37 +75,54 @@ class Watch:
             self._bar.stop()
 
     def __call__(self, fit: Fit, event: Event) -> None:
-        """The runner's `report`."""
+        """Take an event from inside a fit and show it."""
         if fit.id not in self._weights or self._quiet:
             return
         if event.kind == self._counts and event.total:
-            if not self._shares:  # what an earlier run left done says nothing about the speed of this one
-                self._started, self._begun = time.monotonic(), (event.done - 1) / event.total * self._weights[fit.id]
+            if not self._shares:  # steps that an earlier run left done say nothing about the speed of this run
+                self._started = time.monotonic()
+                self._done_before = (event.done - 1) / event.total * self._weights[fit.id]
             self._shares[fit.id] = event.done / event.total
         name = f"{fit.task} {fit.backbone} lr {fit.recipe.lr:g} seed {fit.seed}"
         text = f"{name}: {event.text or event.kind}" + (f" {event.done:.0f}/{event.total:.0f}" if event.total else "")
         self._show(text, urgent=event.kind in ("waiting", "note"))
 
     def finished(self, fit: Fit) -> None:
-        """A fit is done, or was found done."""
+        """Count a fit as done, whether it ran now or was finished before."""
         if fit.id in self._weights:
             if fit.id not in self._shares:
-                self._begun += self._weights[fit.id]
+                self._done_before += self._weights[fit.id]
             self._shares[fit.id] = 1.0
 
     def _show(self, text: str, *, urgent: bool) -> None:
-        done = sum(self._weights[one] * share for one, share in self._shares.items())
+        done = sum(self._weights[fit] * share for fit, share in self._shares.items())
         if self._bar is not None and self._row is not None:
             self._bar.update(self._row, completed=done, description=text)
-        elif urgent or time.monotonic() - self._said > PLAIN_SECONDS:
-            self._said = time.monotonic()
-            spent, gained = self._said - self._started, done - self._begun
-            left = f", about {_duration((self._total - done) * spent / gained)} left" if gained > 0 else ""
+        elif urgent or time.monotonic() - self._last_line > PLAIN_SECONDS:
+            self._last_line = time.monotonic()
+            seconds, gained = self._last_line - self._started, done - self._done_before
+            left = f", about {_duration((self._total - done) * seconds / gained)} left" if gained > 0 else ""
             print(f"{done / self._total:4.0%}{left}  {text}", file=sys.stderr, flush=True)
 
 
+@contextlib.contextmanager
+def watched(
+    runner: Reports, weights: Iterable[tuple[Fit, float]], *, counts: Counted = "step", show: bool = True
+) -> Iterator[Watch]:
+    """Show the progress of a runner's fits on standard error; with `show=False` leave the runner's `report` alone."""
+    with Watch(weights, counts=counts, quiet=not show) as watch:
+        if not show:
+            yield watch
+            return
+        before, runner.report = runner.report, watch
+        try:
+            yield watch
+        finally:
+            runner.report = before
+
+
 def silent(fit: Fit, event: Event) -> None:
-    """The `report` of a runner that nobody watches."""
+    """Ignore an event: the default `report` of a runner."""
 
 
 def _duration(seconds: float) -> str:

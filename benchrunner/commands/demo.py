@@ -30,10 +30,11 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def demo_command(arguments: argparse.Namespace) -> int:
-    from benchrunner.commands.fitting import run_watched, show
+    from benchrunner.commands.fitting import show
     from benchrunner.runs.executors import Local
     from benchrunner.runs.runner import Runner
     from benchrunner.studies.study import Study
+    from benchrunner.studies.study_run import run_study
     from benchrunner.workspace import Settings, Workspace
 
     started, plugins, home = time.monotonic(), arguments.plugins, arguments.out
@@ -57,7 +58,7 @@ def demo_command(arguments: argparse.Namespace) -> int:
     print(f"2. Fine-tuning {backbone} on each{beside}")
     backbones = (backbone, twin) if twin else (backbone,)
     study = Study(backbones, tuple(tasks), seeds=(arguments.seed,), changes={**RECIPE, "precision": "fp32"})
-    result = run_watched(study, runner, executor=Local(arguments.jobs), quiet=arguments.quiet)
+    result = run_study(study, runner, executor=Local(arguments.jobs), show_progress=not arguments.quiet)
     code = show(result, as_json=False)
     boards = [
         one

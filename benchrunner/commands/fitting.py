@@ -12,18 +12,14 @@ from typing import TYPE_CHECKING
 
 from benchrunner.commands import options
 from benchrunner.errors import RequestError
-from benchrunner.executor import Executor, FitRunner
 from benchrunner.files import write_atomically
-from benchrunner.progress import Watch, silent
-from benchrunner.runs.executors import Local
-from benchrunner.studies.study import Result, Study, fit_work, plan_study, run_study
+from benchrunner.studies.study import Result, Study
+from benchrunner.studies.study_run import run_study
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
-    from benchrunner.fits import Fit
     from benchrunner.plugins.registry import Plugins
-    from benchrunner.records import Record
     from benchrunner.runs.answering import Answered
     from benchrunner.runs.runner import Runner
     from benchrunner.tasks.task import Task
@@ -79,33 +75,6 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         options.computing(parser)
 
 
-class Watched(Executor):
-    """Another executor, with a bar over all of its fits."""
-
-    name = "watched"
-    about = "an executor and its progress"
-
-    def __init__(self, inner: Executor, watch: Watch) -> None:
-        self._inner, self._watch = inner, watch
-
-    def run(self, fits: Iterable[Fit], runner: FitRunner) -> Iterator[tuple[Fit, Record]]:
-        for fit, record in self._inner.run(fits, runner):
-            self._watch.finished(fit)
-            yield fit, record
-
-
-def run_watched(study: Study, runner: Runner, *, executor: Executor | None = None, quiet: bool = False) -> Result:
-    """A study with its progress on the terminal."""
-    cells = plan_study(study, runner)
-    weights = [(fit, fit_work(fit, runner)) for cell in cells for fit in cell.fits]
-    with Watch(weights, quiet=quiet) as watch:
-        runner.report = watch
-        try:
-            return run_study(study, runner, executor=Watched(executor or Local(), watch), cells=cells)
-        finally:
-            runner.report = silent
-
-
 def show(result: Result, *, as_json: bool) -> int:
     """Print a result; the exit code says whether every fit finished."""
     from benchrunner.studies import comparison_table
@@ -157,7 +126,7 @@ def _backbone(arguments: argparse.Namespace, tasks: Iterable[Task]) -> str:
 def run_asked(study: Study, runner: Runner, arguments: argparse.Namespace) -> Result:
     """With --json, standard output is for the JSON: what plugins print goes where progress goes."""
     with contextlib.redirect_stdout(sys.stderr) if arguments.json else contextlib.nullcontext():
-        return run_watched(study, runner, executor=options.executor(arguments), quiet=arguments.quiet)
+        return run_study(study, runner, executor=options.executor(arguments), show_progress=not arguments.quiet)
 
 
 def compare_command(arguments: argparse.Namespace) -> int:

@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchrunner.commands import options
-from benchrunner.commands.fitting import run_watched, show
+from benchrunner.commands.fitting import show
 from benchrunner.data.sources import DataNotFound
 from benchrunner.errors import RequestError, UnknownName
 from benchrunner.leaderboards import checking, writing
 from benchrunner.leaderboards.leaderboard import Leaderboard, Pair
 from benchrunner.leaderboards.manifests import manifest_path, read_manifest
-from benchrunner.progress import Watch
+from benchrunner.progress import watched
 from benchrunner.runs.runner import Runner
+from benchrunner.studies.study_run import run_study
 from benchrunner.studies.submission_answers import (
     Given,
     answers,
@@ -97,12 +98,11 @@ def _fitted(board: Leaderboard, tasks: list[Task], runner: Runner, arguments: ar
     if not tasks:
         return selected(board, (), runner)
     study = options.study(arguments, (arguments.backbone,), tasks, runner)
-    result = run_watched(study, runner, executor=options.executor(arguments), quiet=arguments.quiet)
+    result = run_study(study, runner, executor=options.executor(arguments), show_progress=not arguments.quiet)
     show(result, as_json=False)
     given = selected(board, result.cells, runner)
     chosen = [(one.selected, 1.0) for one in result.cells if one.selected is not None]
-    with Watch(chosen, counts="predicting", quiet=arguments.quiet) as watch:
-        runner.report = watch
+    with watched(runner, chosen, counts="predicting", show=not arguments.quiet):
         for name, split in board.wanted:  # while somebody watches; what is answered once is read afterwards
             if name in [task.name for task in tasks]:
                 given(runner.plugins.task(name), split)

@@ -240,8 +240,8 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"seeds": ()}, r"different numbers, not \[\]"),
     ({"seeds": (0, 0)}, r"different numbers, not \[0, 0\]"),
     ({"keep": "some"}, "selected, all or none, not 'some'"),
-    ({"backbones": ("a", "a")}, "each backbone and each task once"),
-    ({"tasks": (mood(), mood())}, "each backbone and each task once"),
+    ({"backbones": ("a", "a")}, "each backbone and each task only once"),
+    ({"tasks": (mood(), mood())}, "each backbone and each task only once"),
 ]
 
 

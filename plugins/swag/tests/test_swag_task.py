@@ -16,7 +16,8 @@ from benchrunner.leaderboards.manifests import read_manifest
 from benchrunner.plugins.discovery import discover
 from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.study import Study, run_study
+from benchrunner.studies.study import Study
+from benchrunner.studies.study_run import run_study
 from benchrunner.studies.submission_answers import answers, selected
 from benchrunner.testing import check_task, tiny_family
 from benchrunner.workspace import Settings, Workspace
