@@ -39,7 +39,7 @@ from benchrunner.file_faults import quoted
 from benchrunner.files import flush_to_disk, read_text, write_atomically, write_folder_atomically, write_json
 from benchrunner.fits import Fit, Prediction
 from benchrunner.interrupts import HeldBack
-from benchrunner.leaderboards.checking import check
+from benchrunner.leaderboards.checking import find_faults
 from benchrunner.leaderboards.columns_file import Columns
 from benchrunner.leaderboards.file_kind import Answers, FileKind
 from benchrunner.leaderboards.json_file import JsonMap
@@ -48,7 +48,7 @@ from benchrunner.leaderboards.lines_file import Lines
 from benchrunner.leaderboards.manifests import read_manifest
 from benchrunner.leaderboards.spellings import Labels, Number, Text
 from benchrunner.leaderboards.table_file import Table
-from benchrunner.leaderboards.writing import write
+from benchrunner.leaderboards.writing import write_answers
 from benchrunner.methods.method import Job, Method, Outcome
 from benchrunner.metrics import (
     ACCURACY,
@@ -175,7 +175,6 @@ __all__ = [
     "as_iob2",
     "average_precision",
     "begins_phrase",
-    "check",
     "closest_names",
     "discover",
     "f1",
@@ -183,6 +182,7 @@ __all__ = [
     "f1_micro",
     "f1_samples",
     "f1_weighted",
+    "find_faults",
     "find_file",
     "flush_to_disk",
     "hookimpl",
@@ -194,7 +194,7 @@ __all__ = [
     "roc_auc",
     "run_study",
     "searched_paths",
-    "write",
+    "write_answers",
     "write_atomically",
     "write_folder_atomically",
     "write_json",

@@ -89,9 +89,9 @@ def _submission(board, result, runner, home: Path) -> int:  # type: ignore[no-un
     cells = [one for one in result.cells if one.cell.backbone == result.study.backbones[0]]
     found = answers(board, selected(board, cells, runner), {}, runner)
     counts = {file.name: len(found[file.task, file.split].values) for file in board.files}
-    path = writing.write(board, found, home, counts=counts)
+    path = writing.write_answers(board, found, home, counts=counts)
     tables = {pair: one.table for pair, one in found.items() if one.table is not None}
-    problems = checking.check(board, path, manifest=read_manifest(path), tables=tables)
+    problems = checking.find_faults(board, path, manifest=read_manifest(path), tables=tables)
     verdict = "; ".join(problems) or "every file is as the board wants it, but for the official row counts"
     print(f"3. Wrote {path} with {len(board.files)} files: {verdict}")
     return int(bool(problems))

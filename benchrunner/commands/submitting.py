@@ -89,7 +89,7 @@ def submit_command(arguments: argparse.Namespace) -> int:
     check_counts(board, answered, runner)
     given = together(ensembles, runner) if ensembles else _fitted(board, answered, runner, arguments)
     found = answers(board, given, absent, runner)
-    path = writing.write(board, found, arguments.out)
+    path = writing.write_answers(board, found, arguments.out)
     return _verdict(board, path, {pair: one.table for pair, one in found.items() if one.table is not None})
 
 
@@ -110,7 +110,7 @@ def _fitted(board: Leaderboard, tasks: list[Task], runner: Runner, arguments: ar
 
 
 def _verdict(board: Leaderboard, path: Path, tables: Mapping[Pair, pa.Table]) -> int:
-    problems = checking.check(board, path, tables=tables)
+    problems = checking.find_faults(board, path, tables=tables)
     for one in read_manifest(path).filled:
         print(f"  {one.file} is filled: {one.filled}")
     for problem in problems:
@@ -134,7 +134,7 @@ def check_command(arguments: argparse.Namespace) -> int:
     board = plugins.leaderboard(arguments.board) if arguments.board else checking.detect(known, path)
     manifest = read_manifest(path) if arguments.counts_from_manifest else None
     tables = _tables(board, arguments)
-    problems = checking.check(board, path, manifest=manifest, tables=tables)
+    problems = checking.find_faults(board, path, manifest=manifest, tables=tables)
     for problem in problems:
         print(problem)
     if problems:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def check(
+def find_faults(
     board: Leaderboard,
     path: Path,
     *,
@@ -47,7 +47,7 @@ def check(
 
 
 def unchecked(board: Leaderboard, path: Path, *, tables: Mapping[Pair, pa.Table] | None = None) -> list[str]:
-    """What `check` could not see, a sentence each: a fault may hide there."""
+    """Name what `find_faults` could not check, in a sentence each."""
     files, sentences = list(board.files), list[str]()
     if archives.is_single(path):
         files = _meant(board, path.name)
@@ -143,7 +143,7 @@ def detect(boards: Iterable[Leaderboard], path: Path) -> Leaderboard:
         with archives.opened(path) as entries:
             names = {_fold(entry.name) for entry in entries if not entry.is_junk}
     except Unreadable:
-        names = set()  # what ails it is for `check` to say, where the archive's own name tells the board
+        names = set()  # what ails it is reported by `find_faults` if the archive's own name tells the board
     shared = {board.name: len(names & {_fold(file.name) for file in board.files}) for board in boards}
     best = [board for board in boards if shared[board.name] == max(shared.values())]
     best = [board for board in best if path.absolute().name in (board.archive.removesuffix("/"), board.name)] or [

@@ -84,7 +84,7 @@ class Published:
 @final
 @dataclass(frozen=True)
 class Leaderboard:
-    """A place that takes files of answers. Written by `submissions.write`, validated by `submissions.check`."""
+    """A place that takes files of answers. `write_answers` writes for it and `find_faults` validates."""
 
     name: str
     """Short and lower case: what the user types."""

@@ -15,7 +15,7 @@ from benchrunner.leaderboards.leaderboard import BoardFile, Leaderboard, Pair
 from benchrunner.leaderboards.manifests import FileOrigin, Manifest, manifest_path
 
 
-def write(
+def write_answers(
     board: Leaderboard,
     answers: Mapping[Pair, Answers],
     path: Path,

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from benchrunner.leaderboards.checking import check, detect
+from benchrunner.leaderboards.checking import detect, find_faults
 from benchrunner.leaderboards.file_kind import Answers
 from benchrunner.leaderboards.leaderboard import BoardFile, Leaderboard, Published
 from benchrunner.leaderboards.spellings import Labels, Number
 from benchrunner.leaderboards.table_file import Table
-from benchrunner.leaderboards.writing import write
+from benchrunner.leaderboards.writing import write_answers
 from benchrunner_leaderboards import register_leaderboards
 
 
@@ -116,8 +116,8 @@ def answers(glue: Leaderboard) -> dict[tuple[str, str], Answers]:
 def test_a_whole_submission_is_written_and_checks_clean(
     glue: Leaderboard, answers: dict[tuple[str, str], Answers], tmp_path: Path
 ) -> None:
-    path = write(glue, answers, tmp_path)
-    assert check(glue, path) == []
+    path = write_answers(glue, answers, tmp_path)
+    assert find_faults(glue, path) == []
     assert detect([glue], path) is glue
     with zipfile.ZipFile(path) as archive:
         assert archive.namelist() == list(FILES)

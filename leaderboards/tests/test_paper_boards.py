@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from benchrunner.commands.main import main
-from benchrunner.leaderboards.checking import check, unchecked
+from benchrunner.leaderboards.checking import find_faults, unchecked
 from benchrunner.leaderboards.file_kind import Answers
 from benchrunner.leaderboards.leaderboard import Leaderboard
-from benchrunner.leaderboards.writing import write
+from benchrunner.leaderboards.writing import write_answers
 from benchrunner.plugins.discovery import discover
 from benchrunner_leaderboards import register_leaderboards
 
@@ -185,7 +185,7 @@ def test_the_gold_tags_make_a_result_file_without_a_fault(
     workspace = Workspace(runs=tmp_path, cache=tmp_path, data=real, settings=Settings(offline=True))
     rows = discover().task("conll/ner").load("test", workspace).table
     board = BOARDS["conll2003"]
-    path = write(board, {("conll/ner", "test"): Answers(rows.column("labels").to_pylist(), rows)}, tmp_path)
+    path = write_answers(board, {("conll/ner", "test"): Answers(rows.column("labels").to_pylist(), rows)}, tmp_path)
     assert said(capsys, "check", str(path), "--data", str(real))[0] == 0
     lines = (path / "eng.testb.out").read_text().splitlines()
     assert lines.count("-DOCSTART- -X- -X- O O") == 231 and len([line for line in lines if line]) == 46_435 + 231
@@ -212,7 +212,7 @@ def test_a_submission_written_here_needs_no_further_look(tmp_path: Path) -> None
     board = BOARDS["squad-2.0"]
     table = pa.table({"id": [f"{number:024x}" for number in range(11_873)]})
     given = Answers([""] * 11_873, table, {"no_answer": [number / 11_873 for number in range(11_873)]})
-    path = write(board, {("squad/2.0", "dev"): given}, tmp_path)
+    path = write_answers(board, {("squad/2.0", "dev"): given}, tmp_path)
     tables = {("squad/2.0", "dev"): table}
-    assert check(board, path, tables=tables) == [] and unchecked(board, path, tables=tables) == []
+    assert find_faults(board, path, tables=tables) == [] and unchecked(board, path, tables=tables) == []
     assert list(json.loads((path / "na_prob.json").read_text()).values()) == given.extra_figures["no_answer"]

@@ -13,18 +13,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchrunner.errors import RequestError
-from benchrunner.leaderboards.checking import check, detect
-from benchrunner.leaderboards.writing import write
+from benchrunner.leaderboards.checking import detect, find_faults
+from benchrunner.leaderboards.writing import write_answers
 from mood_boards import BOARD, FILES, answers, zipped
 
 
 def test_a_plain_folder_of_files_is_checked_like_an_archive(tmp_path: Path) -> None:
     for name, content in FILES.items():
         (tmp_path / name).write_bytes(content)
-    assert check(BOARD, tmp_path) == []
+    assert find_faults(BOARD, tmp_path) == []
     (tmp_path / "Mood.tsv").unlink()
     (tmp_path / "notes").mkdir()
-    assert check(BOARD, tmp_path) == [
+    assert find_faults(BOARD, tmp_path) == [
         "Mood.tsv is missing; every file must be there.",
         "Not of this leaderboard: 'notes/'; servers refuse extra files.",
     ]
@@ -73,13 +73,13 @@ ARCHIVES: dict[str, tuple[dict[str, bytes], str]] = {
 
 @pytest.mark.parametrize(("files", "said"), ARCHIVES.values(), ids=ARCHIVES)
 def test_a_fault_of_the_archive_is_told(tmp_path: Path, files: dict[str, bytes], said: str) -> None:
-    assert check(BOARD, zipped(tmp_path, files)) == [said]
+    assert find_faults(BOARD, zipped(tmp_path, files)) == [said]
 
 
 def test_the_content_of_misplaced_and_misnamed_files_is_checked_too(tmp_path: Path) -> None:
     files = {"moods/mood.tsv": FILES["Mood.tsv"].replace(b"0\t0", b"0\tsad"), **FILES}
     del files["Mood.tsv"]
-    problems = check(BOARD, zipped(tmp_path, files))
+    problems = find_faults(BOARD, zipped(tmp_path, files))
     assert "Mood.tsv:2: found 'sad'; expected 0 or 1: write 0 for sad." in problems
     assert len(problems) == 3
 
@@ -89,18 +89,18 @@ def test_a_file_that_is_there_twice_is_told(tmp_path: Path) -> None:
     path = zipped(tmp_path, FILES)
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("Mood.tsv", b"another")
-    assert check(BOARD, path)[0] == "Mood.tsv is in the archive 2 times; it must be there once."
+    assert find_faults(BOARD, path)[0] == "Mood.tsv is in the archive 2 times; it must be there once."
 
 
 def test_what_is_no_archive_is_told(tmp_path: Path) -> None:
     path = tmp_path / "moods.zip"
     path.write_bytes(FILES["Mood.tsv"])
-    assert check(BOARD, path) == ["moods.zip is not a zip archive, or is damaged; pack the files again."]
+    assert find_faults(BOARD, path) == ["moods.zip is not a zip archive, or is damaged; pack the files again."]
 
 
 def test_a_path_where_nothing_is_cannot_be_checked(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match=r"There is no file or folder .*none.zip"):
-        check(BOARD, tmp_path / "none.zip")
+        find_faults(BOARD, tmp_path / "none.zip")
 
 
 def test_an_encrypted_file_is_told(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_an_encrypted_file_is_told(tmp_path: Path) -> None:
     at = content.index(b"PK\x01\x02")  # the first entry of the central directory; its flags stand 8 bytes on
     content[at + 8] |= 1
     path.write_bytes(content)
-    assert check(BOARD, path) == ["Mood.tsv is encrypted; pack the files without a password."]
+    assert find_faults(BOARD, path) == ["Mood.tsv is encrypted; pack the files without a password."]
 
 
 def test_a_file_compressed_in_a_rare_way_is_told(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_a_file_compressed_in_a_rare_way_is_told(tmp_path: Path) -> None:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_BZIP2) as archive:
         for name, content in FILES.items():
             archive.writestr(name, content)
-    assert check(BOARD, path)[0] == (
+    assert find_faults(BOARD, path)[0] == (
         "Mood.tsv is compressed in a way that servers seldom read; pack it with the usual method, deflate."
     )
 
@@ -125,7 +125,7 @@ def test_a_file_compressed_in_a_rare_way_is_told(tmp_path: Path) -> None:
 def test_a_damaged_member_is_told(tmp_path: Path) -> None:
     path = zipped(tmp_path, FILES)
     path.write_bytes(path.read_bytes().replace(b"prediction", b"predictiom", 1))
-    (problem,) = check(BOARD, path)
+    (problem,) = find_faults(BOARD, path)
     assert problem.startswith("Mood.tsv is damaged (Bad CRC-32")
 
 
@@ -134,7 +134,7 @@ def test_a_member_that_unpacks_to_gigabytes_is_not_read_to_its_end(tmp_path: Pat
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in FILES.items():
             archive.writestr(name, content if name != "Mood.tsv" else b"0" * 2**24)
-    (problem,) = check(BOARD, path)
+    (problem,) = find_faults(BOARD, path)
     assert problem == "Mood.tsv is larger than 1,048,832 bytes, more than its rows can need; it may be another file."
 
 
@@ -144,19 +144,19 @@ def test_an_archive_that_lies_about_its_sizes_is_told(tmp_path: Path) -> None:
     at = content.index(b"PK\x01\x02")
     content[at + 20 : at + 28] = struct.pack("<II", 2**31, 2**31)  # compressed and plain size of the first entry
     path.write_bytes(content)
-    (problem,) = check(BOARD, path)
+    (problem,) = find_faults(BOARD, path)
     assert problem.startswith("Mood.tsv is damaged")
 
 
 @settings(max_examples=150, deadline=None)
 @given(data=st.data())
 def test_no_damage_to_an_archive_is_a_traceback(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
-    path = write(BOARD, answers(), tmp_path_factory.mktemp("damage"))
+    path = write_answers(BOARD, answers(), tmp_path_factory.mktemp("damage"))
     content = bytearray(path.read_bytes())
     for _ in range(data.draw(st.integers(1, 3))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
     path.write_bytes(bytes(content[: data.draw(st.integers(0, len(content)))]))
-    assert all(isinstance(one, str) for one in check(BOARD, path))
+    assert all(isinstance(one, str) for one in find_faults(BOARD, path))
 
 
 @pytest.mark.skipif(not hasattr(stat, "S_ISFIFO"), reason="no named pipes here")
@@ -167,7 +167,7 @@ def test_what_is_not_a_plain_file_is_not_waited_for(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(content)
     (tmp_path / "Mood.tsv").unlink()
     os.mkfifo(tmp_path / "Mood.tsv")
-    assert check(BOARD, tmp_path) == ["Mood.tsv is not a plain file."]
+    assert find_faults(BOARD, tmp_path) == ["Mood.tsv is not a plain file."]
 
 
 # Telling the board from the archive

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from benchrunner.errors import RequestError
-from benchrunner.leaderboards.checking import check
+from benchrunner.leaderboards.checking import find_faults
 from benchrunner.leaderboards.file_kind import Answers
 from benchrunner.leaderboards.manifests import manifest_path, read_manifest
-from benchrunner.leaderboards.writing import write
+from benchrunner.leaderboards.writing import write_answers
 from mood_boards import BOARD, FILES, answers, zipped
 
 
@@ -21,7 +21,7 @@ def test_a_manifest_lies_beside_the_archive_and_says_where_each_file_is_from(tmp
         ("mine/mood", "test"): Answers(["sad"] * 4, fit="ab12", method="finetune"),
         ("mine/warmth", "test"): Answers([1, 1, 1], fit="cd34", method="majority", filled="no fit of mine/warmth"),
     }
-    path = write(BOARD, given_, tmp_path)
+    path = write_answers(BOARD, given_, tmp_path)
     manifest = read_manifest(path)
     mood_file, verdict, warmth = manifest.files
     assert (mood_file.file, mood_file.fit, mood_file.method, mood_file.filled) == ("Mood.tsv", "ab12", "finetune", "")
@@ -29,42 +29,42 @@ def test_a_manifest_lies_beside_the_archive_and_says_where_each_file_is_from(tmp
     assert manifest.filled == (warmth,) and warmth.filled == "no fit of mine/warmth"
     assert manifest.is_official and manifest.board == "moods"
     assert json.loads(manifest_path(path).read_text())["official"] is True
-    assert check(BOARD, path, manifest=manifest) == []
+    assert find_faults(BOARD, path, manifest=manifest) == []
 
 
 def demo(tmp_path: Path) -> Path:
-    return write(BOARD, answers(mood=["sad"]), tmp_path, counts={"Mood.tsv": 1})
+    return write_answers(BOARD, answers(mood=["sad"]), tmp_path, counts={"Mood.tsv": 1})
 
 
 def test_a_demo_archive_never_passes_as_an_official_one(tmp_path: Path) -> None:
     path = demo(tmp_path)
-    assert check(BOARD, path)[0] == "Mood.tsv: 1 row, expected 4."
+    assert find_faults(BOARD, path)[0] == "Mood.tsv: 1 row, expected 4."
     assert not read_manifest(path).is_official
 
 
 def test_a_demo_archive_passes_by_its_own_manifest_when_that_is_asked_for(tmp_path: Path) -> None:
     path = demo(tmp_path)
-    assert check(BOARD, path, manifest=read_manifest(path)) == []
+    assert find_faults(BOARD, path, manifest=read_manifest(path)) == []
 
 
 def test_an_archive_that_changed_does_not_pass_by_its_manifest(tmp_path: Path) -> None:
     path = demo(tmp_path)
     manifest = read_manifest(path)
     zipped(tmp_path, FILES).replace(path)
-    assert check(BOARD, path, manifest=manifest)[0] == (
+    assert find_faults(BOARD, path, manifest=manifest)[0] == (
         "moods.zip has changed since its manifest was written; write it again."
     )
 
 
 def test_a_manifest_of_another_board_does_not_count(tmp_path: Path) -> None:
-    path = write(BOARD, answers(), tmp_path)
-    problems = check(replace(BOARD, name="other"), path, manifest=read_manifest(path))
+    path = write_answers(BOARD, answers(), tmp_path)
+    problems = find_faults(replace(BOARD, name="other"), path, manifest=read_manifest(path))
     assert problems == ["The manifest is of an archive for moods, not for other."]
 
 
 def test_a_count_for_a_file_that_the_board_does_not_have_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match=r"Moods has no file Moood.tsv, for which a row count was given"):
-        write(BOARD, answers(), tmp_path, counts={"Moood.tsv": 1})
+        write_answers(BOARD, answers(), tmp_path, counts={"Moood.tsv": 1})
 
 
 def test_an_archive_of_others_has_no_manifest(tmp_path: Path) -> None:

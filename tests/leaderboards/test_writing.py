@@ -11,27 +11,27 @@ from hypothesis import given, settings
 
 from benchrunner.errors import PluginError, RequestError
 from benchrunner.file_faults import Faults
-from benchrunner.leaderboards.checking import check
+from benchrunner.leaderboards.checking import find_faults
 from benchrunner.leaderboards.file_kind import Answers, FileKind, Wanted
 from benchrunner.leaderboards.manifests import manifest_path
-from benchrunner.leaderboards.writing import write
+from benchrunner.leaderboards.writing import write_answers
 from mood_boards import BOARD, FILES, LABELS, NUMBERS, VERDICTS, answers
 
 
 def test_answers_become_the_files_of_the_board(tmp_path: Path) -> None:
-    path = write(BOARD, answers(), tmp_path / "moods.zip")
+    path = write_answers(BOARD, answers(), tmp_path / "moods.zip")
     with zipfile.ZipFile(path) as archive:
         assert {name: archive.read(name) for name in archive.namelist()} == FILES
-    assert check(BOARD, path) == []
+    assert find_faults(BOARD, path) == []
 
 
 def test_equal_answers_give_equal_bytes(tmp_path: Path) -> None:
-    first, second = (write(BOARD, answers(), tmp_path / name) for name in ("a.zip", "b.zip"))
+    first, second = (write_answers(BOARD, answers(), tmp_path / name) for name in ("a.zip", "b.zip"))
     assert first.read_bytes() == second.read_bytes()
 
 
 def test_into_a_folder_the_archive_is_written_under_its_usual_name(tmp_path: Path) -> None:
-    assert write(BOARD, answers(), tmp_path) == tmp_path / "moods.zip"
+    assert write_answers(BOARD, answers(), tmp_path) == tmp_path / "moods.zip"
     assert sorted(one.name for one in tmp_path.iterdir()) == ["moods.zip", "moods.zip.json"]
 
 
@@ -39,7 +39,7 @@ def test_everything_that_stands_against_a_submission_is_told_at_once(tmp_path: P
     wrong = answers(verdict=["yes", "no", "no"], warmth=[1.0, 2.0])
     del wrong["mine/mood", "test"]
     with pytest.raises(RequestError) as told:
-        write(BOARD, wrong, tmp_path / "moods.zip")
+        write_answers(BOARD, wrong, tmp_path / "moods.zip")
     assert str(told.value).splitlines() == [
         "No submission to Moods can be written:",
         "  - Mood.tsv: no answers to mine/mood, split test.",
@@ -52,26 +52,26 @@ def test_everything_that_stands_against_a_submission_is_told_at_once(tmp_path: P
 
 def test_an_answer_that_is_not_finite_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match=r"Warmth.tsv, answer 1: found 'nan'; expected a finite number"):
-        write(BOARD, answers(warmth=[1.0, float("nan"), 2.0]), tmp_path / "moods.zip")
+        write_answers(BOARD, answers(warmth=[1.0, float("nan"), 2.0]), tmp_path / "moods.zip")
 
 
 def test_answers_that_the_board_does_not_take_are_left_out(tmp_path: Path) -> None:
-    path = write(BOARD, answers() | {("mine/other", "test"): Answers(["x"])}, tmp_path)
-    assert check(BOARD, path) == []
+    path = write_answers(BOARD, answers() | {("mine/other", "test"): Answers(["x"])}, tmp_path)
+    assert find_faults(BOARD, path) == []
 
 
 def test_a_refused_submission_leaves_the_last_one_as_it_was(tmp_path: Path) -> None:
-    path = write(BOARD, answers(), tmp_path)
+    path = write_answers(BOARD, answers(), tmp_path)
     before = path.read_bytes(), manifest_path(path).read_bytes()
     with pytest.raises(RequestError):
-        write(BOARD, answers(mood=["sad"]), path)
+        write_answers(BOARD, answers(mood=["sad"]), path)
     assert (path.read_bytes(), manifest_path(path).read_bytes()) == before
 
 
 def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(RequestError, match="cannot be written"):
-        write(BOARD, answers(), tmp_path / "file" / "moods.zip")
+        write_answers(BOARD, answers(), tmp_path / "file" / "moods.zip")
 
 
 def test_a_kind_of_file_at_odds_with_itself_writes_nothing(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_a_kind_of_file_at_odds_with_itself_writes_nothing(tmp_path: Path) -> No
 
     board = replace(BOARD, files=(replace(BOARD.files[0], kind=Odd()),))
     with pytest.raises(PluginError, match=r"does not pass its own check: Mood.tsv: nothing is ever right"):
-        write(board, answers(), tmp_path)
+        write_answers(board, answers(), tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -95,5 +95,5 @@ def test_what_is_written_always_checks_clean(
 ) -> None:
     sizes = zip(BOARD.files, (len(moods), len(verdicts), len(numbers)), strict=True)
     board = replace(BOARD, files=tuple(replace(file, rows=rows) for file, rows in sizes))
-    path = write(board, answers(mood=moods, verdict=verdicts, warmth=numbers), tmp_path_factory.mktemp("clean"))
-    assert check(board, path) == []
+    path = write_answers(board, answers(mood=moods, verdict=verdicts, warmth=numbers), tmp_path_factory.mktemp("clean"))
+    assert find_faults(board, path) == []

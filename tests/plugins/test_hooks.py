@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from benchrunner import Answers, Plugins, Runner, Study, Workspace, check, discover, run_study, write
+from benchrunner import Answers, Plugins, Runner, Study, Workspace, discover, find_faults, run_study, write_answers
 from benchrunner.commands.main import main
 from benchrunner.plugins import hookspecs
 from benchrunner.plugins.hookspecs import GROUP
@@ -84,8 +84,8 @@ def test_the_documented_task_backbone_and_board_go_the_whole_way(tmp_path: Path)
     assert cell.selected is not None and not cell.lost
     board = runner.plugins.leaderboard("moods")
     predicted = runner.predict(cell.selected, "test")
-    archive = write(board, {("mine/mood", "test"): Answers(predicted.answers)}, tmp_path)
-    assert check(board, archive) == []
+    archive = write_answers(board, {("mine/mood", "test"): Answers(predicted.answers)}, tmp_path)
+    assert find_faults(board, archive) == []
 
 
 def test_the_documented_backbone_keeps_its_contract(tmp_path: Path) -> None:

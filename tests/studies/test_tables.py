@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchrunner.leaderboards.checking import check
+from benchrunner.leaderboards.checking import find_faults
 from benchrunner.leaderboards.file_kind import Answers
 from mood_boards import BOARD, FILES, LABELS, MOOD, NUMBERS, VERDICT, VERDICTS, WARMTH, zipped
 
@@ -131,7 +131,7 @@ CONTENTS: dict[str, tuple[str | bytes, str]] = {
 
 @pytest.mark.parametrize(("content", "said"), CONTENTS.values(), ids=CONTENTS)
 def test_a_fault_in_a_file_is_told_with_its_line(tmp_path: Path, content: str | bytes, said: str) -> None:
-    problems = check(BOARD, zipped(tmp_path, mood(content)))
+    problems = find_faults(BOARD, zipped(tmp_path, mood(content)))
     assert said in problems
     assert all(one.startswith("Mood.tsv") for one in problems)
 
@@ -153,7 +153,7 @@ ALONE = (
 @pytest.mark.parametrize("fault", ALONE)
 def test_one_fault_is_not_told_as_many(tmp_path: Path, fault: str) -> None:
     content, said = CONTENTS[fault]
-    assert check(BOARD, zipped(tmp_path, mood(content))) == [said]
+    assert find_faults(BOARD, zipped(tmp_path, mood(content))) == [said]
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_one_fault_is_not_told_as_many(tmp_path: Path, fault: str) -> None:
 )
 def test_a_misspelled_label_gets_the_right_one_where_it_can_be_told(tmp_path: Path, text: str, said: str) -> None:
     content = f"index\tprediction\n0\t{text}\n1\tyes\n2\tyes\n".encode()
-    (problem,) = check(BOARD, zipped(tmp_path, {**FILES, "Ver-dict.tsv": content}))
+    (problem,) = find_faults(BOARD, zipped(tmp_path, {**FILES, "Ver-dict.tsv": content}))
     assert problem.startswith(f"Ver-dict.tsv:2: found {text!r}; {said}")
 
 
@@ -189,20 +189,20 @@ def test_a_misspelled_label_gets_the_right_one_where_it_can_be_told(tmp_path: Pa
 )
 def test_what_is_no_number_in_the_range_is_told(tmp_path: Path, text: str, said: str) -> None:
     content = f"index\tprediction\n0\t{text}\n1\t0\n2\t5\n".encode()
-    problems = check(BOARD, zipped(tmp_path, {**FILES, "Warmth.tsv": content}))
+    problems = find_faults(BOARD, zipped(tmp_path, {**FILES, "Warmth.tsv": content}))
     assert problems == [f"Warmth.tsv:2: found {text!r}; {said}"]
 
 
 @pytest.mark.parametrize("text", ["3", "2.4567891", "5.0", "1e-3", "+1", "-0", ".5", "2."])
 def test_numbers_of_others_may_have_other_decimals(tmp_path: Path, text: str) -> None:
     content = f"index\tprediction\n0\t{text}\n1\t0\n2\t5".encode()
-    assert check(BOARD, zipped(tmp_path, {**FILES, "Warmth.tsv": content})) == []
+    assert find_faults(BOARD, zipped(tmp_path, {**FILES, "Warmth.tsv": content})) == []
 
 
 def test_a_fault_of_thousands_of_lines_is_one_sentence(tmp_path: Path) -> None:
     board = replace(BOARD, files=(replace(BOARD.files[0], rows=5000),))
     content = "index\tprediction\n" + "".join(f"{index}\tglad\n" for index in range(5000))
-    assert check(board, zipped(tmp_path, {"Mood.tsv": content.encode()})) == [
+    assert find_faults(board, zipped(tmp_path, {"Mood.tsv": content.encode()})) == [
         "Mood.tsv:2: found 'glad'; expected 0 or 1: write 1 for glad. "
         "Also line 3 ('glad'), line 4 ('glad'): 5,000 lines in all."
     ]
@@ -210,7 +210,7 @@ def test_a_fault_of_thousands_of_lines_is_one_sentence(tmp_path: Path) -> None:
 
 def test_what_a_file_holds_is_escaped_and_cut_where_it_is_shown(tmp_path: Path) -> None:
     content = f"index\tprediction\n0\t\x1b[31m{'x' * 500}\n1\t1\n2\t1\n3\t0\n"
-    (problem,) = check(BOARD, zipped(tmp_path, mood(content)))
+    (problem,) = find_faults(BOARD, zipped(tmp_path, mood(content)))
     assert "\x1b" not in problem and len(problem) < 120
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from benchrunner.commands.main import main
 from benchrunner.leaderboards import writing
-from benchrunner.leaderboards.checking import check
+from benchrunner.leaderboards.checking import find_faults
 from benchrunner.leaderboards.manifests import read_manifest
 from benchrunner.plugins.discovery import discover
 from benchrunner.plugins.registry import Plugins
@@ -131,9 +131,9 @@ def test_a_submission_is_written_and_checks_clean_but_for_its_counts(tmp_path: P
     runner, board = Runner(plugins, workspace, device="cpu"), plugins.leaderboard("swag")
     study = Study(("tiny/words",), (SWAG,), changes={"epochs": 1})
     found = answers(board, selected(board, run_study(study, runner).cells, runner), {}, runner)
-    path = writing.write(board, found, tmp_path, counts={file.name: 60 for file in board.files})
-    assert check(board, path, manifest=read_manifest(path)) == []
-    assert "predictions.csv: 60 lines, expected 20,005." in check(board, path)
+    path = writing.write_answers(board, found, tmp_path, counts={file.name: 60 for file in board.files})
+    assert find_faults(board, path, manifest=read_manifest(path)) == []
+    assert "predictions.csv: 60 lines, expected 20,005." in find_faults(board, path)
     said = [int(line) for line in (path / "predictions.csv").read_text().splitlines()]
     rows = [line.split(",") for line in (path / "probabilities.csv").read_text().splitlines()]
     probabilities = [[float(one) for one in row] for row in rows]
@@ -151,6 +151,6 @@ def test_without_test_answers_the_majority_can_fill_the_files(tmp_path: Path, pl
     )
     runner, board = Runner(plugins, workspace, device="cpu"), plugins.leaderboard("swag")
     filled = answers(board, selected(board, (), runner), {"swag/swag": "not among --tasks"}, runner)
-    path = writing.write(board, filled, tmp_path, counts={file.name: 60 for file in board.files})
+    path = writing.write_answers(board, filled, tmp_path, counts={file.name: 60 for file in board.files})
     assert len(set((path / "predictions.csv").read_text().split())) == 1
     assert {one.filled for one in read_manifest(path).filled} == {"not among --tasks; the training majority"}
