@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from benchrunner import Backbone, BackboneFamily, CheckpointError, Workspace
-from benchrunner.engine import Cache
 from benchrunner_bert import pretrained
 from benchrunner_bert.configuration import SIZES, Configuration, read_json
 
@@ -191,6 +190,7 @@ def _is_bert(config: Path) -> bool:
 
 def _revision(folder: Path, workspace: Workspace) -> str:
     """A hash of everything that `load` reads."""
+    from benchrunner.engine import Cache
     from benchrunner_bert.checkpoint import weights_file
 
     cache, digest = Cache(workspace.cache), hashlib.sha256()

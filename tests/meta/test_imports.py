@@ -1,0 +1,59 @@
+"""Imports go one way between packages, never in a circle, and `import benchrunner` loads no heavy library."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from distributions import HOMES, ROOT, package
+from import_graph import ENTRANCES, PACKAGES, cycles, graph, imports, modules, rank
+
+CORE = package(ROOT)
+HEAVY = ("datasets", "numpy", "pandas", "pyarrow", "scipy", "sklearn", "tokenizers", "torch", "transformers")
+KNOWN_CYCLES: tuple[frozenset[str], ...] = (
+    frozenset(f"benchrunner.commands.{name}" for name in ("demo", "fitting", "main", "studying", "submitting")),
+    frozenset({"benchrunner_bert.checkpoint", "benchrunner_bert.model"}),
+    frozenset(f"benchrunner_bert.pretraining.{name}" for name in ("batches", "instances", "objectives")),
+)
+"""Groups of modules that still import one another. Do not add any."""
+
+
+def test_every_package_of_the_core_has_a_place_in_the_order() -> None:
+    assert {file.parent.name for file in CORE.glob("*/__init__.py")} == set(PACKAGES)
+    assert set(ENTRANCES) <= modules(CORE).keys()
+
+
+def test_imports_go_one_way_between_the_packages() -> None:
+    wrong = [str(line) for line in imports(CORE) if rank(line.imported) > rank(line.importer)]
+    assert wrong == [], f"the order is {', '.join(PACKAGES)}, then {', '.join(ENTRANCES)}"
+
+
+@pytest.mark.parametrize("home", HOMES, ids=lambda home: package(home).name)
+def test_no_modules_import_one_another(home: Path) -> None:
+    """Imports below TYPE_CHECKING and inside functions count: they would only hide a cycle."""
+    found = cycles(graph(imports(package(home))))
+    assert [group for group in found if not any(known.issuperset(group) for known in KNOWN_CYCLES)] == []
+
+
+def test_packages_only_re_export() -> None:
+    """The `__init__.py` files of the core's packages define nothing."""
+    import ast
+
+    for file in CORE.glob("*/__init__.py"):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        kinds = {type(node) for node in tree.body[1:]}
+        assert kinds <= {ast.ImportFrom, ast.Assign}, file
+        assert all(isinstance(node.targets[0], ast.Name) for node in tree.body if isinstance(node, ast.Assign)), file
+
+
+def test_importing_loads_no_heavy_library() -> None:
+    """Neither the core, nor the command line, nor any first-party plugin needs one to be imported."""
+    names = ["benchrunner.commands.main", *(package(home).name for home in HOMES)]
+    code = "import importlib, json, sys; [importlib.import_module(name) for name in sys.argv[1:]]"
+    code += "; print(json.dumps(sorted({name.split('.')[0] for name in sys.modules})))"
+    done = subprocess.run([sys.executable, "-c", code, *names], capture_output=True, text=True, check=True)
+    assert set(HEAVY) & set(json.loads(done.stdout)) == set()

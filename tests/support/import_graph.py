@@ -1,0 +1,121 @@
+"""Which module imports which, read from the source code without running it."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+PACKAGES = (
+    "metrics",
+    "data",
+    "features",
+    "backbones",
+    "problems",
+    "tasks",
+    "training",
+    "methods",
+    "leaderboards",
+    "plugins",
+    "runs",
+    "studies",
+    "commands",
+)
+"""The core's packages in the order of their imports: a package imports only packages that stand before it. The modules
+outside of the packages, such as `errors`, stand with the first one: every package may import them."""
+ENTRANCES = ("benchrunner", "benchrunner.__main__", "benchrunner.builtin", "benchrunner.engine", "benchrunner.testing")
+"""The modules outside of the packages that stand behind all packages: they may import everything."""
+
+
+@dataclass(frozen=True)
+class Import:
+    """One import of a module of the same package."""
+
+    importer: str
+    imported: str
+    inside_function: bool
+
+    def __str__(self) -> str:
+        return f"{self.importer} -> {self.imported}"
+
+
+def modules(package: Path) -> dict[str, Path]:
+    """List the modules of a package by their dotted names."""
+    return {
+        ".".join(file.relative_to(package.parent).with_suffix("").parts).removesuffix(".__init__"): file
+        for file in sorted(package.rglob("*.py"))
+    }
+
+
+def imports(package: Path) -> Iterator[Import]:
+    """Read every import among the modules of a package, those below TYPE_CHECKING and inside functions included."""
+    known = modules(package)
+    for module, file in known.items():
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+        inside = {node for function in functions for node in ast.walk(function)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                assert node.level == 0, f"{file}:{node.lineno}: a relative import"
+                full = [f"{node.module}.{alias.name}" for alias in node.names]
+                names = [name if name in known else str(node.module) for name in full]
+            else:
+                continue
+            for name in names:
+                if name in known and name != module:
+                    yield Import(module, name, node in inside)
+
+
+def cycles(edges: Mapping[str, set[str]]) -> list[list[str]]:
+    """Find the groups of modules that reach one another by imports (strongly connected components)."""
+    reached = {name: _reachable(name, edges) for name in edges}
+    groups = {
+        frozenset(other for other in reached[name] if name in reached.get(other, ()))
+        for name in edges
+        if name in reached[name]
+    }
+    return sorted(sorted(group) for group in groups)
+
+
+def _reachable(start: str, edges: Mapping[str, set[str]]) -> set[str]:
+    reached: set[str] = set()
+    waiting = [start]
+    while waiting:
+        for name in edges.get(waiting.pop(), set()) - reached:
+            reached.add(name)
+            waiting.append(name)
+    return reached
+
+
+def package_of(module: str) -> str:
+    """Name the core's package that holds a module; empty for the modules outside of packages."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 and parts[1] in PACKAGES else ""
+
+
+def rank(module: str) -> int:
+    """Tell the place of a core module in the order of imports: it may import modules of no higher rank."""
+    if module in ENTRANCES:
+        return len(PACKAGES)
+    package = package_of(module)
+    return PACKAGES.index(package) if package else 0
+
+
+def graph(found: Iterator[Import]) -> dict[str, set[str]]:
+    edges: dict[str, set[str]] = defaultdict(set)
+    for line in found:
+        edges[line.importer].add(line.imported)
+    return dict(edges)
+
+
+def necessary(edges: Mapping[str, set[str]]) -> dict[str, set[str]]:
+    """Leave out every edge that a longer path replaces (transitive reduction of a graph without cycles)."""
+    reached = {name: _reachable(name, edges) for name in edges}
+    return {
+        name: {target for target in targets if not any(target in reached.get(other, ()) for other in targets)}
+        for name, targets in edges.items()
+    }
