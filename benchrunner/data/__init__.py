@@ -1,1 +1,1 @@
-"""Data: where the rows of a task come from."""
+"""Data: sources of a task's rows: delimited files, data sets on the hub, functions."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -17,23 +17,26 @@ from benchrunner.workspace import Workspace
 
 @dataclass(frozen=True)
 class TextTable(Source):
-    """A delimited text file below the user's data folder, read line by line and never guessed at."""
+    """A delimited text file below the user's data folder. Its format is stated here and never guessed."""
 
     path: str | tuple[str, ...]
-    """Relative to the data folder; the first that exists is read."""
+    """Path or paths relative to the data folder. The first file that exists is read."""
     columns: Mapping[str, str]
-    """Our column -> the file's column."""
+    """Name of the task's column -> name of the file's column."""
     names: tuple[str, ...] | None = None
-    """The file's columns where it has no header line."""
+    """Names of the file's columns, for a file without a header line."""
     labels: Mapping[str, str] = field(default_factory=dict)
-    """The file's spelling of a label -> the task's; others stay as they are, for the problem to judge."""
+    """Label in the file -> label of the task. Labels that are not listed stay as they are; the problem checks them."""
     separator: str = "\t"
+    """Separator between columns."""
     quoted: bool = False
-    """True reads quotes as CSV does. False takes them as text, which is what the official TSV files need."""
+    """True: quotes enclose fields, as in CSV. False: quotes are text, which the official TSV files need."""
     counted: str | None = None
-    """A column that must count 0, 1, 2, ...: a reordered test file is an error, not a wrong submission."""
+    """File column that must count 0, 1, 2, ..., so that a reordered test file is an error."""
     breaks_inside_fields: bool = False
-    """The official file is known to hold records broken across lines inside a field: those are dropped, aloud."""
+    """True drops records that are broken across lines inside a field, with a note. False makes them an error."""
+    label_column: str = "label"
+    """The task's column that `labels` applies to."""
 
     @property
     def _names(self) -> tuple[str, ...]:
@@ -42,8 +45,9 @@ class TextTable(Source):
     def at(self, path: Path) -> Source:
         return replace(self, path=str(path.absolute()))
 
-    def unlabelled(self) -> Source:
-        return replace(self, columns={name: column for name, column in self.columns.items() if name != "label"})
+    def unlabelled(self, label_columns: Collection[str]) -> TextTable:
+        kept = {name: column for name, column in self.columns.items() if name not in label_columns}
+        return replace(self, columns=kept)
 
     def where(self, workspace: Workspace) -> str:
         return searched_paths(workspace, self._names)
@@ -51,8 +55,8 @@ class TextTable(Source):
     def read(self, workspace: Workspace) -> Rows:
         import pyarrow as pa
 
-        found = find_file(workspace, self._names)
-        records = _Records(found, self)
+        path = find_file(workspace, self._names)
+        records = _Records(path, self)
         columns: dict[str, list[str]] = {name: [] for name in self.columns}
         lines: list[int] = []
         for line, fields in records:
@@ -60,36 +64,36 @@ class TextTable(Source):
                 columns[name].append(fields[position])
             if records.counter is not None and fields[records.counter] != str(len(lines)):
                 raise DataError(
-                    f"{found}:{line}: column '{self.counted}' must count the rows from 0: "
+                    f"{path}:{line}: column '{self.counted}' must count the rows from 0: "
                     f"expected {len(lines)}, found '{fields[records.counter]}'. Is the file reordered or cut?"
                 )
             lines.append(line)
-        if "label" in columns and self.labels:
-            columns["label"] = [self.labels.get(one, one) for one in columns["label"]]
+        if self.labels and self.label_column in columns:
+            columns[self.label_column] = [self.labels.get(label, label) for label in columns[self.label_column]]
         table = pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
-        return Rows(table, str(found), lines, tuple(records.notes))
+        return Rows(table, str(path), lines, tuple(records.notes))
 
 
 class _Records:
-    """The records of one delimited file with their line numbers, its header understood."""
+    """The records of a delimited file with their line numbers, and the positions of the wanted columns."""
 
-    def __init__(self, path: Path, shape: TextTable) -> None:
-        self.path, self.shape, self.notes = path, shape, list[str]()
+    def __init__(self, path: Path, source: TextTable) -> None:
+        self.path, self.source, self.notes = path, source, list[str]()
         text = self._text()
-        self._records = self._csv(text) if shape.quoted else self._lines(text)
+        self._records = self._csv(text) if source.quoted else self._lines(text)
         self.names = self._header()
-        self.positions = {ours: self._position(theirs) for ours, theirs in shape.columns.items()}
-        self.counter = None if shape.counted is None else self._position(shape.counted)
+        self.positions = {name: self._position(column) for name, column in source.columns.items()}
+        self.counter = None if source.counted is None else self._position(source.counted)
 
     def _text(self) -> str:
         text = read_text(self.path)
         if not text.strip():
-            wanted = "rows were" if self.shape.names else "a header line was"
+            wanted = "rows were" if self.source.names else "a header line was"
             raise DataError(f"{self.path}:1: the file is empty; {wanted} expected.")
         return text
 
     def _header(self) -> tuple[str, ...]:
-        return self.shape.names or tuple(next(self._records)[1])
+        return self.source.names or tuple(next(self._records)[1])
 
     def _position(self, column: str) -> int:
         if column not in self.names:
@@ -105,9 +109,9 @@ class _Records:
                 yield line, fields
                 continue
             pieces.append((line, fields))
-            # A break inside a field adds a line and no separator: the pieces' separators add up to a whole record's.
+            # A line break inside a field adds no separator: the pieces together have as many as a whole record.
             columns = 1 + sum(len(piece) - 1 for _, piece in pieces)
-            if not self.shape.breaks_inside_fields or columns > width or len(fields) == width:
+            if not self.source.breaks_inside_fields or columns > width or len(fields) == width:
                 raise self._ragged(*pieces[0])
             if columns == width or (fields == [""] and len(pieces) == 1):
                 broken.append(pieces[0][0])
@@ -115,9 +119,9 @@ class _Records:
         if pieces:
             raise self._ragged(*pieces[0])
         if broken:
-            at = ", ".join(str(line) for line in broken)
+            lines = ", ".join(str(line) for line in broken)
             self.notes.append(
-                f"dropped {len(broken)} broken record(s), as the official file is known to hold (line {at})"
+                f"dropped {len(broken)} broken record(s), as the official file is known to hold (line {lines})"
             )
 
     def _ragged(self, line: int, fields: list[str]) -> DataError:
@@ -125,17 +129,17 @@ class _Records:
         return DataError(f"{self.path}:{line}: expected {len(self.names)} columns, found {found}.")
 
     def _lines(self, text: str) -> Iterator[tuple[int, list[str]]]:
-        for line, one in enumerate(text.removesuffix("\n").split("\n"), start=1):
-            yield line, one.removesuffix("\r").split(self.shape.separator)
+        for number, line in enumerate(text.removesuffix("\n").split("\n"), start=1):
+            yield number, line.removesuffix("\r").split(self.source.separator)
 
     def _csv(self, text: str) -> Iterator[tuple[int, list[str]]]:
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter=self.shape.separator, strict=True)
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=self.source.separator, strict=True)
         while True:
             line = reader.line_num + 1
             try:
                 fields = next(reader, None)
             except csv.Error as error:
-                if "field limit" in str(error):  # most often a quote is never closed, and the field is the file's rest
+                if "field limit" in str(error):  # usually an unclosed quote: the field is then the rest of the file
                     limit = f"{csv.field_size_limit():,} characters"
                     raise DataError(f"{self.path}:{line}: a field of over {limit}; is a quote left open?") from None
                 raise DataError(f"{self.path}:{line}: not valid CSV: {error}.") from None

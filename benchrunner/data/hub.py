@@ -17,18 +17,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class HubTable(Source):
-    """One split of a data set on the hub, read through `datasets`."""
+    """A split of a data set on the Hugging Face hub, read with the library `datasets`."""
 
     repository: str
     configuration: str
-    """Empty where there is but one."""
+    """Empty for a data set with a single configuration."""
     split: str
     columns: Mapping[str, str]
-    """Our column -> the data set's column."""
+    """Name of the task's column -> name of the data set's column."""
     labels: Mapping[str, str] = field(default_factory=dict)
-    """The hub's name of a label -> the task's. Numbers are never mapped: their order is the hub's own affair."""
+    """Name of a label on the hub -> label of the task. Labels are never mapped by their numbers on the hub."""
     revision: str | None = None
-    """A branch of the repository, where it is not the main one."""
+    """Branch of the repository; None is the main branch."""
+    label_column: str = "label"
+    """The task's column that `labels` applies to: labels, or lists of labels."""
 
     def where(self, workspace: Workspace) -> str:
         return f"hub {self.repository} ({', '.join(filter(None, (self.configuration, self.split)))})"
@@ -36,61 +38,64 @@ class HubTable(Source):
     def read(self, workspace: Workspace) -> Rows:
         import pyarrow as pa
 
-        found = self._download(workspace)
-        missing = [name for name in self.columns.values() if name not in found.column_names]
+        data_set = self._download(workspace)
+        missing = [column for column in self.columns.values() if column not in data_set.column_names]
         if missing:
-            has = ", ".join(found.column_names)
-            raise DataError(f"{self.where(workspace)} has no column {', '.join(missing)}; it has {has}.")
-        table = found.select_columns(list(self.columns.values())).with_format("arrow")[:]
+            known = ", ".join(data_set.column_names)
+            raise DataError(f"{self.where(workspace)} has no column {', '.join(missing)}; it has {known}.")
+        table = data_set.select_columns(list(self.columns.values())).with_format("arrow")[:]
         columns = {
-            ours: _written(table.column(theirs), _label_names(found.features[theirs]))
-            for ours, theirs in self.columns.items()
+            name: _original_values(table.column(column), _label_names(data_set.features[column]))
+            for name, column in self.columns.items()
         }
-        if "label" in columns and self.labels:
-            columns["label"] = [self.labels.get(one, one) for one in columns["label"]]
+        if self.labels and self.label_column in columns:
+            columns[self.label_column] = [self._respelled(value) for value in columns[self.label_column]]
         return Rows(pa.table(columns), self.where(workspace))
+
+    def _respelled(self, value: Any) -> Any:
+        """Return the task's spelling of a label, or of each label in a list."""
+        return [self._respelled(label) for label in value] if isinstance(value, list) else self.labels.get(value, value)
 
     def _download(self, workspace: Workspace) -> Any:
         import datasets
         from huggingface_hub import constants
 
-        if (
-            workspace.settings.offline and not constants.HF_HUB_OFFLINE
-        ):  # read when it was imported: too late to keep it offline
-            raise DataNotFound(f"{self.where(workspace)} is not asked: these workspace are offline")
-        quiet = datasets.is_progress_bar_enabled()
+        # The library reads HF_HUB_OFFLINE when it is imported, so it cannot be told to stay offline from here.
+        if workspace.settings.offline and not constants.HF_HUB_OFFLINE:
+            raise DataNotFound(f"{self.where(workspace)} is not asked: this workspace is offline")
+        shows_progress = datasets.is_progress_bar_enabled()
         datasets.disable_progress_bars()
         try:
             return datasets.load_dataset(
                 self.repository, self.configuration or None, split=self.split, revision=self.revision
             )
-        except Exception as error:  # datasets raises whatever its transport raised
+        except Exception as error:  # datasets passes on the errors of its transport, of any kind
             reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
             raise DataNotFound(f"{self.where(workspace)} could not be read: {reason}") from error
         finally:
-            if quiet:
+            if shows_progress:
                 datasets.enable_progress_bars()
 
 
 def _label_names(feature: Any) -> Sequence[str] | None:
-    """The names of a hub column of labels, or of lists of labels."""
+    """Return the label names of a hub column of labels or of lists of labels, or None for other columns."""
     names: Sequence[str] | None = getattr(getattr(feature, "feature", feature), "names", None)
     return names
 
 
-def _written(column: pa.ChunkedArray, names: Sequence[str] | None) -> list[Any]:
-    """A hub column's values as they were written before the hub stored them: label names, and short decimals."""
+def _original_values(column: pa.ChunkedArray, names: Sequence[str] | None) -> list[Any]:
+    """Return a hub column's values as they were before the hub stored them: label names, and short decimals."""
     import pyarrow as pa
 
     if names is not None:
 
         def named(value: Any) -> Any:
             if isinstance(value, list):
-                return [named(one) for one in value]
+                return [named(label) for label in value]
             return None if value is None or value < 0 else names[value]
 
         return [named(value) for value in column.to_pylist()]
     if column.type == pa.float32():
-        # The nearest float32 of somebody's decimal: its shortest spelling gives 4.2 back, not 4.199999809.
-        return [None if one is None else float(one) for one in column.cast(pa.string()).to_pylist()]
+        # The hub stores the nearest float32 of a decimal: its shortest spelling is 4.2 again, not 4.199999809.
+        return [None if text is None else float(text) for text in column.cast(pa.string()).to_pylist()]
     return list(column.to_pylist())

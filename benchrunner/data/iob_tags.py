@@ -1,9 +1,9 @@
-"""Tags that mark phrases, one a word: what they mean, in whichever of two schemes they are written.
+"""IOB tags: one tag per word marks phrases, in the scheme IOB1 or IOB2.
 
-In both, O is outside of all phrases. In IOB2 every phrase begins with B- and goes on with I-. In IOB1 every word of a
-phrase is I-, but B- where it begins right after another one of its type. A tag that breaks both rules still says
-something: a phrase begins at B-, after O, and where the type changes. So every sequence of these tags means exactly one
-set of phrases.
+In both schemes O is a word outside of all phrases. In IOB2 the first word of a phrase has B-TYPE and the other words
+have I-TYPE. In IOB1 every word of a phrase has I-TYPE, but the first word has B-TYPE where the word before it ends a
+phrase of the same type. Both schemes are read by one rule: a phrase begins at B-, after O, and where the type changes.
+So every sequence of tags, well-formed or not, marks exactly one set of phrases.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ OUTSIDE = "O"
 
 
 def iob_labels(types: Iterable[str]) -> tuple[str, ...]:
-    """Every tag: O, and B- and I- of each type."""
+    """Return all tags: O, then B- and I- of each type."""
     return (OUTSIDE, *(f"{begin}-{kind}" for kind in types for begin in "BI"))
 
 
 def begins_phrase(before: str, tag: str) -> bool:
-    """Whether a phrase begins at a tag; `before` is the one in front of it, O at the beginning of a sentence."""
+    """Say whether a phrase begins at `tag`. `before` is the tag of the word before, O for the first word."""
     return tag != OUTSIDE and (tag.startswith("B") or before[2:] != tag[2:])
 
 
 def as_iob2(tags: Iterable[str]) -> list[str]:
-    """The same phrases in IOB2."""
+    """Rewrite the tags of a sentence in IOB2, so that they mark the same phrases."""
     return [f"B{tag[1:]}" if begins_phrase(before, tag) else tag for before, tag in pairwise([OUTSIDE, *tags])]

@@ -16,25 +16,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rows:
-    """One split's rows, and where each of them was read."""
+    """The rows of a split, and the places they were read from."""
 
     table: pa.Table
     origin: str
-    """The file or the hub data set, for people."""
+    """File or hub data set, for messages."""
     lines: Sequence[int] | None = None
-    """The line of the file on which each row begins, counted from 1."""
+    """Line of the file on which each row begins, counted from 1; None for rows that are not from a file."""
     notes: tuple[str, ...] = ()
-    """What was left out or is unusual, one sentence each."""
+    """Remarks for the user, for example which rows were left out; one sentence each."""
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
 
     def where(self, row: int) -> str:
-        """A place that a person can open: file and line, or data set and row."""
+        """Describe for messages where a row was read: file and line, or data set and row."""
         return f"{self.origin}:{self.lines[row]}" if self.lines is not None else f"{self.origin}, row {row}"
 
     def without(self, bad: Mapping[int, str]) -> Rows:
-        """The others, and a note that says which were left out and why: row -> what is wrong with it."""
+        """Return the other rows, with a note that names the bad rows. `bad` maps a row to what is wrong with it."""
         kept = [row for row in range(len(self)) if row not in bad]
         if not kept:
             raise DataError(f"{self.origin}: none of its {len(self):,} rows can be used.")
@@ -45,12 +45,12 @@ class Rows:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of the content alone: the same rows from a file and from the hub are the same data."""
+        """Hash of the content alone, so that equal rows from a file and from the hub are the same data."""
         return fingerprint(self.table)
 
 
 def fingerprint(table: pa.Table) -> str:
-    """A hash of a table's column names, types and values, whatever its chunks; straight from Arrow's buffers."""
+    """Hash the column names, types and values of a table. The division into chunks does not matter."""
     digest = hashlib.sha256()
     for name in sorted(table.column_names):
         column = table.column(name)
@@ -61,7 +61,7 @@ def fingerprint(table: pa.Table) -> str:
 
 
 def _content(column: pa.ChunkedArray) -> Iterator[bytes | memoryview]:
-    """Which values are missing, how long each text is, and all values one after another."""
+    """Yield the content of a column as bytes: missing values, lengths of texts, and all values in order."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -70,8 +70,8 @@ def _content(column: pa.ChunkedArray) -> Iterator[bytes | memoryview]:
     if not pa.types.is_string(column.type):
         yield repr(column.to_pylist()).encode()
         return
-    # Each chunk for itself: together they may hold more than a plain string array can count.
-    chunks = [pc.fill_null(one, "").cast(pa.large_binary()) for one in column.chunks]
+    # Chunks are cast one by one: together they may be longer than the 2 GB that a plain string array can hold.
+    chunks = [pc.fill_null(chunk, "").cast(pa.large_binary()) for chunk in column.chunks]
     texts = pa.concat_arrays(chunks) if chunks else pa.array([], pa.large_binary())
     _, offsets, content = texts.buffers()
     ends = np.frombuffer(offsets, dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]

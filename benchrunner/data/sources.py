@@ -1,9 +1,9 @@
-"""Where rows come from: delimited files with their quirks, data sets on the hub, or a plugin's own function."""
+"""Sources of rows: the interface, and sources that call a function or reshape another source."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,50 +17,59 @@ if TYPE_CHECKING:
 
 
 class DataNotFound(DataError):
-    """This source has nothing here; the next one is asked. The message says where it looked."""
+    """A source does not have the data. The message says where the source looked; the task's next source is tried."""
 
 
 def find_file(workspace: Workspace, names: Sequence[str]) -> Path:
-    """The first file of these names, or `DataNotFound`; a name that is a whole path already needs no data folder."""
+    """Return the first file that exists, or raise `DataNotFound`.
+
+    Names are relative to the workspace's data folder. Absolute paths need no data folder.
+    """
     if workspace.data is None and not all(Path(name).is_absolute() for name in names):
         raise DataNotFound(f"no data folder with {names[0]}: give --data DIR or set BENCHRUNNER_DATA")
-    found = next((path for name in names if (path := (workspace.data or Path()) / name).is_file()), None)
-    if found is None:
+    paths = [(workspace.data or Path()) / name for name in names]
+    file = next((path for path in paths if path.is_file()), None)
+    if file is None:
         raise DataNotFound(f"no file {searched_paths(workspace, names)}")
-    return found
+    return file
 
 
 def searched_paths(workspace: Workspace, names: Sequence[str]) -> str:
-    """Where `found_below` looks, for messages."""
+    """Describe for messages where `find_file` looks."""
     first, others = str((workspace.data or Path()) / names[0]), len(names) - 1
     return f"{first} (or {others} other usual place{'s' * (others > 1)})" if others else first
 
 
 class Source(ABC):
-    """One place that may hold a split's rows."""
+    """A place that may hold the rows of a split."""
 
     @abstractmethod
     def where(self, workspace: Workspace) -> str:
-        """Where this source would look, for messages."""
+        """Describe for messages where this source looks."""
 
     @abstractmethod
     def read(self, workspace: Workspace) -> Rows:
-        """The rows, or `DataNotFound`."""
+        """Return the rows, or raise `DataNotFound` if this source does not have them."""
 
     def at(self, path: Path) -> Source | None:
-        """The same layout in a file that the user names, or None where this source reads no files."""
+        """Return a source that reads a user's file in this source's layout, or None if this source reads no files."""
         return None
 
-    def unlabelled(self) -> Source:
-        """The same without its labels, for a user's own questions; itself where labels may be missing anyway."""
+    def unlabelled(self, label_columns: Collection[str]) -> Source:
+        """Return a source that does not need labels, for a user's own questions.
+
+        `label_columns` are the label columns of the task's problem. A source that reads rows with and without labels
+        returns itself.
+        """
         return self
 
 
 @dataclass(frozen=True)
 class RowsFrom(Source):
-    """A plugin's own reader: a function from the workspace to a mapping of columns."""
+    """A function of a plugin that reads the rows."""
 
     function: Callable[[Workspace], Mapping[str, Sequence[object]]]
+    """Takes the workspace and returns the columns by name."""
 
     def where(self, workspace: Workspace) -> str:
         return f"{self.function.__module__}.{self.function.__qualname__}"
@@ -73,22 +82,26 @@ class RowsFrom(Source):
 
 @dataclass(frozen=True)
 class Reshaped(Source):
-    """Another source whose columns become others: four columns one list, two texts one."""
+    """Another source, whose table a function turns into the task's table: for example four columns into one list.
+
+    Where the source's own label columns have the names that the task's problem gives them, `predict` reads files
+    without labels too; `columns` then gets a table without these columns.
+    """
 
     source: Source
     columns: Callable[[pa.Table], pa.Table]
-    """From the source's table to the task's, row by row in the same order."""
+    """Takes the source's table and returns the task's table, with the rows in the same order."""
 
     def where(self, workspace: Workspace) -> str:
         return self.source.where(workspace)
 
     def read(self, workspace: Workspace) -> Rows:
-        found = self.source.read(workspace)
-        return Rows(self.columns(found.table), found.origin, found.lines, found.notes)
+        rows = self.source.read(workspace)
+        return Rows(self.columns(rows.table), rows.origin, rows.lines, rows.notes)
 
     def at(self, path: Path) -> Source | None:
-        moved = self.source.at(path)
-        return None if moved is None else Reshaped(moved, self.columns)
+        source = self.source.at(path)
+        return None if source is None else Reshaped(source, self.columns)
 
-    def unlabelled(self) -> Source:
-        return Reshaped(self.source.unlabelled(), self.columns)
+    def unlabelled(self, label_columns: Collection[str]) -> Source:
+        return Reshaped(self.source.unlabelled(label_columns), self.columns)

@@ -31,6 +31,7 @@ class Choose(Problem):
     choices: int
     """Texts to choose from in every row."""
     name: str = "choose"
+    label_columns = ("label",)
 
     def __post_init__(self) -> None:
         if self.choices < 2:
@@ -121,9 +122,6 @@ class Choose(Problem):
         if text not in map(str, range(self.choices)):
             raise ValueError(f"a whole number from 0 to {self.choices - 1}")
         return int(text)
-
-    def gold(self, table: pa.Table) -> list[Any] | None:
-        return table.column("label").to_pylist() if "label" in table.column_names else None
 
     def majority_output(self, table: pa.Table) -> np.ndarray:
         """The place at which the right one stands most often; of equally frequent ones the first."""

@@ -53,6 +53,11 @@ class Problem(ABC):
         """
 
     @property
+    @abstractmethod
+    def label_columns(self) -> tuple[str, ...]:
+        """Names of the columns that hold the gold answers; `gold` reads the first. A user's own questions lack them."""
+
+    @property
     def tunes(self) -> bool:
         """Whether `tune` has anything to choose."""
         return type(self).tune is not Problem.tune
@@ -130,9 +135,10 @@ class Problem(ABC):
     def parse(self, text: str) -> Any:
         """What `spell` wrote, or `ValueError` with what was expected."""
 
-    @abstractmethod
     def gold(self, table: pa.Table) -> list[Any] | None:
-        """What metrics compare each row's answer with, or None where the rows are not labelled."""
+        """Return what metrics compare each row's answer with, or None for rows without labels."""
+        column = self.label_columns[0]
+        return table.column(column).to_pylist() if column in table.column_names else None
 
     def best_answer(self, gold: Any) -> Any:
         """An answer that is as right as can be."""

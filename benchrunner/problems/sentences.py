@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 class SentenceProblem(Problem):
     """Columns: `a`, `b` where the task has pairs, `label` where the rows are labelled."""
 
+    label_columns: tuple[str, ...] = ("label",)
+
     @property
     @abstractmethod
     def width(self) -> int:
@@ -77,6 +79,3 @@ class SentenceProblem(Problem):
         sequences = encoder.assemble(table.column("a").to_pylist(), second, min(recipe.max_length, encoder.max_length))
         labels = self.gold(table)
         return Features.of(sequences, targets={} if labels is None else {"label": self._targets(labels)})
-
-    def gold(self, table: pa.Table) -> list[Any] | None:
-        return table.column("label").to_pylist() if "label" in table.column_names else None

@@ -46,6 +46,7 @@ class Span(Problem):
     n_best: int = 20
     """Spans kept for each question."""
     name: str = "span"
+    label_columns = ("answers", "starts")
     recipe_fields = ("max_length", "stride")
 
     def identity(self) -> dict[str, Any]:
@@ -255,10 +256,6 @@ class Span(Problem):
 
     def parse(self, text: str) -> str:
         return text
-
-    def gold(self, table: pa.Table) -> list[Any] | None:
-        """All right answers of each question; none at all where it has no answer."""
-        return table.column("answers").to_pylist() if "answers" in table.column_names else None
 
     def best_answer(self, gold: Any) -> Any:
         return gold[0] if gold else ""

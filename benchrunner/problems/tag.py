@@ -38,6 +38,7 @@ class Tag(Problem):
     labels: tuple[str, ...]
     """In the order of the head's outputs."""
     name: str = "tag"
+    label_columns = ("labels",)
     recipe_fields = ("max_length", "context")
 
     def __post_init__(self) -> None:
@@ -179,9 +180,6 @@ class Tag(Problem):
         if not answer or not set(answer) <= set(self.labels):
             raise ValueError(f"a label for each word, with spaces between them, out of {', '.join(self.labels)}")
         return answer
-
-    def gold(self, table: pa.Table) -> list[Any] | None:
-        return table.column("labels").to_pylist() if "labels" in table.column_names else None
 
     def majority_output(self, table: pa.Table) -> np.ndarray:
         """The most frequent label; of equally frequent ones the first in the problem's order."""

@@ -1,8 +1,9 @@
-"""A user's own questions: plain texts, or a file in any layout that the task's own files have, labelled or not."""
+"""Read a user's own questions: a text per line, or a file in a layout that the task's own files have."""
 
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,42 +18,48 @@ if TYPE_CHECKING:
 
 
 def read_questions(task: Task, path: Path, workspace: Workspace) -> Rows:
-    """The checked rows of a file, without their labels."""
+    """Return the checked rows of a user's file. Labels are not needed and, in known layouts, not read."""
     if not path.is_file():
         raise RequestError(f"{path}: {'this is a folder, not a file' if path.is_dir() else 'there is no such file'}.")
     sources = [source for split in task.splits.values() for source in split.sources]
     tables = [source for source in sources if isinstance(source, TextTable)]
-    found = _read_table(task, path, tables) if tables else _read_layout(task, path, sources, workspace)
-    if len(found) == 0:
+    rows = _read_table(task, path, tables) if tables else _read_layout(task, path, sources, workspace)
+    if len(rows) == 0:
         raise DataError(f"{path}: no rows.")
-    return task.checked(found, workspace, labelled=False)
+    return task.checked(rows, workspace, labelled=False)
 
 
-def _read_layout(task: Task, path: Path, sources: list[Source], workspace: Workspace) -> Rows:
-    """As the first layout that the task's files have."""
+def _read_layout(task: Task, path: Path, sources: Sequence[Source], workspace: Workspace) -> Rows:
+    """Read the file with the first of the task's sources that reads files."""
     for source in sources:
         if (moved := source.at(path)) is not None:
-            return moved.unlabelled().read(workspace)
+            return moved.unlabelled(task.problem.label_columns).read(workspace)
     raise RequestError(f"{task.name} has no file layout, so it cannot read {path}.")
 
 
-def _read_table(task: Task, path: Path, own: list[TextTable]) -> Rows:
-    """A .txt of one text a line, or a table whose header has our columns (a, b) or those of the task's own files."""
+def _read_table(task: Task, path: Path, tables: Sequence[TextTable]) -> Rows:
+    """Read a table whose header names the task's columns or its files' columns, or a .txt file of one text per line."""
     workspace = Workspace(runs=Path(), cache=Path(), data=path.parent)
-    separator = "," if path.suffix == ".csv" else "\t"
-    wanted = [{name: column for name, column in one.columns.items() if name != "label"} for one in own]
-    pairs = any("b" in columns for columns in wanted)
+    layouts = [table.unlabelled(task.problem.label_columns).columns for table in tables]
+    names = list(dict.fromkeys(name for columns in layouts for name in columns))
     if path.suffix == ".txt":
-        if pairs:
-            raise DataError(f"{path}: {task.name} asks about pairs of texts: give a table with the columns a and b.")
-        return TextTable(path.name, {"a": "a"}, names=("a",), separator="\0").read(workspace)
-    wanted.append({"a": "a", "b": "b"} if pairs else {"a": "a"})
-    newline = None if separator == "," else "\n"  # as the readers of either have it
-    with path.open(encoding="utf-8-sig", errors="replace", newline=newline) as file:
-        first = file.readline().rstrip("\r\n")
-    header = next(csv.reader([first]), []) if separator == "," else first.split(separator)
-    columns = next((one for one in wanted if set(one.values()) <= set(header)), None)
+        if len(names) != 1:
+            needed = f"{', '.join(names[:-1])} and {names[-1]}"
+            raise DataError(f"{path}: {task.name} asks about several texts: give a table with the columns {needed}.")
+        return TextTable(path.name, {names[0]: "text"}, names=("text",), separator="\0").read(workspace)
+    separator = "," if path.suffix == ".csv" else "\t"
+    header = _header(path, separator)
+    layouts.append({name: name for name in names})
+    columns = next((columns for columns in layouts if set(columns.values()) <= set(header)), None)
     if columns is None:
-        known = " or ".join(dict.fromkeys(", ".join(one.values()) for one in wanted))
+        known = " or ".join(dict.fromkeys(", ".join(columns.values()) for columns in layouts))
         raise DataError(f"{path}:1: the header must name {known}; found {', '.join(header)}.")
     return TextTable(path.name, columns, separator=separator, quoted=separator == ",").read(workspace)
+
+
+def _header(path: Path, separator: str) -> list[str]:
+    """Return the column names in the first line of a file."""
+    newline = None if separator == "," else "\n"  # as the readers of CSV and TSV end lines
+    with path.open(encoding="utf-8-sig", errors="replace", newline=newline) as file:
+        line = file.readline().rstrip("\r\n")
+    return next(csv.reader([line]), []) if separator == "," else line.split(separator)

@@ -14,7 +14,7 @@ import pytest
 
 from benchrunner.data.delimited import TextTable
 from benchrunner.data.rows import Rows, fingerprint
-from benchrunner.data.sources import DataNotFound, RowsFrom
+from benchrunner.data.sources import DataNotFound, Reshaped, RowsFrom
 from benchrunner.errors import DataError
 from benchrunner.workspace import Workspace
 from hub_server import Hub
@@ -45,6 +45,19 @@ def test_columns_are_found_by_name_and_labels_respelled(tmp_path: Path) -> None:
     rows = read(TABLE, tmp_path, "mood\tid\ttext\n1\t7\tIt works.\n0\t8\tIt rains.\n")
     assert rows.table.to_pydict() == {"a": ["It works.", "It rains."], "label": ["glad", "sad"]}
     assert rows.where(1) == f"{tmp_path / 't.tsv'}:3"
+
+
+def test_labels_of_any_column_are_respelled(tmp_path: Path) -> None:
+    source = TextTable("t.tsv", {"a": "text", "mood": "mood"}, labels={"1": "glad"}, label_column="mood")
+    rows = read(source, tmp_path, "mood\ttext\n1\t1\n0\t1\n")
+    assert rows.table.to_pydict() == {"a": ["1", "1"], "mood": ["glad", "0"]}
+
+
+def test_an_unlabelled_source_needs_no_label_columns(tmp_path: Path) -> None:
+    source = TextTable("t.tsv", {"a": "text", "mood": "mood", "grade": "grade"}).unlabelled(("mood", "grade"))
+    assert read(source, tmp_path, "text\nhello\n").table.to_pydict() == {"a": ["hello"]}
+    reshaped = Reshaped(source, lambda table: table.rename_columns(["b"])).unlabelled(("mood",))
+    assert reshaped.read(workspace(tmp_path)).table.to_pydict() == {"b": ["hello"]}
 
 
 def test_a_quote_is_text_unless_the_file_is_csv(tmp_path: Path) -> None:
@@ -187,6 +200,7 @@ dataset_info:
   - {name: text, dtype: string}
   - {name: mood, dtype: {class_label: {names: {'0': happy, '1': sad}}}}
   - {name: grade, dtype: float32}
+  - {name: moods, sequence: {class_label: {names: {'0': happy, '1': sad}}}}
 ---
 """
 
@@ -220,14 +234,17 @@ def test_hub_rows_have_label_names_and_short_decimals_and_stay_for_offline_use(t
     data = tmp_path / "hub" / "datasets" / "lab" / "moods"
     (data / "small").mkdir(parents=True)
     table = {"text": ["x", "y", None], "mood": [0, 1, -1], "grade": pa.array([4.2, 3.083, None], pa.float32())}
+    table["moods"] = [[0, 1], [], [1]]
     parquet.write_table(pa.table(table), data / "small" / "train-00000-of-00001.parquet")
     (data / "README.md").write_text(CARD)
     whole = ("small", "train", {"a": "text", "label": "mood", "grade": "grade"})
     rows = {"a": ["x", "y", None], "label": ["glad", "sad", None], "grade": [4.2, 3.083, None]}
+    lists = ("small", "train", {"label": "moods"})
     with Hub(tmp_path / "hub") as hub:
         environment = hub.environment(tmp_path / "home")
-        answers = ask(environment, whole, ("small", "train", {"a": "texts"}), ("small", "test", {"a": "text"}))
+        answers = ask(environment, whole, ("small", "train", {"a": "texts"}), ("small", "test", {"a": "text"}), lists)
     assert answers[0] == rows
-    assert answers[1] == "DataError: hub lab/moods (small, train) has no column texts; it has text, mood, grade."
+    assert answers[1] == "DataError: hub lab/moods (small, train) has no column texts; it has text, mood, grade, moods."
     assert str(answers[2]).startswith("DataNotFound: hub lab/moods (small, test) could not be read: ")
+    assert answers[3] == {"label": [["glad", "sad"], [], ["sad"]]}
     assert ask(environment | {"HF_HUB_OFFLINE": "1"}, whole) == [rows]

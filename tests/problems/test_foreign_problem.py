@@ -28,6 +28,7 @@ class Marks(Problem):
     """Any of two marks for a text, or none: a threshold for each is tuned on dev."""
 
     name = "marks"
+    label_columns = ("marks",)
     given: Any = None
     """What `tune` gives instead of its own choice."""
 
@@ -70,15 +71,8 @@ class Marks(Problem):
     def parse(self, text: str) -> list[int]:
         return [int(one) for one in text]
 
-    def gold(self, table: pa.Table) -> list[Any] | None:
-        found: list[Any] = table.column("marks").to_pylist()
-        return found
-
     def majority_output(self, table: pa.Table) -> np.ndarray:
         return np.asarray(np.mean(table.column("marks").to_pylist(), axis=0) - 0.5, dtype=np.float32)
-
-    def is_constant(self, answers: Sequence[Any]) -> bool:
-        return len({tuple(one) for one in answers}) == 1
 
 
 def right(gold: Sequence[Any], said: Sequence[Any]) -> float:

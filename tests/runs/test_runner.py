@@ -313,7 +313,7 @@ def test_lines_of_text_are_no_pairs(tmp_path: Path) -> None:
     from benchrunner.tasks.user_files import read_questions
 
     (tmp_path / "lines.txt").write_text("one\n")
-    with pytest.raises(DataError, match="asks about pairs of texts: give a table with the columns a and b"):
+    with pytest.raises(DataError, match="asks about several texts: give a table with the columns a and b"):
         read_questions(pairs(), tmp_path / "lines.txt", Workspace(tmp_path, tmp_path))
 
 

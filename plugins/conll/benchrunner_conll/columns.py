@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import final
@@ -56,7 +56,7 @@ class ColumnFile(Source):
     def at(self, path: Path) -> Source:
         return replace(self, path=(str(path.absolute()),))
 
-    def unlabelled(self) -> Source:
+    def unlabelled(self, label_columns: Collection[str]) -> Source:
         return replace(self, labelled=False)
 
     def where(self, workspace: Workspace) -> str:

@@ -84,7 +84,7 @@ def test_columns_may_stand_in_any_order(tmp_path: Path) -> None:
 
 def test_a_user_may_name_another_file(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("a X\n")
-    mine = ColumnFile(("nowhere.txt",)).at(tmp_path / "mine.txt").unlabelled()
+    mine = ColumnFile(("nowhere.txt",)).at(tmp_path / "mine.txt").unlabelled(("labels",))
     assert mine.read(workspace(tmp_path / "other")).table.to_pydict() == {"words": [["a"]], "document": [0]}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self, TypeVar, final
@@ -121,7 +121,7 @@ class JsonFile(Source):
     def at(self, path: Path) -> Self:
         return replace(self, path=(str(path.absolute()),))
 
-    def unlabelled(self) -> Self:
+    def unlabelled(self, label_columns: Collection[str]) -> Self:
         return replace(self, labelled=False)
 
     def read(self, workspace: Workspace) -> Rows:

@@ -144,7 +144,7 @@ def test_an_own_file_needs_no_answers_and_keeps_every_document(tmp_path: Path) -
     write(tmp_path, question(Answer=None))
     source = TASKS["triviaqa/web"].splits["dev"].sources[0].at(tmp_path / "qa" / "wikipedia-train.json")
     assert source is not None
-    rows = source.unlabelled().read(Workspace(tmp_path, tmp_path))
+    rows = source.unlabelled(("answers", "starts")).read(Workspace(tmp_path, tmp_path))
     assert rows.table.column_names == ["id", "question", "context"]
     assert len(rows) == 3
     assert rows.notes == ()
