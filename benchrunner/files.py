@@ -54,6 +54,7 @@ def write_folder_atomically(path: Path, write: Callable[[Path], object]) -> None
 
 
 def write_json(path: Path, value: Any) -> None:
+    """Write a value as an indented JSON file, in one step."""
     text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
     write_atomically(path, lambda part: part.write_text(text, encoding="utf-8"))
 

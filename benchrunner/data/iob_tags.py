@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 
 OUTSIDE = "O"
+"""Tag of a word outside of all phrases."""
 
 
 def iob_labels(types: Iterable[str]) -> tuple[str, ...]:

@@ -27,6 +27,7 @@ GROUP = "benchrunner"
 
 hookspec = pluggy.HookspecMarker(GROUP)
 hookimpl = pluggy.HookimplMarker(GROUP)
+"""Decorator for the functions of a plugin that implement a hook."""
 
 
 @hookspec

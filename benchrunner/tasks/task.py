@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from benchrunner.tasks.scorers import Scorer
 
 Role = Literal["train", "dev", "test"]
+"""Role of a split: fits learn from train, selection looks at dev, submissions answer test."""
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,7 @@
-"""The README is true: its lists are generated, its commands parse, its snippets run.
-
-`python tests/meta/test_readme.py` rewrites the lists.
-"""
+"""The README's commands and snippets work, and console blocks of all pages show what is printed."""
 
 from __future__ import annotations
 
-import argparse
 import ast
 import csv
 import os
@@ -17,101 +13,19 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner.commands.main import parser
 from benchrunner.plugins.discovery import discover
-from distributions import HOMES, ROOT, project
+from distributions import HOMES, ROOT
+from documents import blocks, shown_commands
 
 README = ROOT / "README.md"
-CODE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
-def blocks(kind: str, text: str | None = None) -> list[str]:
-    found = CODE.findall(README.read_text(encoding="utf-8") if text is None else text)
-    return [body for language, body in found if language == kind]
-
-
-def subcommands() -> dict[str, str]:
-    [chosen] = [
-        one for one in parser(discover(installed=False))._actions if isinstance(one, argparse._SubParsersAction)
-    ]
-    return {one.dest: one.help or "" for one in chosen._choices_actions}
-
-
-def commands_table(_: str) -> str:
-    rows = "".join(f"| `{name}` | {about} |\n" for name, about in subcommands().items())
-    return f"| command | what it does |\n|---|---|\n{rows}"
-
-
-def tasks_table(_: str) -> str:
-    plugins, ours = discover(), {project(home)["name"] for home in HOMES}
-    rows = "".join(
-        f"| `{one.name}` | {one.about} | {one.problem.name} |\n"
-        for one in plugins.tasks.values()
-        if plugins.supplier(one).distribution in ours
-    )
-    return f"| task | question | kind |\n|---|---|---|\n{rows}"
-
-
-GENERATED = {"commands": commands_table, "tasks": tasks_table}
-
-
-def generated(text: str, kind: str) -> str:
-    def made(match: re.Match[str]) -> str:
-        return match[1] + GENERATED[kind](match[2]) + match[3]
-
-    whole, count = re.subn(rf"(<!-- {kind}: .*? -->\n)(.*?)(<!-- end -->)", made, text, flags=re.DOTALL)
-    assert count == 1, f"the README has no part '{kind}'"
-    return whole
-
-
-@pytest.mark.parametrize("kind", GENERATED)
-def test_generated_parts_are_what_the_code_says(kind: str) -> None:
-    if kind == "tasks":
-        pytest.importorskip("benchrunner_glue")
-    text = README.read_text(encoding="utf-8")
-    assert generated(text, kind) == text, "run: python tests/meta/test_readme.py"
-
-
-def test_every_link_leads_somewhere() -> None:
-    broken = []
-    for page in [README, *ROOT.glob("plugins/*/README.md"), ROOT / "leaderboards" / "README.md", ROOT / "CHANGELOG.md"]:
-        text = page.read_text(encoding="utf-8")
-        anchors = {
-            re.sub(r"[^\w -]", "", one).lower().replace(" ", "-") for one in re.findall(r"^#+ (.*)$", text, re.M)
-        }
-        for link in re.findall(r"\]\(([^)\s]+)\)", re.sub(CODE, "", text)):
-            target, _, anchor = link.partition("#")
-            if not link.startswith("https://") and not (page.parent / target).exists():
-                broken.append(f"{page}: {link}")
-            if not target and anchor not in anchors:
-                broken.append(f"{page}: {link}")
-    assert broken == []
-
-
-def shown_commands(page: Path) -> list[str]:
-    """Every benchrunner command line in a page: in its blocks, whole, and in its prose where it is more than a name."""
-    text = page.read_text(encoding="utf-8")
-    shell = [
-        line.removeprefix("$ ") for kind in ("sh", "console") for one in blocks(kind, text) for line in one.splitlines()
-    ]
-    found = [line for line in shell if line.startswith("benchrunner ")]
-    return found + re.findall(r"`(?:\.venv/bin/)?(benchrunner [a-z]+ [^`]+)`", re.sub(CODE, "", text))
-
-
-def test_every_command_shown_is_understood() -> None:
-    known = parser(discover())
-    pages = [README, *ROOT.glob("plugins/*/README.md"), ROOT / "leaderboards" / "README.md"]
-    shown = [line for page in pages for line in shown_commands(page)]
-    assert len(shown) >= 8
-    for line in shown:
-        if not line.endswith("--help"):
-            known.parse_args(shlex.split(line, comments=True)[1:])  # a mistake exits with its message
+GUIDE = ROOT / "docs" / "guide.md"
+STUDIES = ROOT / "docs" / "studies.md"
 
 
 def listed(name: str) -> list[str]:
     """Read the lines of a requirements file, without comments."""
-    lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
-    return [line for line in lines if line and not line.startswith("#")]
+    text = (ROOT / name).read_text(encoding="utf-8")
+    return [line for line in text.splitlines() if line and not line.startswith("#")]
 
 
 def test_the_requirements_name_every_distribution_and_the_constraints() -> None:
@@ -130,7 +44,7 @@ def test_both_install_commands_are_one_line(which: str, file: str) -> None:
     assert shown[1] == f"python3 -m venv .venv && .venv/bin/pip install -r {file} && .venv/bin/{program}"
 
 
-def test_the_ten_lines_of_python_run(
+def test_the_lines_of_python_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("benchrunner_bert")
@@ -140,9 +54,9 @@ def test_the_ten_lines_of_python_run(
     train.write_text("".join(train.read_text(encoding="utf-8").splitlines(keepends=True)[:33]), encoding="utf-8")
     for name in ("DATA", "RUNS", "CACHE"):
         monkeypatch.setenv(f"BENCHRUNNER_{name}", str(tmp_path / name.lower()))
-    [snippet] = [one for one in blocks("python") if "run_study" in one]
+    [snippet] = blocks("python", GUIDE)
     assert "bert/base-uncased" in snippet
-    exec(compile(snippet.replace("bert/base-uncased", "bert/random-tiny"), "README.md", "exec"), {})
+    exec(compile(snippet.replace("bert/base-uncased", "bert/random-tiny"), "guide.md", "exec"), {})
     scores, answers = capsys.readouterr().out.splitlines()
     assert scores.startswith("glue/rte dev accuracy 0.")
     assert set(ast.literal_eval(answers)) <= {"entailment", "not_entailment"}
@@ -152,8 +66,7 @@ def test_the_task_that_is_added_can_be_installed_listed_and_fitted(tmp_path: Pat
     folder, site, data = tmp_path / "mood", tmp_path / "site", tmp_path / "data" / "mood"
     folder.mkdir()
     data.mkdir(parents=True)
-    [module] = [one for one in blocks("python") if "register_tasks" in one]
-    [settings] = blocks("toml")
+    [module], [settings] = blocks("python", README), blocks("toml", README)
     assert len((module + settings).split("\n")) <= 32
     (folder / "mood.py").write_text(module, encoding="utf-8")
     (folder / "pyproject.toml").write_text(settings, encoding="utf-8")
@@ -174,7 +87,7 @@ def test_the_task_that_is_added_can_be_installed_listed_and_fitted(tmp_path: Pat
     assert "mine/mood" in told("benchrunner", "list", "tasks")
     [command] = [line for line in shown_commands(README) if line.startswith("benchrunner run mood")]
     words = shlex.split(command.replace("DIR", "data"))
-    if "bert" not in {one.name for one in discover().loaded}:
+    if "bert" not in {plugin.name for plugin in discover().loaded}:
         words = ["benchrunner", "run", "mood", "--method", "majority", "--data", "data"]
     assert "mine/mood" in told(*words)
     (data / "dev.csv").write_text("text,mood\nHm,happy\n", encoding="utf-8")
@@ -184,14 +97,18 @@ def test_the_task_that_is_added_can_be_installed_listed_and_fitted(tmp_path: Pat
 
 @pytest.mark.slow
 def test_every_console_block_shows_what_is_printed(tmp_path: Path) -> None:
-    """The figures may differ between machines; everything else is compared. `...` stands for any lines."""
+    """Run the README's demo, then the blocks of the other pages in the same folder.
+
+    Figures may differ between machines; everything else is compared. A line `...` stands for any lines.
+    """
+    (tmp_path / "words.toml").write_text(blocks("toml", STUDIES)[0], encoding="utf-8")
     environment = {name: value for name, value in os.environ.items() if not name.startswith("BENCHRUNNER_")}
     environment |= {"BENCHRUNNER_CACHE": str(tmp_path / "cache")}
     run_id = ""
-    for block in blocks("console"):
+    for block in (text for page in (README, GUIDE, STUDIES) for text in blocks("console", page)):
         for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
             if command.startswith("export "):
-                environment |= dict(one.split("=") for one in command.split()[1:])
+                environment |= dict(word.split("=") for word in command.split()[1:])
                 continue
             words = shlex.split(command)
             if words[1] == "predict":
@@ -210,14 +127,7 @@ def test_every_console_block_shows_what_is_printed(tmp_path: Path) -> None:
 
 
 def masked(text: str) -> str:
-    """Without figures, ids, and the widths that follow from them."""
+    """Leave out figures, ids, and the widths that follow from them."""
     text = re.sub(r"\b[0-9a-f]{16}\b", "ID", text)
     text = re.sub(r"\d+(?:[.,]\d+)*", "0", text)
     return "".join(re.sub(r"[ ━─]+", " ", line).rstrip() + "\n" for line in text.splitlines())
-
-
-if __name__ == "__main__":
-    text = README.read_text(encoding="utf-8")
-    for kind in GENERATED:
-        text = generated(text, kind)
-    README.write_text(text, encoding="utf-8")

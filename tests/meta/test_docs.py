@@ -1,0 +1,99 @@
+"""The documentation is true: its generated parts are new, its links lead somewhere, its commands are understood."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import benchrunner
+import benchrunner.engine
+from benchrunner.commands.main import parser
+from benchrunner.errors import RequestError
+from benchrunner.plugins.discovery import discover
+from benchrunner.studies import study_file
+from distributions import HOMES, ROOT
+from documents import blocks, named_files, prose, shown_commands
+from generated_docs import PARTS, documentation, generated, origin, pages
+
+INSIDE_ONLY = (*(ROOT / "docs").glob("*.md"), ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md")
+"""Pages that are read in the repository only; the others are also shown by package indexes."""
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_generated_parts_are_new(page: Path) -> None:
+    for kind, text, wanted in generated(page):
+        assert text == wanted, f"the part '{kind}' is old: run python tests/support/generated_docs.py"
+
+
+def test_every_generator_is_used_once() -> None:
+    kinds = [kind for page in pages() for kind, _, _ in generated(page)]
+    assert sorted(kinds) == sorted(PARTS)
+
+
+def test_every_public_name_is_documented() -> None:
+    for public in (benchrunner, benchrunner.engine):
+        for name in public.__all__:
+            assert documentation(origin(public.__name__, name), name), f"{public.__name__}.{name}"
+
+
+def anchors(page: Path) -> set[str]:
+    titles = re.findall(
+        r"^#+ (.*)$", re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S), re.M
+    )
+    return {re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_leads_somewhere(page: Path) -> None:
+    for link in re.findall(r"\]\(([^)\s]+)\)", prose(page)):
+        target, _, anchor = link.partition("#")
+        if not link.startswith("https://"):
+            assert page in INSIDE_ONLY, (
+                f"{link}: write the path as text, the page is also shown outside of the repository"
+            )
+            aim = page.parent / target if target else page
+            assert aim.exists(), link
+            assert not anchor or anchor in anchors(aim), link
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_named_file_of_the_repository_exists(page: Path) -> None:
+    for name in named_files(page):
+        assert any(list(home.glob(name)) for home in {ROOT, page.parent}), name
+
+
+def test_every_command_shown_is_understood() -> None:
+    known = parser(discover())
+    shown = [line for page in pages() for line in shown_commands(page)]
+    assert len(shown) >= 30
+    for line in shown:
+        if not line.endswith("--help"):
+            known.parse_args(shlex.split(line, comments=True)[1:])  # a mistake exits with its message
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 200
+
+
+def test_the_studies_shown_are_understood(tmp_path: Path) -> None:
+    whole, built = [text for text in blocks("toml", ROOT / "docs" / "studies.md") if "[[system]]" in text]
+    path = tmp_path / "study.toml"
+    path.write_text(whole, encoding="utf-8")
+    study = study_file.read(path, {})
+    assert [system.backbone for system in study.systems] == ["bert/novels", "bert/random-4/192"]
+    path.write_text(built, encoding="utf-8")
+    with pytest.raises(RequestError, match="corpus"):
+        study_file.read(path, {})
+    study = study_file.read(path, {"corpus": "a.txt b.txt", "steps": "200"})
+    known = parser(discover())
+    for system in study.systems:
+        assert system.make is not None
+        known.parse_args(system.make)
+    assert study.systems[1].make[:6] == ("pretrain", "2/256", "--corpus", "a.txt", "b.txt", "--vocab-size=2000")  # type: ignore[index]
+
+
+def test_every_distribution_has_a_page() -> None:
+    assert {home / "README.md" for home in HOMES} <= set(pages())
