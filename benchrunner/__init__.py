@@ -83,7 +83,8 @@ from benchrunner.recipes import GRIDS, Grid, Recipe
 from benchrunner.records import Record
 from benchrunner.runs.ensembles import Ensemble
 from benchrunner.runs.executors import Local
-from benchrunner.runs.runner import Predicted, Runner
+from benchrunner.runs.predictor import Predicted
+from benchrunner.runs.runner import Runner
 from benchrunner.studies.study import Result, Study
 from benchrunner.studies.study_run import run_study
 from benchrunner.tasks.scorers import Scored, Scorer

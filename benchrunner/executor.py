@@ -17,7 +17,10 @@ class FitRunner(Protocol):
 
     workspace: Workspace
     checkpoint_seconds: float
-    report: Callable[[Fit, Event], None]
+
+    @property
+    def report(self) -> Callable[[Fit, Event], None]:
+        """Callback for progress."""
 
     @property
     def device(self) -> str:

@@ -1,8 +1,7 @@
-"""What finished fits are good for: answers, alone or together, and a checkpoint for other libraries."""
+"""Use finished fits: answers of one fit or of an ensemble, and checkpoints for other libraries."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,26 +25,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Answered:
-    """What was answered to some rows, by a fit or by several."""
+    """Answers to some rows, by one fit or by an ensemble."""
 
     task: Task
     rows: Rows
     answers: list[Any]
-    """One a row, in their order."""
+    """One answer for each row, in their order."""
     extra_figures: Mapping[str, list[Any]]
     """What else can be said of each row: see `Problem.extra_figures`."""
     scores: Mapping[str, Score]
-    """Where the rows are labelled."""
+    """By metric; empty if the rows have no labels."""
     by: str
     """The id of the fit or of the ensemble."""
 
 
 def answer(references: Sequence[str], path: Path | None, split: str | None, runner: Runner) -> Answered:
-    """The answers of a finished fit, or of several together, to a user's file or to a split of the task's data."""
-    found = [_finished(reference, runner) for reference in references]
-    if len({folder.path.parent for folder, _ in found}) > 1:
+    """Answer a user's file, or a split of the task's data, with a finished fit or with several as an ensemble."""
+    folders = [find_run(runner.workspace.runs, reference) for reference in references]
+    homes = {folder.path.parent for folder in folders}
+    if len(homes) > 1:
         raise RequestError("The members of an ensemble lie in one runs folder; these lie in several.")
-    fits = [fit for _, fit in found]
+    runner = runner.in_runs_folder(homes.pop()) if homes else runner
+    fits = [_finished(folder, runner) for folder in folders]
     ensemble = Ensemble(tuple(fits))
     task = runner.plugins.task(ensemble.task)
     if path is not None:
@@ -62,14 +63,16 @@ def answer(references: Sequence[str], path: Path | None, split: str | None, runn
 
 
 def export(reference: str, target: Path, runner: Runner) -> None:
-    """A finished fit's encoder and head as one checkpoint in the backbone family's layout."""
+    """Write a finished fit's encoder and head as one checkpoint in the backbone family's layout."""
     from safetensors.torch import load_file
 
     from benchrunner.backbones.encoder import ExportedHead
 
     if target.exists():
         raise RequestError(f"{target} exists already; name a folder that does not.")
-    folder, fit = _finished(reference, runner)
+    folder = find_run(runner.workspace.runs, reference)
+    runner = runner.in_runs_folder(folder.path.parent)
+    fit = _finished(folder, runner)
     if not runner.plugins.method(fit.method).needs_backbone:
         raise RequestError(f"The fit {fit.id} is of the method '{fit.method}', which leaves no model.")
     if not runner.plugins.method(fit.method).exports:
@@ -81,7 +84,7 @@ def export(reference: str, target: Path, runner: Runner) -> None:
 
 
 def convert(source: Path, target: Path, plugins: Plugins) -> None:
-    """A trainer's own checkpoint folder, in the published layout of the first backbone family that knows it."""
+    """Convert a trainer's own checkpoint folder to the published layout of the first backbone family that knows it."""
     if target.exists():
         raise RequestError(f"{target} exists already; name a folder that does not.")
     refusals = list[RequestError]()
@@ -102,14 +105,12 @@ def convert(source: Path, target: Path, plugins: Plugins) -> None:
     )
 
 
-def _finished(reference: str, runner: Runner) -> tuple[RunFolder, Fit]:
-    """A run whose model is there; one whose weights were not kept is fitted again."""
-    folder = find_run(runner.workspace.runs, reference)
-    runner.workspace = dataclasses.replace(runner.workspace, runs=folder.path.parent)
+def _finished(folder: RunFolder, runner: Runner) -> Fit:
+    """Return the fit of a finished run. If its weights were not kept, it is fitted again."""
     record, fit = folder.record(), folder.fit()
     if record is None or record.status != "done":
         state = "it is not finished" if record is None else f"it {record.status}: {record.reason}"
         raise RequestError(f"The fit {folder.path.name} has no answers: {state}.")
     if not folder.model.exists():
         runner.run(fit, weights=True)
-    return folder, fit
+    return fit

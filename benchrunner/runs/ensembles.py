@@ -1,4 +1,4 @@
-"""Several finished fits that answer together: the mean of what each of them would say."""
+"""Ensembles: several finished fits whose raw outputs are averaged."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from benchrunner.runs.runner import Runner
 
 RULE = "mean"
-"""Of probabilities, of numbers, of the scores of spans: see each problem's `average`."""
+"""How outputs are combined: the mean, as each problem's `average` defines it."""
 
 
 @dataclass(frozen=True)
 class Ensemble:
-    """Fits of one task; nothing is learned, so an ensemble is made of what its members left."""
+    """Fits of one task that answer together. Nothing is learned."""
 
     members: tuple[Fit, ...]
-    """In the order of their ids; the same fit may stand here several times."""
+    """Sorted by id; the same fit may occur several times."""
 
     def __post_init__(self) -> None:
         if not self.members:
@@ -46,16 +46,16 @@ class Ensemble:
 
 
 def outputs(ensemble: Ensemble, rows: Rows, runner: Runner) -> Any:
-    """Raw outputs for rows of its task's data, as one fit's would be."""
+    """Return the averaged raw outputs of the members for rows of their task."""
     problem = runner.plugins.task(ensemble.task).problem
-    found = [runner.kept_outputs(fit, rows) for fit in ensemble.members]
-    return found[0] if len(found) == 1 else problem.average(found)
+    members = [runner.outputs(fit, rows) for fit in ensemble.members]
+    return members[0] if len(members) == 1 else problem.average(members)
 
 
 def settings(ensemble: Ensemble, runner: Runner) -> Mapping[str, Any]:
-    """How its outputs become answers: its scores are its own, so a threshold is tuned for it as for a fit."""
+    """Return the settings that turn the averaged outputs into answers, tuned on dev as for a single fit."""
     if len(ensemble.members) == 1:
         return runner.settings(ensemble.members[0])
     task = runner.plugins.task(ensemble.task)
     folder = RunFolder(runner.workspace.runs, ensemble.id)
-    return runner.tuned(task, folder, lambda rows: outputs(ensemble, rows, runner))
+    return runner.tuned_settings(task, folder, lambda rows: outputs(ensemble, rows, runner))

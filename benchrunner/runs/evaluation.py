@@ -1,4 +1,4 @@
-"""What a prediction is worth: its scores, the flags of one that is worth nothing, and what a reader should know."""
+"""Score predictions, and flag those that are no better than the majority or always the same."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchrunner.records import Record
 from benchrunner.tasks.task import Task
 
 Baseline = Callable[[], Mapping[str, Score]]
-"""What the majority scores on the same rows; asked only where there is something to compare."""
+"""Computes the majority's scores on the same rows; called only if there is something to compare."""
 
 
 def judged(
@@ -24,7 +24,7 @@ def judged(
     timings: Mapping[str, float],
     baseline: Baseline | None,
 ) -> Record:
-    """The prediction's record; without a baseline it is one itself, and neither flagged nor annotated."""
+    """Return the record of a prediction. Without a baseline, the prediction is the baseline itself and gets no flags."""
     scores, notes = task.scores(rows.table, answers, extra_figures), rows.notes
     flags = list[str]()
     if baseline is not None:
@@ -37,14 +37,14 @@ def judged(
 
 
 def _no_better(scores: Mapping[str, Score], baseline: Mapping[str, Score]) -> bool:
-    """By the headline; where the baseline's is absent, as a correlation is, anything above zero is better."""
+    """Compare the headline metrics. If the baseline has no figure, as in correlations, any figure above 0 is better."""
     name = next(iter(scores))
     mine, theirs = scores[name].value, baseline[name].value
     return mine is None or mine <= (theirs or 0.0)
 
 
 def _tuned(prediction: Prediction, task: Task) -> list[str]:
-    """Each setting that is not what the problem begins with."""
+    """Describe each setting that differs from the problem's default."""
     return [
         f"{name} {_shown(value)}, chosen on {task.named('dev')[0]} for {task.metrics[0].name}"
         for name, value in prediction.settings.items()

@@ -1,4 +1,4 @@
-"""A finished fit is a backbone: stages are a chain of fits."""
+"""Finished fits as backbones, so that training can go on in stages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PREFIX = "run:"
 @final
 @dataclass(frozen=True)
 class FinishedFit(Backbone):
-    """The encoder that a fit left; its head carries over where the problem is the same."""
+    """The encoder of a finished fit. Its head is used too where problem and method are the same."""
 
     name: str
     inner: Backbone
@@ -32,9 +32,9 @@ class FinishedFit(Backbone):
     about: str = "a finished fit"
 
     def hands_on(self, fit: Fit, method: Method) -> bool:
-        """Whether its head is one that this fit's method would build for the same problem."""
-        alike = all(getattr(self.fit.recipe, name) == getattr(fit.recipe, name) for name in method.recipe_fields)
-        return alike and (self.fit.problem, self.fit.method) == (fit.problem, fit.method)
+        """Whether another fit can start from this fit's head: same problem, same method, same fields of the recipe."""
+        same_fields = all(getattr(self.fit.recipe, name) == getattr(fit.recipe, name) for name in method.recipe_fields)
+        return same_fields and (self.fit.problem, self.fit.method) == (fit.problem, fit.method)
 
     def revision(self, workspace: Workspace) -> str:
         return f"{PREFIX}{self.folder.path.name}"
@@ -44,7 +44,7 @@ class FinishedFit(Backbone):
 
 
 def find(reference: str, plugins: Plugins, workspace: Workspace) -> tuple[FinishedFit, BackboneFamily]:
-    """`run:ID`, or a beginning of the id that is unambiguous; and the family that reads its checkpoint."""
+    """Return the backbone that `run:ID` means (the beginning of the id is enough), and the family that loads it."""
     folder = find_run(workspace.runs, reference)
     record, fit = folder.record(), folder.fit()
     if record is None or record.status != "done":
@@ -64,16 +64,16 @@ def find(reference: str, plugins: Plugins, workspace: Workspace) -> tuple[Finish
 
 
 def run_of(model: Path) -> RunFolder | None:
-    """The run whose folder `model` this is, or None."""
+    """Return the run whose `model` folder this is, or None."""
     home = model.absolute().parent
     folder = RunFolder(home.parent, home.name)
     return folder if folder.model == model.absolute() and (home / "fit.json").is_file() else None
 
 
 def saved(folder: RunFolder, plugins: Plugins, workspace: Workspace) -> tuple[Backbone, BackboneFamily]:
-    """The checkpoint inside a run's folder, and the family that made it.
+    """Return the checkpoint in a run's folder, and the family that made it.
 
-    No other family is asked: the layouts of two may look alike, and the same weights would then be another model.
+    No other family is asked: two families may have similar layouts, and would load the same weights as other models.
     """
     families = _makers(folder, plugins)
     for family in families:
@@ -88,12 +88,12 @@ def saved(folder: RunFolder, plugins: Plugins, workspace: Workspace) -> tuple[Ba
 
 
 def _makers(folder: RunFolder, plugins: Plugins) -> list[BackboneFamily]:
-    """The family that made a fit; where the fit does not record it, all of the plugins that had a part in it."""
+    """Return the family that made a fit; if the fit does not record it, all families of the fit's plugins."""
     made = folder.family()
     if made is not None:
         return [_maker(made, folder, plugins)]
     makers = [name for name in folder.fit().suppliers if name != plugins.core.title]
-    families = [one for one in plugins.families if plugins.supplier(one).title in makers]
+    families = [family for family in plugins.families if plugins.supplier(family).title in makers]
     if not families:
         raise CheckpointError(
             f"No plugin can load {folder.model}: none of the plugins that made it ({', '.join(makers)}) offers "
@@ -103,7 +103,7 @@ def _makers(folder: RunFolder, plugins: Plugins) -> list[BackboneFamily]:
 
 
 def _maker(made: Family, folder: RunFolder, plugins: Plugins) -> BackboneFamily:
-    """The family of that name, or a `CheckpointError` that says what is missing."""
+    """Return the recorded family, or raise a `CheckpointError` that says what is missing."""
     for family in plugins.families:
         if (plugins.supplier(family).title, family.name) == (made.plugin, made.name):
             return family

@@ -12,7 +12,8 @@ from benchrunner.metrics import Score
 from benchrunner.progress import watched
 from benchrunner.records import Record
 from benchrunner.runs.executors import Local
-from benchrunner.runs.runner import MAJORITY, Runner
+from benchrunner.runs.predictor import MAJORITY
+from benchrunner.runs.runner import Runner
 from benchrunner.studies.selection import select
 from benchrunner.studies.study import Candidate, Cell, CellResult, Result, Study
 from benchrunner.tasks.suites import Term

@@ -12,7 +12,8 @@ from benchrunner.leaderboards.file_kind import Answers
 from benchrunner.leaderboards.leaderboard import Leaderboard
 from benchrunner.runs.answering import answer
 from benchrunner.runs.folder import find_run
-from benchrunner.runs.runner import MAJORITY, Runner
+from benchrunner.runs.predictor import MAJORITY
+from benchrunner.runs.runner import Runner
 from benchrunner.studies.study import CellResult, selected_fit
 from benchrunner.tasks.task import Task
 
@@ -78,7 +79,7 @@ def selected(board: Leaderboard, cells: Sequence[CellResult], runner: Runner) ->
         predicted, rows = runner.predict(fit, split), runner.rows(task, split)
         extra_figures: dict[str, list[Any]] = {}
         if any(file.extra_figure for file in board.files_of(task.name)):
-            extra_figures = task.problem.extra_figures(runner.kept_outputs(fit, rows), rows.table, runner.settings(fit))
+            extra_figures = task.problem.extra_figures(runner.outputs(fit, rows), rows.table, runner.settings(fit))
         return Answers(predicted.answers, rows.table, extra_figures, fit=fit.id, method=fit.method)
 
     return given

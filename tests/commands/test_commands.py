@@ -245,7 +245,7 @@ def test_a_damaged_run_is_named_and_what_to_do_about_it(name: str, line: Line) -
     path = line.home / "runs" / run / name
     path.write_text(path.read_text()[:40])
     said = line.asked("predict", run, "data/mood/test.tsv", "--runs", "runs")
-    assert f"runs/{run}/{name}: nothing that this version can read" in said and "remove its folder" in said
+    assert f"runs/{run}/{name}: cannot be read by this version" in said and "remove its folder" in said
 
 
 def test_a_submission_with_missing_tasks_is_refused_with_the_list_or_filled(line: Line) -> None:

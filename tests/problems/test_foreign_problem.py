@@ -118,7 +118,7 @@ def test_thresholds_are_tuned_on_all_splits_that_select(
     made = runner(tmp_path, register_tasks=[replace(one_split, splits=splits, select_on=select_on)])
     task = made.plugins.task("marks")
     fit = made.plan(task, "words")
-    outputs = [made.kept_outputs(fit, made.rows(task, split)) for split in tuned_on]
+    outputs = [made.outputs(fit, made.rows(task, split)) for split in tuned_on]
     expected = np.median(np.concatenate(outputs), axis=0).astype(float).tolist()
     assert made.settings(fit) == {"thresholds": expected}
 

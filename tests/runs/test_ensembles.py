@@ -62,7 +62,7 @@ def test_an_ensemble_of_labels_means_probabilities(tmp_path: Path) -> None:
     fits = [fit(made, "mood", seed=seed) for seed in range(3)]
     rows = made.rows(made.plugins.task("mood"), "dev")
     together = answer([one.id for one in fits], None, None, made)
-    logits = [made.kept_outputs(one, rows).astype(np.float64) for one in fits]
+    logits = [made.outputs(one, rows).astype(np.float64) for one in fits]
     mean = np.mean([np.exp(one) / np.exp(one).sum(1, keepdims=True) for one in logits], axis=0)
     assert together.answers == [("glad", "sad")[at] for at in mean.argmax(1)]
     np.testing.assert_allclose(together.extra_figures["probabilities"], mean, atol=1e-6)

@@ -133,7 +133,7 @@ def test_a_record_that_cannot_be_read_names_its_file_and_what_to_do(text: str, t
     folder = RunFolder(tmp_path, "abc")
     folder.path.mkdir()
     (folder.path / "record.json").write_text(text)
-    with pytest.raises(RequestError, match=r"abc/record\.json: nothing that this version can read .*; remove its"):
+    with pytest.raises(RequestError, match=r"abc/record\.json: cannot be read by this version .*; remove its"):
         folder.record()
 
 
@@ -142,7 +142,7 @@ def test_a_fit_that_cannot_be_read_names_its_file(text: str, tmp_path: Path) -> 
     folder = RunFolder(tmp_path, FIT.id)
     folder.path.mkdir()
     (folder.path / "fit.json").write_text(text)
-    with pytest.raises(RequestError, match=r"fit\.json: nothing that this version can read"):
+    with pytest.raises(RequestError, match=r"fit\.json: cannot be read by this version"):
         folder.fit()
 
 

@@ -217,7 +217,9 @@ def test_a_fit_of_other_code_is_not_run_under_its_name(tmp_path: Path) -> None:
     made = runner(tmp_path)
     fit = made.plan(made.plugins.task("mood"), "words", recipe=QUICK)
     older = replace(fit, suppliers={**fit.suppliers, "core (benchrunner)": "0.0.1"})
-    with pytest.raises(RequestError, match=rf"The fit {older.id} is of core .* 0.0.1, .*; installed is core"):
+    with pytest.raises(
+        RequestError, match=rf"The fit {older.id} was planned with core .* 0.0.1, .*; installed is core"
+    ):
         made.run(older)
     assert made.folder(older).record() is None
 

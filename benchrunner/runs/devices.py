@@ -1,0 +1,29 @@
+"""Resolve `auto` for devices and precisions."""
+
+from __future__ import annotations
+
+from benchrunner.errors import RequestError
+
+
+def resolve_device(name: str) -> str:
+    """Return the device that a name means, as torch spells it; `auto` is a GPU if torch can use one, else the CPU.
+
+    Raises a `RequestError` if torch cannot allocate on the device.
+    """
+    import torch
+
+    device = name if name != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise RequestError(f"Device '{device}' cannot be used: {str(error).splitlines()[0]}") from None
+    return device
+
+
+def resolve_precision(name: str, device: str) -> str:
+    """Return the precision that a name means; `auto` is bf16 on GPUs that support it, and fp32 elsewhere."""
+    if name != "auto":
+        return name
+    import torch
+
+    return "bf16" if device.startswith("cuda") and torch.cuda.is_bf16_supported() else "fp32"

@@ -1,0 +1,145 @@
+"""Run fits: check what was planned, let the method learn, and write the record."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import time
+from collections.abc import Iterator, Mapping
+
+from benchrunner.backbones.backbone import Backbone
+from benchrunner.data.rows import Rows
+from benchrunner.errors import BenchrunnerError, FitError
+from benchrunner.fits import Fit
+from benchrunner.methods.method import Job, Method
+from benchrunner.progress import Event
+from benchrunner.records import Record
+from benchrunner.runs.devices import resolve_device
+from benchrunner.runs.fitted_backbone import FinishedFit, saved
+from benchrunner.runs.folder import Family, RunFolder
+from benchrunner.runs.observers import Observers
+from benchrunner.runs.planner import Planner
+from benchrunner.training.feature_cache import Cache
+
+
+class Fitter:
+    """Runs fits in the runs folder of a planner's workspace."""
+
+    def __init__(self, planner: Planner, observers: Observers, *, device: str, checkpoint_seconds: float) -> None:
+        self.planner, self.observers = planner, observers
+        self.plugins, self.workspace = planner.plugins, planner.workspace
+        self.cache = Cache(self.workspace.cache)
+        self.checkpoint_seconds = checkpoint_seconds
+        self._device = device
+
+    @property
+    def device(self) -> str:
+        """Where models run, as torch spells it; `auto` is resolved on first use."""
+        self._device = resolve_device(self._device)
+        return self._device
+
+    def folder(self, fit: Fit) -> RunFolder:
+        """Return the folder of a fit; it need not exist."""
+        return RunFolder(self.workspace.runs, fit.id)
+
+    @contextlib.contextmanager
+    def locked(self, fit: Fit) -> Iterator[RunFolder]:
+        """Hold a fit's folder alone: to fit, to read its weights or to remove them."""
+        folder = self.folder(fit)
+        waiting = Event("waiting", text=f"another process runs {fit.id}")
+        with folder.locked(lambda: self.observers.progress(fit, waiting)):
+            yield folder
+
+    def run(self, fit: Fit, folder: RunFolder, *, weights: bool = False) -> Record:
+        """Return the fit's record, and fit first if it is not finished. The caller holds the folder.
+
+        `weights` asks for the model as well, which may have been removed.
+        """
+        record = folder.record()
+        if record is not None and record.status != "failed":
+            if record.status == "diverged" or folder.model.exists() or not weights:
+                return record
+            self.observers.progress(fit, Event("note", text="its weights were not kept, so it is fitted again"))
+        return self._fit(fit, folder)
+
+    def _fit(self, fit: Fit, folder: RunFolder) -> Record:
+        """Fit, and write what was asked before and the record after."""
+        method = self.plugins.method(fit.method)
+        job = self._prepare(fit, folder, method)
+        self.observers.call("before_fit", fit=fit)
+        started = time.monotonic()
+        try:
+            outcome = method.fit(job)
+        except Exception as error:  # a plugin's method may fail in any way; the study goes on
+            reason = str(error) if isinstance(error, BenchrunnerError) else folder.keep_traceback(error)
+            record = Record(fit.id, "failed", reason, timings={"seconds": time.monotonic() - started})
+            folder.keep_record(record)
+            self.observers.call("on_fit_error", fit=fit, error=error)
+            return record
+        assert job.train is not None
+        record = Record(
+            fit.id,
+            outcome.status,
+            outcome.reason,
+            timings={**outcome.timings, "seconds": time.monotonic() - started},
+            numerics=outcome.numerics,
+            notes=(*job.train.notes, *outcome.notes),
+        )
+        folder.keep_record(record)
+        shutil.rmtree(folder.checkpoint, ignore_errors=True)
+        self.observers.call("after_fit", fit=fit, record=record)
+        return record
+
+    def _prepare(self, fit: Fit, folder: RunFolder, method: Method) -> Job:
+        """Check that everything is as planned, write what was asked, and return the method's job."""
+        task = self.plugins.task(fit.task)
+        rows = self.planner.training_rows(task, fit.recipe)
+        backbone, family = self.planner.backbone(fit.backbone) if method.needs_backbone else (None, None)
+        suppliers = self.planner.suppliers(task, method, family)
+        self.planner.check_unchanged(fit, rows, backbone, suppliers)
+        folder.sweep()
+        folder.keep_fit(fit)
+        if family is not None:
+            folder.keep_family(Family(self.plugins.supplier(family).title, family.name))
+        return self._job(fit, folder, suppliers, backbone=backbone, train=rows)
+
+    def prediction_job(self, fit: Fit, folder: RunFolder) -> Job:
+        """Return the job with which a method predicts. Fits first if there are no weights. The caller holds the folder.
+
+        Raises a `FitError` if the fit failed or diverged.
+        """
+        record = self.run(fit, folder, weights=True)
+        if record.status != "done":
+            raise FitError(f"The fit {fit.id} ({fit.task}, {fit.backbone}) has no answers: {record.reason}")
+        task, method = self.plugins.task(fit.task), self.plugins.method(fit.method)
+        backbone, family = saved(folder, self.plugins, self.workspace) if method.needs_backbone else (None, None)
+        return self._job(fit, folder, self.planner.suppliers(task, method, family), backbone=backbone)
+
+    def _job(
+        self,
+        fit: Fit,
+        folder: RunFolder,
+        suppliers: Mapping[str, str],
+        *,
+        backbone: Backbone | None,
+        train: Rows | None = None,
+    ) -> Job:
+        head = None
+        if isinstance(backbone, FinishedFit) and backbone.hands_on(fit, self.plugins.method(fit.method)):
+            head = backbone.folder.model
+        return Job(
+            fit=fit,
+            problem=self.plugins.task(fit.task).problem,
+            workspace=self.workspace,
+            cache=self.cache,
+            device=self.device if backbone is not None else "cpu",
+            model=folder.model,
+            checkpoint=folder.checkpoint,
+            log=folder.log,
+            report=lambda event: self.observers.progress(fit, event),
+            train=train,
+            backbone=backbone,
+            code=suppliers,
+            head=head,
+            checkpoint_seconds=self.checkpoint_seconds,
+        )

@@ -1,0 +1,50 @@
+"""Tell a runner's callback and the plugins' observers what happens during fits."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from benchrunner.errors import described
+from benchrunner.fits import Fit
+from benchrunner.plugins.registry import Plugins
+from benchrunner.progress import Event
+
+Report = Callable[[Fit, Event], None]
+"""Callback for progress."""
+
+
+class Observers:
+    """The progress callback of a runner and the observer hooks of the plugins."""
+
+    def __init__(self, plugins: Plugins, report: Report) -> None:
+        self.report = report
+        self._plugins = plugins
+        self._warned: set[str] = set()
+
+    @contextlib.contextmanager
+    def reporting_to(self, report: Report) -> Iterator[None]:
+        """Send progress to another callback within the `with` block."""
+        before, self.report = self.report, report
+        try:
+            yield
+        finally:
+            self.report = before
+
+    def progress(self, fit: Fit, event: Event) -> None:
+        """Report one event of a fit to the callback and to every `on_progress` hook."""
+        self.report(fit, event)
+        self.call("on_progress", fit=fit, event=event)
+
+    def call(self, hook: str, **arguments: Any) -> None:
+        """Call the observers of one hook. An observer that fails is reported once and stops nothing."""
+        for observer in getattr(self._plugins.hook, hook).get_hookimpls():
+            try:
+                observer.function(*(arguments[name] for name in observer.argnames))
+            except (Exception, SystemExit) as error:  # an observer may fail in any way
+                text = f"The observer {hook} of plugin '{observer.plugin_name}' failed: {described(error)}"
+                if text not in self._warned:
+                    self._warned.add(text)
+                    print(text, file=sys.stderr)

@@ -1,0 +1,102 @@
+"""Plan fits: resolve tasks, backbones and recipes into a `Fit` with its identity, before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from benchrunner.backbones.backbone import Backbone, BackboneFamily
+from benchrunner.data.rows import Rows
+from benchrunner.errors import RequestError
+from benchrunner.fits import Fit
+from benchrunner.methods.method import Method
+from benchrunner.plugins.registry import Plugins
+from benchrunner.recipes import SPECIAL, Recipe
+from benchrunner.runs import fitted_backbone
+from benchrunner.tasks.task import Task
+from benchrunner.workspace import Workspace
+
+CACHED_SPLITS = 6
+"""Splits whose rows stay in memory."""
+
+
+class Planner:
+    """Plans fits with one set of plugins in one workspace."""
+
+    def __init__(self, plugins: Plugins, workspace: Workspace) -> None:
+        self.plugins, self.workspace = plugins, workspace
+        self._rows: dict[tuple[str, str], Rows] = {}
+
+    def plan(self, task: Task, backbone: str, *, method: Method, recipe: Recipe | None, seed: int) -> Fit:
+        """Return the fit of a backbone to a task, with its identity. Nothing runs."""
+        recipe = _without_ignored_fields(recipe or task.recipe.changed(**method.recipe_defaults), task, method)
+        revision, family = "", None
+        if method.needs_backbone:
+            loadable, family = self.backbone(backbone)
+            revision = loadable.revision(self.workspace)
+        else:  # the method ignores these, so they must not make two of its fits different
+            backbone, recipe, seed = "", Recipe(limit_train=recipe.limit_train), 0
+        return Fit(
+            task=task.name,
+            backbone=backbone,
+            method=method.name,
+            recipe=recipe,
+            seed=seed,
+            data=self.training_rows(task, recipe).fingerprint,
+            problem=task.problem.identity(),
+            revision=revision,
+            suppliers=self.suppliers(task, method, family),
+        )
+
+    def backbone(self, reference: str) -> tuple[Backbone, BackboneFamily]:
+        """Return the backbone that a name, path, hub id or `run:ID` means, and the family that loads it."""
+        if reference.startswith(fitted_backbone.PREFIX):
+            return fitted_backbone.find(reference, self.plugins, self.workspace)
+        if reference not in self.plugins.backbones and (run := fitted_backbone.run_of(Path(reference))) is not None:
+            return fitted_backbone.saved(run, self.plugins, self.workspace)
+        return self.plugins.backbone(reference, self.workspace)
+
+    def rows(self, task: Task, split: str) -> Rows:
+        """Load the rows of a split. The last few splits stay in memory."""
+        key = (task.name, split)
+        if key not in self._rows:
+            while len(self._rows) >= CACHED_SPLITS:
+                self._rows.pop(next(iter(self._rows)))
+            self._rows[key] = task.load(split, self.workspace)
+        return self._rows[key]
+
+    def training_rows(self, task: Task, recipe: Recipe) -> Rows:
+        """Load the rows that a fit with this recipe learns from."""
+        rows = self.rows(task, task.train)
+        if recipe.limit_train is None or recipe.limit_train >= len(rows):
+            return rows
+        return Rows(rows.table.slice(0, recipe.limit_train), rows.origin, rows.lines, rows.notes)
+
+    def suppliers(self, task: Task, method: Method, family: BackboneFamily | None) -> dict[str, str]:
+        """Return the plugins whose code has a part in a fit, the core included, with their versions."""
+        values = [value for value in (method, family) if value is not None]
+        plugins = [self.plugins.core, *self.plugins.suppliers_of(task), *map(self.plugins.supplier, values)]
+        return {plugin.title: plugin.version for plugin in plugins}
+
+    def check_unchanged(self, fit: Fit, rows: Rows, backbone: Backbone | None, suppliers: Mapping[str, str]) -> None:
+        """Raise a `RequestError` if the data, the backbone or the code changed since the fit was planned."""
+        if rows.fingerprint != fit.data:
+            raise RequestError(f"{rows.origin}: the training data of {fit.task} changed since this fit was planned.")
+        if backbone is not None and backbone.revision(self.workspace) != fit.revision:
+            raise RequestError(f"The backbone {fit.backbone} changed since this fit was planned.")
+        if suppliers != fit.suppliers:
+            planned, installed = (
+                ", ".join(f"{name} {version}" for name, version in versions.items())
+                for versions in (fit.suppliers, suppliers)
+            )
+            raise RequestError(
+                f"The fit {fit.id} was planned with {planned}; installed is {installed}. Repeat the command that "
+                "planned it: other code makes another fit."
+            )
+
+
+def _without_ignored_fields(recipe: Recipe, task: Task, method: Method) -> Recipe:
+    """Reset recipe fields that the problem and the method ignore, so that they do not change the fit's identity."""
+    known = {*task.problem.recipe_fields, *method.recipe_fields}
+    defaults = Recipe()
+    return recipe.changed(**{name: getattr(defaults, name) for name in SPECIAL if name not in known})

@@ -1,0 +1,168 @@
+"""Predict with fits: raw outputs, settings tuned on dev, answers, and their scores. Everything is kept on disk."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchrunner.data.rows import Rows
+from benchrunner.data.sources import DataNotFound
+from benchrunner.errors import BenchrunnerError, FitError
+from benchrunner.files import write_atomically, write_folder_atomically
+from benchrunner.fits import Fit, Prediction, identity
+from benchrunner.metrics import Score
+from benchrunner.records import Record
+from benchrunner.runs.evaluation import judged
+from benchrunner.runs.fitter import Fitter
+from benchrunner.runs.folder import RunFolder, answer_lines, read_answers, write_prediction
+from benchrunner.tasks.task import Task
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MAJORITY = "majority"
+"""Name of the baseline method."""
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """The answers to a split, with their record."""
+
+    record: Record
+    answers: list[Any]
+    """One answer for each row, in the order of the rows."""
+    folder: Path
+
+
+class Predictor:
+    """Predicts with the fits of a fitter, and fits first where that is needed."""
+
+    def __init__(self, fitter: Fitter) -> None:
+        self.fitter, self.planner, self.plugins = fitter, fitter.planner, fitter.plugins
+
+    def predict(self, fit: Fit, split: str, settings: Mapping[str, Any] | None) -> Predicted:
+        """Return the fit's answers to a split, from disk if they were computed before.
+
+        `settings` replaces the decoding settings that were tuned on dev.
+        """
+        task = self.plugins.task(fit.task)
+        rows = self.planner.rows(task, split)
+        settings = self.settings(fit) if settings is None else {**task.problem.decoding, **settings}
+        prediction = Prediction(fit.id, task.name, split, rows.fingerprint, dict(settings))
+        folder = self.fitter.folder(fit)
+        record = folder.prediction_record(prediction.id)
+        if record is None:
+            with self.fitter.locked(fit):
+                record = folder.prediction_record(prediction.id) or self._predict(fit, folder, rows, prediction)
+        home = folder.prediction(prediction.id)
+        return Predicted(record, read_answers(home / "answers.jsonl"), home)
+
+    def _predict(self, fit: Fit, folder: RunFolder, rows: Rows, prediction: Prediction) -> Record:
+        """Decode and score the outputs for some rows, and write both. The caller holds the folder."""
+        task, started = self.plugins.task(fit.task), time.monotonic()
+        baseline = None if fit.method == MAJORITY else lambda: self.baseline(fit, prediction.split)
+        outputs = self._outputs(fit, folder, rows)
+        with _plugin_errors(folder):
+            answers = task.problem.decode(outputs, rows.table, prediction.settings)
+            extra_figures = {}
+            if task.scores_extra_figures:
+                extra_figures = task.problem.extra_figures(outputs, rows.table, prediction.settings)
+            timings = {"seconds": time.monotonic() - started}
+            record = judged(prediction, task, rows, answers, extra_figures, timings, baseline)
+            lines = answer_lines(answers)
+        home = folder.prediction(prediction.id)
+        write_folder_atomically(home, lambda part: write_prediction(part, prediction, record, lines))
+        return record
+
+    def baseline(self, fit: Fit, split: str) -> Mapping[str, Score]:
+        """Return the scores of the majority of the fit's training rows on a split."""
+        task, method = self.plugins.task(fit.task), self.plugins.method(MAJORITY)
+        majority = self.planner.plan(task, "", method=method, recipe=fit.recipe, seed=0)
+        return self.predict(majority, split, None).record.scores
+
+    def settings(self, fit: Fit) -> Mapping[str, Any]:
+        """Return the settings that turn the fit's outputs into answers, tuned on dev where the problem tunes any."""
+        task = self.plugins.task(fit.task)
+        return self.tuned_settings(task, self.fitter.folder(fit), lambda rows: self.outputs(fit, rows))
+
+    def tuned_settings(self, task: Task, folder: RunFolder, outputs: Callable[[Rows], Any]) -> Mapping[str, Any]:
+        """Return a problem's decoding settings, tuned on the task's selection splits and kept in a folder.
+
+        The rows of several splits are tuned on together, so that a threshold serves all of them.
+        """
+        settings, splits = dict(task.problem.decoding), task.selection_splits
+        if not splits or not task.problem.tunes:
+            return settings
+        try:
+            parts = [self.planner.rows(task, split) for split in splits]
+        except DataNotFound:
+            return settings | folder.tuned("")  # what was tuned when dev was available
+        fingerprints = [rows.fingerprint for rows in parts]
+        key = identity({"task": task.name, "data": fingerprints if len(parts) > 1 else fingerprints[0]})
+        tuned = folder.tuned(key)
+        if not tuned:
+            split_outputs = [outputs(rows) for rows in parts]
+            with _plugin_errors(folder):
+                tuned = dict(task.problem.tune(*_joined(split_outputs, parts), task.metrics[0]))
+                folder.keep_tuned(key, tuned)
+        return settings | tuned
+
+    def outputs(self, fit: Fit, rows: Rows) -> Any:
+        """Return the fit's raw outputs for rows of its problem. They are kept, so a new threshold costs no inference."""
+        with self.fitter.locked(fit) as folder:
+            return self._outputs(fit, folder, rows)
+
+    def _outputs(self, fit: Fit, folder: RunFolder, rows: Rows) -> Any:
+        """Return raw outputs from disk, or compute and keep them. The caller holds the folder."""
+        import numpy as np
+
+        decoding = self.plugins.task(fit.task).problem.decoding
+        file = folder.outputs(identity({"data": rows.fingerprint, "decoding": dict(decoding)}))
+        with contextlib.suppress(OSError, ValueError, EOFError):
+            return np.load(file, mmap_mode="r", allow_pickle=False)
+        outputs = self._computed_outputs(fit, folder, rows)
+
+        def write(part: Path) -> None:
+            with part.open("wb") as target:
+                np.save(target, outputs)
+
+        write_atomically(file, write)
+        return outputs
+
+    def _computed_outputs(self, fit: Fit, folder: RunFolder, rows: Rows) -> Any:
+        """Let the fit's method predict, and check how many outputs it gives. The caller holds the folder."""
+        job = self.fitter.prediction_job(fit, folder)
+        method = self.plugins.method(fit.method)
+        with _plugin_errors(folder):
+            outputs = method.predict(job, rows.table)
+            expected = job.problem.output_count(rows.table)
+        if len(outputs) != expected:
+            raise FitError(
+                f"{method.name} gave {len(outputs)} outputs, where {expected} were expected for {rows.origin}"
+            )
+        return outputs
+
+
+@contextlib.contextmanager
+def _plugin_errors(folder: RunFolder) -> Iterator[None]:
+    """Turn any error of a plugin's method, problem or metric into a `FitError`, so that a study goes on."""
+    try:
+        yield
+    except BenchrunnerError:
+        raise
+    except Exception as error:
+        raise FitError(folder.keep_traceback(error)) from error
+
+
+def _joined(outputs: Sequence[Any], parts: Sequence[Rows]) -> tuple[Any, pa.Table]:
+    """Join the outputs and the rows of several splits as if they were one split."""
+    if len(parts) == 1:
+        return outputs[0], parts[0].table
+    import numpy as np
+    import pyarrow as pa
+
+    return np.concatenate(outputs), pa.concat_tables([rows.table for rows in parts], promote_options="default")
