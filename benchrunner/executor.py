@@ -15,8 +15,13 @@ from benchrunner.workspace import Workspace
 class FitRunner(Protocol):
     """What an executor is given to run fits with: a `benchrunner.Runner`."""
 
-    workspace: Workspace
-    checkpoint_seconds: float
+    @property
+    def workspace(self) -> Workspace:
+        """The folders for data, runs and cache."""
+
+    @property
+    def checkpoint_seconds(self) -> float:
+        """Time between two checkpoints."""
 
     @property
     def report(self) -> Callable[[Fit, Event], None]:

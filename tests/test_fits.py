@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from benchrunner import Classify, Plugins, discover
+from benchrunner import Classify, Plugins, Runner, discover
 from benchrunner.fits import Fit, Prediction, identity
 from benchrunner.plugins.versions import Plugin
 from benchrunner.recipes import Recipe
@@ -118,8 +118,7 @@ def test_another_version_of_a_plugin_with_a_part_in_it_is_another_fit(tmp_path: 
         plugins: Plugins = discover(installed=False)
         plugins.add(Plugin("own", "own", own_version), own())
         plugins.add(Plugin("idle", "idle", idle_version), own(register_tasks=[mood(name="a/b")], register_backbones=[]))
-        made.plugins = plugins
-        return made.plan(plugins.task("mood"), "words").id
+        return Runner(plugins, made.workspace).plan(plugins.task("mood"), "words").id
 
     first = with_versions("1", "1")
     assert with_versions("2", "1") != first

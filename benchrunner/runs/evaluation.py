@@ -24,7 +24,7 @@ def judged(
     timings: Mapping[str, float],
     baseline: Baseline | None,
 ) -> Record:
-    """Return the record of a prediction. Without a baseline, the prediction is the baseline itself and gets no flags."""
+    """Return the record of a prediction. Without a baseline, the prediction itself is one and gets no flags."""
     scores, notes = task.scores(rows.table, answers, extra_figures), rows.notes
     flags = list[str]()
     if baseline is not None:

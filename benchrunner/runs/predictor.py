@@ -112,7 +112,7 @@ class Predictor:
         return settings | tuned
 
     def outputs(self, fit: Fit, rows: Rows) -> Any:
-        """Return the fit's raw outputs for rows of its problem. They are kept, so a new threshold costs no inference."""
+        """Return the fit's raw outputs for rows of its problem. They are kept: a new threshold costs no inference."""
         with self.fitter.locked(fit) as folder:
             return self._outputs(fit, folder, rows)
 

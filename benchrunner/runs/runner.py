@@ -43,11 +43,25 @@ class Runner:
         checkpoint_seconds: float = CHECKPOINT_SECONDS,
         report: Report = silent,
     ) -> None:
-        self.plugins, self.workspace, self.checkpoint_seconds = plugins, workspace, checkpoint_seconds
         self._observers = Observers(plugins, report)
         self._planner = Planner(plugins, workspace)
         self._fitter = Fitter(self._planner, self._observers, device=device, checkpoint_seconds=checkpoint_seconds)
         self._predictor = Predictor(self._fitter)
+
+    @property
+    def plugins(self) -> Plugins:
+        """What the installed plugins offer."""
+        return self._planner.plugins
+
+    @property
+    def workspace(self) -> Workspace:
+        """The folders for data, runs and cache."""
+        return self._planner.workspace
+
+    @property
+    def checkpoint_seconds(self) -> float:
+        """Time between two checkpoints."""
+        return self._fitter.checkpoint_seconds
 
     def in_runs_folder(self, runs: Path) -> Runner:
         """Return a runner like this one for another runs folder."""
@@ -117,7 +131,7 @@ class Runner:
         return self._predictor.predict(fit, split, settings)
 
     def outputs(self, fit: Fit, rows: Rows) -> Any:
-        """Return the fit's raw outputs for rows of its problem. They are kept, so a new threshold costs no inference."""
+        """Return the fit's raw outputs for rows of its problem. They are kept: a new threshold costs no inference."""
         return self._predictor.outputs(fit, rows)
 
     def settings(self, fit: Fit) -> Mapping[str, Any]:

@@ -122,7 +122,7 @@ def test_the_documented_observers_are_told(tmp_path: Path, capsys: pytest.Captur
     names = ("before_fit", "on_progress", "after_fit", "on_fit_error")
     plugins = discover(extra=[("own", own()), *((one, documented(one)) for one in names)], installed=False)
     made = runner(tmp_path)
-    made.plugins = plugins
+    made = Runner(plugins, made.workspace)
     fit = made.plan(plugins.task("mood"), "words", recipe=QUICK.changed(epochs=1))
     made.run(fit)
     said = capsys.readouterr().out.splitlines()

@@ -101,7 +101,10 @@ def test_fits_without_family_are_read_by_their_plugins(tmp_path: Path) -> None:
     fit = fitted(runner)
     (runner.folder(fit).path / "family.json").unlink()
     assert is_trained(loaded(runner, f"run:{fit.id}"))
-    runner.plugins = discover(extra=[("a greedy one", plugin(register_backbones=[greedy_family()]))], installed=False)
+    runner = Runner(
+        discover(extra=[("a greedy one", plugin(register_backbones=[greedy_family()]))], installed=False),
+        runner.workspace,
+    )
     with pytest.raises(CheckpointError, match=r"none of the plugins that made it \(own \(own\)\) offers backbones"):
         runner.backbone(f"run:{fit.id}")
 
@@ -110,11 +113,11 @@ def test_a_fit_whose_plugin_is_gone_says_which(tmp_path: Path) -> None:
     runner = made(tmp_path)
     fit = fitted(runner)
     greedy = ("a greedy one", plugin(register_backbones=[greedy_family()]))
-    runner.plugins = discover(extra=[greedy, ("own", own(register_backbones=[]))], installed=False)
+    runner = Runner(discover(extra=[greedy, ("own", own(register_backbones=[]))], installed=False), runner.workspace)
     gone = r"made by the backbone family 'tiny/words' of the plugin own \(own\), .* has no such family"
     with pytest.raises(CheckpointError, match=gone):
         runner.predict(fit, "dev")
-    runner.plugins = discover(extra=[greedy], installed=False)
+    runner = Runner(discover(extra=[greedy], installed=False), runner.workspace)
     with pytest.raises(CheckpointError, match=r"of the plugin own \(own\), which is not installed"):
         runner.backbone(f"run:{fit.id}")
 

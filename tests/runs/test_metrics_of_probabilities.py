@@ -21,7 +21,7 @@ def test_a_record_and_answers_have_the_area_of_the_outputs(tmp_path: Path) -> No
     fit = made.plan(task, "words", recipe=QUICK)
     scores = made.predict(fit, "dev").record.scores
     rows = made.rows(task, "dev")
-    probabilities = Classify(("glad", "sad")).extra_figures(made.kept_outputs(fit, rows), rows.table, {})
+    probabilities = Classify(("glad", "sad")).extra_figures(made.outputs(fit, rows), rows.table, {})
     gold = rows.table.column("label").to_pylist()
     assert scores["roc_auc"].value == AREA.compute(gold, probabilities["probabilities"])
     assert scores["roc_auc"].value > 0.5

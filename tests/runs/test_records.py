@@ -152,7 +152,7 @@ def test_a_fit_in_a_folder_of_another_name_is_not_believed(tmp_path: Path) -> No
     assert RunFolder(tmp_path, FIT.id).fit() == FIT
     with pytest.raises(RequestError, match=f"this is the fit {FIT.id}, not its folder's"):
         RunFolder(tmp_path, "elsewhere").fit()
-    with pytest.raises(RequestError, match="nothing says what this run is"):
+    with pytest.raises(RequestError, match="It says what the run is"):
         RunFolder(tmp_path, "absent").fit()
 
 

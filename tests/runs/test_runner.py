@@ -189,7 +189,7 @@ def test_an_observer_that_fails_is_reported_once_and_stops_nobody(
         ("bad", plugin(before_fit=before_fit, on_progress=on_progress, after_fit=after_fit)),
         ("good", plugin(after_fit=lambda fit: told.append(fit.id))),
     ]
-    made.plugins = discover(extra=[("own", own()), *others], installed=False)
+    made = Runner(discover(extra=[("own", own()), *others], installed=False), made.workspace)
     fit = fine_tuned(made)
     assert told == [fit.id]
     said = capsys.readouterr().err.splitlines()
@@ -337,7 +337,7 @@ def test_an_exported_fit_is_the_backbones_own_layout_and_nothing_is_overwritten(
 def test_a_checkpoint_that_only_another_plugin_reads_is_said(tmp_path: Path) -> None:
     made = runner(tmp_path)
     fit = fine_tuned(made)
-    made.plugins = discover(extra=[("own", own(register_backbones=[]))], installed=False)
+    made = Runner(discover(extra=[("own", own(register_backbones=[]))], installed=False), made.workspace)
     with pytest.raises(CheckpointError, match=r"No plugin can load .*model"):
         made.predict(fit, "dev")
     assert tiny_family().find(str(made.folder(fit).model), made.workspace) is not None
