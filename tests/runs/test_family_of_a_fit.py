@@ -63,7 +63,7 @@ def test_only_the_family_that_made_a_fit_reads_it(tmp_path: Path) -> None:
     fit = fitted(runner)
     assert is_trained(loaded(runner, f"run:{fit.id}"))
     alone = made(tmp_path / "alone")
-    alone.plugins = discover(extra=[("own", own())], installed=False)
+    alone = Runner(discover(extra=[("own", own())], installed=False), alone.workspace)
     answers = [one.predict(fitted(one), "dev").answers for one in (runner, alone)]
     assert answers[0] == answers[1]
 
