@@ -35,11 +35,12 @@ def child(asked: argparse.Namespace) -> None:
 
     from benchrunner_bert.backbones import VOCABULARY
     from benchrunner_bert.configuration import Configuration
-    from benchrunner_bert.pretraining.batches import collate
-    from benchrunner_bert.pretraining.engine import Engine
-    from benchrunner_bert.pretraining.instances import Instance
-    from benchrunner_bert.pretraining.objectives import PretrainingModel, named
+    from benchrunner_bert.pretraining.deepspeed.engine import Engine
+    from benchrunner_bert.pretraining.instances.batches import collate
+    from benchrunner_bert.pretraining.instances.instance import Instance
+    from benchrunner_bert.pretraining.objectives import named
     from benchrunner_bert.pretraining.settings import Settings
+    from benchrunner_bert.pretraining.training.model import PretrainingModel
     from benchrunner_bert.tokenizer import BertTokenizer
 
     torch.distributed.init_process_group("gloo")
@@ -65,7 +66,7 @@ def child(asked: argparse.Namespace) -> None:
 
 def measured(asked: argparse.Namespace, stage: int, processes: int) -> dict[str, float]:
     """The mean over the processes."""
-    from benchrunner_bert.pretraining.launch import free_port
+    from benchrunner_bert.pretraining.deepspeed.launch import free_port
 
     common = {**os.environ, "WORLD_SIZE": str(processes), "MASTER_ADDR": "127.0.0.1", "DS_ACCELERATOR": "cpu"}
     common |= {"MASTER_PORT": str(free_port()), "OMP_NUM_THREADS": "1"}

@@ -52,13 +52,14 @@ def engine(asked: argparse.Namespace, home: Path, length: int, zero: int) -> dic
 
 def instances(asked: argparse.Namespace, home: Path, length: int) -> tuple[Any, list[list[Any]]]:
     """The vocabulary, and the same sequences that the engine's run learns from, a list for each step."""
-    from benchrunner_bert.pretraining import shards
-    from benchrunner_bert.pretraining.corpus import Corpus
-    from benchrunner_bert.pretraining.instances import Instances, InstanceSettings
-    from benchrunner_bert.pretraining.learn import Vocabulary
+    from benchrunner_bert.pretraining.corpus import store_writer
+    from benchrunner_bert.pretraining.corpus.corpus import Corpus
+    from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
+    from benchrunner_bert.pretraining.instances.instance import InstanceSettings
+    from benchrunner_bert.pretraining.instances.instances import Instances
 
     vocabulary = Vocabulary.read(Path(asked.vocab))
-    store = shards.write(home / "tokens", Corpus.named((asked.corpus,), blank_lines=0), vocabulary)
+    store = store_writer.write(home / "tokens", Corpus.named((asked.corpus,), blank_lines=0), vocabulary)
     settings = InstanceSettings("mlm", length, 0.15, (0.8, 0.1, 0.1), 0.1)
     maker, size = Instances(store, vocabulary.tokenizer().frame, vocabulary, settings, 0), asked.tokens // length
     steps = range(asked.steps + 1)
@@ -70,7 +71,7 @@ def measured(asked: argparse.Namespace, config: Any, batches: list[list[Any]], s
     import numpy as np
     import torch
 
-    from benchrunner_bert.pretraining.flops import measured_peak, step_flops, utilisation
+    from benchrunner_bert.pretraining.training.flops import measured_peak, step_flops, utilisation
 
     rows = [one for batch in batches[1:] for one in batch]
     predictions = sum(len(one.positions) for one in rows)
@@ -86,9 +87,10 @@ def bare(asked: argparse.Namespace, home: Path, length: int) -> dict[str, float]
     from benchrunner.features.flat_batch import rounding
     from benchrunner.features.randomness import Dropout
     from benchrunner_bert.configuration import Configuration
-    from benchrunner_bert.pretraining.adam import PaperAdam
-    from benchrunner_bert.pretraining.batches import collate
-    from benchrunner_bert.pretraining.objectives import PretrainingModel, named
+    from benchrunner_bert.pretraining.deepspeed.adam import PaperAdam
+    from benchrunner_bert.pretraining.instances.batches import collate
+    from benchrunner_bert.pretraining.objectives import named
+    from benchrunner_bert.pretraining.training.model import PretrainingModel
 
     vocabulary, batches = instances(asked, home, length)
     tokenizer, cpu = vocabulary.tokenizer(), torch.device("cpu")

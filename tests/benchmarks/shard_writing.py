@@ -22,13 +22,17 @@ import torch
 
 from benchrunner_bert.backbones import VOCABULARY
 from benchrunner_bert.configuration import Configuration
-from benchrunner_bert.pretraining import objectives, shards
-from benchrunner_bert.pretraining.batches import collate
-from benchrunner_bert.pretraining.corpus import Corpus, Source
-from benchrunner_bert.pretraining.instances import Instances, InstanceSettings
-from benchrunner_bert.pretraining.learn import Vocabulary
-from benchrunner_bert.pretraining.sentences import split
-from benchrunner_bert.pretraining.store import TokenStore
+from benchrunner_bert.pretraining import objectives
+from benchrunner_bert.pretraining.corpus import store_writer
+from benchrunner_bert.pretraining.corpus.corpus import Corpus
+from benchrunner_bert.pretraining.corpus.sentences import split
+from benchrunner_bert.pretraining.corpus.sources import Source
+from benchrunner_bert.pretraining.corpus.token_store import TokenStore
+from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
+from benchrunner_bert.pretraining.instances.batches import collate
+from benchrunner_bert.pretraining.instances.instance import InstanceSettings
+from benchrunner_bert.pretraining.instances.instances import Instances
+from benchrunner_bert.pretraining.training.model import PretrainingModel
 
 
 def timed(work: Callable[[], object]) -> tuple[float, float]:
@@ -58,7 +62,7 @@ def compare(corpus: Corpus, vocabulary: Vocabulary, repeats: int, megabytes: flo
         sentences = split("\n".join(one.paragraphs()))
         bare = timed(lambda texts=sentences: tokenizer.encode_batch_fast(texts, add_special_tokens=False))  # type: ignore[misc]
         with tempfile.TemporaryDirectory() as folder:
-            ours = timed(lambda path=Path(folder), texts=one: shards.write(path, texts, vocabulary))  # type: ignore[misc]
+            ours = timed(lambda path=Path(folder), texts=one: store_writer.write(path, texts, vocabulary))  # type: ignore[misc]
         for name, (wall, used) in (("bare tokenizer", bare), ("shard writing", ours)):
             print(f"{name:15} {size:5.1f} MB: {size / wall:6.2f} MB/s, {size / used:6.2f} MB a second of one core")
         clock.append(bare[0] / ours[0])
@@ -71,7 +75,7 @@ def miniature(store: TokenStore, vocabulary: Vocabulary, steps: int, batch_size:
     """Making and collating a batch beside the forward and backward pass of BERT 2/128 on it, one thread each."""
     torch.set_num_threads(1)
     objective = objectives.named("mlm+nsp")
-    model = objectives.PretrainingModel.fresh(
+    model = PretrainingModel.fresh(
         Configuration.of_size("2/128", vocabulary.size), vocabulary.tokenizer(), objective, seed=0
     )
     maker = Instances(store, model.bert.frame, vocabulary, InstanceSettings(), 0)
@@ -102,7 +106,7 @@ def main() -> None:
     corpus, vocabulary = Corpus.named(arguments.corpus, blank_lines=0), Vocabulary.read(arguments.vocab)
     compare(corpus, vocabulary, arguments.repeats, arguments.megabytes)
     with tempfile.TemporaryDirectory() as folder:
-        wall, used = timed(lambda: shards.write(Path(folder), corpus, vocabulary))
+        wall, used = timed(lambda: store_writer.write(Path(folder), corpus, vocabulary))
         store = TokenStore.open(Path(folder))
         size = store.manifest.plan.size / 1e6
         print(f"all {size:.0f} MB written: {size / wall:.1f} MB/s, {size / used:.1f} MB a second of one core")

@@ -176,7 +176,7 @@ class BertFamily(BackboneFamily):
         return None
 
     def convert(self, source: Path, target: Path) -> bool:
-        from benchrunner_bert.pretraining.conversion import convert
+        from benchrunner_bert.pretraining.export.conversion import convert
 
         return convert(source, target)
 

@@ -12,8 +12,9 @@ from pretraining_texts import CLS, FIRST, SEP, UNK, Documents, numbered
 from scipy import stats
 
 from benchrunner.features.pieces import Frame
-from benchrunner_bert.pretraining.instances import Instance, Instances, InstanceSettings
-from benchrunner_bert.pretraining.store import TokenStore
+from benchrunner_bert.pretraining.corpus.token_store import TokenStore
+from benchrunner_bert.pretraining.instances.instance import Instance, InstanceSettings
+from benchrunner_bert.pretraining.instances.instances import Instances
 
 FRAME = Frame(before=(CLS,), between=(SEP,), after=(SEP,), unknown=UNK)
 LEAST = 1e-4

@@ -15,9 +15,10 @@ from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.features.randomness import Dropout, generator
 from benchrunner_bert.checkpoint import _names
 from benchrunner_bert.model import Bert
-from benchrunner_bert.pretraining.batches import PretrainingBatch
-from benchrunner_bert.pretraining.manifest import Manifest, Plan
-from benchrunner_bert.pretraining.objectives import PretrainingModel, named
+from benchrunner_bert.pretraining.corpus.manifest import Manifest, Plan
+from benchrunner_bert.pretraining.instances.batches import PretrainingBatch
+from benchrunner_bert.pretraining.objectives import named
+from benchrunner_bert.pretraining.training.model import PretrainingModel
 
 CPU = torch.device("cpu")
 PLAN = Plan((), tokenizer="none", vocabulary=8000, lowercase=True, shard_tokens=1000, blank_lines=1)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchrunner.commands.main import main
-from benchrunner_bert.pretraining import launch
+from benchrunner_bert.pretraining.deepspeed import launch
 
 QUICK = ["--vocab-size", "300", "--batch-size", "8", "--length", "24", "--long-length", "48", "--long-share", "0.25"]
 QUICK += ["--warmup", "3", "--lr", "1e-3", "--log-steps", "1", "--micro-tokens", "100"]

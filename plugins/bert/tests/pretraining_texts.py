@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchrunner_bert.pretraining import shards
-from benchrunner_bert.pretraining.corpus import Corpus, TextFile
-from benchrunner_bert.pretraining.learn import Vocabulary
-from benchrunner_bert.pretraining.store import TokenStore
+from benchrunner_bert.pretraining.corpus import store_writer
+from benchrunner_bert.pretraining.corpus.corpus import Corpus
+from benchrunner_bert.pretraining.corpus.sources import TextFile
+from benchrunner_bert.pretraining.corpus.token_store import TokenStore
+from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 UNK, CLS, SEP, MASK, FIRST = 1, 2, 3, 4, 5
@@ -30,7 +31,7 @@ def numbered(folder: Path, documents: Documents, **options: Any) -> TokenStore:
     text = folder / "corpus.txt"
     text.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     words = vocabulary(folder / "words.txt", *(f"x{number}" for number in range(at)))
-    return shards.write(folder / "store", Corpus((TextFile(text, text.name),)), words, **options)
+    return store_writer.write(folder / "store", Corpus((TextFile(text, text.name),)), words, **options)
 
 
 def vocabulary(path: Path, *pieces: str) -> Vocabulary:

@@ -18,10 +18,11 @@ from benchrunner.testing import check_backbone
 from benchrunner.workspace import Settings
 from benchrunner_bert.backbones import EMBEDDED, VOCABULARY
 from benchrunner_bert.model import Bert
-from benchrunner_bert.pretraining import shards
-from benchrunner_bert.pretraining.corpus import Corpus
-from benchrunner_bert.pretraining.instances import Instances, InstanceSettings
-from benchrunner_bert.pretraining.learn import Vocabulary
+from benchrunner_bert.pretraining.corpus import store_writer
+from benchrunner_bert.pretraining.corpus.corpus import Corpus
+from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
+from benchrunner_bert.pretraining.instances.instance import InstanceSettings
+from benchrunner_bert.pretraining.instances.instances import Instances
 
 (NOVELS,) = EMBEDDED
 REAL = os.environ.get("BENCHRUNNER_REAL_DATA")
@@ -94,7 +95,7 @@ def test_it_predicts_unread_novels_better_than_their_own_word_counts(tmp_path: P
     unread = [one for one in unread if one.name not in trained]
     assert len(unread) == 3
     vocabulary = Vocabulary.read(VOCABULARY, lowercase=True)
-    store = shards.write(tmp_path, Corpus.named([str(one) for one in unread], blank_lines=0), vocabulary)
+    store = store_writer.write(tmp_path, Corpus.named([str(one) for one in unread], blank_lines=0), vocabulary)
     maker = Instances(store, vocabulary.tokenizer().frame, vocabulary, InstanceSettings("mlm+nsp", 128), 0)
     counts = np.bincount(store.read(0, store.tokens), minlength=vocabulary.size)
     model = transformers.BertForPreTraining.from_pretrained(NOVELS.folder).float().eval()

@@ -12,9 +12,9 @@ import torch
 from instance_samples import FRAME, instances, large_store, made
 
 from benchrunner.features.pieces import Part
-from benchrunner_bert.pretraining.batches import collate
-from benchrunner_bert.pretraining.instances import assembled
-from benchrunner_bert.pretraining.store import TokenStore
+from benchrunner_bert.pretraining.corpus.token_store import TokenStore
+from benchrunner_bert.pretraining.instances.batches import collate
+from benchrunner_bert.pretraining.instances.instance import assembled
 
 CPU = torch.device("cpu")
 
@@ -68,4 +68,4 @@ def test_a_batch_holds_every_instance_shortest_first(large: TokenStore, objectiv
     assert found.flat.restore.tolist() == list(range(20))
     assert len(found.flat.tokens) % 64 == 0 and found.flat.real == sum(len(one.tokens) for one in chosen)
     assert {one.dtype for one in (found.positions, found.labels, found.is_next, found.flat.tokens)} == {torch.int64}
-    assert found.flat.runs[0].length == len(wanted[0]["tokens"])
+    assert found.flat.blocks[0].length == len(wanted[0]["tokens"])

@@ -20,8 +20,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchrunner.errors import DataError, RequestError
-from benchrunner_bert.pretraining.corpus import Corpus, HubSet, JsonLines, Parquet, Source, TextFile
-from benchrunner_bert.pretraining.sentences import LONGEST, split
+from benchrunner_bert.pretraining.corpus.corpus import Corpus
+from benchrunner_bert.pretraining.corpus.sentences import LONGEST, split
+from benchrunner_bert.pretraining.corpus.sources import HubSet, JsonLines, Parquet, Source, TextFile
 from hub_server import Hub, Repository
 
 
@@ -261,7 +262,7 @@ def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
 CLIENT = """
 import json, sys
 from benchrunner.errors import DataError
-from benchrunner_bert.pretraining.corpus import Corpus
+from benchrunner_bert.pretraining.corpus.corpus import Corpus
 answers = []
 for reference in sys.argv[1:]:
     (source,) = Corpus.named([reference]).sources

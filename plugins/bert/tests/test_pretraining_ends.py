@@ -16,10 +16,10 @@ from filelock import FileLock
 from pretraining_runs import corpus, environment, losses, run, words
 
 from benchrunner.errors import RequestError
-from benchrunner_bert.pretraining import engine
-from benchrunner_bert.pretraining.checkpoints import Checkpoints
+from benchrunner_bert.pretraining.deepspeed import processes
 from benchrunner_bert.pretraining.settings import Settings
-from benchrunner_bert.pretraining.training import Pretraining
+from benchrunner_bert.pretraining.training.checkpoints import Checkpoints
+from benchrunner_bert.pretraining.training.loop import Pretraining
 
 
 def started(folder: Path, *more: str, steps: int) -> subprocess.Popen[bytes]:
@@ -71,14 +71,14 @@ def test_a_failure_of_the_first_process_alone_ends_all_and_is_told(tmp_path: Pat
 
 
 def test_a_run_that_another_process_works_at_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "PATIENCE_WITH_ANOTHER", 0.01)
+    monkeypatch.setattr(processes, "PATIENCE_WITH_ANOTHER", 0.01)
     with (
         FileLock(tmp_path / ".lock"),
         pytest.raises(RequestError, match="busy: wait for it or end it"),
-        engine.alone(tmp_path, "busy"),
+        processes.alone(tmp_path, "busy"),
     ):
         pytest.fail("nobody else holds it")
-    with engine.alone(tmp_path, "busy"):
+    with processes.alone(tmp_path, "busy"):
         pass
 
 

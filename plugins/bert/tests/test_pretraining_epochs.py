@@ -15,9 +15,10 @@ from instance_samples import digest, homes, instances, large_store, original, sp
 from pretraining_texts import numbered
 from scipy import stats
 
-from benchrunner_bert.pretraining.anchors import shuffled
-from benchrunner_bert.pretraining.instances import Instance, Instances
-from benchrunner_bert.pretraining.store import TokenStore
+from benchrunner_bert.pretraining.corpus.token_store import TokenStore
+from benchrunner_bert.pretraining.instances.instance import Instance
+from benchrunner_bert.pretraining.instances.instances import Instances
+from benchrunner_bert.pretraining.instances.shuffling import shuffled
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +47,7 @@ def test_another_process_makes_the_same_in_any_order(large: TokenStore) -> None:
     order = list(range(40))
     script = (
         "import sys; from pathlib import Path; from instance_samples import digest, instances;"
-        "from benchrunner_bert.pretraining.store import TokenStore;"
+        "from benchrunner_bert.pretraining.corpus.token_store import TokenStore;"
         "print('\\n'.join(digest(instances(TokenStore.open(Path(sys.argv[1]))), list(range(40))[::-1])))"
     )
     command = [sys.executable, "-c", script, str(large.folder)]

@@ -17,9 +17,9 @@ from benchrunner.testing import check_backbone
 from benchrunner.workspace import Settings, Workspace
 from benchrunner_bert.backbones import BertFamily
 from benchrunner_bert.checkpoint import read
-from benchrunner_bert.pretraining.card import Card
-from benchrunner_bert.pretraining.export import export
-from benchrunner_bert.pretraining.manifest import Manifest, SourceFacts
+from benchrunner_bert.pretraining.corpus.manifest import Manifest, SourceFacts
+from benchrunner_bert.pretraining.export.card import Card
+from benchrunner_bert.pretraining.export.model_folder import export
 from benchrunner_bert.pretraining.objectives import OBJECTIVES
 
 HEADS = {

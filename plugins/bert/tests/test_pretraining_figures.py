@@ -11,10 +11,10 @@ import pytest
 import torch
 
 from benchrunner_bert.configuration import Configuration
-from benchrunner_bert.pretraining import training
-from benchrunner_bert.pretraining.flops import step_flops
-from benchrunner_bert.pretraining.objectives import Sums
 from benchrunner_bert.pretraining.settings import Settings
+from benchrunner_bert.pretraining.training.flops import step_flops
+from benchrunner_bert.pretraining.training.log_window import LogWindow
+from benchrunner_bert.pretraining.training.sums import Sums
 
 CONFIG = Configuration.of_size("2/128", 1000)
 
@@ -27,12 +27,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def window(*, world: int, batch_size: int, pending: tuple[float, ...] = ()) -> Any:
-    run = SimpleNamespace(
-        settings=Settings(steps=100, batch_size=batch_size),
-        engine=SimpleNamespace(device=torch.device("cpu"), world=world),
-        model=SimpleNamespace(bert=SimpleNamespace(config=CONFIG)),
-    )
-    return training._Window(run, pending)  # type: ignore[arg-type]
+    engine: Any = SimpleNamespace(device=torch.device("cpu"), world=world)
+    return LogWindow(Settings(steps=100, batch_size=batch_size), CONFIG, engine, pending)
 
 
 def sums(tokens: int, pairs: int) -> Sums:

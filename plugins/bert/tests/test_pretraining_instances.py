@@ -15,10 +15,11 @@ from pretraining_texts import CLS, FIRST, SEP, UNK, Documents, numbered, vocabul
 from scipy import stats
 
 from benchrunner.errors import DataError, RequestError, UnknownName
-from benchrunner_bert.pretraining import shards
-from benchrunner_bert.pretraining.corpus import Corpus, TextFile
-from benchrunner_bert.pretraining.instances import Instance, InstanceSettings
-from benchrunner_bert.pretraining.store import TokenStore
+from benchrunner_bert.pretraining.corpus import store_writer
+from benchrunner_bert.pretraining.corpus.corpus import Corpus
+from benchrunner_bert.pretraining.corpus.sources import TextFile
+from benchrunner_bert.pretraining.corpus.token_store import TokenStore
+from benchrunner_bert.pretraining.instances.instance import Instance, InstanceSettings
 
 DOCUMENTS = some.lists(some.lists(some.integers(1, 9), min_size=1, max_size=7), min_size=2, max_size=6).filter(
     lambda documents: sum(len(one) > 1 for one in documents) > 1
@@ -147,7 +148,7 @@ def test_special_tokens_of_the_text_are_never_chosen(tmp_path: Path) -> None:
     words = vocabulary(tmp_path / "vocab.txt", "a", "mask", "sep")
     text = tmp_path / "a.txt"
     text.write_text("a strange [MASK] a [SEP] unheard a\n" * 30, encoding="utf-8")
-    store = shards.write(tmp_path / "store", Corpus((TextFile(text, "a"),)), words)
+    store = store_writer.write(tmp_path / "store", Corpus((TextFile(text, "a"),)), words)
     for one in made(instances(store, objective="mlm", chosen=1.0, masking=(0.0, 1.0, 0.0)), 20):
         assert one.labels.min() >= FIRST and one.tokens[one.positions].min() >= FIRST
         assert set(np.delete(one.tokens, one.positions).tolist()) == {UNK, CLS, SEP}

@@ -15,7 +15,7 @@ from pretraining_runs import corpus, environment, losses, run, words
 
 from benchrunner.commands.main import main
 from benchrunner.errors import DataError, RequestError
-from benchrunner_bert.pretraining import launch
+from benchrunner_bert.pretraining.deepspeed import launch
 
 
 def hostfile(folder: Path, text: str) -> Path:
@@ -110,7 +110,7 @@ ONCE = """
 import sys
 from pathlib import Path
 from benchrunner.errors import RequestError
-from benchrunner_bert.pretraining.engine import first_here
+from benchrunner_bert.pretraining.deepspeed.processes import first_here
 def work():
     with Path(sys.argv[1]).open("a") as file:
         file.write("made ")

@@ -13,9 +13,9 @@ import pytest
 from instance_samples import instances, made
 from pretraining_texts import numbered, vocabulary
 
-from benchrunner_bert.pretraining import shards
-from benchrunner_bert.pretraining.corpus import Corpus
-from benchrunner_bert.pretraining.store import TokenStore
+from benchrunner_bert.pretraining.corpus import store_writer
+from benchrunner_bert.pretraining.corpus.corpus import Corpus
+from benchrunner_bert.pretraining.corpus.token_store import TokenStore
 
 LETTERS = "abcdefghij"
 HAN = "这是一个没有空格的句子"
@@ -40,7 +40,7 @@ def store_of(folder: Path, kind: str) -> TokenStore:
     text = folder / "corpus.txt"
     text.write_text("\n\n".join(documents[kind]() for _ in range(2)), encoding="utf-8")
     pieces = vocabulary(folder / "words.txt", *LETTERS, *(f"##{one}" for one in LETTERS), ",", "，", "。", *set(HAN))
-    return shards.write(folder / "store", Corpus.named([str(text)]), pieces)
+    return store_writer.write(folder / "store", Corpus.named([str(text)]), pieces)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from benchrunner import Workspace, discover
 from benchrunner.errors import RequestError
 from benchrunner.workspace import Settings
 from benchrunner_bert import pretrained
-from benchrunner_bert.pretraining.store import TokenStore
+from benchrunner_bert.pretraining.corpus.token_store import TokenStore
 
 deepspeed = pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
 

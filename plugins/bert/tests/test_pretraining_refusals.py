@@ -15,7 +15,7 @@ from pretraining_runs import corpus, losses, run, words
 from benchrunner.commands.main import main
 from benchrunner.errors import RequestError
 from benchrunner_bert.pretrained import announce
-from benchrunner_bert.pretraining.begun import check_same
+from benchrunner_bert.pretraining.continuation import check_same
 
 pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
 
@@ -232,7 +232,7 @@ def test_a_full_disk_stops_with_what_was_saved_before(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     corpus(tmp_path / "corpus")
-    from benchrunner_bert.pretraining.checkpoints import Checkpoints
+    from benchrunner_bert.pretraining.training.checkpoints import Checkpoints
 
     save, saved = Checkpoints.save, list[int]()
 

@@ -19,12 +19,13 @@ from pretraining_texts import FIRST, numbered, vocabulary
 
 from benchrunner.errors import DataError, RequestError
 from benchrunner_bert.backbones import VOCABULARY
-from benchrunner_bert.pretraining import shards
-from benchrunner_bert.pretraining.corpus import Corpus, Source, TextFile
-from benchrunner_bert.pretraining.learn import Vocabulary
-from benchrunner_bert.pretraining.manifest import Plan, SourceFacts, agree
-from benchrunner_bert.pretraining.shards import Progress, write
-from benchrunner_bert.pretraining.store import TokenStore
+from benchrunner_bert.pretraining.corpus import store_writer
+from benchrunner_bert.pretraining.corpus.corpus import Corpus
+from benchrunner_bert.pretraining.corpus.manifest import Plan, SourceFacts, agree
+from benchrunner_bert.pretraining.corpus.sources import Source, TextFile
+from benchrunner_bert.pretraining.corpus.store_writer import Progress, write
+from benchrunner_bert.pretraining.corpus.token_store import TokenStore
+from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
 
 WORDS = Vocabulary.read(VOCABULARY)
 TEXTS = {
@@ -136,9 +137,9 @@ def test_progress_is_told(tmp_path: Path) -> None:
 KILLED = """
 import sys, time
 from pathlib import Path
-from benchrunner_bert.pretraining import shards
-from benchrunner_bert.pretraining.corpus import Corpus
-from benchrunner_bert.pretraining.learn import Vocabulary
+from benchrunner_bert.pretraining.corpus import store_writer
+from benchrunner_bert.pretraining.corpus.corpus import Corpus
+from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
 folder, text, words, moment = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]), sys.argv[4]
 
 def wait():
@@ -149,22 +150,22 @@ def report(progress):
     if moment == "reading" and len(list(folder.glob("0*.json"))) == 3:
         wait()
 
-saved = shards._save
+saved = store_writer._save
 def save(path, values):
     saved(path, values)
     if moment == "saving" and path.name == "00003.lengths.npy":
         wait()
 
-shards._save = save
-joined = shards._Writer._join_documents
+store_writer._save = save
+joined = store_writer._Writer._join_documents
 def join(self, part, records):
     if moment == "joining":
         part.write_bytes(b"half")
         wait()
     joined(self, part, records)
 
-shards._Writer._join_documents = join
-shards.write(folder, Corpus.named([text]), Vocabulary.read(words), shard_tokens=40, report=report)
+store_writer._Writer._join_documents = join
+store_writer.write(folder, Corpus.named([text]), Vocabulary.read(words), shard_tokens=40, report=report)
 """
 
 
@@ -218,7 +219,7 @@ def test_wherever_a_writer_stops_the_next_one_goes_on_to_the_same_bytes(tmp_path
 
 
 def test_a_full_disk_is_told_and_what_is_whole_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    saved = shards._save
+    saved = store_writer._save
 
     def full(path: Path, values: np.ndarray) -> None:
         if path.name.startswith("00002"):
@@ -226,7 +227,7 @@ def test_a_full_disk_is_told_and_what_is_whole_stays(tmp_path: Path, monkeypatch
         saved(path, values)
 
     texts = corpus(tmp_path / "in")
-    monkeypatch.setattr(shards, "_save", full)
+    monkeypatch.setattr(store_writer, "_save", full)
     with pytest.raises(RequestError, match="the disk is full"):
         write(tmp_path / "store", texts, WORDS, shard_tokens=5)
     monkeypatch.undo()
@@ -336,9 +337,10 @@ def test_a_folder_without_a_store_or_with_a_damaged_manifest_is_refused(tmp_path
 def test_two_writers_of_one_store_do_not_disturb_each_other(tmp_path: Path) -> None:
     corpus(tmp_path / "in")
     script = (
-        "import sys; from pathlib import Path; from benchrunner_bert.pretraining import corpus, learn, shards;"
-        "shards.write(Path(sys.argv[1]), corpus.Corpus.named([sys.argv[2]]),"
-        "learn.Vocabulary.read(Path(sys.argv[3])), shard_tokens=5)"
+        "import sys; from pathlib import Path;"
+        "from benchrunner_bert.pretraining.corpus import corpus, store_writer, vocabulary;"
+        "store_writer.write(Path(sys.argv[1]), corpus.Corpus.named([sys.argv[2]]),"
+        "vocabulary.Vocabulary.read(Path(sys.argv[3])), shard_tokens=5)"
     )
     command = [sys.executable, "-c", script, str(tmp_path / "store"), str(tmp_path / "in"), str(VOCABULARY)]
     writers = [subprocess.Popen(command) for _ in range(2)]

@@ -14,8 +14,8 @@ from pretraining_runs import corpus, killed_at, line, losses, run, samples, word
 
 from benchrunner.errors import CheckpointError, RequestError
 from benchrunner_bert.checkpoint import read
-from benchrunner_bert.pretraining import checkpoints
-from benchrunner_bert.pretraining.checkpoints import Saved
+from benchrunner_bert.pretraining.training import checkpoints
+from benchrunner_bert.pretraining.training.checkpoints import Saved
 
 SHARES = ["--checkpoints", "deepspeed", "--checkpoint-steps", "5"]
 

@@ -11,7 +11,7 @@ from instance_samples import LEAST, instances, large_store, made, original, pool
 from pretraining_texts import FIRST, MASK, SPECIAL
 from scipy import stats
 
-from benchrunner_bert.pretraining.store import TokenStore
+from benchrunner_bert.pretraining.corpus.token_store import TokenStore
 
 
 @pytest.fixture(scope="module")

@@ -16,8 +16,9 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
 from benchrunner.errors import CheckpointError, DataError, RequestError
 from benchrunner_bert.backbones import VOCABULARY
-from benchrunner_bert.pretraining import words
-from benchrunner_bert.pretraining.learn import Vocabulary, learn
+from benchrunner_bert.pretraining.corpus import word_cache
+from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
+from benchrunner_bert.pretraining.corpus.vocabulary_learning import learn_vocabulary
 from benchrunner_bert.tokenizer import BertTokenizer
 
 TEXTS = [
@@ -27,7 +28,7 @@ TEXTS = [
 
 
 def test_the_special_tokens_come_first_in_the_order_of_the_paper(tmp_path: Path) -> None:
-    found = learn(lambda: TEXTS * 50, tmp_path / "vocab.txt", size=120)
+    found = learn_vocabulary(lambda: TEXTS * 50, tmp_path / "vocab.txt", size=120)
     pieces = (tmp_path / "vocab.txt").read_text(encoding="utf-8").splitlines()
     assert pieces[:5] == SPECIAL
     assert (found.special, found.mask, found.size, found.lowercase) == ((0, 1, 2, 3, 4), 4, len(pieces), True)
@@ -36,7 +37,7 @@ def test_the_special_tokens_come_first_in_the_order_of_the_paper(tmp_path: Path)
 
 
 def test_a_cased_vocabulary_keeps_capital_letters_and_accents(tmp_path: Path) -> None:
-    found = learn(lambda: TEXTS * 50, tmp_path / "vocab.txt", size=160, lowercase=False)
+    found = learn_vocabulary(lambda: TEXTS * 50, tmp_path / "vocab.txt", size=160, lowercase=False)
     pieces = (tmp_path / "vocab.txt").read_text(encoding="utf-8").splitlines()
     assert {"T", "Å", "ö", "L"} <= set(pieces)
     assert not found.lowercase and not found.tokenizer().pieces(["Ångström"]).tokens.tolist().count(1)
@@ -45,9 +46,9 @@ def test_a_cased_vocabulary_keeps_capital_letters_and_accents(tmp_path: Path) ->
 AGAIN = """
 import sys
 from pathlib import Path
-from benchrunner_bert.pretraining.learn import learn
+from benchrunner_bert.pretraining.corpus.vocabulary_learning import learn_vocabulary
 words = [f"{a}{b}{c}{d}" for a in "pqrstu" for b in "aeiou" for c in "lmnrst" for d in "aeiou"]
-learn(lambda: [" ".join(words)], Path(sys.argv[1]), size=300)
+learn_vocabulary(lambda: [" ".join(words)], Path(sys.argv[1]), size=300)
 """
 
 
@@ -71,7 +72,7 @@ def test_the_pieces_are_those_of_the_plain_trainer(tmp_path: Path) -> None:
         vocab_size=1000, special_tokens=SPECIAL, continuing_subword_prefix="##", show_progress=False
     )
     plain.train_from_iterator(texts, trainer)
-    learn(lambda: texts, tmp_path / "vocab.txt", size=1000)
+    learn_vocabulary(lambda: texts, tmp_path / "vocab.txt", size=1000)
     ours = set((tmp_path / "vocab.txt").read_text(encoding="utf-8").splitlines())
     assert set(plain.get_vocab()) <= ours
     assert all(len(piece.removeprefix("##")) == 1 for piece in ours - set(plain.get_vocab()))
@@ -79,9 +80,9 @@ def test_the_pieces_are_those_of_the_plain_trainer(tmp_path: Path) -> None:
 
 def test_no_text_and_no_room_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="The corpus is empty"):
-        learn(lambda: ["", " "], tmp_path / "vocab.txt", size=1000)
+        learn_vocabulary(lambda: ["", " "], tmp_path / "vocab.txt", size=1000)
     with pytest.raises(RequestError, match="at least 100"):
-        learn(lambda: TEXTS, tmp_path / "vocab.txt", size=99)
+        learn_vocabulary(lambda: TEXTS, tmp_path / "vocab.txt", size=99)
 
 
 # A given one
@@ -120,9 +121,9 @@ def rows(tokens: np.ndarray, lengths: np.ndarray) -> list[list[int]]:
     return [one.tolist() for one in np.split(tokens, np.cumsum(lengths))[:-1]]
 
 
-def same(sentences: list[str], *, lowercase: bool = True, memory: words.Words | None = None) -> None:
+def same(sentences: list[str], *, lowercase: bool = True, memory: word_cache.WordCache | None = None) -> None:
     tokenizer = BertTokenizer.from_vocabulary(VOCABULARY, lowercase=lowercase)
-    found = (memory or words.Words(tokenizer)).encode(sentences)
+    found = (memory or word_cache.WordCache(tokenizer)).encode(sentences)
     wanted = tokenizer.pieces(sentences)
     assert found.tokens.dtype == np.int32
     assert rows(found.tokens, found.lengths) == rows(wanted.tokens, wanted.counts)
@@ -149,8 +150,8 @@ def test_any_text_gives_the_same_tokens_as_the_tokenizer(sentences: list[str]) -
 
 
 def test_a_memory_that_overflows_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(words, "MOST_WORDS", 5)
-    memory = words.Words(BertTokenizer.from_vocabulary(VOCABULARY, lowercase=True))
+    monkeypatch.setattr(word_cache, "MOST_WORDS", 5)
+    memory = word_cache.WordCache(BertTokenizer.from_vocabulary(VOCABULARY, lowercase=True))
     for _ in range(3):
         same(ODD, memory=memory)
         same(["one two three", "", "three two four"], memory=memory)
@@ -158,7 +159,7 @@ def test_a_memory_that_overflows_changes_nothing(monkeypatch: pytest.MonkeyPatch
 
 def test_a_text_that_spells_a_special_token_does_not_get_it() -> None:
     tokenizer = BertTokenizer.from_vocabulary(VOCABULARY, lowercase=True)
-    found = words.Words(tokenizer).encode(["a [MASK] b[SEP]c [ MASK ]"])
+    found = word_cache.WordCache(tokenizer).encode(["a [MASK] b[SEP]c [ MASK ]"])
     wanted = tokenizer.pieces(["a [ MASK ] b [ SEP ] c [ MASK ]"])
     assert found.tokens.tolist() == wanted.tokens.tolist()
     assert not {0, 2, 3, 4} & set(found.tokens.tolist())

@@ -24,7 +24,8 @@ from benchrunner.errors import CheckpointError
 from benchrunner.workspace import Settings, Workspace
 from benchrunner_bert.backbones import BertFamily
 from benchrunner_bert.checkpoint import _names, read
-from benchrunner_bert.pretraining import conversion, zero
+from benchrunner_bert.pretraining.deepspeed import zero_checkpoint
+from benchrunner_bert.pretraining.export import conversion
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +47,7 @@ def tag(sample: Path) -> Path:
 
 def check(sample: Path, *, processes: int) -> None:
     """Bit for bit what the engine gathered, under every name."""
-    found, wanted = zero.read(tag(sample)), load_file(sample / "reference.safetensors")
+    found, wanted = zero_checkpoint.read(tag(sample)), load_file(sample / "reference.safetensors")
     assert (found.stage, found.processes, found.steps) == (int(sample.name.split("-")[1]), processes, 2)
     assert not found.rounded
     for name, one in wanted.items():
@@ -81,7 +82,7 @@ def test_deepspeeds_own_recovery_finds_the_same_weights(alone: Path, shared: Pat
 
     sharded = [alone / name for name in SAMPLES if "-0-" not in name]
     for sample in (*sharded, *(shared / name for name in ("theirs-2-bf16", "ours-3-bf16"))):
-        found = zero.read(tag(sample)).tensors
+        found = zero_checkpoint.read(tag(sample)).tensors
         theirs = get_fp32_state_dict_from_zero_checkpoint(str(sample), tag=tag(sample).name)
         # At stage 1 it knows nothing of what was frozen.
         assert theirs.keys() <= found.keys()
@@ -197,14 +198,22 @@ def test_a_class_that_is_not_listed_is_named(alone: Path, tmp_path: Path, capsys
     path = tag(sample) / "zero_pp_rank_0_mp_rank_00_model_states.pt"
     torch.save({**torch.load(path, weights_only=False), "arguments": SimpleNamespace(lr=1)}, path)
     said = refused(sample, tmp_path, capsys)
-    assert "types.SimpleNamespace" in said and "client_state" in said and all(one in said for one in zero.CLASSES)
+    assert (
+        "types.SimpleNamespace" in said
+        and "client_state" in said
+        and all(one in said for one in zero_checkpoint.CLASSES)
+    )
 
 
 def test_the_classes_that_are_read_become_nothing_of_deepspeeds() -> None:
-    assert set(zero.CLASSES.values()) == {int, zero.Unread}
-    assert set(vars(zero.Unread)) <= {"__module__", "__doc__", "__dict__", "__weakref__", "__firstlineno__"} | {
-        "__static_attributes__"
-    }
+    assert set(zero_checkpoint.CLASSES.values()) == {int, zero_checkpoint.Unread}
+    assert set(vars(zero_checkpoint.Unread)) <= {
+        "__module__",
+        "__doc__",
+        "__dict__",
+        "__weakref__",
+        "__firstlineno__",
+    } | {"__static_attributes__"}
 
 
 def test_a_missing_or_foreign_share_is_named(shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,11 +17,12 @@ from safetensors.torch import save_file
 
 from benchrunner.features.randomness import generator
 from benchrunner_bert.configuration import Configuration
-from benchrunner_bert.pretraining.card import Card
-from benchrunner_bert.pretraining.conversion import description
-from benchrunner_bert.pretraining.engine import Engine
-from benchrunner_bert.pretraining.objectives import PretrainingModel, named
+from benchrunner_bert.pretraining.deepspeed.engine import Engine
+from benchrunner_bert.pretraining.export.card import Card
+from benchrunner_bert.pretraining.export.conversion import description
+from benchrunner_bert.pretraining.objectives import named
 from benchrunner_bert.pretraining.settings import Settings
+from benchrunner_bert.pretraining.training.model import PretrainingModel
 from benchrunner_bert.tokenizer import SPECIAL, BertTokenizer
 
 SAMPLES = [f"{model}-{stage}-{kind}" for model in ("ours", "theirs") for stage in range(4) for kind in ("fp32", "bf16")]

@@ -114,7 +114,7 @@ def _steps(text: str) -> tuple[int, ...]:
 
 def pretrain_command(arguments: argparse.Namespace) -> int:
     from benchrunner import RequestError
-    from benchrunner_bert.pretraining import launch
+    from benchrunner_bert.pretraining.deepspeed import launch
     from benchrunner_bert.pretraining.request import check
 
     request = _request(arguments)
@@ -149,7 +149,7 @@ def _request(arguments: argparse.Namespace) -> Any:
     from benchrunner import Workspace
     from benchrunner_bert.pretraining.request import Request
     from benchrunner_bert.pretraining.settings import Settings
-    from benchrunner_bert.pretraining.training import Plan
+    from benchrunner_bert.pretraining.training.plan import Plan
 
     given = {name: getattr(arguments, name) for name, _, _ in _SETTINGS if getattr(arguments, name) is not None}
     if arguments.micro_tokens is not None:

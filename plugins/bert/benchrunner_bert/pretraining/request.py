@@ -17,22 +17,28 @@ from benchrunner import DataError, RequestError, write_json
 from benchrunner.engine import step_log
 from benchrunner_bert.configuration import Configuration, read_json
 from benchrunner_bert.pretrained import announce, check_free
-from benchrunner_bert.pretraining import launch, shards
-from benchrunner_bert.pretraining.begun import check_same, plain
-from benchrunner_bert.pretraining.card import Card
-from benchrunner_bert.pretraining.conversion import description
-from benchrunner_bert.pretraining.corpus import Corpus
-from benchrunner_bert.pretraining.engine import Engine, alone, first_here
-from benchrunner_bert.pretraining.export import export
-from benchrunner_bert.pretraining.instances import Instances, InstanceSettings
-from benchrunner_bert.pretraining.learn import Vocabulary, learn
-from benchrunner_bert.pretraining.manifest import PLAN, Manifest, SourceFacts
-from benchrunner_bert.pretraining.objectives import PretrainingModel, named
-from benchrunner_bert.pretraining.overrides import check_keys, decisive
+from benchrunner_bert.pretraining.continuation import check_same, plain
+from benchrunner_bert.pretraining.corpus import store_writer
+from benchrunner_bert.pretraining.corpus.corpus import Corpus
+from benchrunner_bert.pretraining.corpus.manifest import PLAN, Manifest, SourceFacts
+from benchrunner_bert.pretraining.corpus.store_writer import Progress
+from benchrunner_bert.pretraining.corpus.token_store import MANIFEST, TokenStore, file_facts, writing
+from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
+from benchrunner_bert.pretraining.corpus.vocabulary_learning import learn_vocabulary
+from benchrunner_bert.pretraining.deepspeed import launch
+from benchrunner_bert.pretraining.deepspeed.configuration import check_keys, decisive
+from benchrunner_bert.pretraining.deepspeed.engine import Engine
+from benchrunner_bert.pretraining.deepspeed.processes import alone, first_here
+from benchrunner_bert.pretraining.export.card import Card
+from benchrunner_bert.pretraining.export.conversion import description
+from benchrunner_bert.pretraining.export.model_folder import export
+from benchrunner_bert.pretraining.instances.instance import InstanceSettings
+from benchrunner_bert.pretraining.instances.instances import Instances
+from benchrunner_bert.pretraining.objectives import named
 from benchrunner_bert.pretraining.settings import Settings, check_shared
-from benchrunner_bert.pretraining.shards import Progress
-from benchrunner_bert.pretraining.store import MANIFEST, TokenStore, file_facts, writing
-from benchrunner_bert.pretraining.training import Makers, Plan, Pretraining
+from benchrunner_bert.pretraining.training.loop import Makers, Pretraining
+from benchrunner_bert.pretraining.training.model import PretrainingModel
+from benchrunner_bert.pretraining.training.plan import Plan
 
 FINISHED = "finished.json"
 """In the folder of a run, written last: what was asked."""
@@ -82,7 +88,9 @@ class Request:
             # Held until the tokens are there: no other request learns a vocabulary in between.
             with FileLock(home / ".vocabulary.lock"):
                 vocabulary = self._vocabulary(home)
-                return shards.write(home, self._corpus, vocabulary, facts=self._sources, report=report), vocabulary
+                return store_writer.write(
+                    home, self._corpus, vocabulary, facts=self._sources, report=report
+                ), vocabulary
 
     def prepared_once(
         self, report: Callable[[Progress], None] = lambda progress: None
@@ -124,7 +132,7 @@ class Request:
         # Of another corpus, and no token was written with it: a writer was stopped in between.
         stale = found.get("corpus") != corpus["corpus"] and not (home / PLAN).exists()
         if not found or stale:
-            learnt = learn(self._corpus.paragraphs, path, size=self.vocabulary_size, lowercase=lowercase)
+            learnt = learn_vocabulary(self._corpus.paragraphs, path, size=self.vocabulary_size, lowercase=lowercase)
             write_json(asked, wanted | corpus)
             return learnt
         check_same(found, wanted, asked)  # whether the corpus is the tokens', the tokens know
@@ -180,7 +188,7 @@ class Request:
         makers = self._makers(store, vocabulary, settings.seed)
         held_out = None
         if self.held_out:
-            other = shards.write(
+            other = store_writer.write(
                 self.out / "held-out", Corpus.named(self.held_out, blank_lines=self.blank_lines), vocabulary
             )
             held_out = self._makers(other, vocabulary, HELD_OUT_SEED)

@@ -1,76 +1,28 @@
-"""A WordPiece vocabulary: learnt from the corpus, the same one every time, or a given one, checked."""
+"""Learn a WordPiece vocabulary from a corpus: the same text always gives the same vocabulary."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Self, final
 
 import numpy as np
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
-from benchrunner import CheckpointError, DataError, RequestError, write_atomically
-from benchrunner_bert.tokenizer import SPECIAL, BertTokenizer
+from benchrunner import DataError, RequestError, write_atomically
+from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
+from benchrunner_bert.tokenizer import SPECIAL
 
 CHARACTERS = 1000
 """At most so many different ones have pieces of their own; text with a rarer one is [UNK] there."""
+
+
 SMALLEST = 100
 """Pieces: fewer do not spell English."""
 
 
-@final
-@dataclass(frozen=True)
-class Vocabulary:
-    """A vocab.txt with the five special tokens."""
-
-    path: Path
-    lowercase: bool
-    size: int
-    """Pieces."""
-    special: tuple[int, ...]
-    """The numbers of [PAD] [UNK] [CLS] [SEP] [MASK]."""
-
-    @property
-    def mask(self) -> int:
-        return self.special[SPECIAL.index("[MASK]")]
-
-    def tokenizer(self) -> BertTokenizer:
-        return BertTokenizer.from_vocabulary(self.path, lowercase=self.lowercase)
-
-    @classmethod
-    def read(cls, path: Path, *, lowercase: bool | None = None) -> Self:
-        """Checked. Where nobody says, a vocabulary with capital letters is a cased one."""
-        pieces = _read(path)
-        missing = [token for token in SPECIAL if token not in pieces]
-        if missing:
-            raise CheckpointError(
-                f"{path}: a vocabulary without {', '.join(missing)}; pre-training needs all of {', '.join(SPECIAL)}, "
-                "each on a line of its own."
-            )
-        if lowercase is None:
-            lowercase = not any(piece != piece.lower() for piece in pieces if piece not in SPECIAL)
-        return cls(path, lowercase, len(pieces), tuple(pieces[token] for token in SPECIAL))
-
-
-def _read(path: Path) -> dict[str, int]:
-    """Piece -> number."""
-    try:
-        lines = path.read_bytes().decode().removesuffix("\n").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise CheckpointError(f"{path}: not a readable vocabulary: {error}.") from None
-    pieces = dict[str, int]()
-    for number, line in enumerate(lines):
-        piece = line.rstrip("\r")
-        if piece in pieces:
-            raise CheckpointError(
-                f"{path}:{number + 1}: {piece!r} stands on line {pieces[piece] + 1} already; remove one."
-            )
-        pieces[piece] = number
-    return pieces
-
-
-def learn(paragraphs: Callable[[], Iterable[str]], path: Path, *, size: int, lowercase: bool = True) -> Vocabulary:
+def learn_vocabulary(
+    paragraphs: Callable[[], Iterable[str]], path: Path, *, size: int, lowercase: bool = True
+) -> Vocabulary:
     """Write the vocab.txt of a corpus; `paragraphs` gives all of it, and is asked twice."""
     if size < SMALLEST:
         raise RequestError(f"A vocabulary of {size} pieces spells no text: ask for at least {SMALLEST}.")

@@ -15,11 +15,12 @@ from benchrunner import CheckpointError, RequestError, write_folder_atomically
 from benchrunner_bert.checkpoint import published, write
 from benchrunner_bert.configuration import Configuration, read_json
 from benchrunner_bert.model import Bert
-from benchrunner_bert.pretraining import zero
-from benchrunner_bert.pretraining.card import Card
-from benchrunner_bert.pretraining.export import export
-from benchrunner_bert.pretraining.manifest import Manifest
-from benchrunner_bert.pretraining.objectives import PretrainingModel, named
+from benchrunner_bert.pretraining.corpus.manifest import Manifest
+from benchrunner_bert.pretraining.deepspeed import zero_checkpoint
+from benchrunner_bert.pretraining.export.card import Card
+from benchrunner_bert.pretraining.export.model_folder import export
+from benchrunner_bert.pretraining.objectives import named
+from benchrunner_bert.pretraining.training.model import PretrainingModel
 from benchrunner_bert.tokenizer import BertTokenizer
 
 OURS = "benchrunner"
@@ -54,10 +55,10 @@ def description(model: PretrainingModel, vocabulary: Path, *, lowercase: bool, c
 
 def convert(source: Path, target: Path) -> bool:
     """Write what a checkpoint folder holds, or the newest of several; False where it is none of DeepSpeed's."""
-    folder = zero.find(source)
+    folder = zero_checkpoint.find(source)
     if folder is None:
         return False
-    found = zero.read(folder)
+    found = zero_checkpoint.read(folder)
     if broken := sorted(name for name, one in found.tensors.items() if not one.isfinite().all()):
         raise CheckpointError(
             f"{folder}: {len(broken)} tensors hold what is no finite number, {broken[0]} for one: the training had "
@@ -71,7 +72,7 @@ def convert(source: Path, target: Path) -> bool:
     return True
 
 
-def _pretrained(folder: Path, found: zero.Weights, target: Path) -> None:
+def _pretrained(folder: Path, found: zero_checkpoint.Weights, target: Path) -> None:
     """As the run itself would have exported it."""
     try:
         said = json.loads(found.added[OURS])
@@ -94,7 +95,7 @@ def _model(said: Mapping[str, Any]) -> PretrainingModel:
         return PretrainingModel(Bert(Configuration.read(config), tokenizer), named(said["objective"]))
 
 
-def _foreign(folder: Path, found: zero.Weights, homes: tuple[Path, ...], target: Path) -> None:
+def _foreign(folder: Path, found: zero_checkpoint.Weights, homes: tuple[Path, ...], target: Path) -> None:
     """Weights by their published names; configuration and vocabulary are files beside the checkpoint."""
     config = _home(folder, homes, _CONFIG) / _CONFIG
     settings = read_json(config)
@@ -166,7 +167,7 @@ def _architecture(tensors: Mapping[str, torch.Tensor], settings: Mapping[str, An
     return given
 
 
-def _readme(folder: Path, found: zero.Weights) -> str:
+def _readme(folder: Path, found: zero_checkpoint.Weights) -> str:
     kind = "those of the half-precision module: no fp32 ones could be told by name" if found.rounded else "fp32"
     return (
         f"# {folder.resolve().name}\n\nWritten by `benchrunner export` from a checkpoint of DeepSpeed's: ZeRO stage "

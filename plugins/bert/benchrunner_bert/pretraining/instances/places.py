@@ -11,14 +11,12 @@ from typing import final
 import numpy as np
 
 from benchrunner import DataError
-from benchrunner_bert.pretraining.store import TokenStore
-
-_ROUNDS = 4
-_WORD = (1 << 64) - 1
+from benchrunner_bert.pretraining.corpus.token_store import TokenStore
+from benchrunner_bert.pretraining.instances.shuffling import shuffled
 
 
 @final
-class Anchors:
+class Places:
     """The places of one store at one length, numbered document by document."""
 
     def __init__(self, store: TokenStore, length: int, *, pairs: bool) -> None:
@@ -81,27 +79,6 @@ class Anchors:
 
     def _is_last(self, place: int, document: int) -> bool:
         return place == int(self._firsts[document + 1]) - 1
-
-
-def shuffled(index: int, size: int, key: int) -> int:
-    """Where a permutation of 0 to size - 1 takes an index: a Feistel network, walked until it is inside."""
-    half = max(1, ((size - 1).bit_length() + 1) // 2)
-    mask = (1 << half) - 1
-    while True:
-        left, right = index >> half, index & mask
-        for turn in range(_ROUNDS):
-            left, right = right, left ^ (_mixed(right + (turn << half), key) & mask)
-        index = left << half | right
-        if index < size:
-            return index
-
-
-def _mixed(value: int, key: int) -> int:
-    """64 bits that all depend on all bits of both (splitmix64, Steele et al. 2014)."""
-    value = (value * 0x9E3779B97F4A7C15 + key) & _WORD
-    value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
-    value = ((value ^ (value >> 27)) * 0x94D049BB133111EB) & _WORD
-    return value ^ (value >> 31)
 
 
 def _check_pairs(store: TokenStore, counts: np.ndarray) -> None:

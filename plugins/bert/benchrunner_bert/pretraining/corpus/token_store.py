@@ -14,8 +14,8 @@ from typing import Self, final
 import numpy as np
 
 from benchrunner import DataError, RequestError
-from benchrunner_bert.pretraining.learn import Vocabulary
-from benchrunner_bert.pretraining.manifest import PLAN, FileFacts, Manifest, read_json
+from benchrunner_bert.pretraining.corpus.manifest import PLAN, FileFacts, Manifest, read_json
+from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
 
 MANIFEST, VOCABULARY = "manifest.json", "vocab.txt"
 SENTENCES, DOCUMENTS = "sentence_starts.npy", "document_starts.npy"

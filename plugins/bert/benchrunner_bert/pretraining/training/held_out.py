@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import torch
 
 from benchrunner import Undefined
-from benchrunner_bert.pretraining.objectives import Sums
+from benchrunner_bert.pretraining.training.sums import Sums
 
 if TYPE_CHECKING:
-    from benchrunner_bert.pretraining.batches import PretrainingBatch
+    from benchrunner_bert.pretraining.instances.batches import PretrainingBatch
 
 
 @dataclass(frozen=True)

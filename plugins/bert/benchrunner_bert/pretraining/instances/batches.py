@@ -11,7 +11,7 @@ import torch
 
 from benchrunner.engine import Dropout, Features, FlatBatch, Sequences
 from benchrunner.engine import collate as flattened
-from benchrunner_bert.pretraining.instances import Instance
+from benchrunner_bert.pretraining.instances.instance import Instance
 
 
 @final

@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from benchrunner_bert.pretraining.learn import Vocabulary
+from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
 
 
 @final

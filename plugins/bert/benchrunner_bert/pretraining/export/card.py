@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from benchrunner_bert.pretraining.manifest import Manifest
-from benchrunner_bert.pretraining.objectives import PretrainingModel
+from benchrunner_bert.pretraining.corpus.manifest import Manifest
+from benchrunner_bert.pretraining.training.model import PretrainingModel
 
 SHOWN_SOURCES = 100
 """How many files of a corpus the card lists; corpus.json beside it has them all."""

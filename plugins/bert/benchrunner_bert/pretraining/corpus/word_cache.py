@@ -33,7 +33,7 @@ class Encoded:
     """int64 (sentences,): 0 where a sentence has no pieces"""
 
 
-class Words:
+class WordCache:
     """A tokenizer made from a vocab.txt, with a memory. It is BERT's: its pieces depend on nothing outside a word."""
 
     def __init__(self, tokenizer: BertTokenizer) -> None:

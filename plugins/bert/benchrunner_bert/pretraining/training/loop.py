@@ -15,38 +15,21 @@ import torch
 
 from benchrunner import DataError, FitError, HeldBack, RequestError
 from benchrunner.engine import Dropout, rounding, step_log
-from benchrunner_bert.pretraining import evaluation
-from benchrunner_bert.pretraining.batches import PretrainingBatch, collate
-from benchrunner_bert.pretraining.begun import check_same
-from benchrunner_bert.pretraining.checkpoints import Checkpoints
-from benchrunner_bert.pretraining.engine import Engine
-from benchrunner_bert.pretraining.flops import measured_peak, step_flops, utilisation
-from benchrunner_bert.pretraining.instances import Instance, Instances
-from benchrunner_bert.pretraining.objectives import PretrainingModel, Sums
+from benchrunner_bert.pretraining.continuation import check_same
+from benchrunner_bert.pretraining.deepspeed.engine import Engine
+from benchrunner_bert.pretraining.instances.batches import PretrainingBatch, collate
+from benchrunner_bert.pretraining.instances.instance import Instance
+from benchrunner_bert.pretraining.instances.instances import Instances
 from benchrunner_bert.pretraining.settings import Settings, check_shared
+from benchrunner_bert.pretraining.training import held_out
+from benchrunner_bert.pretraining.training.checkpoints import Checkpoints
+from benchrunner_bert.pretraining.training.log_window import LogWindow
+from benchrunner_bert.pretraining.training.model import PretrainingModel
+from benchrunner_bert.pretraining.training.plan import Plan
+from benchrunner_bert.pretraining.training.sums import Sums
 
 Makers = Mapping[int, Instances]
 """Length of the sequences -> what makes them."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """When the loop does more than learn."""
-
-    checkpoint_steps: int = 1000
-    keep: int = 2
-    """Checkpoints."""
-    shares: bool = False
-    """In DeepSpeed's own format, each process its share, instead of whole."""
-    log_steps: int = 10
-    evaluate_steps: int = 1000
-    held_out_instances: int = 256
-    export_at: tuple[int, ...] = ()
-
-    def __post_init__(self) -> None:
-        for name in ("checkpoint_steps", "keep", "log_steps", "evaluate_steps", "held_out_instances"):
-            if getattr(self, name) < 1:
-                raise RequestError(f"{name} must be at least 1, not {getattr(self, name)}.")
 
 
 @dataclass
@@ -78,7 +61,7 @@ class Pretraining:
         """All steps that are left; whether they were taken, or the run was stopped and can go on."""
         with HeldBack() as interrupt:
             self.first, pending = self._resume()
-            window = _Window(self, pending)
+            window = LogWindow(self.settings, self.model.bert.config, self.engine, pending)
             if self.first == self.settings.steps:  # learnt, and stopped before its model was whole
                 self._export(self.first)
             for step in range(self.first, self.settings.steps):
@@ -167,10 +150,10 @@ class Pretraining:
                 yield self._batch([maker.make(index) for index in chosen])
 
         self.engine.module.eval()
-        sums = evaluation.summed(self.engine, batches(), precision=self.settings.precision)
+        sums = held_out.summed(self.engine, batches(), precision=self.settings.precision)
         self.engine.module.train()
         total = Sums(*map(torch.tensor, self.engine.summed(*(float(one) for one in sums))))
-        found = dataclasses.asdict(evaluation.HeldOut.of(total))
+        found = dataclasses.asdict(held_out.HeldOut.of(total))
         self._write(step, {f"held_out_{name}": value for name, value in found.items() if value is not None})
 
     def _export(self, step: int) -> None:
@@ -199,54 +182,3 @@ class Pretraining:
         if self.engine.rank == 0:
             step_log.append(self.log, step, figures)
             self.report(step, figures)
-
-
-class _Window:
-    """The steps since the last line of the log.
-
-    Losses are means over all of them, also over those that an earlier process took; rates are about this process's.
-    """
-
-    def __init__(self, run: Pretraining, pending: tuple[float, ...] = ()) -> None:
-        """`pending` is what the earlier process's window had summed up, empty where it had not begun."""
-        kind = torch.bfloat16 if run.settings.precision == "bf16" else torch.float32
-        self._peak = measured_peak(run.engine.device, kind)
-        self._run, self._steps, self._began = run, 0, time.monotonic()
-        self._sums = Sums(*map(torch.tensor, pending)) if pending else None
-        self._earlier_tokens = pending[1] if pending else 0.0
-        self._lengths = list[np.ndarray]()
-
-    def add(self, sums: Sums, lengths: np.ndarray) -> None:
-        self._sums = sums if self._sums is None else self._sums.plus(sums)
-        self._lengths.append(lengths)
-        self._steps += 1
-
-    @property
-    def pending(self) -> tuple[float, ...]:
-        """The sums of `objectives.Sums`, as numbers; empty where no step was taken since the last line of the log."""
-        return () if self._sums is None else tuple(float(total) for total in self._sums)
-
-    def leave_out(self, seconds: float) -> None:
-        """They were not spent on learning."""
-        self._began += seconds
-
-    def figures(self, done: int) -> dict[str, Any]:
-        """Means over the window, and how fast it went."""
-        assert self._sums is not None
-        settings, seconds = self._run.settings, time.monotonic() - self._began
-        loss, count, correct, nsp_loss, nsp_count, nsp_correct = (float(one) for one in self._sums)
-        lengths, config = np.concatenate(self._lengths), self._run.model.bert.config
-        others = self._steps * settings.batch_size / len(lengths)  # this process's share stands for the others'
-        flops = others * step_flops(config, lengths, 0, next_sentence=nsp_count > 0)
-        flops += step_flops(config, lengths[:0], int(count - self._earlier_tokens), next_sentence=False)
-        found: dict[str, Any] = {"loss": loss / count + (nsp_loss / nsp_count if nsp_count else 0.0)}
-        found |= {"mlm_loss": loss / count, "mlm_accuracy": correct / count}
-        if nsp_count:
-            found |= {"nsp_loss": nsp_loss / nsp_count, "nsp_accuracy": nsp_correct / nsp_count}
-        found |= {"lr": settings.lr_at(done - 1), "sequences_per_second": self._steps * settings.batch_size / seconds}
-        found |= {"tokens_per_second": others * float(lengths.sum()) / seconds, "flops_per_second": flops / seconds}
-        found |= {"utilisation": utilisation(flops / self._run.engine.world, seconds, self._peak)}
-        found |= {"seconds_left": seconds / self._steps * (settings.steps - done)}
-        self._sums, self._earlier_tokens = None, 0.0
-        self._lengths, self._steps, self._began = [], 0, time.monotonic()
-        return found

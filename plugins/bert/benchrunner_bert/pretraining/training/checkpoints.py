@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from benchrunner import CheckpointError, RequestError, flush_to_disk, write_atomically, write_folder_atomically
-from benchrunner_bert.pretraining.zero import LATEST
+from benchrunner_bert.pretraining.deepspeed.zero_checkpoint import LATEST
 
 if TYPE_CHECKING:
-    from benchrunner_bert.pretraining.engine import Engine
+    from benchrunner_bert.pretraining.deepspeed.engine import Engine
 
 STATE, FACTS = "state.safetensors", "state.json"
 _OTHERS = stat.S_IWGRP | stat.S_IWOTH

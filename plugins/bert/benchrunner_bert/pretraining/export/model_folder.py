@@ -10,8 +10,8 @@ import torch
 
 from benchrunner import CheckpointError, write_folder_atomically
 from benchrunner_bert.checkpoint import published, write
-from benchrunner_bert.pretraining.card import Card, readme
-from benchrunner_bert.pretraining.objectives import PretrainingModel
+from benchrunner_bert.pretraining.export.card import Card, readme
+from benchrunner_bert.pretraining.training.model import PretrainingModel
 
 _HEADS = {
     "tokens.dense": "cls.predictions.transform.dense",

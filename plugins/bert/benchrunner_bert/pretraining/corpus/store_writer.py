@@ -18,11 +18,11 @@ import numpy as np
 from filelock import FileLock
 
 from benchrunner import DataError, RequestError, write_atomically, write_json
-from benchrunner_bert.pretraining.corpus import Corpus, Source
-from benchrunner_bert.pretraining.learn import Vocabulary
-from benchrunner_bert.pretraining.manifest import FileFacts, Manifest, Plan, SourceFacts, agree, read_json
-from benchrunner_bert.pretraining.sentences import split
-from benchrunner_bert.pretraining.store import (
+from benchrunner_bert.pretraining.corpus.corpus import Corpus
+from benchrunner_bert.pretraining.corpus.manifest import FileFacts, Manifest, Plan, SourceFacts, agree, read_json
+from benchrunner_bert.pretraining.corpus.sentences import split
+from benchrunner_bert.pretraining.corpus.sources import Source
+from benchrunner_bert.pretraining.corpus.token_store import (
     DOCUMENTS,
     MANIFEST,
     SENTENCES,
@@ -32,7 +32,8 @@ from benchrunner_bert.pretraining.store import (
     shard_name,
     writing,
 )
-from benchrunner_bert.pretraining.words import Words
+from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
+from benchrunner_bert.pretraining.corpus.word_cache import WordCache
 
 SHARD_TOKENS = 1 << 25
 """64 MiB as 16-bit numbers. A shard ends with the chunk that fills it, so it may hold a little more."""
@@ -100,7 +101,7 @@ def write(
     """
     if shard_tokens < 1:
         raise RequestError(f"A shard holds at least one token, not {shard_tokens}.")
-    words = Words(vocabulary.tokenizer())
+    words = WordCache(vocabulary.tokenizer())
     if facts is None:
         facts = tuple(source.facts() for source in corpus.sources)
     plan = Plan(facts, words.fingerprint, vocabulary.size, vocabulary.lowercase, shard_tokens, corpus.blank_lines)
@@ -115,7 +116,7 @@ def write(
 
 
 class _Writer:
-    def __init__(self, folder: Path, plan: Plan, words: Words, report: Callable[[Progress], None]) -> None:
+    def __init__(self, folder: Path, plan: Plan, words: WordCache, report: Callable[[Progress], None]) -> None:
         self._folder, self._plan, self._words, self._report = folder, plan, words, report
         self._characters = 0
 

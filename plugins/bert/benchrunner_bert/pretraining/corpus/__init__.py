@@ -1,0 +1,1 @@
+"""Raw text to tokens: sources, sentences, vocabulary and the token store."""

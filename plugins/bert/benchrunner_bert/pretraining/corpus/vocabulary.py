@@ -1,0 +1,61 @@
+"""A WordPiece vocabulary: learnt from the corpus, the same one every time, or a given one, checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self, final
+
+from benchrunner import CheckpointError
+from benchrunner_bert.tokenizer import SPECIAL, BertTokenizer
+
+
+@final
+@dataclass(frozen=True)
+class Vocabulary:
+    """A vocab.txt with the five special tokens."""
+
+    path: Path
+    lowercase: bool
+    size: int
+    """Pieces."""
+    special: tuple[int, ...]
+    """The numbers of [PAD] [UNK] [CLS] [SEP] [MASK]."""
+
+    @property
+    def mask(self) -> int:
+        return self.special[SPECIAL.index("[MASK]")]
+
+    def tokenizer(self) -> BertTokenizer:
+        return BertTokenizer.from_vocabulary(self.path, lowercase=self.lowercase)
+
+    @classmethod
+    def read(cls, path: Path, *, lowercase: bool | None = None) -> Self:
+        """Checked. Where nobody says, a vocabulary with capital letters is a cased one."""
+        pieces = _read(path)
+        missing = [token for token in SPECIAL if token not in pieces]
+        if missing:
+            raise CheckpointError(
+                f"{path}: a vocabulary without {', '.join(missing)}; pre-training needs all of {', '.join(SPECIAL)}, "
+                "each on a line of its own."
+            )
+        if lowercase is None:
+            lowercase = not any(piece != piece.lower() for piece in pieces if piece not in SPECIAL)
+        return cls(path, lowercase, len(pieces), tuple(pieces[token] for token in SPECIAL))
+
+
+def _read(path: Path) -> dict[str, int]:
+    """Piece -> number."""
+    try:
+        lines = path.read_bytes().decode().removesuffix("\n").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CheckpointError(f"{path}: not a readable vocabulary: {error}.") from None
+    pieces = dict[str, int]()
+    for number, line in enumerate(lines):
+        piece = line.rstrip("\r")
+        if piece in pieces:
+            raise CheckpointError(
+                f"{path}:{number + 1}: {piece!r} stands on line {pieces[piece] + 1} already; remove one."
+            )
+        pieces[piece] = number
+    return pieces

@@ -1,0 +1,1 @@
+"""Training instances: drawn from a token store, masked, and collated into flat batches."""

@@ -1,0 +1,1 @@
+"""The training loop of pre-training: model, losses, log, held-out evaluation and checkpoints."""

@@ -1,0 +1,72 @@
+"""Figures of one line of the log: means over the steps since the line before, and how fast they were."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from benchrunner_bert.pretraining.settings import Settings
+from benchrunner_bert.pretraining.training.flops import measured_peak, step_flops, utilisation
+from benchrunner_bert.pretraining.training.sums import Sums
+
+if TYPE_CHECKING:
+    from benchrunner_bert.configuration import Configuration
+    from benchrunner_bert.pretraining.deepspeed.engine import Engine
+
+
+class LogWindow:
+    """The steps since the last line of the log.
+
+    Losses are means over all of them, also over steps that an earlier process took; rates are of this process only.
+    """
+
+    def __init__(
+        self, settings: Settings, config: Configuration, engine: Engine, pending: tuple[float, ...] = ()
+    ) -> None:
+        """`pending` holds the sums of the earlier process's window; it is empty where that window had no steps."""
+        kind = torch.bfloat16 if settings.precision == "bf16" else torch.float32
+        self._settings, self._config, self._world = settings, config, engine.world
+        self._peak = measured_peak(engine.device, kind)
+        self._steps, self._began = 0, time.monotonic()
+        self._sums = Sums(*map(torch.tensor, pending)) if pending else None
+        self._earlier_tokens = pending[1] if pending else 0.0
+        self._lengths = list[np.ndarray]()
+
+    def add(self, sums: Sums, lengths: np.ndarray) -> None:
+        """Count one step: its sums over all processes, and the lengths of this process's sequences."""
+        self._sums = sums if self._sums is None else self._sums.plus(sums)
+        self._lengths.append(lengths)
+        self._steps += 1
+
+    @property
+    def pending(self) -> tuple[float, ...]:
+        """The sums of `Sums` as numbers; empty where no step was taken since the last line of the log."""
+        return () if self._sums is None else tuple(float(total) for total in self._sums)
+
+    def leave_out(self, seconds: float) -> None:
+        """Leave out time that was not spent on training steps."""
+        self._began += seconds
+
+    def figures(self, done: int) -> dict[str, Any]:
+        """Give the figures of the log's line for step `done`, and start a new window."""
+        assert self._sums is not None
+        settings, seconds = self._settings, time.monotonic() - self._began
+        loss, count, correct, nsp_loss, nsp_count, nsp_correct = (float(total) for total in self._sums)
+        lengths = np.concatenate(self._lengths)
+        scale = self._steps * settings.batch_size / len(lengths)  # this process's share stands for the others' shares
+        flops = scale * step_flops(self._config, lengths, 0, next_sentence=nsp_count > 0)
+        flops += step_flops(self._config, lengths[:0], int(count - self._earlier_tokens), next_sentence=False)
+        figures: dict[str, Any] = {"loss": loss / count + (nsp_loss / nsp_count if nsp_count else 0.0)}
+        figures |= {"mlm_loss": loss / count, "mlm_accuracy": correct / count}
+        if nsp_count:
+            figures |= {"nsp_loss": nsp_loss / nsp_count, "nsp_accuracy": nsp_correct / nsp_count}
+        figures |= {"lr": settings.lr_at(done - 1), "sequences_per_second": self._steps * settings.batch_size / seconds}
+        figures |= {"tokens_per_second": scale * float(lengths.sum()) / seconds, "flops_per_second": flops / seconds}
+        figures |= {"utilisation": utilisation(flops / self._world, seconds, self._peak)}
+        figures |= {"seconds_left": seconds / self._steps * (settings.steps - done)}
+        self._sums, self._earlier_tokens = None, 0.0
+        self._lengths, self._steps, self._began = [], 0, time.monotonic()
+        return figures
