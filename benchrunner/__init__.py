@@ -17,6 +17,7 @@ Importing this loads no torch, so that looking around stays quick.
 """
 
 from benchrunner.backbones.backbone import Backbone, BackboneFamily, OneBackbone
+from benchrunner.backbones.export_kind import ExportKind
 from benchrunner.data.delimited import TextTable
 from benchrunner.data.hub import HubTable
 from benchrunner.data.iob_tags import OUTSIDE, as_iob2, begins_phrase, iob_labels
@@ -120,6 +121,7 @@ __all__ = [
     "Ensemble",
     "Event",
     "Executor",
+    "ExportKind",
     "FileKind",
     "Fit",
     "FitError",

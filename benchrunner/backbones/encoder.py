@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import nn
 
+from benchrunner.backbones.export_kind import ExportKind
 from benchrunner.errors import PluginError
 from benchrunner.features.arrays import Sequences
 from benchrunner.features.flat_batch import FlatBatch
@@ -23,8 +23,10 @@ class ExportedHead:
 
     tensors: Mapping[str, torch.Tensor]
     """`weight` and `bias` of the output layer."""
-    problem: Mapping[str, Any]
-    """The problem's identity: its kind and, say, its labels in order."""
+    kind: ExportKind
+    """How other libraries know the head: see `Problem.export_kind`."""
+    reads_summary: bool
+    """Whether the head reads the encoder's summary of each sequence; False for heads that read token states."""
 
 
 class Encoder(nn.Module, ABC):

@@ -35,20 +35,22 @@ class Head(nn.Module, ABC):
 
 
 class LinearHead(Head):
-    """Dropout, then one linear layer over each sequence's summary or each token's state."""
+    """Dropout, then a linear layer over each sequence's summary, its first token's state, or each token's state."""
 
     def __init__(self, hidden: int, shape: HeadShape, *, seed: int) -> None:
         super().__init__()
-        self.level, self.drops = shape.level, shape.dropout
+        self.level, self.shape = shape.level, shape
         self.output = nn.Linear(hidden, shape.width)
         draw(self.output.weight, generator(seed, "head"))
         nn.init.zeros_(self.output.bias)
 
     def forward(self, encoder: Encoder, batch: FlatBatch) -> torch.Tensor:
         hidden = encoder(batch)
-        if self.level == "sequence":
+        if self.shape.reads_summary:
             hidden = encoder.summary(hidden, batch)
-        states = batch.dropout(hidden, encoder.dropout, "head") if self.drops else hidden
+        elif self.level == "sequence":
+            hidden = hidden.index_select(0, batch.starts[:-1])
+        states = batch.dropout(hidden, encoder.dropout, "head") if self.shape.dropout else hidden
         outputs = _full(self.output, states)
         return outputs.index_select(0, batch.restore) if self.level == "sequence" else outputs
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
+from benchrunner.backbones.export_kind import ExportKind
 from benchrunner.errors import DataError, PluginError
 from benchrunner.problems.probabilities import mean_probability, softmax
 from benchrunner.problems.problem import HeadShape, Problem
@@ -39,6 +40,10 @@ class Choose(Problem):
 
     def identity(self) -> dict[str, Any]:
         return {"kind": self.name, "choices": self.choices}
+
+    @property
+    def export_kind(self) -> ExportKind:
+        return ExportKind("multiple_choice")
 
     @property
     def head(self) -> HeadShape:

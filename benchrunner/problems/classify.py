@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
+from benchrunner.backbones.export_kind import ExportKind
 from benchrunner.errors import PluginError
 from benchrunner.problems.probabilities import mean_probability, softmax
 from benchrunner.problems.sentences import SentenceProblem
@@ -34,6 +35,10 @@ class Classify(SentenceProblem):
 
     def identity(self) -> dict[str, Any]:
         return {"kind": self.name, "labels": list(self.labels)}
+
+    @property
+    def export_kind(self) -> ExportKind:
+        return ExportKind("single_label_classification", self.labels)
 
     @property
     def width(self) -> int:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import torch
 
     from benchrunner.backbones.encoder import Encoder
+    from benchrunner.backbones.export_kind import ExportKind
     from benchrunner.data.rows import Rows
     from benchrunner.features.arrays import Features
     from benchrunner.features.flat_batch import FlatBatch
@@ -31,7 +32,15 @@ class HeadShape:
     width: int
     """Numbers in one output."""
     dropout: bool = True
-    """Whether what the last layer reads is dropped out, as the released code does for all but spans."""
+    """Whether dropout is applied to the input of the output layer, as the released code does for all but spans."""
+    summary: bool = True
+    """At level "sequence", what a linear head reads: True the encoder's summary, False the last state of the sequence's
+    first token."""
+
+    @property
+    def reads_summary(self) -> bool:
+        """Whether a linear head reads summaries; outputs per token never do."""
+        return self.summary and self.level == "sequence"
 
 
 class Problem(ABC):
@@ -56,6 +65,11 @@ class Problem(ABC):
     @abstractmethod
     def label_columns(self) -> tuple[str, ...]:
         """Names of the columns that hold the gold answers; `gold` reads the first. A user's own questions lack them."""
+
+    @property
+    def export_kind(self) -> ExportKind | None:
+        """How other libraries know a linear head for this problem, or None where none does: it is then not exported."""
+        return None
 
     @property
     def tunes(self) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
+from benchrunner.backbones.export_kind import ExportKind
 from benchrunner.problems.sentences import SentenceProblem
 
 if TYPE_CHECKING:
@@ -29,6 +30,10 @@ class Regress(SentenceProblem):
 
     def identity(self) -> dict[str, Any]:
         return {"kind": self.name, "range": [self.low, self.high]}
+
+    @property
+    def export_kind(self) -> ExportKind:
+        return ExportKind("regression", ("score",))
 
     @property
     def width(self) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
+from benchrunner.backbones.export_kind import ExportKind
 from benchrunner.errors import BadRows, DataError, RequestError
 from benchrunner.file_faults import quoted
 from benchrunner.problems.problem import HeadShape, Problem
@@ -61,6 +62,10 @@ class Span(Problem):
     def decoding(self) -> Mapping[str, Any]:
         settings: dict[str, Any] = {"max_answer": self.max_answer, "n_best": self.n_best}
         return settings | {"tau": 0.0} if self.unanswerable else settings
+
+    @property
+    def export_kind(self) -> ExportKind:
+        return ExportKind("question_answering")
 
     @property
     def head(self) -> HeadShape:

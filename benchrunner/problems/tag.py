@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, final
 
+from benchrunner.backbones.export_kind import ExportKind
 from benchrunner.errors import DataError, PluginError, RequestError
 from benchrunner.problems.probabilities import mean_probability
 from benchrunner.problems.problem import HeadShape, Problem
@@ -49,6 +50,10 @@ class Tag(Problem):
 
     def identity(self) -> dict[str, Any]:
         return {"kind": self.name, "labels": list(self.labels)}
+
+    @property
+    def export_kind(self) -> ExportKind:
+        return ExportKind("token_classification", self.labels)
 
     @property
     def head(self) -> HeadShape:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,10 +78,19 @@ def export(reference: str, target: Path, runner: Runner) -> None:
         raise RequestError(f"The fit {fit.id} is of the method '{fit.method}', which leaves no model.")
     if not runner.plugins.method(fit.method).exports:
         raise RequestError(f"The fit {fit.id} is of the method '{fit.method}', whose head no other library knows.")
+    problem = runner.plugins.task(fit.task).problem
+    if json.loads(json.dumps(problem.identity())) != fit.problem:
+        raise RequestError(f"The fit {fit.id} cannot be exported: the problem of {fit.task} changed since it was made.")
+    if (kind := problem.export_kind) is None:
+        raise RequestError(
+            f"The fit {fit.id} cannot be exported: no other library has a head for problems of the kind "
+            f"'{problem.name}' (its export_kind is None). A new fit can still start from it as run:{fit.id}."
+        )
     encoder = fitted_backbone.saved(folder, runner.plugins, runner.workspace)[0].load(runner.workspace, seed=fit.seed)
     tensors = load_file(folder.model / "head.safetensors")
-    head = {name.removeprefix("output."): one for name, one in tensors.items()}
-    write_folder_atomically(target, lambda part: encoder.save(part, ExportedHead(head, dict(fit.problem))))
+    weights = {name.removeprefix("output."): tensor for name, tensor in tensors.items()}
+    head = ExportedHead(weights, kind, problem.head.reads_summary)
+    write_folder_atomically(target, lambda part: encoder.save(part, head))
 
 
 def convert(source: Path, target: Path, plugins: Plugins) -> None:

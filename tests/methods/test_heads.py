@@ -11,7 +11,7 @@ from torch import nn
 
 from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.features.randomness import Dropout
-from benchrunner.methods.heads import BILSTM_WIDTH, HEADS, BiLstmHead, Kind, LayerMix
+from benchrunner.methods.heads import BILSTM_WIDTH, HEADS, BiLstmHead, Kind, LayerMix, LinearHead
 from benchrunner.problems.problem import HeadShape
 from tiny_encoder import TinyEncoder, features
 
@@ -50,6 +50,16 @@ def test_a_sequence_is_its_two_ends_in_the_order_of_the_units() -> None:
         states = alone(head, encoder(batch_of([unit])))
         wanted = head.output(torch.cat([states[-1, :half], states[0, half:]]))
         torch.testing.assert_close(found[row], wanted, rtol=0, atol=1e-5)
+
+
+def test_a_head_without_summary_reads_the_first_tokens_state() -> None:
+    units = [5, 2, 9]
+    batch, encoder = batch_of(units), TinyEncoder()
+    head = LinearHead(12, HeadShape("sequence", 2, summary=False), seed=1)
+    first = torch.stack([encoder(batch_of([unit]))[0] for unit in units])
+    torch.testing.assert_close(head(encoder, batch), head.output(first), rtol=0, atol=1e-6)
+    pooled = LinearHead(12, HeadShape("sequence", 2), seed=1)
+    assert not torch.allclose(head(encoder, batch), pooled(encoder, batch), atol=1e-3)
 
 
 @pytest.mark.parametrize("kind", ["linear", "bilstm"])

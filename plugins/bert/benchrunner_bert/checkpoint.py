@@ -12,6 +12,7 @@ import torch
 from benchrunner import CheckpointError
 from benchrunner.engine import ExportedHead, generator
 from benchrunner_bert.configuration import Configuration
+from benchrunner_bert.exported_heads import architecture_of, configuration_of
 from benchrunner_bert.model import ACTIVATIONS, Bert, draw_weight
 from benchrunner_bert.tokenizer import BertTokenizer
 
@@ -31,18 +32,6 @@ _RENAMED = {
     "pooler": "pooler.dense",
 }
 """Our module -> theirs, inside a layer where it is one of a layer's."""
-
-_ARCHITECTURES = {
-    "classify": ("BertForSequenceClassification", "classifier"),
-    "regress": ("BertForSequenceClassification", "classifier"),
-    "choose": ("BertForMultipleChoice", "classifier"),
-    "span": ("BertForQuestionAnswering", "qa_outputs"),
-    "tag": ("BertForTokenClassification", "classifier"),
-}
-"""Kind of problem -> architecture, and the name of its output layer."""
-
-_SUMMARISED = ("classify", "regress", "choose")
-"""Kinds whose heads read one vector a sequence."""
 
 _HEADS = re.compile(r"^(cls|classifier|qa_outputs|logits_proj|seq_relationship)\.")
 """What other tasks leave on top of an encoder."""
@@ -159,13 +148,13 @@ def _fill(model: Bert, tensors: Mapping[str, torch.Tensor], path: Path) -> None:
 
 
 def save(model: Bert, folder: Path, head: ExportedHead | None = None) -> None:
-    """The same layout again. With a head, as the model for that kind of question which other libraries know."""
+    """Write a checkpoint in the layout that `read` reads. With a head, other libraries load it as a whole model."""
     tensors, config = published(model), model.config.as_json()
     if head is not None:
-        architecture, module = _exported(head, model)
+        architecture = architecture_of(head, left_only=model.config.left_only)
         tensors = {f"bert.{name}": one for name, one in tensors.items()}
-        tensors |= {f"{module}.{name}": one.contiguous() for name, one in head.tensors.items()}
-        config |= {"architectures": [architecture], **_labels(head)}
+        tensors |= {f"{architecture.module}.{name}": tensor.contiguous() for name, tensor in head.tensors.items()}
+        config |= configuration_of(head, architecture)
     write(folder, tensors, config, model.tokenizer)
 
 
@@ -189,28 +178,3 @@ def write(
     save_file(dict(tensors), folder / "model.safetensors", metadata={"format": "pt"})
     (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
     tokenizer.save(folder)
-
-
-def _exported(head: ExportedHead, model: Bert) -> tuple[str, str]:
-    """The published architecture for the problem's kind, and what it calls its last layer."""
-    kind = str(head.problem["kind"])
-    if kind not in _ARCHITECTURES:
-        raise CheckpointError(f"No published architecture has a head for problems of the kind '{kind}'.")
-    if model.config.left_only and kind in _SUMMARISED:
-        raise CheckpointError(
-            f"No published architecture has a head for problems of the kind '{kind}' on a left-to-right BERT: "
-            "they read the first token's state, which has seen nothing there; this head reads the last one's."
-        )
-    return _ARCHITECTURES[kind]
-
-
-def _labels(head: ExportedHead) -> dict[str, object]:
-    """What the outputs mean, where they mean something each."""
-    kind, found = head.problem["kind"], dict[str, object]()
-    if kind in ("classify", "regress"):
-        found["problem_type"] = "regression" if kind == "regress" else "single_label_classification"
-    labels = list(head.problem.get("labels", ["score"] if kind == "regress" else []))
-    if labels:
-        found["id2label"] = {str(at): label for at, label in enumerate(labels)}
-        found["label2id"] = {label: at for at, label in enumerate(labels)}
-    return found

@@ -13,10 +13,12 @@ import pyarrow as pa
 import pytest
 import torch
 
-from benchrunner.backbones.encoder import Encoder
+from benchrunner.backbones.encoder import Encoder, ExportedHead
 from benchrunner.features.arrays import Features
 from benchrunner.features.randomness import generator
+from benchrunner.methods.heads import LinearHead
 from benchrunner.problems.classify import Classify
+from benchrunner.problems.problem import Problem
 from benchrunner.recipes import Recipe
 from benchrunner_bert.backbones import VOCABULARY
 from benchrunner_bert.configuration import Configuration
@@ -43,6 +45,12 @@ SECOND = [
     "A dog barked.",
     "It was a house.",
 ]
+
+
+def exported(head: LinearHead, problem: Problem) -> ExportedHead:
+    """The head as an encoder's `save` takes it."""
+    assert problem.export_kind is not None
+    return ExportedHead(head.output.state_dict(), problem.export_kind, problem.head.reads_summary)
 
 
 def minilm() -> Path:

@@ -8,11 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import torch
-from bert_samples import FIRST, SECOND, fresh, minilm, padded
+from bert_samples import FIRST, SECOND, exported, fresh, minilm, padded
 from torch import nn
 from transformers import BertForMultipleChoice, BertForQuestionAnswering, BertForTokenClassification
 
-from benchrunner.backbones.encoder import ExportedHead
 from benchrunner.features.arrays import Features
 from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.methods.heads import LinearHead
@@ -48,8 +47,8 @@ def learning(ours: Bert, problem: Problem, features: Features) -> tuple[LinearHe
     return head, batch, outputs.detach()
 
 
-def exported(ours: Bert, head: LinearHead, problem: Problem, folder: Path) -> Path:
-    ours.save(folder, ExportedHead(head.output.state_dict(), problem.identity()))
+def saved(ours: Bert, head: LinearHead, problem: Problem, folder: Path) -> Path:
+    ours.save(folder, exported(head, problem))
     return folder
 
 
@@ -95,7 +94,7 @@ def test_spans_equal_question_answering(name: str, tmp_path: Path) -> None:
     features = SPAN.encode(data, ours, RECIPE, training=True)
     assert features.units > 5, "some contexts take several windows"
     head, batch, outputs = learning(ours, SPAN, features)
-    other = BertForQuestionAnswering.from_pretrained(exported(ours, head, SPAN, tmp_path)).eval()
+    other = BertForQuestionAnswering.from_pretrained(saved(ours, head, SPAN, tmp_path)).eval()
     total = torch.zeros(())
     for unit in range(features.units):
         targets = {f"{one}_positions": torch.tensor([int(features.targets[one][unit])]) for one in ("start", "end")}
@@ -117,7 +116,7 @@ def test_choices_equal_multiple_choice(name: str, tmp_path: Path) -> None:
     data = pa.table({"a": FIRST[:3], "choices": rows, "label": [2, 0, 1]})
     features = CHOOSE.encode(data, ours, RECIPE, training=True)
     head, _, outputs = learning(ours, CHOOSE, features)
-    other = BertForMultipleChoice.from_pretrained(exported(ours, head, CHOOSE, tmp_path)).eval()
+    other = BertForMultipleChoice.from_pretrained(saved(ours, head, CHOOSE, tmp_path)).eval()
     whole = padded(features, np.arange(9))  # nine sequences, three a unit
     found = other(**{key: one.view(3, 3, -1) for key, one in whole.items()}, labels=torch.tensor([2, 0, 1]))
     found.loss.backward()
@@ -134,7 +133,7 @@ def test_tags_equal_token_classification(name: str, tmp_path: Path) -> None:
     data = pa.table({"words": words, "labels": labels, "document": [0, 0, 0]})
     features = TAG.encode(data, ours, RECIPE, training=True)
     head, batch, outputs = learning(ours, TAG, features)
-    other = BertForTokenClassification.from_pretrained(exported(ours, head, TAG, tmp_path)).eval()
+    other = BertForTokenClassification.from_pretrained(saved(ours, head, TAG, tmp_path)).eval()
     assert other.config.id2label == dict(enumerate(TAG.labels))
     whole = padded(features, np.arange(features.units))
     targets = torch.full_like(whole["input_ids"], -100)

@@ -8,10 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from bert_samples import ANSWER, FIRST, SECOND, encoded, fresh, minilm, padded, real_pairs
+from bert_samples import ANSWER, FIRST, SECOND, encoded, exported, fresh, minilm, padded, real_pairs
 from transformers import AutoModel, AutoTokenizer, BertForSequenceClassification, BertModel
 
-from benchrunner.backbones.encoder import ExportedHead
 from benchrunner.features.arrays import Features
 from benchrunner.features.flat_batch import collate
 from benchrunner.features.randomness import Dropout
@@ -125,7 +124,7 @@ def test_an_exported_classifier_is_theirs_with_equal_logits_and_labels(tmp_path:
     ours = fresh()
     head = LinearHead(ours.hidden_size, ANSWER.head, seed=3)
     torch.nn.init.normal_(head.output.bias, generator=torch.Generator().manual_seed(1))
-    ours.save(tmp_path, ExportedHead(head.output.state_dict(), ANSWER.identity()))
+    ours.save(tmp_path, exported(head, ANSWER))
     other = BertForSequenceClassification.from_pretrained(tmp_path).eval()
     assert other.config.id2label == {0: "entailment", 1: "not_entailment"}
     assert other.config.label2id == {"entailment": 0, "not_entailment": 1}
@@ -144,7 +143,7 @@ def test_an_exported_classifier_is_theirs_with_equal_logits_and_labels(tmp_path:
 def test_an_exported_regression_has_one_output(tmp_path: Path) -> None:
     ours, grade = fresh(), Regress(0, 5)
     head = LinearHead(ours.hidden_size, grade.head, seed=3)
-    ours.save(tmp_path, ExportedHead(head.output.state_dict(), grade.identity()))
+    ours.save(tmp_path, exported(head, grade))
     other = BertForSequenceClassification.from_pretrained(tmp_path).eval()
     assert other.config.num_labels == 1 and other.config.problem_type == "regression"
     features = encoded(ours, FIRST)

@@ -8,11 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from bert_samples import ANSWER, FIRST, SECOND, encoded, fresh, minilm, padded, real_pairs
+from bert_samples import ANSWER, FIRST, SECOND, encoded, exported, fresh, minilm, padded, real_pairs
 from transformers import BertForSequenceClassification, get_linear_schedule_with_warmup
 
 import benchrunner.training.loop
-from benchrunner.backbones.encoder import ExportedHead
 from benchrunner.features.arrays import Features
 from benchrunner.methods.heads import LinearHead
 from benchrunner.recipes import Recipe
@@ -45,7 +44,7 @@ def ours(model: Bert, features: Features, recipe: Recipe, folder: Path) -> list[
     )
     training.run()
     words.restore(training.schedule.untouched())
-    model.save(folder / "model", ExportedHead(head.output.state_dict(), ANSWER.identity()))
+    model.save(folder / "model", exported(head, ANSWER))
     return [json.loads(line)["loss"] for line in training.log.read_text().splitlines()]
 
 

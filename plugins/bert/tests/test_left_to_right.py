@@ -10,12 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from bert_samples import ANSWER, FIRST, SECOND, encoded, fresh
+from bert_samples import ANSWER, FIRST, SECOND, encoded, exported, fresh
 from objective_samples import batch, flat, model
 from torch.nn import functional
 from transformers import BertForQuestionAnswering, BertModel
 
-from benchrunner.backbones.encoder import ExportedHead
 from benchrunner.errors import CheckpointError
 from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.features.randomness import Dropout
@@ -103,7 +102,7 @@ def test_every_kernel_equals_a_masked_softmax(dropped: bool) -> None:
     bert.set_dropout(0.0)
     bert.attention_dropout = 1e-9 if dropped else 0.0
     given = flat(bert, dropout=Dropout(0, 0) if dropped else None, multiple=16)
-    assert len(given.runs) > 2 and len(given.tokens) > given.real
+    assert len(given.blocks) > 2 and len(given.tokens) > given.real
     with torch.no_grad():
         torch.testing.assert_close(bert(given)[: given.real], reference(bert, given), rtol=0, atol=NEAR)
 
@@ -196,12 +195,12 @@ def test_fresh_models_keep_the_revisions_they_had(tmp_path: Path) -> None:
 def test_a_head_that_reads_summaries_is_not_exported_as_one_that_reads_first_tokens(tmp_path: Path) -> None:
     bert = fresh(direction=LEFT)
     head = LinearHead(bert.hidden_size, ANSWER.head, seed=0)
-    with pytest.raises(CheckpointError, match="kind 'classify' on a left-to-right BERT: they read the first token"):
-        bert.save(tmp_path / "classifier", ExportedHead(head.output.state_dict(), ANSWER.identity()))
+    with pytest.raises(CheckpointError, match="kind 'single_label_classification' on a left-to-right BERT"):
+        bert.save(tmp_path / "classifier", exported(head, ANSWER))
     assert not (tmp_path / "classifier").exists()
     span = Span(unanswerable=False)
     head = LinearHead(bert.hidden_size, span.head, seed=0)
-    bert.save(tmp_path / "span", ExportedHead(head.output.state_dict(), span.identity()))
+    bert.save(tmp_path / "span", exported(head, span))
     other = BertForQuestionAnswering.from_pretrained(tmp_path / "span").eval()
     given = flat(bert, pairs=False)
     start, stop = given.starts[-2:].tolist()

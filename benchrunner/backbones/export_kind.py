@@ -1,0 +1,21 @@
+"""The kinds of heads that other libraries know, as a problem names them and a backbone family exports them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+
+@final
+@dataclass(frozen=True)
+class ExportKind:
+    """How other libraries know a fitted head.
+
+    The first-party problems use the names `single_label_classification`, `multi_label_classification`, `regression`
+    (the problem types of transformers), `multiple_choice`, `question_answering` and `token_classification`. A backbone
+    family refuses names that it does not know.
+    """
+
+    name: str
+    labels: tuple[str, ...] = ()
+    """Names of the head's outputs, in their order; empty where outputs have no names."""
