@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 import re
 import shlex
 from pathlib import Path
@@ -63,6 +64,12 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 def test_every_named_file_of_the_repository_exists(page: Path) -> None:
     for name in named_files(page):
         assert any(list(home.glob(name)) for home in {ROOT, page.parent}), name
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_python_name_of_ours_exists(page: Path) -> None:
+    for name in re.findall(r"`(benchrunner(?:_[a-z]+)?(?:\.\w+)+)`", prose(page)):
+        pkgutil.resolve_name(name)  # a name that does not exist is an error
 
 
 def test_every_command_shown_is_understood() -> None:
