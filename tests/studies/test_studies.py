@@ -22,9 +22,9 @@ from benchrunner import (
     RequestError,
     Runner,
     Study,
-    check,
+    find_faults,
     run_study,
-    write,
+    write_answers,
 )
 from benchrunner.data.delimited import TextTable
 from benchrunner.errors import DataError, FitError, PluginError
@@ -284,8 +284,8 @@ def test_compare_and_submit_from_python(tmp_path: Path) -> None:
     assert best is not None and majority is not None and best > majority
     assert comparison_table.comparison(result).row_count == 2
     found = answers(board(), submission_answers.selected(board(), result.cells, made), {}, made)
-    archive = write(board(), found, tmp_path)
-    assert check(board(), archive) == []
+    archive = write_answers(board(), found, tmp_path)
+    assert find_faults(board(), archive) == []
     (origin,) = read_manifest(archive).files
     assert (origin.fit, origin.method, origin.rows) == (selected_fit(one).id, "finetune", 20)
 
