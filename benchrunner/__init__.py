@@ -84,8 +84,10 @@ from benchrunner.plugins.hookspecs import hookimpl
 from benchrunner.plugins.registry import Plugins
 from benchrunner.problems.choose import Choose
 from benchrunner.problems.classify import Classify
+from benchrunner.problems.multi_label import MultiLabel
 from benchrunner.problems.problem import HeadShape, Problem
 from benchrunner.problems.regress import Regress
+from benchrunner.problems.sentences import SentenceProblem
 from benchrunner.problems.span import Span
 from benchrunner.problems.tag import Tag
 from benchrunner.progress import Event
@@ -147,6 +149,7 @@ __all__ = [
     "Local",
     "Method",
     "Metric",
+    "MultiLabel",
     "Number",
     "OneBackbone",
     "Outcome",
@@ -169,6 +172,7 @@ __all__ = [
     "Score",
     "Scored",
     "Scorer",
+    "SentenceProblem",
     "Settings",
     "Source",
     "Span",

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True)
 class Classify(SentenceProblem):
-    """Softmax over the labels; the answer is the likeliest."""
+    """One of several labels: softmax over the labels; the answer is the label with the highest probability."""
 
     labels: tuple[str, ...]
-    """In the order of the head's outputs."""
+    """The labels, in the order of the head's outputs."""
     name: str = "classify"
 
     def __post_init__(self) -> None:
@@ -44,16 +44,17 @@ class Classify(SentenceProblem):
     def width(self) -> int:
         return len(self.labels)
 
-    def _label(self, value: Any) -> str:
+    def parse_label(self, value: Any) -> str:
         if value not in self.labels:
             raise ValueError(f"one of {', '.join(self.labels)}")
         return str(value)
 
-    def _targets(self, labels: Sequence[Any]) -> np.ndarray:
+    def targets(self, labels: Sequence[Any]) -> np.ndarray:
+        """Return the index of each label, int64 (rows,)."""
         import numpy as np
 
-        number = {label: at for at, label in enumerate(self.labels)}
-        return np.array([number[label] for label in labels], dtype=np.int64)
+        index_of = {label: index for index, label in enumerate(self.labels)}
+        return np.array([index_of[label] for label in labels], dtype=np.int64)
 
     def loss(self, outputs: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
         import torch
@@ -61,19 +62,19 @@ class Classify(SentenceProblem):
         return torch.nn.functional.cross_entropy(outputs.float(), batch.targets["label"], reduction="sum")
 
     def decode(self, outputs: np.ndarray, table: pa.Table, settings: Mapping[str, Any]) -> list[Any]:
-        return [self.labels[at] for at in outputs.argmax(axis=-1)]
+        return [self.labels[index] for index in outputs.argmax(axis=-1)]
 
     def extra_figures(self, outputs: np.ndarray, table: pa.Table, settings: Mapping[str, Any]) -> dict[str, list[Any]]:
-        """`probabilities`: one a label, in their order."""
+        """Return `probabilities`: for each row a list with one probability per label, in the order of the labels."""
         return {"probabilities": softmax(outputs).tolist()}
 
     def average(self, outputs: Sequence[np.ndarray]) -> np.ndarray:
         return mean_probability(outputs)
 
     def majority_output(self, table: pa.Table) -> np.ndarray:
-        """The most frequent label; of equally frequent ones the first in the problem's order."""
+        """Choose the most frequent label; among equally frequent labels, the first in the problem's order."""
         import numpy as np
 
         counts = Counter(table.column("label").to_pylist())
-        likeliest = max(self.labels, key=lambda label: counts[label])
-        return np.array([float(label == likeliest) for label in self.labels], dtype=np.float32)
+        majority = max(self.labels, key=lambda label: counts[label])
+        return np.array([float(label == majority) for label in self.labels], dtype=np.float32)

@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True)
 class Regress(SentenceProblem):
-    """One output, squared error; the answer is the output as it is, outside the range too."""
+    """A number: one output, squared error. The answer is the output as it is, even outside the range of the labels."""
 
     low: float
+    """The smallest label; a smaller label is an error in the data."""
     high: float
-    """The range of the labels: a label outside it is an error in the data."""
+    """The largest label; a larger label is an error in the data."""
     name: str = "regress"
 
     def identity(self) -> dict[str, Any]:
@@ -39,7 +40,7 @@ class Regress(SentenceProblem):
     def width(self) -> int:
         return 1
 
-    def _label(self, value: Any) -> float:
+    def parse_label(self, value: Any) -> float:
         try:
             number = float(value)
         except (TypeError, ValueError):
@@ -49,6 +50,7 @@ class Regress(SentenceProblem):
         return number
 
     def parse(self, text: str) -> float:
+        """Read a predicted number, which may lie outside the range of the labels."""
         try:
             number = float(text)
         except ValueError:
@@ -57,7 +59,8 @@ class Regress(SentenceProblem):
             raise ValueError("a finite number")
         return number
 
-    def _targets(self, labels: Sequence[Any]) -> np.ndarray:
+    def targets(self, labels: Sequence[Any]) -> np.ndarray:
+        """Return the labels as fp32 (rows,)."""
         import numpy as np
 
         return np.array(labels, dtype=np.float32)
@@ -68,7 +71,7 @@ class Regress(SentenceProblem):
         return torch.nn.functional.mse_loss(outputs.float().squeeze(-1), batch.targets["label"], reduction="sum")
 
     def decode(self, outputs: np.ndarray, table: pa.Table, settings: Mapping[str, Any]) -> list[Any]:
-        return [float(one) for one in outputs[:, 0]]
+        return [float(number) for number in outputs[:, 0]]
 
     def average(self, outputs: Sequence[np.ndarray]) -> np.ndarray:
         import numpy as np
@@ -76,7 +79,7 @@ class Regress(SentenceProblem):
         return np.asarray(np.mean(np.stack(outputs), axis=0))
 
     def majority_output(self, table: pa.Table) -> np.ndarray:
-        """The training mean: its squared error is the least, and its correlation is absent."""
+        """Return the mean of the training labels: the constant with the smallest squared error."""
         import numpy as np
 
         labels = table.column("label").to_pylist()

@@ -1,4 +1,4 @@
-"""What classify and regress share: a row is one text or a pair, one sequence, one unit, one summary."""
+"""Base of the questions about a text or a pair of texts: a row is one sequence, and its outputs are one vector."""
 
 from __future__ import annotations
 
@@ -20,22 +20,25 @@ if TYPE_CHECKING:
 
 
 class SentenceProblem(Problem):
-    """Columns: `a`, `b` where the task has pairs, `label` where the rows are labelled."""
+    """A question about a text or a pair of texts. A subclass says what a label is, and what the loss and answers are.
+
+    Columns: the texts `a` and, for tasks with pairs, `b`; the label column, in rows that are labelled.
+    """
 
     label_columns: tuple[str, ...] = ("label",)
 
     @property
     @abstractmethod
     def width(self) -> int:
-        """Outputs of one row."""
+        """How many numbers the head gives for a row."""
 
     @abstractmethod
-    def _label(self, value: Any) -> Any:
-        """A label as the column keeps it, or `ValueError` with what was expected."""
+    def parse_label(self, value: Any) -> Any:
+        """Return a label as the label column keeps it, or raise `ValueError` with what was expected."""
 
     @abstractmethod
-    def _targets(self, labels: Sequence[Any]) -> np.ndarray:
-        """Labels as the numbers that the loss reads."""
+    def targets(self, labels: Sequence[Any]) -> np.ndarray:
+        """Return the labels of all rows as the numbers that the loss reads as `batch.targets["label"]`."""
 
     @property
     def head(self) -> HeadShape:
@@ -44,33 +47,41 @@ class SentenceProblem(Problem):
     def check(self, rows: Rows, *, labelled: bool) -> pa.Table:
         import pyarrow as pa
 
-        names = rows.table.column_names
-        if "a" not in names or (labelled and "label" not in names):
-            raise DataError(f"{rows.origin}: columns a, [b,] label are needed; found {', '.join(names)}.")
+        names, label_column = rows.table.column_names, self.label_columns[0]
+        if "a" not in names or (labelled and label_column not in names):
+            raise DataError(f"{rows.origin}: columns a, [b,] {label_column} are needed; found {', '.join(names)}.")
         columns = {name: self._texts(rows, name) for name in ("a", "b") if name in names}
-        if "label" in names:
-            values = rows.table.column("label").to_pylist()
+        if label_column in names:
+            values = rows.table.column(label_column).to_pylist()
             if labelled or any(value is not None for value in values):
-                columns["label"] = pa.array([self._checked_label(rows, at, one) for at, one in enumerate(values)])
+                columns[label_column] = self.label_array(
+                    [self._checked_label(rows, row, value) for row, value in enumerate(values)]
+                )
         return pa.table(columns)
+
+    def label_array(self, labels: Sequence[Any]) -> pa.Array:
+        """Return the checked labels as a column. Arrow infers its type, unless a subclass states it."""
+        import pyarrow as pa
+
+        return pa.array(labels)
 
     def _texts(self, rows: Rows, name: str) -> pa.Array:
         import pyarrow as pa
 
         values = rows.table.column(name).to_pylist()
-        for at, value in enumerate(values):
+        for row, value in enumerate(values):
             if not isinstance(value, str):
-                raise DataError(f"{rows.where(at)}: column '{name}' must be text, found {value!r}.")
+                raise DataError(f"{rows.where(row)}: column '{name}' must be text, found {value!r}.")
         return pa.array(values, pa.string())
 
-    def _checked_label(self, rows: Rows, at: int, value: Any) -> Any:
+    def _checked_label(self, rows: Rows, row: int, value: Any) -> Any:
         try:
-            return self._label(value)
+            return self.parse_label(value)
         except ValueError as expected:
-            raise DataError(f"{rows.where(at)}: label {value!r} is not {expected}.") from None
+            raise DataError(f"{rows.where(row)}: {self.label_columns[0]} {value!r} is not {expected}.") from None
 
     def parse(self, text: str) -> Any:
-        return self._label(text)
+        return self.parse_label(text)
 
     def encode(self, table: pa.Table, encoder: Encoder, recipe: Recipe, *, training: bool) -> Features:
         from benchrunner.features.arrays import Features
@@ -78,4 +89,4 @@ class SentenceProblem(Problem):
         second = table.column("b").to_pylist() if "b" in table.column_names else None
         sequences = encoder.assemble(table.column("a").to_pylist(), second, min(recipe.max_length, encoder.max_length))
         labels = self.gold(table)
-        return Features.of(sequences, targets={} if labels is None else {"label": self._targets(labels)})
+        return Features.of(sequences, targets={} if labels is None else {"label": self.targets(labels)})

@@ -1,4 +1,4 @@
-"""Spans, choices and tags: logits, losses and all gradients are those of transformers' own heads."""
+"""Spans, choices, sets of labels and tags: logits, losses and all gradients are those of transformers' own heads."""
 
 from __future__ import annotations
 
@@ -10,12 +10,19 @@ import pytest
 import torch
 from bert_samples import FIRST, SECOND, exported, fresh, minilm, padded
 from torch import nn
-from transformers import BertForMultipleChoice, BertForQuestionAnswering, BertForTokenClassification
+from transformers import (
+    BertForMultipleChoice,
+    BertForQuestionAnswering,
+    BertForSequenceClassification,
+    BertForTokenClassification,
+)
 
+from benchrunner.data.rows import Rows
 from benchrunner.features.arrays import Features
 from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.methods.heads import LinearHead
 from benchrunner.problems.choose import Choose
+from benchrunner.problems.multi_label import MultiLabel
 from benchrunner.problems.problem import Problem
 from benchrunner.problems.span import Span
 from benchrunner.problems.tag import Tag
@@ -26,6 +33,7 @@ from benchrunner_bert.model import Bert
 CPU = torch.device("cpu")
 NEAR = 1e-5
 SPAN, CHOOSE, TAG = Span(unanswerable=True), Choose(3), Tag(("O", "B-PER", "I-PER", "B-LOC"))
+TOPICS = MultiLabel(("house", "people", "sea", "animals"))
 RECIPE = Recipe(max_length=40, stride=10, context="sentence")
 
 
@@ -122,6 +130,25 @@ def test_choices_equal_multiple_choice(name: str, tmp_path: Path) -> None:
     found.loss.backward()
     torch.testing.assert_close(outputs.view(3, 3), found.logits.detach(), rtol=0, atol=NEAR)
     torch.testing.assert_close(head.loss, found.loss.detach(), rtol=0, atol=NEAR)
+    assert_equal_gradients(ours, head, other, "classifier")
+
+
+@pytest.mark.parametrize("name", ["fresh", "released"])
+def test_label_sets_equal_multi_label_classification(name: str, tmp_path: Path) -> None:
+    ours = model(name)
+    labels = ["house, people", "", "people", "", "sea, people", "animals", "house"]
+    data = TOPICS.check(Rows(pa.table({"a": FIRST, "b": SECOND, "labels": labels}), "f.tsv"), labelled=True)
+    features = TOPICS.encode(data, ours, RECIPE, training=True)
+    head, _, outputs = learning(ours, TOPICS, features)
+    other = BertForSequenceClassification.from_pretrained(saved(ours, head, TOPICS, tmp_path)).eval()
+    assert other.config.problem_type == "multi_label_classification"
+    assert other.config.id2label == dict(enumerate(TOPICS.labels))
+    targets = torch.tensor([[float(label in row) for label in TOPICS.labels] for row in labels])
+    assert int(targets.sum()) == 7
+    expected = other(**padded(features, np.arange(len(labels))), labels=targets)
+    expected.loss.backward()
+    torch.testing.assert_close(outputs, expected.logits.detach(), rtol=0, atol=NEAR)
+    torch.testing.assert_close(head.loss, expected.loss.detach(), rtol=0, atol=NEAR)
     assert_equal_gradients(ours, head, other, "classifier")
 
 
