@@ -11,6 +11,7 @@ from benchrunner.features.pieces import Frame, Joined, Part, Pieces
 from benchrunner.features.randomness import Dropout, NoDropout, derived, generator, permutation
 from benchrunner.training import step_log
 from benchrunner.training.feature_cache import Cache
+from benchrunner.training.optimizer import decay_groups
 from benchrunner.training.schedule import share_of_peak
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "Sequences",
     "attend",
     "collate",
+    "decay_groups",
     "derived",
     "generator",
     "permutation",

@@ -1,1 +1,1 @@
-"""Training: the loop that fits a model, inference, and what both keep on disk."""
+"""Training: the loop that fits a model to features, inference, and the files that both keep."""

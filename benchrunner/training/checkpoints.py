@@ -11,18 +11,19 @@ from benchrunner.training.optimizer import Optimizer
 
 
 class Checkpoint:
-    """Weights, moments and the step. Data order and dropout need no state: seed and step draw them again.
+    """File with weights, Adam's moments and the step. Data order and dropout are drawn again from seed and step.
 
-    A fit that goes on has the bits of an unbroken one if the machine and the number of threads are the same. With
-    another number of threads PyTorch adds up some sums in another order.
+    A resumed fit gives the same bits as an unbroken fit if the machine and the number of threads are the same. With
+    another number of threads, PyTorch adds numbers in another order, so the last bits differ.
     """
 
     def __init__(self, folder: Path) -> None:
         self._file = folder / "state.safetensors"
         self.threads = [torch.get_num_threads()]
-        """The numbers of threads that computed the steps, in order: several where the fit went on with another."""
+        """Numbers of threads that computed the steps, in order: several if the fit was resumed with another number."""
 
     def save(self, step: int, micro_tokens: int, optimizer: Optimizer) -> None:
+        """Write the state after `step` steps, in place of an older one."""
         from safetensors.torch import save_file
 
         tensors = {name: tensor.contiguous() for name, tensor in optimizer.state()}
@@ -31,7 +32,7 @@ class Checkpoint:
         write_atomically(self._file, lambda part: save_file(tensors, part, metadata=facts))
 
     def load(self, optimizer: Optimizer) -> tuple[int, int] | None:
-        """Put the state back; (step, micro_tokens), or None where there is no checkpoint."""
+        """Restore the optimizer's state and return (step, micro_tokens); None where there is no checkpoint."""
         from safetensors import safe_open
 
         if not self._file.exists():

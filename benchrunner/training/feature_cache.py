@@ -1,4 +1,4 @@
-"""Rows to flat features: encoded once, kept memory-mapped, found again by what they were made from."""
+"""Cache of encoded rows and of file hashes on disk."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Cache:
-    """A folder of things that can be made again. Its keys hold everything the value depends on, so it cannot lie."""
+    """Folder of values that can be computed again. A key is a hash of everything that its value depends on."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -37,7 +37,10 @@ class Cache:
         *,
         training: bool,
     ) -> Features:
-        """The encoded rows, from the cache where they are; `code` is the versions of what encodes them."""
+        """Encode rows as features, or open them memory-mapped if the cache has them.
+
+        `code` maps the plugins that encode the rows to their versions.
+        """
         from benchrunner.features.arrays import Features
 
         key = identity(
@@ -52,16 +55,16 @@ class Cache:
             }
         )
         folder = self.folder / "features" / key
-        with contextlib.suppress(OSError, ValueError):  # not there, or damaged: encode again
+        with contextlib.suppress(OSError, ValueError):  # missing or damaged: encode the rows
             return Features.open(folder)
-        made = problem.encode(table, encoder, recipe, training=training)
-        write_folder_atomically(folder, made.save)
-        with contextlib.suppress(OSError, ValueError):  # another process may just be putting its own in place
+        features = problem.encode(table, encoder, recipe, training=training)
+        write_folder_atomically(folder, features.save)
+        with contextlib.suppress(OSError, ValueError):  # another process may be replacing the folder
             return Features.open(folder)
-        return made
+        return features
 
     def file_hash(self, path: Path) -> str:
-        """sha256 of a file, remembered for as long as its size, time and place stay the same."""
+        """Give the sha256 of a file; computed again only if the file's path, size or time of change is another."""
         path = path.resolve()
         facts = path.stat()
         key = identity({"path": str(path), "size": facts.st_size, "time": facts.st_mtime_ns, "inode": facts.st_ino})
@@ -69,6 +72,6 @@ class Cache:
         with contextlib.suppress(OSError):
             return memory.read_text(encoding="ascii").strip().strip('"')
         with path.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
-        write_json(memory, found)
-        return found
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        write_json(memory, digest)
+        return digest

@@ -1,4 +1,4 @@
-"""The one prediction loop."""
+"""Inference: a model's outputs for all features."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def predict(
     micro_tokens: int,
     report: Callable[[int, int], None] = lambda done, total: None,
 ) -> np.ndarray:
-    """A head's outputs in the features' order: fp32, one a sequence or one a token.
+    """Compute the model's outputs for each sequence or each token, in the order of the features, in fp32.
 
-    Units are computed together with others of their length, so a batch holds few distinct lengths.
+    A batch holds units of similar length, so that it has few distinct lengths.
     """
     result, done = np.empty(0, dtype=np.float32), 0
     count = len(features.tokens) if level == "token" else len(features.owner)
@@ -34,13 +34,13 @@ def predict(
     with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16"):
         for units in parts:
             batch = collate(features, units, device, multiple=rounding(precision))
-            found = model(batch).float().cpu().numpy()
+            outputs = model(batch).float().cpu().numpy()
             if not done:
-                result = np.empty((count, *found.shape[1:]), dtype=np.float32)
+                result = np.empty((count, *outputs.shape[1:]), dtype=np.float32)
             if level == "token":
-                result[batch.feature_positions[: batch.real].cpu().numpy()] = found[: batch.real]
+                result[batch.feature_positions[: batch.real].cpu().numpy()] = outputs[: batch.real]
             else:
-                result[ranges(features.groups[units], np.diff(features.groups)[units])] = found
+                result[ranges(features.groups[units], np.diff(features.groups)[units])] = outputs
             done += len(units)
             report(done, features.units)
     return result

@@ -1,4 +1,4 @@
-"""The one training loop."""
+"""The training loop of fits. Plugins that pre-train a backbone bring a loop of their own."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from benchrunner.training.schedule import Schedule
 from benchrunner.workspace import CHECKPOINT_SECONDS
 
 LOG_STEPS = 10
-"""Between two lines of the log, and between two looks at a loss that is still on an accelerator."""
+"""Steps between two lines of the log, and between two reads of the losses from an accelerator."""
 
 
 @dataclass
 class Training:
-    """One model learning from one set of features; `run` may go on where an earlier process was killed."""
+    """One model that learns from one set of features. `run` goes on from the checkpoint of an earlier process."""
 
     model: Callable[[FlatBatch], torch.Tensor]
     modules: Mapping[str, nn.Module]
-    """What is trained and kept in checkpoints, by name."""
+    """The modules that are trained and kept in checkpoints, by name."""
     features: Features
     problem: Problem
     recipe: Recipe
@@ -46,12 +46,13 @@ class Training:
     report: Callable[[int, int], None] = lambda step, steps: None
     checkpoint_seconds: float = CHECKPOINT_SECONDS
     micro_tokens: int = field(init=False)
-    """The token budget in force; halved where memory runs out, and part of the numerics."""
+    """Largest number of tokens in a micro-batch: the recipe's, halved when memory runs out; part of the numerics."""
     diverged: int | None = field(init=False, default=None)
-    """The step whose loss was not a finite number."""
-
+    """The step, counted from 1, whose loss was not a finite number."""
     first: int = field(init=False, default=0)
-    """The step that `run` began with; not 0 where it went on from a checkpoint."""
+    """The step, counted from 0, that `run` began with: above 0 if `run` went on from a checkpoint."""
+    seconds: float = field(init=False, default=0.0)
+    """Time that `run` took."""
 
     def __post_init__(self) -> None:
         self.micro_tokens = self.recipe.micro_tokens
@@ -61,23 +62,26 @@ class Training:
         self._pending: list[tuple[int, torch.Tensor]] = []
 
     def run(self) -> None:
-        """All steps that are left. Afterwards `diverged` says whether the weights are of any use.
+        """Take all steps that are left. The weights are useless if `diverged` is set afterwards.
 
-        Ctrl-C ends the step that is being computed, leaves a checkpoint and then goes its way.
+        On Ctrl-C, finish the current step, save a checkpoint, and raise `KeyboardInterrupt`.
         """
+        started = time.perf_counter()
         with HeldBack() as interrupt:
             self._steps(interrupt)
+        self.seconds = time.perf_counter() - started
 
     @property
     def divergence_reason(self) -> str:
-        """Why a diverged training ended."""
+        """Reason that a record gives for a diverged training."""
         return f"the loss was not a finite number at step {self.diverged} of {self.schedule.steps}"
 
-    def timings(self, seconds: float) -> dict[str, float]:
-        """What a record says of a run that took so long."""
+    @property
+    def timings(self) -> dict[str, float]:
+        """Time and speed of `run`, for the record."""
         counts = self.features.batch_counts
         rows = sum(int(counts[self.schedule.batch(step)].sum()) for step in range(self.first, self.schedule.steps))
-        return {"train_seconds": seconds, "examples_per_second": rows / seconds}
+        return {"train_seconds": self.seconds, "examples_per_second": rows / self.seconds}
 
     def _steps(self, interrupt: HeldBack) -> None:
         self.first = self._resume()
@@ -100,19 +104,19 @@ class Training:
             self.report(step + 1, self.schedule.steps)
 
     def _resume(self) -> int:
-        """The step to go on with; the log is cut back to it."""
+        """Load the checkpoint, cut the log back to its step, and return the step to go on with."""
         step, self.micro_tokens = self.checkpoint.load(self.optimizer) or (0, self.micro_tokens)
         step_log.cut_back(self.log, step)
         return step
 
     def _learn(self, step: int) -> torch.Tensor:
-        """One optimizer step; its mean loss, still on the device."""
+        """Take one optimizer step and return the mean loss of its batch, as a tensor on the device."""
         units = self.schedule.batch(step)
         while True:
             try:
                 loss = self._gradients(step, units)
                 break
-            except RuntimeError as error:  # torch's own OutOfMemoryError, or the CPU allocator's plain one
+            except RuntimeError as error:  # torch.OutOfMemoryError is one; the CPU allocator raises a plain one
                 if not _out_of_memory(error):
                     raise
                 self._halve(units)
@@ -120,20 +124,22 @@ class Training:
         return loss
 
     def _gradients(self, step: int, units: np.ndarray) -> torch.Tensor:
+        """Add up the gradients of a batch, micro-batch by micro-batch, and return its mean loss."""
         self.optimizer.clear()
         total, weight = torch.zeros((), device=self.device), self.features.loss_weight(units)
-        for part, chosen in enumerate(micro_batches(units, self._unit_tokens, self.micro_tokens)):
+        for part, part_units in enumerate(micro_batches(units, self._unit_tokens, self.micro_tokens)):
             dropout, multiple = Dropout(self.seed, step, part), rounding(self.recipe.precision)
-            batch = collate(self.features, chosen, self.device, dropout=dropout, multiple=multiple)
+            batch = collate(self.features, part_units, self.device, dropout=dropout, multiple=multiple)
             with torch.autocast(self.device.type, torch.bfloat16, enabled=self.recipe.precision == "bf16"):
                 outputs = self.model(batch)
-            # The mean over the recipe's batch, not over the part of it that fits into memory.
+            # The mean is taken over the recipe's batch, not over the micro-batch.
             loss = self.problem.loss(outputs, batch) / weight
             loss.backward()  # type: ignore[no-untyped-call]
             total += loss.detach()
         return total
 
     def _halve(self, units: np.ndarray) -> None:
+        """Halve the token budget of micro-batches; `FitError` where a micro-batch is a single unit already."""
         largest = int(self._unit_tokens[units].max())
         used = min(self.micro_tokens, int(self._unit_tokens[units].sum()))
         if used <= largest:
@@ -145,7 +151,7 @@ class Training:
         self.micro_tokens = used // 2
 
     def _settle(self) -> bool:
-        """Look at the losses since the last look; False where one is not finite."""
+        """Read the pending losses and log them; return False where a loss is not finite."""
         for step, loss in self._pending:
             value = float(loss)
             if not math.isfinite(value):

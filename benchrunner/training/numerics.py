@@ -1,4 +1,4 @@
-"""How a fit was computed: where identity and these are equal, so are the bits."""
+"""Numerics: how a fit was computed. Fits with equal identity and equal numerics have equal bits."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from benchrunner.training.loop import Training
 
 
 def of(training: Training) -> dict[str, Any]:
-    """What a record says of a finished training."""
+    """Describe how a finished training was computed, for its record."""
     device, threads = training.device, training.checkpoint.threads
     return {
         "device": device.type,
         "device_name": torch.cuda.get_device_name(device)
         if device.type == "cuda"
         else platform.processor() or platform.machine(),
-        # A list for a fit that went on with another number of threads: its bits may be no unbroken fit's.
+        # A list if the fit was resumed with another number of threads: its last bits may then differ.
         "threads": threads[0] if len(threads) == 1 else threads,
         "precision": training.recipe.precision,
         "attention": {"train": _kernel(training, dropping=True), "predict": _kernel(training, dropping=False)},

@@ -1,4 +1,4 @@
-"""The log of a training: a line of JSON for a step, cut back to where a run goes on."""
+"""The log of a training: a file of JSON lines, each with the figures of a step."""
 
 from __future__ import annotations
 
@@ -10,29 +10,30 @@ from typing import Any
 from benchrunner.files import write_atomically
 
 Line = Mapping[str, Any]
-"""`step`, counted from 1, and figures of it."""
+"""The number of a step, counted from 1, and its figures."""
 
 
 def append(path: Path, step: int, figures: Mapping[str, Any]) -> None:
+    """Add a line with the figures of a step."""
     with path.open("a", encoding="utf-8") as file:
         file.write(_text([{"step": step, **figures}]))
 
 
 def read(path: Path) -> list[Line]:
-    """All lines, but the half one of a process that was killed; none where nothing was logged yet."""
-    found = list[Line]()
+    """Read all whole lines. A killed process may leave half a line, which is skipped; a missing file has no lines."""
+    lines = list[Line]()
     for text in path.read_bytes().decode().split("\n") if path.exists() else []:
         try:
             line = json.loads(text)
-        except ValueError:  # the half line
+        except ValueError:  # half a line
             continue
         if isinstance(line, dict) and isinstance(line.get("step"), int):
-            found.append(line)
-    return found
+            lines.append(line)
+    return lines
 
 
 def cut_back(path: Path, step: int) -> None:
-    """Forget what came after a step: it will come again. There is a log afterwards, if an empty one."""
+    """Remove the lines after a step, which will be written again, or create an empty log."""
     kept = _text(line for line in read(path) if line["step"] <= step)
     write_atomically(path, lambda part: part.write_text(kept, encoding="utf-8"))
 

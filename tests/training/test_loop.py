@@ -130,9 +130,9 @@ def test_training_the_words_in_use_is_training_the_whole_table(tmp_path: Path) -
     assert small.losses == pytest.approx(whole.losses, abs=1e-6)
     assert difference(small, whole) < 1e-6
     unused = np.setdiff1d(np.arange(97), data.tokens)
-    shrunk = TinyEncoder().word.weight.detach()[unused] * small.training.schedule.untouched()
+    shrunk = TinyEncoder().word.weight.detach()[unused] * small.training.schedule.decay_without_gradient()
     torch.testing.assert_close(small.encoder.word.weight.detach()[unused], shrunk)
-    assert small.training.schedule.untouched() < 0.999
+    assert small.training.schedule.decay_without_gradient() < 0.999
 
 
 def test_the_words_in_use_are_a_small_table_while_training() -> None:

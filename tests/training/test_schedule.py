@@ -61,4 +61,4 @@ def test_what_decay_leaves_of_an_untouched_weight_is_known_beforehand() -> None:
     schedule = Schedule(
         np.ones(4, dtype=np.int64), Recipe(lr=0.5, batch_size=1, epochs=1, warmup=0.5, weight_decay=0.1), seed=0
     )
-    assert schedule.untouched() == pytest.approx(1 * 0.975 * 0.95 * 0.975)
+    assert schedule.decay_without_gradient() == pytest.approx(1 * 0.975 * 0.95 * 0.975)

@@ -43,7 +43,7 @@ def ours(model: Bert, features: Features, recipe: Recipe, folder: Path) -> list[
         log=folder / "log.jsonl",
     )
     training.run()
-    words.restore(training.schedule.untouched())
+    words.restore(training.schedule.decay_without_gradient())
     model.save(folder / "model", exported(head, ANSWER))
     return [json.loads(line)["loss"] for line in training.log.read_text().splitlines()]
 
@@ -120,7 +120,7 @@ def test_fifty_steps_of_a_small_bert_equal_transformers(tmp_path: Path, micro_to
     unused = np.setdiff1d(np.arange(8000), features.tokens)
     start = fresh().embeddings.word.weight.detach()
     assert len(unused) > 7000
-    left = Schedule(features.batch_counts, recipe, SEED).untouched()
+    left = Schedule(features.batch_counts, recipe, SEED).decay_without_gradient()
     assert left < 0.9985
     torch.testing.assert_close(table[unused], start[unused] * left, rtol=1e-6, atol=0)
 

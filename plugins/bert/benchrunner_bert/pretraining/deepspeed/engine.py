@@ -14,7 +14,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from benchrunner import CheckpointError, RequestError, first_line
+from benchrunner import CheckpointError, RequestError
+from benchrunner.engine import decay_groups
 from benchrunner_bert.pretraining.deepspeed.adam import MOMENTS, PaperAdam, fresh
 from benchrunner_bert.pretraining.deepspeed.configuration import configuration
 from benchrunner_bert.pretraining.deepspeed.processes import join_processes
@@ -27,13 +28,8 @@ class Engine:
     def __init__(self, model: nn.Module, settings: Settings, *, overrides: Mapping[str, Any] | None = None) -> None:
         deepspeed = join_processes()
         named = [(name, one) for name, one in model.named_parameters() if one.requires_grad]
-        # Biases and LayerNorm are exactly the parameters with one dimension.
-        groups = [
-            {"params": [one for _, one in named if one.ndim > 1], "weight_decay": settings.weight_decay},
-            {"params": [one for _, one in named if one.ndim <= 1], "weight_decay": 0.0},
-        ]
         adam = PaperAdam(
-            groups,
+            decay_groups((weight for _, weight in named), settings.weight_decay),
             beta1=settings.beta1,
             beta2=settings.beta2,
             epsilon=settings.epsilon,
@@ -46,7 +42,7 @@ class Engine:
             if not overrides:
                 raise
             raise RequestError(
-                f"DeepSpeed cannot work with {', '.join(overrides)} of --deepspeed-config: {first_line(error)}"
+                f"DeepSpeed cannot work with {', '.join(overrides)} of --deepspeed-config: {_first_line(error)}"
             ) from None
         self._engine, self._deepspeed = found[0], deepspeed
         self.stage = int(self._engine.zero_optimization_stage())  # the user's own configuration may say another
@@ -121,7 +117,7 @@ class Engine:
         try:
             found, _ = self._engine.load_checkpoint(str(folder.parent), tag=folder.name)
         except Exception as error:  # a file that is cut or damaged raises many kinds
-            raise CheckpointError(f"{folder} cannot be read ({first_line(error)}).{_OTHER}") from None
+            raise CheckpointError(f"{folder} cannot be read ({_first_line(error)}).{_OTHER}") from None
         if found is None:
             raise CheckpointError(f"{folder}: DeepSpeed finds no checkpoint there.{_OTHER}")
         self._link()
@@ -179,3 +175,7 @@ class Engine:
 
 
 _OTHER = " Remove it: the run goes on from the checkpoint before it, if there is one."
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
