@@ -1,4 +1,4 @@
-"""A frozen encoder's layers read by a BiLSTM: the feature-based approach of Devlin et al. 2019, 5.3."""
+"""The feature-based approach of Devlin et al. 2019, 5.3: a BiLSTM reads the layers of a frozen encoder."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.errors import RequestError
 from benchrunner.file_faults import either
-from benchrunner.files import write_folder_atomically
 from benchrunner.methods.method import Job, Method, Outcome
-from benchrunner.progress import Event
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,14 +17,13 @@ if TYPE_CHECKING:
     from torch import nn
 
     from benchrunner.backbones.encoder import Encoder
-    from benchrunner.features.arrays import Features
     from benchrunner.features.flat_batch import FlatBatch
     from benchrunner.methods.heads import BiLstmHead
 
 
 def chosen_layers(choice: str, layers: int) -> list[int]:
-    """The states that a choice reads: 0 is the embeddings, `layers` the last layer."""
-    wanted = {
+    """Give the layers that a recipe's `features` names: 0 is the embeddings, `layers` the last layer."""
+    layers_of = {
         "embeddings": [0],
         "second-to-last": [layers - 1],
         "last": [layers],
@@ -34,97 +31,80 @@ def chosen_layers(choice: str, layers: int) -> list[int]:
         "concat-last-4": list(range(layers - 3, layers + 1)),
         "weighted-sum-all": list(range(1, layers + 1)),
     }
-    possible = [name for name, found in wanted.items() if found[0] >= (name != "embeddings")]
+    possible = [name for name, numbers in layers_of.items() if numbers[0] >= (name != "embeddings")]
     if choice not in possible:
-        enough = f"this one has {layers} layer(s), enough for {either(possible)}"
-        raise RequestError(f"'{choice}' needs a deeper encoder: {enough}.")
-    return wanted[choice]
+        raise RequestError(
+            f"--features {choice} needs a deeper encoder: this encoder has {layers} layer(s), enough for "
+            f"{either(possible)}."
+        )
+    return layers_of[choice]
 
 
 @final
 class FrozenFeatures(Method):
-    """The encoder runs once over each data set; what is learned is a BiLSTM, and how layers are weighted."""
+    """Runs the encoder once over each data set, and trains a BiLSTM and, where asked, the weights of the layers."""
 
     name = "features"
     about = "frozen encoder, its layers into a two-layer BiLSTM (--features says which)"
     recipe_fields = ("features",)
     recipe_defaults: Mapping[str, Any] = {"lr": 1e-3, "epochs": 10}
-    """Adam's own usual rate: the paper gives none for this approach, and nothing here is pre-trained."""
+    """The paper gives no learning rate for this approach. 1e-3 is Adam's default; no trained weight is pre-trained."""
 
     def fit(self, job: Job) -> Outcome:
-        from benchrunner.methods import saved_model
-        from benchrunner.training import numerics
+        from benchrunner.methods import steps
 
-        assert job.train is not None and job.backbone is not None
-        encoder = job.backbone.load(job.workspace, seed=0)  # frozen, so restarts differ in what is learned alone
-        if job.fit.recipe.dropout is not None:
-            encoder.set_dropout(job.fit.recipe.dropout)
+        assert job.train is not None
+        encoder = steps.load_encoder(job, seed=0)  # frozen: restarts differ in what is learned only
         started = time.monotonic()
         reader = Reader(encoder, job, job.train.table)
-        computed = time.monotonic()
-        notes = list(encoder.notes)
-        if job.head is not None:
-            saved_model.load(reader.learned, job.head)
-            notes.append(saved_model.HANDED_ON)
-        training = saved_model.training(job, reader, reader.learned, reader.strands)
-        training.run()
-        timings = {"encode_seconds": computed - started, **training.timings(time.monotonic() - computed)}
-        if training.diverged is not None:
-            return Outcome("diverged", training.divergence_reason, timings, numerics.of(training), tuple(notes))
-        learned = {name: module.cpu() for name, module in reader.learned.items()}
-        write_folder_atomically(job.model, lambda folder: saved_model.save(folder, encoder.cpu(), learned, job))
-        return Outcome("done", "", timings, numerics.of(training), tuple(notes))
+        encode_seconds = time.monotonic() - started
+        notes = [*encoder.notes, *steps.take_over_head(job, reader.learned)]
+        training = steps.train(job, reader, reader.learned, reader.sequences)
+        if training.diverged is None:
+            steps.save(job, encoder, reader.learned)
+        return steps.outcome(training, encode_seconds, notes)
 
     def predict(self, job: Job, table: pa.Table) -> np.ndarray:
-        import torch
-
-        from benchrunner.methods import saved_model
-        from benchrunner.training.inference import predict
+        from benchrunner.methods import saved_model, steps
 
         assert job.backbone is not None
         reader = Reader(job.backbone.load(job.workspace, seed=job.fit.seed), job, table)
         saved_model.load(reader.learned, job.model)
         for module in reader.learned.values():
             module.eval()
-        outputs = predict(
-            reader,
-            reader.strands,
-            torch.device(job.device),
-            level=reader.head.level,
-            precision=job.fit.recipe.precision,
-            micro_tokens=job.fit.recipe.micro_tokens,
-            report=lambda done, total: job.report(Event("predicting", done, total)),
-        )
-        return job.problem.gather(outputs, reader.strands, table)
+        outputs = steps.predict(job, reader, reader.sequences, reader.head.level)
+        return job.problem.gather(outputs, reader.sequences, table)
 
 
 class Reader:
-    """The model of this method for one table: batches of strands in, outputs out."""
+    """The model for one table: gives the head's outputs for batches of the table's sequences.
+
+    The states of the frozen encoder are computed when the reader is made, or read from the cache.
+    """
 
     def __init__(self, encoder: Encoder, job: Job, table: pa.Table) -> None:
         import torch
 
-        from benchrunner.methods import frozen_states, saved_model
+        from benchrunner.methods import frozen_states, steps
         from benchrunner.methods.heads import BiLstmHead, LayerMix
 
-        job.report(Event("encoding"))
-        self._device, self._rate = torch.device(job.device), encoder.dropout
-        recipe, shape, seed = job.fit.recipe, job.problem.head, job.fit.seed
-        features: Features = saved_model.encode(job, table, encoder, training=False)
+        self._device, self._dropout = torch.device(job.device), encoder.dropout
+        choice, shape, seed = job.fit.recipe.features, job.problem.head, job.fit.seed
+        features = steps.encode(job, table, encoder, training=False)
         encoder.to(self._device).eval()
-        layers = chosen_layers(recipe.features, frozen_states.depth(encoder, features, self._device))
+        layers = chosen_layers(choice, frozen_states.depth(encoder, features, self._device))
         self._states = frozen_states.states(encoder, features, layers, job)
-        self._places, self.strands = job.problem.recurrent_sequences(features, table)
-        concatenated = len(layers) if recipe.features.startswith("concat") else 1
+        self._positions, self.sequences = job.problem.recurrent_sequences(features, table)
+        concatenated = len(layers) if choice.startswith("concat") else 1
         self.head: BiLstmHead = BiLstmHead(encoder.hidden_size * concatenated, shape, seed=seed).to(self._device)
         self.learned: dict[str, nn.Module] = {"head": self.head}
-        if recipe.features.startswith("weighted"):
+        if choice.startswith("weighted"):
             self.learned["mix"] = LayerMix(len(layers)).to(self._device)
 
     def __call__(self, batch: FlatBatch) -> torch.Tensor:
         import torch
 
-        places = self._places[batch.feature_positions.cpu().numpy()]
-        layers = [torch.from_numpy(one[places]).to(self._device).float() for one in self._states]
+        positions = self._positions[batch.feature_positions.cpu().numpy()]
+        layers = [torch.from_numpy(states[positions]).to(self._device).float() for states in self._states]
         hidden = self.learned["mix"](layers) if "mix" in self.learned else torch.cat(layers, dim=1)
-        return self.head.read(hidden, batch, rate=self._rate)
+        return self.head.read(hidden, batch, rate=self._dropout)

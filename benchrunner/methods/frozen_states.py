@@ -1,4 +1,4 @@
-"""The states of a frozen encoder: computed once for a data set and kept memory-mapped, a file for each layer."""
+"""The hidden states of a frozen encoder: computed once for a data set, and cached in a file for each layer."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from benchrunner.methods.method import Job
 
 KIND = np.float16
-"""What is kept of a state: it rounds by one part in two thousand, and halves what can be many gigabytes."""
+"""Type of the cached states. Half precision rounds by 1 / 2048 and halves files that can be many gigabytes."""
 
 
 def depth(encoder: Encoder, features: Features, device: torch.device) -> int:
-    """Layers above the embeddings."""
+    """Count the encoder's layers above the embeddings."""
     batch = collate(features, np.arange(1), device)
     with torch.inference_mode():
         return sum(1 for _ in encoder.hidden_states(batch)) - 1
 
 
 def states(encoder: Encoder, features: Features, layers: Sequence[int], job: Job) -> list[np.ndarray]:
-    """(tokens, hidden) for each layer, in the features' order; read from the cache where an earlier fit left them."""
+    """Give the states of each layer, (tokens, hidden) in the order of the features, computed or from the cache."""
     folder = job.cache.folder / "states" / _key(features, job)
     files = {layer: folder / f"layer-{layer:02}.npy" for layer in layers}
     if _missing(files, features, encoder):
@@ -46,9 +46,9 @@ def states(encoder: Encoder, features: Features, layers: Sequence[int], job: Job
 
 
 def _fill(folder: Path, files: Mapping[int, Path], encoder: Encoder, features: Features, job: Job) -> None:
-    """Compute what is missing; only for the holder of the folder, who removes what a killed one left there."""
-    for left in folder.glob("*.part"):
-        shutil.rmtree(left, ignore_errors=True)
+    """Compute the missing files and remove what a killed process left. The caller holds the folder's lock."""
+    for leftover in folder.glob("*.part"):
+        shutil.rmtree(leftover, ignore_errors=True)
     if missing := _missing(files, features, encoder):
         part = Path(tempfile.mkdtemp(dir=folder, suffix=".part"))
         try:
@@ -60,10 +60,10 @@ def _fill(folder: Path, files: Mapping[int, Path], encoder: Encoder, features: F
 
 
 def _key(features: Features, job: Job) -> str:
-    """What decides the states to the last bit: weights, sequences, how they are computed, and the code's versions."""
-    asked = (job.fit.revision, job.fit.recipe.precision, sorted(job.code.items()))
+    """Hash everything that the bits of the states depend on: weights, sequences, numerics and versions of the code."""
+    request = (job.fit.revision, job.fit.recipe.precision, sorted(job.code.items()))
     numerics = (torch.device(job.device).type, torch.get_num_threads(), job.fit.recipe.micro_tokens, torch.__version__)
-    digest = hashlib.sha256(repr((asked, numerics)).encode())
+    digest = hashlib.sha256(repr((request, numerics)).encode())
     for part in (features.tokens, features.segments, features.starts):
         digest.update(np.ascontiguousarray(part).data)
     return digest.hexdigest()[:16]
@@ -75,12 +75,13 @@ def _missing(files: Mapping[int, Path], features: Features, encoder: Encoder) ->
 
 def _whole(file: Path, features: Features, encoder: Encoder) -> bool:
     with contextlib.suppress(OSError, ValueError, EOFError):
-        found = np.load(file, mmap_mode="r", allow_pickle=False)
-        return bool(found.shape == (len(features.tokens), encoder.hidden_size) and found.dtype == KIND)
+        states = np.load(file, mmap_mode="r", allow_pickle=False)
+        return bool(states.shape == (len(features.tokens), encoder.hidden_size) and states.dtype == KIND)
     return False
 
 
 def _compute(encoder: Encoder, features: Features, files: dict[int, Path], job: Job) -> None:
+    """Run the encoder over all features and write the states of each layer to its file."""
     shape, recipe = (len(features.tokens), encoder.hidden_size), job.fit.recipe
     arrays = {
         layer: np.lib.format.open_memmap(file, mode="w+", dtype=KIND, shape=shape) for layer, file in files.items()
@@ -89,13 +90,16 @@ def _compute(encoder: Encoder, features: Features, files: dict[int, Path], job: 
     with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=recipe.precision == "bf16"):
         for units in micro_batches(np.arange(features.units), features.unit_tokens, recipe.micro_tokens):
             batch = collate(features, units, device, multiple=rounding(recipe.precision))
-            places = batch.feature_positions[: batch.real].cpu().numpy()
+            positions = batch.feature_positions[: batch.real].cpu().numpy()
             for layer, hidden in enumerate(encoder.hidden_states(batch)):
                 if layer in arrays:
-                    found = hidden[: batch.real].to(torch.float16).cpu().numpy()
-                    if not np.isfinite(found).all():
-                        raise FitError(f"Layer {layer} has states that half precision cannot hold; fine-tune instead.")
-                    arrays[layer][places] = found
+                    states = hidden[: batch.real].to(torch.float16).cpu().numpy()
+                    if not np.isfinite(states).all():
+                        raise FitError(
+                            f"The states of layer {layer} are too large for half precision, so that the method "
+                            "'features' cannot use this backbone. Use the method 'finetune'."
+                        )
+                    arrays[layer][positions] = states
             done += len(units)
             job.report(Event("predicting", done, features.units))
     for array in arrays.values():

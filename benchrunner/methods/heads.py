@@ -1,4 +1,4 @@
-"""What methods put on top of an encoder."""
+"""Heads: the layers that methods put on top of an encoder."""
 
 from __future__ import annotations
 
@@ -16,22 +16,23 @@ from benchrunner.features.randomness import generator
 from benchrunner.problems.problem import HeadShape
 
 INITIAL_DEVIATION = 0.02
-"""Of fresh weights: truncated normal (Devlin et al. 2019, released code)."""
+"""Standard deviation of fresh weights, drawn from a truncated normal (Devlin et al. 2019, released code)."""
 BILSTM_WIDTH = 768
-"""Numbers that a BiLSTM gives for each token, half of them from either direction (Devlin et al. 2019, 5.3)."""
+"""Size of a BiLSTM's output for a token, half of it from each direction (Devlin et al. 2019, 5.3)."""
 BILSTM_LAYERS = 2
+"""Devlin et al. 2019, 5.3."""
 
 Kind = Literal["linear", "bilstm"]
 
 
 class Head(nn.Module, ABC):
-    """Hidden states in; out come one output a sequence in the units' order, or one a token in the batch's."""
+    """Layers that turn hidden states into an output for each sequence, in the order of the units, or each token."""
 
     level: Literal["sequence", "token"]
 
     @abstractmethod
     def forward(self, encoder: Encoder, batch: FlatBatch) -> torch.Tensor:
-        """Outputs of an encoder's last layer."""
+        """Run the encoder and compute the outputs from its last layer."""
 
 
 class LinearHead(Head):
@@ -51,12 +52,12 @@ class LinearHead(Head):
         elif self.level == "sequence":
             hidden = hidden.index_select(0, batch.starts[:-1])
         states = batch.dropout(hidden, encoder.dropout, "head") if self.shape.dropout else hidden
-        outputs = _full(self.output, states)
+        outputs = _in_full_precision(self.output, states)
         return outputs.index_select(0, batch.restore) if self.level == "sequence" else outputs
 
 
 class BiLstmHead(Head):
-    """Two bidirectional LSTM layers over each sequence, then a linear layer over each token or over both ends."""
+    """Two BiLSTM layers over each sequence, then a linear layer over each token, or over both ends of the sequence."""
 
     def __init__(self, hidden: int, shape: HeadShape, *, seed: int) -> None:
         super().__init__()
@@ -74,9 +75,9 @@ class BiLstmHead(Head):
         return self.read(encoder(batch), batch, rate=encoder.dropout)
 
     def read(self, hidden: torch.Tensor, batch: FlatBatch, *, rate: float) -> torch.Tensor:
-        """Outputs of any states: (T, hidden)."""
+        """Compute the outputs from any states (T, hidden). `rate` is the dropout before each layer."""
         order, sizes = _by_time(batch)
-        with torch.autocast(hidden.device.type, enabled=False):  # half precision has no LSTM everywhere
+        with torch.autocast(hidden.device.type, enabled=False):  # not every device has an LSTM in half precision
             states = hidden.float()[order]
             for number, layer in enumerate(self.layers):
                 states = batch.dropout(states, rate, f"bilstm {number}")
@@ -86,11 +87,11 @@ class BiLstmHead(Head):
             first, last = batch.starts[:-1].long(), batch.starts[1:].long() - 1
             half = BILSTM_WIDTH // 2
             states = torch.cat([states[last, :half], states[first, half:]], dim=1).index_select(0, batch.restore)
-        return _full(self.output, batch.dropout(states, rate, "head"))
+        return _in_full_precision(self.output, batch.dropout(states, rate, "head"))
 
 
 class LayerMix(nn.Module):
-    """A learned weighted sum of layers: weights by a softmax, then one factor (Peters et al. 2018)."""
+    """A learned weighted sum of layers: softmax weights and one factor (Peters et al. 2018)."""
 
     def __init__(self, layers: int) -> None:
         super().__init__()
@@ -108,23 +109,26 @@ class LayerMix(nn.Module):
 HEADS: dict[Kind, type[LinearHead] | type[BiLstmHead]] = {"linear": LinearHead, "bilstm": BiLstmHead}
 
 
-def _full(layer: nn.Linear, states: torch.Tensor) -> torch.Tensor:
-    """Outputs in fp32 whatever the states are: half precision leaves a few hundred different scores, and so ties."""
+def _in_full_precision(layer: nn.Linear, states: torch.Tensor) -> torch.Tensor:
+    """Compute outputs in fp32. Half precision has so few different values that scores would often be equal."""
     with torch.autocast(states.device.type, enabled=False):
         outputs: torch.Tensor = layer(states.float())
     return outputs
 
 
 def _by_time(batch: FlatBatch) -> tuple[torch.Tensor, torch.Tensor]:
-    """Every sequence's first token, then every one's second, ..., the longest sequence first; and how many of each."""
+    """Give the order of tokens that `PackedSequence` needs, and the number of sequences at each time step.
+
+    The order has the first token of every sequence, the longest sequence first, then every second token, and so on.
+    """
     starts, lengths = batch.starts[:-1].long().flip(0), batch.starts.diff().long().flip(0)
     times = torch.arange(batch.longest, device=starts.device)[:, None]
-    there = times < lengths
-    return (starts + times)[there], there.sum(1).cpu()
+    present = times < lengths
+    return (starts + times)[present], present.sum(1).cpu()
 
 
 def draw(weight: torch.Tensor, source: torch.Generator) -> None:
-    """Fresh weights in place: a normal distribution cut at two deviations."""
+    """Fill a weight from a normal distribution that is truncated at two standard deviations."""
     nn.init.trunc_normal_(
         weight, std=INITIAL_DEVIATION, a=-2 * INITIAL_DEVIATION, b=2 * INITIAL_DEVIATION, generator=source
     )

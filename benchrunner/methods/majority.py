@@ -1,7 +1,8 @@
-"""The baseline that never looks at the question: the most frequent training answer, or the training mean."""
+"""The baseline that does not read the questions: it predicts the most frequent training answer, or the mean."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from benchrunner.files import write_atomically
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 @final
 class Majority(Method):
-    """What any other method must beat."""
+    """Predicts one answer for all rows. Any other method must score higher."""
 
     name = "majority"
     about = "always the most frequent training answer (numbers: the mean); no learning"
@@ -26,7 +27,7 @@ class Majority(Method):
         assert job.train is not None
         output = job.problem.majority_output(job.train.table)
 
-        def write(part):  # type: ignore[no-untyped-def]
+        def write(part: Path) -> None:
             with part.open("wb") as file:
                 np.save(file, output)
 

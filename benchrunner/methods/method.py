@@ -1,4 +1,4 @@
-"""How a backbone is fitted to a problem."""
+"""The base class of methods, and the values that a method gets and returns."""
 
 from __future__ import annotations
 
@@ -25,36 +25,37 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Job:
-    """Everything a method is given to fit or to predict with."""
+    """Everything that a method needs to fit or to predict."""
 
     fit: Fit
     problem: Problem
     workspace: Workspace
     cache: Cache
     device: str
-    """As torch spells it."""
+    """Name of the device for torch, for example "cpu" or "cuda:0"."""
     model: Path
-    """Where `fit` leaves what `predict` needs."""
+    """Folder to which `fit` writes what `predict` reads."""
     checkpoint: Path
-    """Where an unfinished fit may keep what it needs to go on; removed when the fit is done."""
+    """Folder for the state of an unfinished fit, to resume from; removed when the fit is done."""
     log: Path
-    """JSON lines, one a report."""
+    """File of JSON lines with the figures of training steps."""
     report: Callable[[Event], None]
+    """Shows progress to the user."""
     train: Rows | None = None
-    """The training rows; present while fitting."""
+    """The training rows; None when predicting."""
     backbone: Backbone | None = None
-    """What to start from while fitting, and what to load `model` with when predicting."""
+    """When fitting, the backbone to start from; when predicting, the backbone that reads `model`."""
     code: Mapping[str, str] = field(default_factory=dict)
-    """The plugins whose code runs -> their versions: part of the cache's keys. A fit of older code has others."""
+    """Versions of the plugins whose code takes part, by plugin: part of the keys of the cache."""
     head: Path | None = None
-    """A finished fit's head for this very problem, where the backbone is such a fit."""
+    """Model folder of the finished fit that is the backbone, if its head was trained for the same problem."""
     checkpoint_seconds: float = CHECKPOINT_SECONDS
-    """Between two checkpoints."""
+    """Seconds between two checkpoints."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a fit ended."""
+    """How a fit ended: what the runner puts into its record."""
 
     status: Literal["done", "diverged"] = "done"
     reason: str = ""
@@ -64,24 +65,23 @@ class Outcome:
 
 
 class Method(ABC):
-    """A way to fit."""
+    """A way to fit a backbone to a problem. The class attributes describe the method to the runner."""
 
     name: str
     about: str
     needs_backbone: bool = True
-    """False for methods that never look at the text: their fits are the same for every backbone."""
-
+    """False for methods that do not read the text: their fits are the same for every backbone."""
     exports: bool = False
-    """Whether `head.safetensors` holds one linear layer, `output`, that a checkpoint of other libraries can carry."""
+    """True if `head.safetensors` holds a linear layer named `output`, which `export` can write for other libraries."""
     recipe_fields: tuple[str, ...] = ()
-    """The fields of a recipe that only some methods know and this one does."""
+    """Fields of `recipes.SPECIAL` that this method uses."""
     recipe_defaults: Mapping[str, Any] = {}
-    """What its recipe has in place of a task's, whose values are for fine-tuning."""
+    """Values that replace those of a task's recipe, which are for fine-tuning."""
 
     @abstractmethod
     def fit(self, job: Job) -> Outcome:
-        """Learn from `job.train` and leave in `job.model` what `predict` needs."""
+        """Learn from `job.train` and write to `job.model` what `predict` reads."""
 
     @abstractmethod
     def predict(self, job: Job, table: pa.Table) -> np.ndarray:
-        """Raw outputs for the rows of a table, in their order, from what `fit` left in `job.model`."""
+        """Compute the raw outputs of the rows of a table, in their order, with the model in `job.model`."""

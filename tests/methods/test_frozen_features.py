@@ -45,7 +45,7 @@ def test_each_choice_reads_the_layers_it_names(choice: str, wanted: list[int]) -
 @pytest.mark.parametrize("choice", ["second-to-last", "concat-last-4", "weighted-sum-last-4"])
 def test_a_choice_that_needs_more_layers_is_refused_with_the_number(choice: str) -> None:
     enough = r"1 layer\(s\), enough for embeddings, last or weighted-sum-all"
-    with pytest.raises(RequestError, match=rf"'{choice}' needs a deeper encoder: this one has {enough}"):
+    with pytest.raises(RequestError, match=rf"--features {choice} needs a deeper encoder: this encoder has {enough}"):
         chosen_layers(choice, 1)
 
 

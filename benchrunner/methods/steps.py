@@ -1,0 +1,104 @@
+"""Steps that all methods with an encoder share: load, take over a head, encode, train, save, predict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
+
+import torch
+
+from benchrunner.files import write_folder_atomically
+from benchrunner.methods import saved_model
+from benchrunner.methods.method import Job, Outcome
+from benchrunner.progress import Event
+from benchrunner.training import inference, numerics
+from benchrunner.training.checkpoints import Checkpoint
+from benchrunner.training.loop import Training
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    from torch import nn
+
+    from benchrunner.backbones.encoder import Encoder
+    from benchrunner.features.arrays import Features
+    from benchrunner.features.flat_batch import FlatBatch
+
+HANDED_ON = "the head goes on from the earlier fit's, whose problem is the same"
+"""Note of a fit that begins with the head of the finished fit that is its backbone."""
+
+Model = Callable[["FlatBatch"], torch.Tensor]
+"""Computes a head's outputs for a batch."""
+
+
+def load_encoder(job: Job, *, seed: int) -> Encoder:
+    """Load the encoder to train or to read, with the recipe's dropout rate."""
+    assert job.backbone is not None
+    encoder = job.backbone.load(job.workspace, seed=seed)
+    if job.fit.recipe.dropout is not None:
+        encoder.set_dropout(job.fit.recipe.dropout)
+    return encoder
+
+
+def take_over_head(job: Job, learned: Mapping[str, nn.Module]) -> list[str]:
+    """Load the head of the finished fit that is the backbone, if its problem is the same; return notes that say so."""
+    if job.head is None:
+        return []
+    saved_model.load(learned, job.head)
+    return [HANDED_ON]
+
+
+def encode(job: Job, table: pa.Table, encoder: Encoder, *, training: bool) -> Features:
+    """Encode the rows as features, or read them from the cache."""
+    job.report(Event("encoding"))
+    return job.cache.features(table, job.problem, encoder, job.fit.recipe, job.code, training=training)
+
+
+def train(job: Job, model: Model, modules: Mapping[str, nn.Module], features: Features) -> Training:
+    """Train the modules as the recipe says, or go on from the job's checkpoint; return the finished training."""
+    training = Training(
+        model=model,
+        modules=modules,
+        features=features,
+        problem=job.problem,
+        recipe=job.fit.recipe,
+        seed=job.fit.seed,
+        device=torch.device(job.device),
+        checkpoint=Checkpoint(job.checkpoint),
+        log=job.log,
+        report=lambda step, steps: job.report(Event("step", step, steps)),
+        checkpoint_seconds=job.checkpoint_seconds,
+    )
+    training.run()
+    return training
+
+
+def save(job: Job, encoder: Encoder, learned: Mapping[str, nn.Module]) -> None:
+    """Write the encoder and what was learned on top of it to the job's model folder."""
+    learned = {name: module.cpu() for name, module in learned.items()}
+    write_folder_atomically(job.model, lambda folder: saved_model.save(folder, encoder.cpu(), learned, job))
+
+
+def outcome(training: Training, encode_seconds: float, notes: Sequence[str]) -> Outcome:
+    """Describe how a training ended."""
+    diverged = training.diverged is not None
+    return Outcome(
+        status="diverged" if diverged else "done",
+        reason=training.divergence_reason if diverged else "",
+        timings={"encode_seconds": encode_seconds, **training.timings},
+        numerics=numerics.of(training),
+        notes=tuple(notes),
+    )
+
+
+def predict(job: Job, model: Model, features: Features, level: Literal["sequence", "token"]) -> np.ndarray:
+    """Compute the head's outputs for all features, in their order."""
+    return inference.predict(
+        model,
+        features,
+        torch.device(job.device),
+        level=level,
+        precision=job.fit.recipe.precision,
+        micro_tokens=job.fit.recipe.micro_tokens,
+        report=lambda done, total: job.report(Event("predicting", done, total)),
+    )
