@@ -246,7 +246,7 @@ def _decoding_faults(problem: Problem, outputs: np.ndarray, rows: Rows) -> Itera
 
 def _score(metric: Metric, gold: Sequence[object], answers: Sequence[object]) -> float | None:
     try:
-        return metric.compute(gold, answers)
+        return metric.value(gold, answers)
     except Undefined:
         return None
 

@@ -12,7 +12,7 @@ from benchrunner.metrics.classification import (
     f1_weighted,
 )
 from benchrunner.metrics.correlation import PEARSON, SPEARMAN
-from benchrunner.metrics.metric import ANSWERS, Metric, Score, score
+from benchrunner.metrics.metric import ANSWERS, Metric, Score, score, scores
 from benchrunner.metrics.ranking import MEAN_RECIPROCAL_RANK, average_precision, mean_reciprocal_rank, roc_auc
 
 __all__ = [
@@ -35,4 +35,5 @@ __all__ = [
     "mean_reciprocal_rank",
     "roc_auc",
     "score",
+    "scores",
 ]

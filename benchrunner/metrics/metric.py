@@ -1,10 +1,11 @@
-"""A metric, its score, and the one function that computes a score."""
+"""A metric, its score, and the functions that compute scores."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any
 
 from benchrunner.errors import Undefined
@@ -18,9 +19,9 @@ class Metric:
     """A named figure of predictions. `compute` raises `Undefined` where the figure has no value."""
 
     name: str
-    compute: Callable[[Sequence[Any], Sequence[Any]], float]
+    compute: Callable[[Sequence[Any], Sequence[Any]], Any]
     """Computes the figure from (gold, predicted), both in the order of the rows. `computed_from` says what is
-    predicted."""
+    predicted. Where `figure` is given, the result is not a number but what `figure` reads, for example counts."""
     scale: float = 100.0
     """Factor for display: tables show the figure times this factor, as leaderboards print it."""
     per_row: Callable[[Any, Any], float] | None = None
@@ -31,6 +32,13 @@ class Metric:
     computed_from: str = ANSWERS
     """What `compute` gets as predictions: "answers", or the name of a figure that `Problem.extra_figures` gives for
     each row, for example "probabilities". A file of answers has no such figures, so the score is then absent."""
+    figure: Callable[[Any], float] = float
+    """Reads the figure from the result of `compute`. `scores` calls `compute` once for all metrics that have the same
+    one: metrics that read their figures from the same counts name one `compute` and differ in `figure`."""
+
+    def value(self, gold: Sequence[Any], predicted: Sequence[Any]) -> float:
+        """Compute the figure; raises `Undefined` where the figure has no value."""
+        return float(self.figure(self.compute(gold, predicted)))
 
 
 @dataclass(frozen=True)
@@ -53,14 +61,37 @@ def score(metric: Metric, gold: Sequence[Any], predicted: Sequence[Any] | None) 
 
     `predicted` is what `metric.computed_from` names, or None where the predictions come without it.
     """
-    if predicted is None:
-        return Score(None, f"{metric.name} is computed from {metric.computed_from}, and there are answers only")
-    if len(gold) != len(predicted):
-        raise ValueError(f"{len(predicted)} predictions for {len(gold)} gold answers")
-    if not gold:
-        return Score(None, "there are no rows to score")
+    predictions = {} if predicted is None else {metric.computed_from: predicted}
+    return scores([metric], gold, predictions)[metric.name]
+
+
+def scores(
+    metrics: Iterable[Metric], gold: Sequence[Any], predictions: Mapping[str, Sequence[Any]]
+) -> dict[str, Score]:
+    """Compute metrics of the same rows, by the metric's name; a score is absent where a metric has no value.
+
+    `predictions` are by the names that `Metric.computed_from` has. Metrics with the same `compute` share one call.
+    """
+    results: dict[tuple[str, Callable[..., Any]], Callable[[], Any]] = {}
+    by_name: dict[str, Score] = {}
+    for metric in metrics:
+        predicted = predictions.get(metric.computed_from)
+        if predicted is None:
+            reason = f"{metric.name} is computed from {metric.computed_from}, and there are answers only"
+            by_name[metric.name] = Score(None, reason)
+            continue
+        if len(gold) != len(predicted):
+            raise ValueError(f"{len(predicted)} predictions for {len(gold)} gold answers")
+        compute = cache(partial(metric.compute, gold, predicted))
+        result = results.setdefault((metric.computed_from, metric.compute), compute)
+        by_name[metric.name] = _score(metric, result) if gold else Score(None, "there are no rows to score")
+    return by_name
+
+
+def _score(metric: Metric, result: Callable[[], Any]) -> Score:
+    """Read a metric's figure from the result of its `compute`, and give the reason where there is none."""
     try:
-        value = float(metric.compute(gold, predicted))
+        value = float(metric.figure(result()))
     except Undefined as reason:
         return Score(None, str(reason))
     return Score(value) if math.isfinite(value) else Score(None, f"{metric.name} came out as {value}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from benchrunner.data.rows import Rows
 from benchrunner.data.sources import DataNotFound, Source
 from benchrunner.errors import BadRows, DataError, PluginError, RequestError
-from benchrunner.metrics import ANSWERS, Metric, Score, score
+from benchrunner.metrics import ANSWERS, Metric, Score, scores
 from benchrunner.recipes import Recipe
 from benchrunner.tasks.suites import Suite
 from benchrunner.workspace import Workspace
@@ -128,8 +128,7 @@ class Task:
         gold = self.problem.gold(table)
         if gold is None:
             return {}
-        figures = {**(extra_figures or {}), ANSWERS: answers}
-        return {metric.name: score(metric, gold, figures.get(metric.computed_from)) for metric in self.metrics}
+        return scores(self.metrics, gold, {**(extra_figures or {}), ANSWERS: answers})
 
     def checked(self, rows: Rows, workspace: Workspace, *, labelled: bool) -> Rows:
         """Rows as the problem wants them, without bad ones where the user asked for that."""

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 
-from benchrunner.metrics import ACCURACY, Metric, Score, roc_auc, score
+from benchrunner.errors import Undefined
+from benchrunner.metrics import ACCURACY, ANSWERS, Metric, Score, roc_auc, score, scores
 
 
 def test_a_figure_that_is_not_finite_is_absent() -> None:
@@ -29,3 +33,42 @@ def test_predictions_without_probabilities_have_no_score() -> None:
 @pytest.mark.parametrize("value", [Score(0.5), Score(0.0), Score(None, "why")], ids=str)
 def test_scores_survive_json(value: Score) -> None:
     assert Score.from_json(value.as_json()) == value
+
+
+def test_metrics_of_one_compute_share_one_call() -> None:
+    calls: list[tuple[list[str], list[str]]] = []
+
+    def hits(gold: Sequence[Any], predicted: Sequence[Any]) -> int:
+        calls.append((list(gold), list(predicted)))
+        return sum(map(str.__eq__, gold, predicted))
+
+    metrics = [Metric("hits", hits), Metric("half", hits, figure=lambda count: count / 2), ACCURACY]
+    predictions = {ANSWERS: ["a", "c"]}
+    assert scores(metrics, ["a", "b"], predictions) == {"hits": Score(1), "half": Score(0.5), "accuracy": Score(0.5)}
+    assert calls == [(["a", "b"], ["a", "c"])]
+    assert scores(metrics, ["a"], {ANSWERS: ["b"]})["hits"] == Score(0)  # nothing is kept from the call before
+
+
+def test_one_compute_of_other_predictions_is_another_call() -> None:
+    def total(gold: Sequence[Any], predicted: Sequence[Any]) -> int:
+        return sum(predicted)
+
+    metrics = [Metric("answers", total), Metric("lengths", total, computed_from="lengths")]
+    found = scores(metrics, [0, 0], {ANSWERS: [1, 2], "lengths": [3, 4]})
+    assert found == {"answers": Score(3), "lengths": Score(7)}
+
+
+def test_a_metric_without_a_value_leaves_the_others_theirs() -> None:
+    def first(gold: Sequence[Any], predicted: Sequence[Any]) -> Any:
+        return predicted[0]
+
+    def never(value: Any) -> float:
+        raise Undefined("there is no such label")
+
+    metrics = [Metric("never", first, figure=never), Metric("first", first)]
+    absent = Score(None, "there is no such label")
+    assert scores(metrics, [1], {ANSWERS: [1]}) == {"never": absent, "first": Score(1)}
+
+
+def test_a_metric_has_its_value_without_a_task() -> None:
+    assert Metric("half", lambda gold, predicted: predicted[0], figure=lambda value: value / 2).value([1], [3]) == 1.5

@@ -1,0 +1,52 @@
+"""Metrics of tagged phrases: conlleval's figures, and the F1 of well-formed phrases alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from benchrunner import Metric, Undefined
+from benchrunner_conll.conlleval import Evaluation, Tags, evaluate
+
+
+def metrics(types: Sequence[str]) -> tuple[Metric, ...]:
+    """Make the metrics of a corpus with these types of phrases, on conlleval's scale from 0 to 100.
+
+    The headline is F1 over all types. F1 of each type and `strict_f1` are details. All figures of conlleval are read
+    from one evaluation.
+    """
+    return (
+        _metric("f1", lambda evaluation: evaluation.overall.f1),
+        _metric("precision", lambda evaluation: evaluation.overall.precision),
+        _metric("recall", lambda evaluation: evaluation.overall.recall),
+        _metric("accuracy", lambda evaluation: evaluation.accuracy),
+        *(_f1_of_type(kind) for kind in types),
+        Metric("strict_f1", strict_f1, scale=1.0, detail=True),
+    )
+
+
+def _metric(name: str, figure: Callable[[Evaluation], float], *, detail: bool = False) -> Metric:
+    return Metric(name, evaluate, figure=figure, scale=1.0, detail=detail)
+
+
+def _f1_of_type(kind: str) -> Metric:
+    def figure(evaluation: Evaluation) -> float:
+        if kind not in evaluation.types:
+            raise Undefined(f"no phrase of the type {kind} was there or was predicted")
+        return evaluation.types[kind].f1
+
+    return _metric(f"f1_{kind}", figure, detail=True)
+
+
+def strict_f1(gold: Tags, predicted: Tags) -> float:
+    """Compute the F1 of the package seqeval in its strict IOB2 mode.
+
+    Only well-formed phrases count: a phrase begins with B- and goes on with I- of the same type. conlleval repairs an
+    I- tag that continues no phrase: a new phrase begins there. The strict mode drops such a tag. The two figures are
+    equal where all predicted tags are well-formed, so their difference shows the effect of ill-formed predictions.
+    """
+    from seqeval.metrics import f1_score
+    from seqeval.scheme import IOB2
+
+    score: Any = f1_score(gold, predicted, mode="strict", scheme=IOB2, zero_division=0)
+    return 100 * float(score)
