@@ -1,6 +1,6 @@
-"""Named entities of CoNLL-2003 for benchrunner (Tjong Kim Sang and De Meulder 2003), and what a like corpus needs.
+"""Named entities of CoNLL-2003 for benchrunner (Tjong Kim Sang and De Meulder 2003), and tasks of similar corpora.
 
-A corpus of phrases in column files is a row:
+A `Corpus` describes tagged phrases in column files and makes a task:
 
     from benchrunner import Recipe, hookimpl
     from benchrunner_conll import Corpus
@@ -23,10 +23,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from benchrunner import Task, hookimpl
+from benchrunner_conll.column_scorer import ConllEval
 from benchrunner_conll.columns import ColumnFile
-from benchrunner_conll.conlleval import ConllEval, metrics
 from benchrunner_conll.corpus import Corpus
 from benchrunner_conll.table import CONLL2003
+from benchrunner_conll.tag_metrics import metrics
 
 __all__ = ["CONLL2003", "ColumnFile", "ConllEval", "Corpus", "metrics", "register_tasks"]
 

@@ -1,4 +1,4 @@
-"""Files with a word on each line, its tags beside it, and a blank line between sentences."""
+"""Reads column files: a word on each line with its tags beside it, and a blank line between sentences."""
 
 from __future__ import annotations
 
@@ -23,35 +23,35 @@ from benchrunner import (
 from benchrunner_conll.schemes import TAG, witnesses
 
 DOCUMENT = "-DOCSTART-"
-"""The first field of a line that stands where a document begins."""
+"""The first field of the border line that stands where a document begins."""
 
 _NOTES = {"IOB1": "tags are in IOB1, read as IOB2", "IOB2": "tags are in IOB2", "": "all tags are O"}
 _GAP = re.compile(r"[ \t]+")
 
 Line = tuple[int, list[str]]
-"""Its number, counted from 1, and its fields."""
+"""A line's number, counted from 1, and its fields."""
 
 
 @final
 @dataclass(frozen=True)
 class ColumnFile(Source):
-    """A column file below the user's data folder: tabs or spaces, whatever line ends, IOB1 or IOB2.
+    """A column file below the user's data folder: separated by tabs or spaces, any line ends, IOB1 or IOB2.
 
-    A file may have all columns, all but the labels, two (words and labels) or one (words); the first line tells.
-    Lines that begin with -DOCSTART- are no sentences: they begin a new number in the column `document`, which is
-    left out where a labelled file has no such line.
+    A file has all columns, all columns but the labels, two columns (words and labels) or one (words). The first line
+    tells which. A line that begins with -DOCSTART- is no sentence: it begins a new number in the column `document`. A
+    labelled file without such lines has no column `document`.
     """
 
     path: tuple[str, ...]
-    """Relative to the data folder; the first that exists is read."""
+    """Paths relative to the data folder; the first file that exists is read."""
     columns: tuple[str, ...] = ("words", "labels")
-    """What the file's columns are called, in their order."""
+    """Names of the file's columns, in the file's order."""
     labelled: bool = True
-    """False passes over labels, for a user's own file; that is one document where it has no -DOCSTART- line."""
+    """False ignores the labels, for a user's own file. Such a file without -DOCSTART- lines is one document."""
 
     def __post_init__(self) -> None:
         if len(set(self.columns)) != len(self.columns) or not {"words", "labels"} <= set(self.columns):
-            raise PluginError(f"Columns have different names, words and labels among them, unlike {self.columns}.")
+            raise PluginError(f"Columns need different names, with words and labels among them, not {self.columns}.")
 
     def at(self, path: Path) -> Source:
         return replace(self, path=(str(path.absolute()),))
@@ -65,47 +65,52 @@ class ColumnFile(Source):
     def read(self, workspace: Workspace) -> Rows:
         import pyarrow as pa
 
-        found = find_file(workspace, self.path)
-        every = list(blocks(found))
-        sentences = [block for block in every if not is_border(block)]
+        path = find_file(workspace, self.path)
+        all_blocks = list(blocks(path))
+        sentences = [block for block in all_blocks if not is_border(block)]
         if not sentences:
-            raise DataError(f"{found}:1: no sentences; a word and its tags on each line were expected.")
-        names, notes = self._names(found, sentences), list[str]()
+            raise DataError(f"{path}:1: no sentences; expected lines of a word and its tags.")
+        names, notes = self._names(path, sentences), list[str]()
         columns = {
             name: [[fields[at] for _, fields in block] for block in sentences]
             for at, name in enumerate(names)
             if name != "labels" or self.labelled
         }
         if "labels" in columns:
-            scheme = _scheme(found, sentences, columns["labels"])
+            scheme = _scheme(path, sentences, columns["labels"])
             notes.append(_NOTES[scheme])
             columns["labels"] = [as_iob2(tags) for tags in columns["labels"]]
         table = pa.table({name: pa.array(values, pa.list_(pa.string())) for name, values in columns.items()})
-        if len(sentences) < len(every) or not self.labelled:
-            table = table.append_column("document", pa.array(_documents(every), pa.int64()))
-        return Rows(table, str(found), [block[0][0] for block in sentences], tuple(notes))
+        if len(sentences) < len(all_blocks) or not self.labelled:
+            table = table.append_column("document", pa.array(_document_numbers(all_blocks), pa.int64()))
+        return Rows(table, str(path), [block[0][0] for block in sentences], tuple(notes))
 
     def _names(self, path: Path, sentences: Sequence[Sequence[Line]]) -> tuple[str, ...]:
-        """The names of the columns that the file has; every line has as many as the first."""
+        """Name the columns that the file has. Every line must have as many columns as the first."""
         first, fields = sentences[0][0]
-        without = tuple(name for name in self.columns if name != "labels")
-        known = {1: ("words",), len(without): without, 2: ("words", "labels"), len(self.columns): self.columns}
-        if len(fields) not in known:
-            layouts = ", or ".join(" ".join(names) for _, names in sorted(known.items(), reverse=True))
-            raise DataError(f"{path}:{first}: found {len(fields)} columns; expected {layouts}.")
+        without_labels = tuple(name for name in self.columns if name != "labels")
+        layouts = {
+            1: ("words",),
+            len(without_labels): without_labels,
+            2: ("words", "labels"),
+            len(self.columns): self.columns,
+        }
+        if len(fields) not in layouts:
+            expected = ", or ".join(" ".join(names) for _, names in sorted(layouts.items(), reverse=True))
+            raise DataError(f"{path}:{first}: found {len(fields)} columns; expected {expected}.")
         check_width(path, sentences)
-        return known[len(fields)]
+        return layouts[len(fields)]
 
 
 def lines(path: Path) -> Iterator[Line]:
-    """Every line; a blank one has no fields."""
+    """Yield every line of a file; a blank line has no fields."""
     for number, content in enumerate(read_text(path).split("\n"), start=1):
         stripped = content.strip(" \t\r")
         yield number, _GAP.split(stripped) if stripped else []
 
 
 def blocks(path: Path) -> Iterator[list[Line]]:
-    """The sentences, and each line that begins a document as a block of its own."""
+    """Yield the lines of each sentence of a file, and each -DOCSTART- line as a block of its own."""
     block: list[Line] = []
     for line in lines(path):
         border = line[1][:1] == [DOCUMENT]
@@ -121,45 +126,45 @@ def blocks(path: Path) -> Iterator[list[Line]]:
 
 
 def is_border(block: Sequence[Line]) -> bool:
-    """Whether a block is the beginning of a document."""
+    """Whether a block is a -DOCSTART- line."""
     return block[0][1][0] == DOCUMENT
 
 
 def check_width(path: Path, sentences: Sequence[Sequence[Line]]) -> None:
-    """A `DataError` for the first line that has not as many columns as the first one."""
-    first, fields = sentences[0][0]
+    """Raise a `DataError` for the first line that has another number of columns than the first line."""
+    first, first_fields = sentences[0][0]
+    width = len(first_fields)
     for block in sentences:
-        for line, others in block:
-            if len(others) != len(fields):
-                raise DataError(
-                    f"{path}:{line}: expected {len(fields)} columns as on line {first}, found {len(others)}."
-                )
+        for line, fields in block:
+            if len(fields) != width:
+                raise DataError(f"{path}:{line}: expected {width} columns as on line {first}, found {len(fields)}.")
 
 
-def _documents(every: Sequence[Sequence[Line]]) -> list[int]:
-    """The number of each sentence's document, from 0; a document without sentences has none."""
-    found, number, filled = list[int](), 0, False
-    for block in every:
+def _document_numbers(all_blocks: Sequence[Sequence[Line]]) -> list[int]:
+    """Number the documents from 0 and give each sentence its document's number; an empty document has no number."""
+    numbers, number, has_sentences = list[int](), 0, False
+    for block in all_blocks:
         if is_border(block):
-            number, filled = number + filled, False
+            number, has_sentences = number + has_sentences, False
         else:
-            found.append(number)
-            filled = True
-    return found
+            numbers.append(number)
+            has_sentences = True
+    return numbers
 
 
 def _scheme(path: Path, sentences: Sequence[Sequence[Line]], tags: Sequence[Sequence[str]]) -> str:
-    """The scheme of a file's tags, empty where all are O; both in one file are an error: either would be a guess."""
-    for block, found in zip(sentences, tags, strict=True):
-        for (line, _), tag in zip(block, found, strict=True):
+    """Name the scheme of a file's tags, empty where all tags are O; raises `DataError` where a file mixes schemes."""
+    for block, sentence_tags in zip(sentences, tags, strict=True):
+        for (line, _), tag in zip(block, sentence_tags, strict=True):
             if not TAG.fullmatch(tag):
                 raise DataError(f"{path}:{line}: found the tag {quoted(tag)}; expected O, B-TYPE or I-TYPE.")
-    seen = witnesses(tags)
-    if len(seen) == 2:
-        told = [
+    places = witnesses(tags)
+    if len(places) == 2:
+        evidence = [
             f"{tags[row][at]} begins a phrase on line {sentences[row][at][0]}, as in {scheme}"
-            for scheme, (row, at) in sorted(seen.items())
+            for scheme, (row, at) in sorted(places.items())
         ]
-        line = max(sentences[row][at][0] for row, at in seen.values())
-        raise DataError(f"{path}:{line}: two tag schemes in one file: {'; '.join(told)}. Write it all in one of them.")
-    return next(iter(seen), "")
+        line = max(sentences[row][at][0] for row, at in places.values())
+        schemes = f"two tag schemes in one file: {'; '.join(evidence)}"
+        raise DataError(f"{path}:{line}: {schemes}. Write all tags in one scheme.")
+    return next(iter(places), "")

@@ -1,4 +1,4 @@
-"""A corpus of phrases in column files: one row makes a task."""
+"""A corpus of tagged phrases in column files. One `Corpus` value makes a task."""
 
 from __future__ import annotations
 
@@ -8,46 +8,49 @@ from pathlib import Path
 from typing import final
 
 from benchrunner import OUTSIDE, PluginError, Recipe, Role, Source, Split, Suite, Tag, Task, iob_labels
+from benchrunner_conll.column_scorer import ConllEval
 from benchrunner_conll.columns import ColumnFile
-from benchrunner_conll.conlleval import ConllEval, metrics
+from benchrunner_conll.tag_metrics import metrics
 
 RECIPE = Recipe(lr=5e-5, epochs=3, batch_size=32, max_length=512)
-"""Devlin et al. 2019 for CoNLL-2003: of the ranges they give, the middle."""
+"""Recipe for CoNLL-2003: from the ranges in Devlin et al. 2019, A.3, which does not name the values that were used."""
 ROLES: tuple[Role, ...] = ("train", "dev", "test")
 
 
 @final
 @dataclass(frozen=True)
 class Corpus:
-    """Words of which some are phrases, each of a type. Files may be in IOB1 or IOB2, with or without document borders.
+    """Sentences in which some words form phrases of a type. Files are in IOB1 or IOB2.
 
-    Without borders in the files the recipe's context must be `sentence`.
+    If the files have no -DOCSTART- lines, the recipe's context must be `sentence`.
     """
 
     name: str
-    """`suite/task`, lower case."""
+    """Name of the task: `suite/task`, lower case."""
     about: str
     """One line for `benchrunner list`."""
     files: Mapping[str, tuple[str, ...]]
-    """Split -> where its file may lie below the data folder. A split is train, dev or test, or begins so: dev_web."""
+    """Split -> where its file may lie below the data folder. A split is named train, dev or test, or begins with one
+    of these words and an underscore: dev_web."""
     types: tuple[str, ...]
-    """The types of phrases, without B- and I-."""
+    """Types of phrases, without B- and I-."""
     columns: tuple[str, ...] = ("words", "labels")
-    """What the columns of the files are called, in their order; words and labels are among them."""
-    others: Mapping[str, tuple[Source, ...]] = field(default_factory=dict)
-    """Split -> what is asked for rows where there is no file."""
+    """Names of the files' columns, in the files' order, with words and labels among them."""
+    further_sources: Mapping[str, tuple[Source, ...]] = field(default_factory=dict)
+    """Split -> sources that are asked where there is no file."""
     rows: Mapping[str, int] = field(default_factory=dict)
     """Split -> its official number of sentences."""
     recipe: Recipe = RECIPE
     suite: Suite | None = None
     demo_files: Callable[[int, Path], None] | None = None
+    """Writes a small data set in the layout of the files: (seed, folder)."""
 
     def __post_init__(self) -> None:
-        if strange := [kind for kind in self.types if kind == OUTSIDE or kind[:2] in ("B-", "I-")]:
-            raise PluginError(f"{self.name}: types are given without O, B- and I-, so none can be '{strange[0]}'.")
-        for known in (self.others, self.rows):
-            if strange := [split for split in known if split not in self.files]:
-                raise PluginError(f"{self.name}: there are no files of the split '{strange[0]}'.")
+        if wrong := [kind for kind in self.types if kind == OUTSIDE or kind[:2] in ("B-", "I-")]:
+            raise PluginError(f"{self.name}: types are given without O, B- and I-, so none can be '{wrong[0]}'.")
+        for splits in (self.further_sources, self.rows):
+            if unknown := [split for split in splits if split not in self.files]:
+                raise PluginError(f"{self.name}: there are no files of the split '{unknown[0]}'.")
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -55,6 +58,7 @@ class Corpus:
         return iob_labels(self.types)
 
     def task(self) -> Task:
+        """Make the task of this corpus."""
         return Task(
             name=self.name,
             about=self.about,
@@ -70,6 +74,6 @@ class Corpus:
     def _split(self, name: str) -> Split:
         role = next((role for role in ROLES if role == name.partition("_")[0]), None)
         if role is None:
-            raise PluginError(f"{self.name}: a split is train, dev or test, or begins so, not '{name}'.")
+            raise PluginError(f"{self.name}: expected a split that is or begins with train, dev or test, not '{name}'.")
         file = ColumnFile(self.files[name], self.columns)
-        return Split(role, (file, *self.others.get(name, ())), self.rows.get(name))
+        return Split(role, (file, *self.further_sources.get(name, ())), self.rows.get(name))

@@ -1,6 +1,6 @@
-"""Writes a small data set of our own making in the official layout: four columns, IOB1, a line before each document.
+"""Writes a small generated data set in the official layout: four columns, IOB1, a line before each document.
 
-What names what is a matter of words alone, so that a small encoder learns it from a few hundred sentences.
+No word belongs to two types of phrases, so a small encoder learns the task from a few hundred sentences.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from benchrunner_conll.schemes import as_iob1
 
 FOLDER = "conll2003"
 FILES = {"eng.train": 60, "eng.testa": 20, "eng.testb": 20}
-"""A file and its documents."""
+"""File -> its number of documents."""
 SENTENCES = (3, 8)
-"""Of one document, at least and at most."""
+"""Smallest and largest number of sentences in a document."""
 
 NAMES = {
     "PER": "Anna Berg|Tom Hale|Ruth Ellis|Peter Lang|Clara Whitman|George Marsh|Alice|Henry|Martin|Emma",
@@ -24,14 +24,14 @@ NAMES = {
     "LOC": "Norwich|Lisbon|New Harbour|Bergen|Leeds|Trieste|West Island|Galway|Porto|Basel",
     "MISC": "English|Dutch|Winter Cup|Spanish|Open Games|Norwegian|French|Harvest Prize|Swiss|Italian",
 }
-"""A type's phrases; no word belongs to two types."""
+"""Type -> its phrases. No word belongs to two types."""
 WORDS = {
     "NN": "teacher farmer sailor painter lawyer baker report match ship market",
     "JJ": "old small heavy quiet new broken late plain",
     "VBD": "visited left praised sold bought joined beat met",
     "CD": "1 2 3 4 12 15 19 1996",
 }
-"""A part of speech and some of its words."""
+"""Part of speech -> some of its words."""
 SENTENCE_TEMPLATES = (
     "{PER} VBD the|DT {MISC} NN in|IN {LOC} .|.",
     "{ORG} VBD CD JJ NN from|IN {ORG} .|.",
@@ -43,11 +43,11 @@ SENTENCE_TEMPLATES = (
     "{ORG} {ORG} CD CD",
     "1.|CD {PER} {LOC} CD",
 )
-"""Slots are types in braces, parts of speech, or a word with its own. Two phrases of one type may be neighbours."""
+"""Slots of a template: a type in braces, a part of speech, or `word|part of speech`. Phrases of one type may touch."""
 
 
 def write(seed: int, folder: Path) -> None:
-    """The three files below the folder: the same bytes for the same seed."""
+    """Write the three files below the folder. Equal seeds give equal bytes."""
     home = folder / FOLDER
     home.mkdir(parents=True, exist_ok=True)
     for name, count in FILES.items():
@@ -57,30 +57,32 @@ def write(seed: int, folder: Path) -> None:
 
 
 def _document(draw: random.Random) -> str:
-    """A border, then sentences, each with a blank line behind it; every kind of sentence is as likely as the others."""
+    """Write a border line and some sentences, each with a blank line after it. All templates are equally likely."""
     templates = draw.choices(SENTENCE_TEMPLATES, k=draw.randint(*SENTENCES))
-    return "".join(f"{block}\n" for block in (f"{DOCUMENT} -X- O O\n", *(_sentence(one, draw) for one in templates)))
+    return "".join(
+        f"{block}\n" for block in (f"{DOCUMENT} -X- O O\n", *(_sentence(template, draw) for template in templates))
+    )
 
 
 def _sentence(template: str, draw: random.Random) -> str:
-    found: list[tuple[str, str, str]] = []
+    words: list[tuple[str, str, str]] = []
     for slot in template.split():
-        found += _filled(slot, draw)
-    tags = as_iob1(tag for _, _, tag in found)
-    chunks = ["I-VP" if part == "VBD" else "I-NP" if part.isalpha() and part != "IN" else "O" for _, part, _ in found]
+        words += _filled(slot, draw)
+    tags = as_iob1(tag for _, _, tag in words)
+    chunks = ["I-VP" if part == "VBD" else "I-NP" if part.isalpha() and part != "IN" else "O" for _, part, _ in words]
     return "".join(
-        f"{word} {part} {chunk} {tag}\n" for (word, part, _), chunk, tag in zip(found, chunks, tags, strict=True)
+        f"{word} {part} {chunk} {tag}\n" for (word, part, _), chunk, tag in zip(words, chunks, tags, strict=True)
     )
 
 
 def _filled(slot: str, draw: random.Random) -> list[tuple[str, str, str]]:
-    """Words with their part of speech and their tag in IOB2."""
+    """Fill a slot: words with their part of speech and their tag in IOB2."""
     if slot.startswith("{"):
         kind = slot.strip("{}")
-        first, *others = draw.choice(NAMES[kind].split("|")).split()
-        return [(first, "NNP", f"B-{kind}"), *((word, "NNP", f"I-{kind}") for word in others)]
+        first, *following = draw.choice(NAMES[kind].split("|")).split()
+        return [(first, "NNP", f"B-{kind}"), *((word, "NNP", f"I-{kind}") for word in following)]
     if "|" in slot:
         word, part = slot.split("|")
         return [(word, part, "O")]
     part = slot.split("-")[0]
-    return [(re.sub("[A-Z]+", lambda one: draw.choice(WORDS[one[0]].split()), slot), part, "O")]
+    return [(re.sub("[A-Z]+", lambda match: draw.choice(WORDS[match[0]].split()), slot), part, "O")]

@@ -1,4 +1,4 @@
-"""The row of CoNLL-2003: where people keep its files, and its data set on the hub."""
+"""The corpus CoNLL-2003: where its files may lie, and its data set on the hub."""
 
 from __future__ import annotations
 
@@ -7,16 +7,20 @@ from benchrunner_conll import demo
 from benchrunner_conll.corpus import Corpus
 
 REPOSITORY, REVISION = "eriktks/conll2003", "refs/convert/parquet"
-"""Its home on the hub: the main branch holds a script, which nobody runs any more, and this one the data."""
+"""Repository on the hub. Its main branch holds a script that no current library runs; this branch holds the data."""
 COLUMNS = {"words": "tokens", "pos": "pos_tags", "chunk": "chunk_tags", "labels": "ner_tags"}
-"""Our columns -> the hub's."""
+"""Column of the task -> column on the hub."""
 ROOTS = ("conll2003/", "conll-2003/", "conll03/", "CoNLL-2003/", "CoNLL2003/", "ner/")
-"""Where people keep the files below the data folder; the last is the organizers' own."""
+"""Folders below the data folder that are searched; the last is the organizers' own."""
 
 
-def _files(official: str, *usual: str) -> tuple[str, ...]:
-    """The organizers' name, here and in every folder; the others could be anybody's outside of these folders."""
-    return (*(f"{root}{name}" for root in ROOTS for name in (official, *usual)), official)
+def _files(official: str, *common: str) -> tuple[str, ...]:
+    """List the searched paths of a file.
+
+    The organizers' name is searched in the data folder too. Common names such as train.txt are searched in `ROOTS`
+    only, because outside of these folders such a file may belong to other data.
+    """
+    return (*(f"{root}{name}" for root in ROOTS for name in (official, *common)), official)
 
 
 def _hub(split: str) -> tuple[Source, ...]:
@@ -33,9 +37,9 @@ CONLL2003 = Corpus(
     },
     types=("PER", "ORG", "LOC", "MISC"),
     columns=("words", "pos", "chunk", "labels"),
-    others={"train": _hub("train"), "dev": _hub("validation"), "test": _hub("test")},
+    further_sources={"train": _hub("train"), "dev": _hub("validation"), "test": _hub("test")},
     rows={"train": 14_041, "dev": 3_250, "test": 3_453},
     suite=Suite("conll"),
     demo_files=demo.write,
 )
-"""Named entities in English (Tjong Kim Sang and De Meulder 2003). The test files have their labels, which are kept."""
+"""Named entities in English (Tjong Kim Sang and De Meulder 2003). The test file has labels, which are read."""

@@ -1,7 +1,6 @@
-"""Makes `eriktks/conll2003` as its parquet branch stands on the hub, from column files in IOB2 or IOB1.
+"""Makes `eriktks/conll2003` as in the parquet branch on the hub, from column files in IOB2 or IOB1.
 
-Written from the data set's card and script, with a reading of the files of its own: it shares no code with the reader
-that it is there to check.
+Written from the data set's card and script. Reads the files with its own code and shares none with the package.
 """
 
 from __future__ import annotations
@@ -13,16 +12,16 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 
 NER = ("O", "B-PER", "I-PER", "B-ORG", "I-ORG", "B-LOC", "I-LOC", "B-MISC", "I-MISC")
-"""In the order of the card; the lists of the other two columns are made from the files."""
+"""Tags in the order of the card. The names of the other two columns are made from the files."""
 FILES = {"train": "eng.train", "validation": "eng.testa", "test": "eng.testb"}
 
 
 def build(files: Path, repository: Path) -> None:
-    """One parquet file a split, where the hub's own conversion puts it; types stand in the files, there is no card."""
+    """Write a parquet file for each split where the hub's conversion puts it. The types are in the files; no card."""
     splits = {split: _sentences(files / name) for split, name in FILES.items()}
     names = {
-        "pos_tags": sorted({row[1] for some in splits.values() for one in some for row in one}),
-        "chunk_tags": sorted({row[2] for some in splits.values() for one in some for row in one}),
+        "pos_tags": sorted({row[1] for sentences in splits.values() for sentence in sentences for row in sentence}),
+        "chunk_tags": sorted({row[2] for sentences in splits.values() for sentence in sentences for row in sentence}),
         "ner_tags": list(NER),
     }
     for split, sentences in splits.items():
@@ -33,26 +32,27 @@ def build(files: Path, repository: Path) -> None:
 
 def _sentences(path: Path) -> list[list[list[str]]]:
     parts = path.read_text().split("\n\n")
-    found = [[line.split() for line in part.splitlines()] for part in parts]
-    found = [[row for row in one if row[0] != "-DOCSTART-"] for one in found]
-    for one in found:
-        for at, row in enumerate(one):
-            before = one[at - 1][3] if at else "O"
+    blocks = [[line.split() for line in part.splitlines()] for part in parts]
+    sentences = [[row for row in block if row[0] != "-DOCSTART-"] for block in blocks]
+    for sentence in sentences:
+        for at, row in enumerate(sentence):
+            before = sentence[at - 1][3] if at else "O"
             if row[3].startswith("I-") and before[2:] != row[3][2:]:
                 row[3] = "B-" + row[3][2:]
-    return [one for one in found if one]
+    return [sentence for sentence in sentences if sentence]
 
 
 def _table(sentences: list[list[list[str]]], names: dict[str, list[str]]) -> pa.Table:
     columns = {
         "id": pa.array([str(at) for at in range(len(sentences))]),
-        "tokens": pa.array([[row[0] for row in one] for one in sentences]),
+        "tokens": pa.array([[row[0] for row in sentence] for sentence in sentences]),
     }
     features: dict[str, object] = {
         "id": {"dtype": "string", "_type": "Value"},
         "tokens": {"feature": {"dtype": "string", "_type": "Value"}, "_type": "Sequence"},
     }
     for at, (name, known) in enumerate(names.items(), start=1):
-        columns[name] = pa.array([[known.index(row[at]) for row in one] for one in sentences], pa.list_(pa.int64()))
+        numbers = [[known.index(row[at]) for row in sentence] for sentence in sentences]
+        columns[name] = pa.array(numbers, pa.list_(pa.int64()))
         features[name] = {"feature": {"names": known, "_type": "ClassLabel"}, "_type": "Sequence"}
     return pa.table(columns).replace_schema_metadata({"huggingface": json.dumps({"info": {"features": features}})})

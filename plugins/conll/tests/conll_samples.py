@@ -1,4 +1,4 @@
-"""Where the real files are, and tag sequences as people and systems really write them."""
+"""Helpers: the folder of real files, strategies for tag sequences, and an independent count of phrases."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from benchrunner.workspace import Settings, Workspace
 
 TAGS = ("O", "B-LOC", "I-LOC", "B-PER", "I-PER")
 WILD = st.lists(st.sampled_from(TAGS), max_size=12)
-"""Any tags in any order."""
+"""Strategy for tags in any order."""
 
 
 @st.composite
 def well_formed(draw: st.DrawFn) -> list[str]:
-    """IOB2."""
+    """Draw well-formed IOB2 tags."""
     tags: list[str] = []
     for kind, length in draw(st.lists(st.tuples(st.sampled_from(["", "LOC", "PER"]), st.integers(1, 3)), max_size=6)):
         tags += [f"B-{kind}", *[f"I-{kind}"] * (length - 1)] if kind else ["O"] * length
@@ -29,7 +29,7 @@ def workspace(folder: Path) -> Workspace:
 
 
 def real_data(part: str) -> Path:
-    """Files that may not be passed on, where somebody has them: nothing depends on them."""
+    """Find a folder of real files, which may not be redistributed; skips the test where they are missing."""
     named = os.environ.get("BENCHRUNNER_REAL_DATA")
     folder = (Path(named) if named else Path.home() / ".cache" / "benchrunner-real-data") / part
     if not folder.is_dir():
@@ -38,9 +38,9 @@ def real_data(part: str) -> Path:
 
 
 def conlleval_by_state(sentences: list[tuple[list[str], list[str]]]) -> dict[str, tuple[int, int, int]]:
-    """Type -> phrases in gold, predicted and right, by a walk that remembers whether both sides agree so far.
+    """Count gold, predicted and right phrases of each type in a walk that remembers whether both sides agree so far.
 
-    Written from the script's rules for where chunks start and end; it shares nothing with the code that it checks.
+    Written from the script's rules for where chunks start and end. Shares no code with the package.
     """
     counts: dict[str, list[int]] = {}
 
@@ -56,16 +56,16 @@ def conlleval_by_state(sentences: list[tuple[list[str], list[str]]]) -> dict[str
 
     for gold, predicted in sentences:
         together, before_gold, before_predicted = "", "O", "O"
-        for one, other in zip([*gold, "O"], [*predicted, "O"], strict=True):
-            if together and ends(before_gold, one) and ends(before_predicted, other):
+        for gold_tag, tag in zip([*gold, "O"], [*predicted, "O"], strict=True):
+            if together and ends(before_gold, gold_tag) and ends(before_predicted, tag):
                 counts[together][2] += 1
                 together = ""
-            elif together and (ends(before_gold, one) or ends(before_predicted, other)):
+            elif together and (ends(before_gold, gold_tag) or ends(before_predicted, tag)):
                 together = ""
-            for side, (before, tag) in enumerate(((before_gold, one), (before_predicted, other))):
-                if starts(before, tag):
-                    counts.setdefault(tag.split("-")[1], [0, 0, 0])[side] += 1
-            if starts(before_gold, one) and starts(before_predicted, other) and one[2:] == other[2:]:
-                together = one.split("-")[1]
-            before_gold, before_predicted = one, other
-    return {kind: (some[0], some[1], some[2]) for kind, some in counts.items()}
+            for side, (before, now) in enumerate(((before_gold, gold_tag), (before_predicted, tag))):
+                if starts(before, now):
+                    counts.setdefault(now.split("-")[1], [0, 0, 0])[side] += 1
+            if starts(before_gold, gold_tag) and starts(before_predicted, tag) and gold_tag[2:] == tag[2:]:
+                together = gold_tag.split("-")[1]
+            before_gold, before_predicted = gold_tag, tag
+    return {kind: (numbers[0], numbers[1], numbers[2]) for kind, numbers in counts.items()}

@@ -1,4 +1,4 @@
-"""Anybody's corpus is a row."""
+"""A `Corpus` makes a task; the task of CoNLL-2003 has the paper's recipe."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from benchrunner_conll import CONLL2003, Corpus, register_tasks
 
 
 def tweets(**changes: object) -> Task:
-    row: dict[str, object] = {
+    corpus: dict[str, object] = {
         "name": "mine/tweets",
         "about": "Which groups do tweets name?",
         "files": {"train": ("train.conll",), "dev_web": ("web.conll",), "test": ("test.conll",)},
         "types": ("group",),
     }
-    return Corpus(**(row | changes)).task()  # type: ignore[arg-type]
+    return Corpus(**(corpus | changes)).task()  # type: ignore[arg-type]
 
 
-def test_a_third_partys_corpus_is_a_row(tmp_path: Path) -> None:
+def test_a_corpus_makes_a_task(tmp_path: Path) -> None:
     task = tweets(rows={"dev_web": 3}, recipe=Recipe(context="sentence"))
     (tmp_path / "web.conll").write_text("The\tB-group\nWho\tI-group\n\nat O\n")
     rows = task.load("dev_web", workspace(tmp_path))
@@ -43,12 +43,12 @@ def test_a_third_partys_corpus_is_a_row(tmp_path: Path) -> None:
         ({"types": ("O", "group")}, "without O, B- and I-, so none can be 'O'"),
         ({"types": ("B-group",)}, "without O, B- and I-, so none can be 'B-group'"),
         ({"types": ()}, "two or more different labels"),
-        ({"files": {"train": ("a",), "validation": ("b",)}}, "train, dev or test, or begins so, not 'validation'"),
+        ({"files": {"train": ("a",), "validation": ("b",)}}, "is or begins with train, dev or test, not 'validation'"),
         ({"rows": {"dev": 3}}, "there are no files of the split 'dev'"),
         ({"columns": ("words", "tags")}, "words and labels among them"),
     ],
 )
-def test_a_wrong_row_is_the_plugins_error(changes: dict[str, object], message: str) -> None:
+def test_a_wrong_corpus_is_a_plugin_error(changes: dict[str, object], message: str) -> None:
     with pytest.raises(PluginError, match=message):
         tweets(**changes)
 
@@ -61,21 +61,21 @@ def test_the_recipe_is_the_papers() -> None:
     assert CONLL2003.labels[:3] == ("O", "B-PER", "I-PER") and len(CONLL2003.labels) == 9
 
 
-def test_looking_at_the_task_loads_nothing_heavy() -> None:
+def test_registering_the_task_loads_no_heavy_library() -> None:
     code = """
 import sys
 import benchrunner_conll
 list(benchrunner_conll.register_tasks())
 print(*{"torch", "numpy", "pyarrow", "datasets", "seqeval", "sklearn"} & sys.modules.keys())
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout.strip() == ""
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert process.stdout.strip() == ""
 
 
 @pytest.mark.parametrize("context", CONTEXTS)
 @pytest.mark.parametrize("training", [True, False])
 def test_every_word_of_the_real_files_is_answered_once(context: str, training: bool) -> None:
-    """In windows of 64 pieces, which many sentences and most documents are too long for."""
+    """Uses windows of 64 pieces, which are too short for many sentences and most documents."""
     (task,) = register_tasks()
     for split in task.splits:
         table = task.load(split, workspace(real_data("conll2003"))).table

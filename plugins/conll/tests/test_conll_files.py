@@ -1,4 +1,4 @@
-"""Column files as they are found in the wild, bad ones, and the real ones where they are at hand."""
+"""Column files with their quirks, bad files, and the real files where they are available."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ TASK = CONLL2003.task()
 
 
 def read(folder: Path, content: str | bytes, columns: tuple[str, ...] = FOUR, *, labelled: bool = True) -> Rows:
-    (folder / "some.txt").write_bytes(content if isinstance(content, bytes) else content.encode())
-    return ColumnFile(("nowhere.txt", "some.txt"), columns, labelled=labelled).read(workspace(folder))
+    (folder / "file.txt").write_bytes(content if isinstance(content, bytes) else content.encode())
+    return ColumnFile(("nowhere.txt", "file.txt"), columns, labelled=labelled).read(workspace(folder))
 
 
 def test_four_columns_in_iob1_with_documents(tmp_path: Path) -> None:
@@ -38,13 +38,13 @@ def test_four_columns_in_iob1_with_documents(tmp_path: Path) -> None:
     assert rows.notes == ("tags are in IOB1, read as IOB2",)
 
 
-def test_the_first_document_may_lack_its_line_and_the_last_line_may_have_no_document(tmp_path: Path) -> None:
+def test_border_lines_may_be_missing_first_and_empty_last(tmp_path: Path) -> None:
     rows = read(tmp_path, "a N O O\n\n-DOCSTART- -X- O O\n\n-DOCSTART- -X- -X- O\n\nb N O O\n\n-DOCSTART- -X- O O")
     assert rows.table.column("document").to_pylist() == [0, 1]
     assert rows.notes == ("all tags are O",)
 
 
-def test_a_documents_line_ends_a_sentence_even_without_blank_lines(tmp_path: Path) -> None:
+def test_a_border_line_ends_a_sentence_without_blank_lines(tmp_path: Path) -> None:
     rows = read(tmp_path, "a O\n-DOCSTART- O\nb O\n")
     assert rows.table.to_pydict() == {"words": [["a"], ["b"]], "labels": [["O"], ["O"]], "document": [0, 1]}
 
@@ -58,18 +58,18 @@ def test_a_documents_line_ends_a_sentence_even_without_blank_lines(tmp_path: Pat
         "\n\n New   B-LOC \nYork \t I-LOC\n \t \n\n\nis O",
     ],
 )
-def test_tabs_spaces_line_ends_and_blank_lines_are_no_matter(tmp_path: Path, content: str) -> None:
+def test_tabs_spaces_and_line_ends_of_any_kind_are_read(tmp_path: Path, content: str) -> None:
     rows = read(tmp_path, content)
     assert rows.table.to_pydict() == {"words": [["New", "York"], ["is"]], "labels": [["B-LOC", "I-LOC"], ["O"]]}
     assert rows.notes == ("tags are in IOB2",)
 
 
-def test_a_space_that_is_none_of_ours_is_text(tmp_path: Path) -> None:
+def test_unusual_white_space_is_part_of_a_word(tmp_path: Path) -> None:
     rows = read(tmp_path, "10\u00a0000 O\nx\u2028y O\n\x85 O\n")
     assert rows.table.column("words").to_pylist() == [["10\u00a0000", "x\u2028y", "\x85"]]
 
 
-def test_a_file_without_labels_has_one_column_less_or_words_alone(tmp_path: Path) -> None:
+def test_a_file_may_have_no_labels_or_words_alone(tmp_path: Path) -> None:
     assert read(tmp_path, "a N O\n").table.to_pydict() == {"words": [["a"]], "pos": [["N"]], "chunk": [["O"]]}
     assert read(tmp_path, "a\nb\n\nc\n").table.to_pydict() == {"words": [["a", "b"], ["c"]]}
     assert read(tmp_path, "a nonsense\n", labelled=False).table.to_pydict() == {"words": [["a"]], "document": [0]}
@@ -79,7 +79,7 @@ def test_columns_may_stand_in_any_order(tmp_path: Path) -> None:
     rows = read(tmp_path, "1 Bonn B-LOC O\n", ("number", "words", "labels", "nested"))
     assert rows.table.to_pylist() == [{"number": ["1"], "words": ["Bonn"], "labels": ["B-LOC"], "nested": ["O"]}]
     with pytest.raises(PluginError, match="words and labels among them"):
-        ColumnFile(("some.txt",), ("words", "tags"))
+        ColumnFile(("file.txt",), ("words", "tags"))
 
 
 def test_a_user_may_name_another_file(tmp_path: Path) -> None:
@@ -88,33 +88,33 @@ def test_a_user_may_name_another_file(tmp_path: Path) -> None:
     assert mine.read(workspace(tmp_path / "other")).table.to_pydict() == {"words": [["a"]], "document": [0]}
 
 
-def test_what_is_nowhere_is_said_with_the_place(tmp_path: Path) -> None:
-    with pytest.raises(DataNotFound, match=r"no file .*one\.txt \(or 1 other usual place\)"):
-        ColumnFile(("one.txt", "two.txt")).read(workspace(tmp_path))
+def test_a_missing_file_is_an_error_with_the_searched_paths(tmp_path: Path) -> None:
+    with pytest.raises(DataNotFound, match=r"no file .*first\.txt \(or 1 other usual place\)"):
+        ColumnFile(("first.txt", "second.txt")).read(workspace(tmp_path))
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", r"some\.txt:1: no sentences"),
-        ("\n \n-DOCSTART- -X- O O\n\n", r"some\.txt:1: no sentences"),
-        ("a N O O\nb N O\n", r"some\.txt:2: expected 4 columns as on line 1, found 3"),
-        ("a N O O\n\nb N O O O\n", r"some\.txt:3: expected 4 columns as on line 1, found 5"),
+        ("", r"file\.txt:1: no sentences"),
+        ("\n \n-DOCSTART- -X- O O\n\n", r"file\.txt:1: no sentences"),
+        ("a N O O\nb N O\n", r"file\.txt:2: expected 4 columns as on line 1, found 3"),
+        ("a N O O\n\nb N O O O\n", r"file\.txt:3: expected 4 columns as on line 1, found 5"),
         (
             "a b c d e\n",
-            r"some\.txt:1: found 5 columns; expected words pos chunk labels, or words pos chunk, or words ",
+            r"file\.txt:1: found 5 columns; expected words pos chunk labels, or words pos chunk, or words ",
         ),
-        ("a N O O\nb N O LOC\n", r"some\.txt:2: found the tag 'LOC'; expected O, B-TYPE or I-TYPE"),
-        ("a N O B-\n", r"some\.txt:1: found the tag 'B-'"),
-        ("a N O nan\n", r"some\.txt:1: found the tag 'nan'"),
-        ("a N O S-LOC\n", r"some\.txt:1: found the tag 'S-LOC'"),
+        ("a N O O\nb N O LOC\n", r"file\.txt:2: found the tag 'LOC'; expected O, B-TYPE or I-TYPE"),
+        ("a N O B-\n", r"file\.txt:1: found the tag 'B-'"),
+        ("a N O nan\n", r"file\.txt:1: found the tag 'nan'"),
+        ("a N O S-LOC\n", r"file\.txt:1: found the tag 'S-LOC'"),
         (
             "a N O B-LOC\n\nb N O O\nc N O I-LOC\n",
-            r"some\.txt:4: two tag schemes in one file: I-LOC begins a phrase on line 4, as in IOB1; B-LOC begins a "
+            r"file\.txt:4: two tag schemes in one file: I-LOC begins a phrase on line 4, as in IOB1; B-LOC begins a "
             r"phrase on line 1, as in IOB2",
         ),
-        ("a N O I-LOC\nb N O B-PER\n", r"some\.txt:2: two tag schemes"),
-        (b"a N O O\nb\xe9 N O O\n", r"some\.txt:2: not UTF-8 text"),
+        ("a N O I-LOC\nb N O B-PER\n", r"file\.txt:2: two tag schemes"),
+        (b"a N O O\nb\xe9 N O O\n", r"file\.txt:2: not UTF-8 text"),
     ],
 )
 def test_a_bad_file_is_one_error_with_file_and_line(tmp_path: Path, content: str | bytes, message: str) -> None:
@@ -154,13 +154,12 @@ def test_a_test_file_may_lack_its_labels_and_a_dev_file_may_not(tmp_path: Path) 
 def test_the_real_files_have_the_published_counts(
     split: str, documents: int, sentences: int, tokens: int, phrases: dict[str, int]
 ) -> None:
-    """Tables 1 and 2 of Tjong Kim Sang and De Meulder (2003)."""
+    """Counts from Tjong Kim Sang and De Meulder (2003), Tables 1 and 2."""
     rows = TASK.load(split, workspace(real_data("conll2003")))
-    found = rows.table
     assert len(rows) == sentences == TASK.splits[split].rows
-    assert len(set(found.column("document").to_pylist())) == documents
-    assert sum(map(len, found.column("words").to_pylist())) == tokens
-    tags = [tag for one in found.column("labels").to_pylist() for tag in one]
+    assert len(set(rows.table.column("document").to_pylist())) == documents
+    assert sum(map(len, rows.table.column("words").to_pylist())) == tokens
+    tags = [tag for sentence in rows.table.column("labels").to_pylist() for tag in sentence]
     assert {kind: tags.count(f"B-{kind}") for kind in phrases} == phrases
     assert rows.notes == ("tags are in IOB1, read as IOB2",)
 

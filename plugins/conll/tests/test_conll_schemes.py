@@ -1,4 +1,4 @@
-"""IOB1 and IOB2 say the same in two ways, and ill-formed tags say what conlleval makes of them."""
+"""IOB1 and IOB2 write the same phrases, and ill-formed tags are read as conlleval reads them."""
 
 from __future__ import annotations
 
@@ -36,29 +36,30 @@ def test_a_phrase_begins_at_b_after_o_and_where_the_type_changes(
 
 
 @given(well_formed())
-def test_iob2_comes_back_from_iob1(tags: list[str]) -> None:
+def test_iob2_to_iob1_and_back_is_the_same(tags: list[str]) -> None:
     assert as_iob2(as_iob1(tags)) == tags == as_iob2(tags)
     assert phrases(as_iob1(tags)) == phrases(tags)
 
 
 @given(WILD)
-def test_writing_wild_tags_in_a_scheme_keeps_what_they_mean(tags: list[str]) -> None:
+def test_rewriting_ill_formed_tags_keeps_their_phrases(tags: list[str]) -> None:
     assert phrases(as_iob1(tags)) == phrases(as_iob2(tags)) == phrases(tags)
 
 
 @given(st.lists(well_formed(), max_size=4))
-def test_every_file_with_a_phrase_is_in_one_scheme(sentences: list[list[str]]) -> None:
-    some = any(phrases(tags) for tags in sentences)
-    assert list(witnesses(sentences)) == ["IOB2"] * some
-    assert list(witnesses([as_iob1(tags) for tags in sentences])) == ["IOB1"] * some
+def test_a_file_with_phrases_has_witnesses_of_its_scheme_alone(sentences: list[list[str]]) -> None:
+    has_phrases = any(phrases(tags) for tags in sentences)
+    assert list(witnesses(sentences)) == ["IOB2"] * has_phrases
+    assert list(witnesses([as_iob1(tags) for tags in sentences])) == ["IOB1"] * has_phrases
 
 
-def test_witnesses_are_the_first_of_their_scheme() -> None:
+def test_witnesses_are_the_first_tags_of_their_scheme() -> None:
     assert witnesses([["O"], ["O", "I-X", "B-X", "I-Y"], ["B-X"], ["I-X"]]) == {"IOB1": (1, 1), "IOB2": (2, 0)}
 
 
 @pytest.mark.parametrize("name", ["eng.train", "eng.testa", "eng.testb"])
-def test_the_real_tags_come_back_from_iob2(name: str) -> None:
-    found = [[fields[-1] for _, fields in one] for one in blocks(real_data("conll2003") / name) if not is_border(one)]
-    assert [as_iob1(as_iob2(tags)) for tags in found] == found
-    assert any("B-" in tag for tags in found for tag in tags)
+def test_the_real_tags_to_iob2_and_back_are_the_same(name: str) -> None:
+    sentences = [block for block in blocks(real_data("conll2003") / name) if not is_border(block)]
+    labels = [[fields[-1] for _, fields in sentence] for sentence in sentences]
+    assert [as_iob1(as_iob2(tags)) for tags in labels] == labels
+    assert any("B-" in tag for tags in labels for tag in tags)

@@ -1,8 +1,9 @@
-"""conlleval's figures and its text to the letter, and who agrees with them."""
+"""Figures and text of conlleval, compared with the script's own outputs and with independent implementations."""
 
 from __future__ import annotations
 
 import itertools
+import re
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,10 @@ from hypothesis import strategies as st
 
 from benchrunner.data.iob_tags import as_iob2
 from benchrunner.data.rows import Rows
-from benchrunner.errors import DataError, Undefined
-from benchrunner.metrics import score
+from benchrunner.errors import DataError
+from benchrunner.metrics import Score, score
 from benchrunner_conll import CONLL2003, ColumnFile, ConllEval
-from benchrunner_conll.conlleval import evaluate
+from benchrunner_conll.conlleval import Evaluation, evaluate
 
 TASK = CONLL2003.task()
 SCORER = ConllEval(CONLL2003.labels)
@@ -30,12 +31,12 @@ def write(folder: Path, content: str) -> Path:
 
 def gold_rows(folder: Path, content: str) -> Rows:
     (folder / "gold.txt").write_text(content, encoding="utf-8")
-    found = ColumnFile(("-",)).at(folder / "gold.txt").read(workspace(folder))
-    return Rows(TASK.problem.check(found, labelled=False), found.origin, found.lines)
+    rows = ColumnFile(("-",)).at(folder / "gold.txt").read(workspace(folder))
+    return Rows(TASK.problem.check(rows, labelled=False), rows.origin, rows.lines)
 
 
 @pytest.mark.parametrize("name", ["ner-iob2", "ner-wild"])
-def test_the_text_is_the_scripts_to_the_byte(name: str) -> None:
+def test_the_text_equals_the_scripts_output(name: str) -> None:
     folder = real_data("golden")
     path = folder / f"{name}.txt"
     assert SCORER.recognizes(path)
@@ -43,30 +44,34 @@ def test_the_text_is_the_scripts_to_the_byte(name: str) -> None:
 
 
 def test_the_layout_is_the_scripts(tmp_path: Path) -> None:
-    found = SCORER.score(write(tmp_path, GOOD), None, {})
-    assert found.text == (
+    scored = SCORER.score(write(tmp_path, GOOD), None, {})
+    assert scored.text == (
         "processed 4 tokens with 2 phrases; found: 2 phrases; correct: 1.\n"
         "accuracy:  25.00%; precision:  50.00%; recall:  50.00%; FB1:  50.00\n"
         "              LOC: precision:   0.00%; recall:   0.00%; FB1:   0.00  0\n"
         "              ORG: precision: 100.00%; recall: 100.00%; FB1: 100.00  1\n"
         "              PER: precision:   0.00%; recall:   0.00%; FB1:   0.00  1\n"
     )
-    figures = {name: one.value for name, one in found.figures.items()}
+    figures = {name: figure.value for name, figure in scored.figures.items()}
     assert figures["f1"] == figures["precision"] == figures["recall"] == 50
     assert (figures["accuracy"], figures["tokens"], figures["f1_ORG"], figures["gold_LOC"]) == (25, 4, 100, 1)
 
 
-def test_a_documents_line_is_a_token_to_the_script_and_ends_every_phrase(tmp_path: Path) -> None:
+def test_a_border_line_counts_as_a_token_and_ends_every_phrase(tmp_path: Path) -> None:
     border = "-DOCSTART- -X- O O\n"
-    found = SCORER.score(write(tmp_path, f"{border}\na N I-LOC I-LOC\n{border}b N I-LOC I-LOC\n"), None, {})
-    assert found.text.startswith("processed 4 tokens with 2 phrases; found: 2 phrases; correct: 2.\naccuracy: 100.00%")
+    scored = SCORER.score(write(tmp_path, f"{border}\na N I-LOC I-LOC\n{border}b N I-LOC I-LOC\n"), None, {})
+    assert scored.text.startswith("processed 4 tokens with 2 phrases; found: 2 phrases; correct: 2.\naccuracy: 100.00%")
 
 
-def test_no_phrases_are_nothing_and_not_an_error(tmp_path: Path) -> None:
+def test_tags_without_phrases_score_zero(tmp_path: Path) -> None:
     assert SCORER.score(write(tmp_path, "a N O O\n"), None, {}).text == (
         "processed 1 tokens with 0 phrases; found: 0 phrases; correct: 0.\n"
         "accuracy: 100.00%; precision:   0.00%; recall:   0.00%; FB1:   0.00\n"
     )
+
+
+def counts(evaluation: Evaluation) -> dict[str, tuple[int, int, int]]:
+    return {kind: (tally.gold, tally.found, tally.correct) for kind, tally in evaluation.types.items()}
 
 
 sentence = st.lists(st.tuples(st.sampled_from(TAGS), st.sampled_from(TAGS)), min_size=1, max_size=10)
@@ -74,49 +79,85 @@ sentence = st.lists(st.tuples(st.sampled_from(TAGS), st.sampled_from(TAGS)), min
 
 @settings(max_examples=500, deadline=None)
 @given(st.lists(sentence, min_size=1, max_size=4))
-def test_any_tags_count_as_by_the_scripts_own_walk(sentences: list[list[tuple[str, str]]]) -> None:
-    pairs = [([one for one, _ in some], [other for _, other in some]) for some in sentences]
-    found = evaluate([one for one, _ in pairs], [other for _, other in pairs])
-    counts = {kind: (one.gold, one.found, one.correct) for kind, one in found.types.items()}
-    assert counts == conlleval_by_state(pairs)
+def test_any_tags_count_as_in_a_walk_over_the_tokens(sentences: list[list[tuple[str, str]]]) -> None:
+    pairs = [([gold for gold, _ in tags], [predicted for _, predicted in tags]) for tags in sentences]
+    evaluation = evaluate([gold for gold, _ in pairs], [predicted for _, predicted in pairs])
+    assert counts(evaluation) == conlleval_by_state(pairs)
 
 
-def test_all_short_sequences_count_as_by_the_scripts_own_walk() -> None:
+def test_all_short_sequences_count_as_in_a_walk() -> None:
     for gold, predicted in itertools.product(itertools.product(TAGS, repeat=3), repeat=2):
-        found = evaluate([gold], [predicted])
-        counts = {kind: (one.gold, one.found, one.correct) for kind, one in found.types.items()}
-        assert counts == conlleval_by_state([(list(gold), list(predicted))])
+        assert counts(evaluate([gold], [predicted])) == conlleval_by_state([(list(gold), list(predicted))])
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(sentence, min_size=1, max_size=4))
-def test_seqeval_agrees_on_well_formed_tags(sentences: list[list[tuple[str, str]]]) -> None:
-    gold = [as_iob2(one for one, _ in some) for some in sentences]
-    predicted = [as_iob2(other for _, other in some) for some in sentences]
-    assert METRICS["seqeval_f1"].compute(gold, predicted) == pytest.approx(METRICS["f1"].compute(gold, predicted))
+def test_strict_f1_equals_f1_on_well_formed_tags(sentences: list[list[tuple[str, str]]]) -> None:
+    gold = [as_iob2(gold for gold, _ in tags) for tags in sentences]
+    predicted = [as_iob2(predicted for _, predicted in tags) for tags in sentences]
+    assert METRICS["strict_f1"].value(gold, predicted) == pytest.approx(METRICS["f1"].value(gold, predicted))
+
+
+STRICT = {
+    "a phrase that begins with I- is no phrase": ("B-LOC I-LOC", "I-LOC I-LOC", 100, 0),
+    "after O an I- begins no phrase": ("O B-LOC O B-PER", "O I-LOC O B-PER", 100, 200 / 3),
+    "a change of type begins no phrase": ("B-PER B-LOC", "B-PER I-LOC", 100, 200 / 3),
+    "an I- of another type is no false phrase": ("B-LOC O", "B-LOC I-PER", 200 / 3, 100),
+    "an I- of another type still ends the phrase": ("B-LOC I-LOC", "B-LOC I-PER", 0, 0),
+    "well-formed tags": ("B-LOC I-LOC B-LOC O", "B-LOC I-LOC O B-LOC", 50, 50),
+}
+"""Gold tags, predicted tags, and by hand the F1 of conlleval and the F1 of well-formed phrases alone."""
+
+
+@pytest.mark.parametrize(("gold", "predicted", "f1", "strict_f1"), STRICT.values(), ids=STRICT)
+def test_strict_f1_counts_well_formed_phrases_only(gold: str, predicted: str, f1: float, strict_f1: float) -> None:
+    tags = [gold.split()], [predicted.split()]
+    assert METRICS["f1"].value(*tags) == pytest.approx(f1)
+    assert METRICS["strict_f1"].value(*tags) == pytest.approx(strict_f1)
+
+
+def strict_phrases(tags: list[str]) -> set[tuple[int, int, str]]:
+    """Find well-formed phrases with a pattern over the text of the tags, each tag five letters wide."""
+    text = "".join(tag.ljust(5) for tag in tags)
+    return {(*match.span(), match[1]) for match in re.finditer(r"B-(\w{3})(?:I-\1)*", text)}
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(sentence, min_size=1, max_size=4))
+def test_strict_f1_of_any_tags_is_that_of_a_pattern(sentences: list[list[tuple[str, str]]]) -> None:
+    gold = [[tag for tag, _ in tags] for tags in sentences]
+    predicted = [[tag for _, tag in tags] for tags in sentences]
+    pairs = [(strict_phrases(expected), strict_phrases(found)) for expected, found in zip(gold, predicted, strict=True)]
+    correct = sum(len(expected & found) for expected, found in pairs)
+    total = sum(len(expected) + len(found) for expected, found in pairs)
+    assert METRICS["strict_f1"].value(gold, predicted) == pytest.approx(200 * correct / total if total else 0)
+
+
+def test_all_figures_of_conlleval_are_read_from_one_evaluation() -> None:
+    assert {metric.compute for name, metric in METRICS.items() if name != "strict_f1"} == {evaluate}
 
 
 @settings(max_examples=50, deadline=None)
 @given(WILD.filter(bool))
-def test_right_answers_have_all_the_points(tags: list[str]) -> None:
-    assert METRICS["accuracy"].compute([tags], [tags]) == 100
-    assert METRICS["f1"].compute([tags], [tags]) == (100 if set(tags) != {"O"} else 0)
+def test_right_answers_score_100(tags: list[str]) -> None:
+    assert METRICS["accuracy"].value([tags], [tags]) == 100
+    assert METRICS["f1"].value([tags], [tags]) == (100 if set(tags) != {"O"} else 0)
 
 
 def test_metrics_are_on_the_scripts_scale_and_types_are_details() -> None:
     gold, predicted = [["B-PER", "O", "B-LOC"]], [["B-PER", "O", "O"]]
-    values = {name: score(metric, gold, predicted).value for name, metric in METRICS.items()}
-    assert values["f1"] == pytest.approx(200 / 3) == pytest.approx(values["seqeval_f1"])
+    scores = {name: score(metric, gold, predicted) for name, metric in METRICS.items()}
+    values = {name: score.value for name, score in scores.items()}
+    assert values["f1"] == pytest.approx(200 / 3) == pytest.approx(values["strict_f1"])
     assert (values["precision"], values["recall"], values["f1_PER"], values["f1_LOC"]) == (100, 50, 100, 0)
     assert {metric.scale for metric in TASK.metrics} == {1.0}
-    assert [name for name, one in METRICS.items() if not one.detail] == ["f1", "precision", "recall", "accuracy"]
-    with pytest.raises(Undefined, match="no phrase of the type ORG was there or was predicted"):
-        METRICS["f1_ORG"].compute(gold, predicted)
+    assert [name for name, metric in METRICS.items() if not metric.detail] == ["f1", "precision", "recall", "accuracy"]
+    assert scores["f1_ORG"] == Score(None, "no phrase of the type ORG was there or was predicted")
 
 
 def test_an_answer_of_another_length_is_an_error() -> None:
     with pytest.raises(DataError, match="Row 1 has 2 words, but 1 tags were predicted for it"):
-        METRICS["f1"].compute([["O"], ["O", "O"]], [["O"], ["O"]])
+        METRICS["f1"].value([["O"], ["O", "O"]], [["O"], ["O"]])
 
 
 def test_a_file_is_compared_with_the_gold_one_in_any_scheme(tmp_path: Path) -> None:
