@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import forked
 from benchrunner.commands.main import main
 from benchrunner_bert.pretraining.deepspeed import launch
 
@@ -46,8 +47,15 @@ def environment() -> dict[str, str]:
     return {**kept, "HF_HUB_OFFLINE": "1"}
 
 
-def run(asked: list[str], *, code: int = 0) -> str:
-    done = subprocess.run(asked, env=environment(), capture_output=True, text=True, timeout=500)
+def run(asked: list[str], *, code: int = 0, fresh: bool = False) -> str:
+    """Run a command to its end in a process of its own; return its standard error.
+
+    A fresh process has another hash seed and imports all libraries, as a user's does; it costs five times as much.
+    """
+    if fresh:
+        done = subprocess.run(asked, env=environment(), capture_output=True, text=True, timeout=600)
+    else:
+        done = forked.run(asked[1:], env=environment())
     assert done.returncode == code, done.stderr[-3000:]
     return done.stderr
 
@@ -68,44 +76,32 @@ def learned(folder: Path) -> list[dict[str, Any]]:
 
 
 def killed_at(asked: list[str], folder: Path, step: int, number: int = signal.SIGKILL) -> int:
-    """Start, wait until the log has a step, send a signal; the exit code."""
-    process = subprocess.Popen(
-        asked,
-        env=environment(),
-        stderr=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a job in the background ignores it
-    )
+    """Start a command, send a signal as soon as the log has a step, and return the exit code."""
+    process = forked.Process(asked[1:], env=environment())
     log = folder / "log.jsonl"
-    until = time.monotonic() + 300
-    while process.poll() is None and time.monotonic() < until:
+    while process.poll() is None:
         if log.exists() and any(f'"step": {step},' in line for line in log.read_text().splitlines()):
             process.send_signal(number)
             break
         time.sleep(0.01)
-    return process.wait(timeout=300)
+    return process.wait()
 
 
 def samples(folder: Path, *names: str, processes: int = 1) -> Path:
-    """Those that `zero_samples.py` writes, by so many real processes."""
+    """Let so many processes write the samples of `zero_samples.py` that are named."""
     common = {**environment(), "WORLD_SIZE": str(processes), "MASTER_ADDR": "127.0.0.1"}
     common |= {"MASTER_PORT": str(launch.free_port()), "DS_ACCELERATOR": "cpu"}
-    started = [
-        subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name("zero_samples.py")), str(folder), *names],
-            env={**common, "RANK": str(rank), "LOCAL_RANK": str(rank)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        for rank in range(processes)
+    program = [str(Path(__file__).with_name("zero_samples.py")), str(folder), *names]
+    ranks = [
+        forked.Process(program, env={**common, "RANK": str(rank), "LOCAL_RANK": str(rank)}) for rank in range(processes)
     ]
     try:
-        said = [one.communicate(timeout=900)[0] for one in started]
+        outputs = [process.communicate(timeout=900) for process in ranks]
     finally:
-        for one in started:
-            one.kill()
-    assert [one.returncode for one in started] == [0] * processes, "\n".join(one[-3000:] for one in said)
+        for process in ranks:
+            process.kill()
+    codes = [process.returncode for process in ranks]
+    assert codes == [0] * processes, "\n".join(errors[-3000:] for _, errors in outputs)
     return folder
 
 
