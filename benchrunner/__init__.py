@@ -34,10 +34,19 @@ from benchrunner.errors import (
     Undefined,
     UnknownName,
     closest_names,
+    first_line,
 )
 from benchrunner.executor import Executor, FitRunner
 from benchrunner.file_faults import quoted
-from benchrunner.files import flush_to_disk, read_text, write_atomically, write_folder_atomically, write_json
+from benchrunner.files import (
+    flush_to_disk,
+    read_json,
+    read_json_object,
+    read_text,
+    write_atomically,
+    write_folder_atomically,
+    write_json,
+)
 from benchrunner.fits import Fit, Prediction
 from benchrunner.interrupts import HeldBack
 from benchrunner.leaderboards.checking import find_faults
@@ -191,11 +200,14 @@ __all__ = [
     "f1_weighted",
     "find_faults",
     "find_file",
+    "first_line",
     "flush_to_disk",
     "hookimpl",
     "iob_labels",
     "mean_reciprocal_rank",
     "quoted",
+    "read_json",
+    "read_json_object",
     "read_manifest",
     "read_text",
     "roc_auc",

@@ -89,3 +89,8 @@ def described(error: BaseException) -> str:
     """Any error in one line: its kind and what it says."""
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def first_line(error: BaseException) -> str:
+    """Give the first line of an error's message, or the error's type where the message is empty."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -7,11 +7,13 @@ import json
 import os
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from benchrunner.errors import DataError
+from benchrunner.errors import DataError, RequestError
+from benchrunner.file_faults import quoted
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
@@ -101,3 +103,41 @@ def read_text(path: Path, advice: str = "convert the file and try again.") -> st
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise DataError(f"{path}:{line}: not UTF-8 text ({error.reason}); {advice}") from None
+
+
+def read_json(path: Path, *, error: type[RequestError] = DataError, advice: str = "") -> Any:
+    """Read a JSON file strictly, or raise `error` with the file, the line and the advice.
+
+    An object with the same key twice is refused: other readers would silently keep only one of the values.
+    """
+    try:
+        return json.loads(read_text(path, "is it a JSON file?"), object_pairs_hook=_unique_keys)
+    except json.JSONDecodeError as fault:
+        reason = f"{path}:{fault.lineno}: not valid JSON at column {fault.colno}: {fault.msg}."
+    except (ValueError, RecursionError) as fault:  # a number of thousands of digits, brackets a thousand deep
+        reason = f"{path}: not JSON that can be read: {fault}."
+    except _RepeatedKey as fault:
+        reason = f"{path}: the key {fault} stands twice in one object; each must stand once."
+    except DataError as fault:
+        reason = str(fault)
+    raise error(f"{reason} {advice}".rstrip())
+
+
+def read_json_object(path: Path, *, error: type[RequestError] = DataError, advice: str = "") -> dict[str, Any]:
+    """Read a JSON file that holds an object, as `read_json` does."""
+    value = read_json(path, error=error, advice=advice)
+    if not isinstance(value, dict):
+        raise error(f"{path}: a JSON object was expected. {advice}".rstrip())
+    return value
+
+
+class _RepeatedKey(Exception):
+    """A key that an object of a JSON file has twice."""
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        key, _ = Counter(key for key, _ in pairs).most_common(1)[0]
+        raise _RepeatedKey(quoted(key))
+    return values

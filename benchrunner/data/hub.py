@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchrunner.data.rows import Rows
 from benchrunner.data.sources import DataNotFound, Source
-from benchrunner.errors import DataError
+from benchrunner.errors import DataError, first_line
 from benchrunner.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -70,8 +70,7 @@ class HubTable(Source):
                 self.repository, self.configuration or None, split=self.split, revision=self.revision
             )
         except Exception as error:  # datasets passes on the errors of its transport, of any kind
-            reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-            raise DataNotFound(f"{self.where(workspace)} could not be read: {reason}") from error
+            raise DataNotFound(f"{self.where(workspace)} could not be read: {first_line(error)}") from error
         finally:
             if shows_progress:
                 datasets.enable_progress_bars()

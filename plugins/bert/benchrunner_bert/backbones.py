@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-from benchrunner import Backbone, BackboneFamily, CheckpointError, Workspace
+from benchrunner import Backbone, BackboneFamily, CheckpointError, Workspace, first_line, read_json_object
 from benchrunner_bert import pretrained
-from benchrunner_bert.configuration import SIZES, Configuration, read_json
+from benchrunner_bert.configuration import SIZES, Configuration
 
 if TYPE_CHECKING:
     from benchrunner.engine import Encoder
@@ -184,7 +184,7 @@ class BertFamily(BackboneFamily):
 def _is_bert(config: Path) -> bool:
     if not config.is_file():
         return False
-    found = read_json(config)
+    found = read_json_object(config, error=CheckpointError)
     return bool(found.get("model_type", "bert" if "num_hidden_layers" in found else None) == "bert")
 
 
@@ -220,16 +220,12 @@ def download_if_there(repository: str, name: str, workspace: Workspace, commit: 
         if workspace.settings.offline and name != "config.json":
             return None
         raise CheckpointError(
-            f"hub {repository}: {name} is not in the local cache and cannot be fetched: {_first_line(error)}"
+            f"hub {repository}: {name} is not in the local cache and cannot be fetched: {first_line(error)}"
         ) from None
     except EntryNotFoundError:
         return None
     except Exception as error:  # a missing repository, a refused or broken connection: each has a class of its own
-        raise CheckpointError(f"hub {repository}: {name} cannot be fetched: {_first_line(error)}") from None
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise CheckpointError(f"hub {repository}: {name} cannot be fetched: {first_line(error)}") from None
 
 
 def _lines(path: Path) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-from benchrunner import CheckpointError
+from benchrunner import CheckpointError, first_line
 from benchrunner.engine import ExportedHead, generator
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.exported_heads import architecture_of, configuration_of
@@ -86,8 +86,7 @@ def _load(path: Path) -> dict[str, torch.Tensor]:
             else torch.load(path, map_location="cpu", weights_only=True)
         )
     except Exception as error:  # both raise many kinds for a file that is damaged or not what it says
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise CheckpointError(f"{path}: the weights cannot be read: {reason}") from None
+        raise CheckpointError(f"{path}: the weights cannot be read: {first_line(error)}") from None
     if not isinstance(found, Mapping) or not all(
         isinstance(name, str) and isinstance(one, torch.Tensor) for name, one in found.items()
     ):

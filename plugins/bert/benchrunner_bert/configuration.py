@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from benchrunner import CheckpointError, RequestError
+from benchrunner import CheckpointError, RequestError, read_json_object
 
 SIZES: Mapping[str, tuple[int, int]] = {
     "tiny": (2, 128),
@@ -90,7 +89,7 @@ class Configuration:
     @classmethod
     def read(cls, path: Path) -> Configuration:
         """From a checkpoint's config.json."""
-        found = read_json(path)
+        found = read_json_object(path, error=CheckpointError)
         direction, known = found.get(_DIRECTION, "both"), get_args(Direction)
         if direction not in known:
             raise CheckpointError(f"{path}: {_DIRECTION} is {direction!r}; {' or '.join(known)} was expected.")
@@ -133,13 +132,3 @@ class Configuration:
         values = {theirs: getattr(self, ours) for ours, theirs in _NAMES.items()}
         restriction = {_DIRECTION: self.direction, "is_decoder": True} if self.left_only else {}
         return {"model_type": "bert", "architectures": ["BertModel"], "pad_token_id": 0, **values, **restriction}
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise CheckpointError(f"{path}: not a readable JSON file: {error}.") from None
-    if not isinstance(found, dict):
-        raise CheckpointError(f"{path}: a JSON object was expected.")
-    return found

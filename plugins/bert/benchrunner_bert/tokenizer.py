@@ -11,9 +11,8 @@ from pathlib import Path
 import numpy as np
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
-from benchrunner import CheckpointError, RequestError
+from benchrunner import CheckpointError, RequestError, read_json_object
 from benchrunner.engine import Frame, Pieces, Sequences
-from benchrunner_bert.configuration import read_json
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 _CHUNK = 4096
@@ -53,7 +52,7 @@ class BertTokenizer:
         if not (folder / "vocab.txt").is_file():
             raise CheckpointError(f"{folder}: neither tokenizer.json nor vocab.txt is there.")
         settings = folder / "tokenizer_config.json"
-        options = read_json(settings) if settings.is_file() else {}
+        options = read_json_object(settings, error=CheckpointError) if settings.is_file() else {}
         return cls.from_vocabulary(
             folder / "vocab.txt",
             lowercase=options.get("do_lower_case"),

@@ -260,5 +260,5 @@ def test_a_broken_tokenizer_is_a_clear_error(tmp_path: Path, name: str, content:
 
 def test_broken_settings_are_a_clear_error(tmp_path: Path) -> None:
     (vocabulary(tmp_path, "paris") / "tokenizer_config.json").write_text("{")
-    with pytest.raises(CheckpointError, match=r"tokenizer_config.json: not a readable JSON file"):
+    with pytest.raises(CheckpointError, match=r"tokenizer_config.json:1: not valid JSON"):
         BertTokenizer.read(tmp_path)

@@ -2,45 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from abc import abstractmethod
-from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self, TypeVar, final
 
-from benchrunner import DataError, Rows, Source, Workspace, find_file, quoted, read_text, searched_paths
+from benchrunner import DataError, Rows, Source, Workspace, find_file, read_json, searched_paths
 
 T = TypeVar("T")
 
 _MISSING = object()
 _KINDS = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
-
-
-def read_json(path: Path) -> Any:
-    """What the file holds. No object in it may have one key twice: of two values a reader would drop one unseen."""
-    try:
-        return json.loads(read_text(path, "is it a JSON file?"), object_pairs_hook=_Once(path))
-    except json.JSONDecodeError as error:
-        raise DataError(f"{path}:{error.lineno}: not valid JSON at column {error.colno}: {error.msg}.") from None
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits, brackets a thousand deep
-        raise DataError(f"{path}: not JSON that can be read: {error}.") from None
-
-
-@final
-class _Once:
-    """Makes an object of its pairs."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __call__(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            twice, _ = Counter(key for key, _ in pairs).most_common(1)[0]
-            raise DataError(f"{self._path}: the key {quoted(twice)} stands twice in one object; each must stand once.")
-        return found
 
 
 def kind(value: object) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, final
 
-from benchrunner import DataError, Rows, Score, Scored, Scorer, quoted
+from benchrunner import DataError, Rows, Score, Scored, Scorer, quoted, read_json
 from benchrunner_squad.comparing import EXACT_OR_NONE, F1_OR_NONE, exact, f1, percent
-from benchrunner_squad.jsonfiles import kind, read_json
+from benchrunner_squad.jsonfiles import kind
 
 CERTAIN = 1.0
 """The script for 2.0 takes an answer back where "none" is more probable than this: never, if all are probabilities."""

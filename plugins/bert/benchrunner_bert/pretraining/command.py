@@ -192,9 +192,9 @@ def _request(arguments: argparse.Namespace) -> Any:
 
 
 def _overrides(path: Path | None) -> Mapping[str, Any]:
-    from benchrunner_bert.configuration import read_json
+    from benchrunner import read_json_object
 
-    return {} if path is None else read_json(path)
+    return {} if path is None else read_json_object(path)
 
 
 @dataclasses.dataclass

@@ -13,9 +13,9 @@ from typing import Any
 
 from filelock import FileLock
 
-from benchrunner import DataError, RequestError, write_json
+from benchrunner import DataError, RequestError, read_json_object, write_json
 from benchrunner.engine import step_log
-from benchrunner_bert.configuration import Configuration, read_json
+from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.pretrained import announce, check_free
 from benchrunner_bert.pretraining.continuation import check_same, plain
 from benchrunner_bert.pretraining.corpus import store_writer
@@ -128,7 +128,7 @@ class Request:
         path, asked, lowercase = home / "learnt.txt", home / "learnt.json", self.lowercase is not False
         wanted = {"pieces": self.vocabulary_size, "lowercase": lowercase}
         corpus = {"corpus": _named(self._sources)}
-        found = read_json(asked) if asked.is_file() else {}
+        found = read_json_object(asked) if asked.is_file() else {}
         # Of another corpus, and no token was written with it: a writer was stopped in between.
         stale = found.get("corpus") != corpus["corpus"] and not (home / PLAN).exists()
         if not found or stale:
@@ -143,7 +143,7 @@ class Request:
         path = self.out / FINISHED
         if not path.exists() or not (self.model / "config.json").exists():
             return False
-        check_same(read_json(path), self._asked(self._sources), path)
+        check_same(read_json_object(path), self._asked(self._sources), path)
         if missing := [step for step in self.plan.export_at if not self.export_of(step).exists()]:
             steps = ", ".join(map(str, missing))
             raise RequestError(f"{self.out} was finished without a model of step {steps}: choose another --out.")

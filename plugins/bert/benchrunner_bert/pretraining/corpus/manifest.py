@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, final
 
-from benchrunner import DataError, RequestError, write_json
+from benchrunner import DataError, RequestError, read_json_object, write_json
 
 PLAN = "plan.json"
 """Written first of all."""
@@ -109,7 +108,7 @@ class Manifest:
 def agree(folder: Path, plan: Plan) -> None:
     """A folder is for one plan: the same corpus, tokenizer and settings."""
     path = folder / PLAN
-    found = read_json(path)
+    found = read_store_file(path)
     if found is None:
         write_json(path, dataclasses.asdict(plan))
         return
@@ -150,14 +149,6 @@ def _difference(old: SourceFacts, new: SourceFacts) -> str:
     return f"{(old.sha256 or old.revision)[:12]} then, {(new.sha256 or new.revision)[:12]} now"
 
 
-def read_json(path: Path) -> dict[str, Any] | None:
-    """A file of the store, or None where there is none."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path}: damaged ({error}); remove its folder, and it is made again.") from None
-    if not isinstance(found, dict):
-        raise DataError(f"{path}: damaged (expected a JSON object); remove its folder, and it is made again.")
-    return found
+def read_store_file(path: Path) -> dict[str, Any] | None:
+    """Read a JSON file of the store; None where there is none."""
+    return read_json_object(path, advice="Remove its folder: it is made again.") if path.exists() else None

@@ -16,7 +16,7 @@ from typing import Any, final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchrunner import DataError
+from benchrunner import DataError, first_line
 from benchrunner_bert.pretraining.corpus.manifest import SourceFacts
 from benchrunner_bert.pretraining.corpus.text_blocks import (
     BAD,
@@ -187,8 +187,7 @@ class HubSet(Source):
         try:
             return question()
         except Exception as error:  # the hub's clients raise whatever their transport raised
-            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-            raise DataError(f"{self.name} could not be read: {reason}") from error
+            raise DataError(f"{self.name} could not be read: {first_line(error)}") from error
 
 
 def _document(text: str) -> Iterator[str]:

@@ -19,7 +19,7 @@ from filelock import FileLock
 
 from benchrunner import DataError, RequestError, write_atomically, write_json
 from benchrunner_bert.pretraining.corpus.corpus import Corpus
-from benchrunner_bert.pretraining.corpus.manifest import FileFacts, Manifest, Plan, SourceFacts, agree, read_json
+from benchrunner_bert.pretraining.corpus.manifest import FileFacts, Manifest, Plan, SourceFacts, agree, read_store_file
 from benchrunner_bert.pretraining.corpus.sentences import split
 from benchrunner_bert.pretraining.corpus.sources import Source
 from benchrunner_bert.pretraining.corpus.token_store import (
@@ -187,7 +187,7 @@ class _Writer:
     def _whole_shards(self) -> list[dict[str, Any]]:
         """The records of the shards that an earlier writer left whole, up to the first that is not."""
         found = list[dict[str, Any]]()
-        while (record := read_json(self._folder / _record_name(len(found)))) is not None:
+        while (record := read_store_file(self._folder / _record_name(len(found)))) is not None:
             files = [FileFacts(**one) for one in record["files"]]
             if not all((self._folder / one.name).is_file() for one in files):
                 break

@@ -14,7 +14,7 @@ from typing import Self, final
 import numpy as np
 
 from benchrunner import DataError, RequestError
-from benchrunner_bert.pretraining.corpus.manifest import PLAN, FileFacts, Manifest, read_json
+from benchrunner_bert.pretraining.corpus.manifest import PLAN, FileFacts, Manifest, read_store_file
 from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
 
 MANIFEST, VOCABULARY = "manifest.json", "vocab.txt"
@@ -104,7 +104,7 @@ class TokenStore:
 
 def read_manifest(folder: Path) -> Manifest | None:
     """A folder's, or None where no store was finished."""
-    found = read_json(folder / MANIFEST)
+    found = read_store_file(folder / MANIFEST)
     try:
         return None if found is None else Manifest.from_json(found)
     except (KeyError, TypeError, ValueError) as error:

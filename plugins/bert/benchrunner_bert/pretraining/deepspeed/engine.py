@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from benchrunner import CheckpointError, RequestError
+from benchrunner import CheckpointError, RequestError, first_line
 from benchrunner.engine import decay_groups
 from benchrunner_bert.pretraining.deepspeed.adam import MOMENTS, PaperAdam, fresh
 from benchrunner_bert.pretraining.deepspeed.configuration import configuration
@@ -42,7 +42,7 @@ class Engine:
             if not overrides:
                 raise
             raise RequestError(
-                f"DeepSpeed cannot work with {', '.join(overrides)} of --deepspeed-config: {_first_line(error)}"
+                f"DeepSpeed cannot work with {', '.join(overrides)} of --deepspeed-config: {first_line(error)}"
             ) from None
         self._engine, self._deepspeed = found[0], deepspeed
         self.stage = int(self._engine.zero_optimization_stage())  # the user's own configuration may say another
@@ -117,7 +117,7 @@ class Engine:
         try:
             found, _ = self._engine.load_checkpoint(str(folder.parent), tag=folder.name)
         except Exception as error:  # a file that is cut or damaged raises many kinds
-            raise CheckpointError(f"{folder} cannot be read ({_first_line(error)}).{_OTHER}") from None
+            raise CheckpointError(f"{folder} cannot be read ({first_line(error)}).{_OTHER}") from None
         if found is None:
             raise CheckpointError(f"{folder}: DeepSpeed finds no checkpoint there.{_OTHER}")
         self._link()
@@ -175,7 +175,3 @@ class Engine:
 
 
 _OTHER = " Remove it: the run goes on from the checkpoint before it, if there is one."
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

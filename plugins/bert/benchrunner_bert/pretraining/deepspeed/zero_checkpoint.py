@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 import torch
 
-from benchrunner import CheckpointError
+from benchrunner import CheckpointError, first_line
 
 LATEST = "latest"
 """The file that names the newest of a folder's checkpoints."""
@@ -148,8 +148,7 @@ def _refuse(path: Path, error: Exception) -> NoReturn:
             f"{path} holds {named[1]}, which is none of the classes that are read ({', '.join(CLASSES)}): such a file "
             "can run anything. Write the checkpoint again without it (client_state is where own values go)."
         ) from None
-    reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-    raise CheckpointError(f"{path} cannot be read: it is cut or damaged ({reason}).") from None
+    raise CheckpointError(f"{path} cannot be read: it is cut or damaged ({first_line(error)}).") from None
 
 
 def _stage(folder: Path, states: Sequence[Mapping[str, Any]], processes: int) -> int:

@@ -11,9 +11,9 @@ from typing import Any
 
 import torch
 
-from benchrunner import CheckpointError, RequestError, write_folder_atomically
+from benchrunner import CheckpointError, RequestError, read_json_object, write_folder_atomically
 from benchrunner_bert.checkpoint import published, write
-from benchrunner_bert.configuration import Configuration, read_json
+from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.model import Bert
 from benchrunner_bert.pretraining.corpus.manifest import Manifest
 from benchrunner_bert.pretraining.deepspeed import zero_checkpoint
@@ -98,7 +98,7 @@ def _model(said: Mapping[str, Any]) -> PretrainingModel:
 def _foreign(folder: Path, found: zero_checkpoint.Weights, homes: tuple[Path, ...], target: Path) -> None:
     """Weights by their published names; configuration and vocabulary are files beside the checkpoint."""
     config = _home(folder, homes, _CONFIG) / _CONFIG
-    settings = read_json(config)
+    settings = read_json_object(config, error=CheckpointError)
     if settings.get("model_type", "bert") != "bert":
         raise CheckpointError(f"{config}: model_type is {settings['model_type']!r}; only a BERT can be exported.")
     bert = Bert(Configuration.read(config), BertTokenizer.read(_home(folder, homes, *_VOCABULARIES)))

@@ -1,0 +1,51 @@
+"""Files are read strictly: a mistake is an error that names the file, the line and what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchrunner import CheckpointError, DataError, first_line, read_json, read_json_object
+
+
+def written(folder: Path, content: bytes) -> Path:
+    path = folder / "file.json"
+    path.write_bytes(content)
+    return path
+
+
+def test_json_is_read_with_or_without_a_byte_order_mark(tmp_path: Path) -> None:
+    for content in (b'{"a": [1, null]}', b'\xef\xbb\xbf{"a": [1, null]}'):
+        path = written(tmp_path, content)
+        assert read_json(path) == read_json_object(path) == {"a": [1, None]}
+    assert read_json(written(tmp_path, b"[]")) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "file.json:1: not valid JSON at column 1"),
+        (b'{"a": 1,\n"b" 2}', "file.json:2: not valid JSON at column 5"),
+        (b'{"a": "\n\xff"}', "file.json:2: not UTF-8 text"),
+        (b'{"a": {"b": 1, "b": 2}}', "file.json: the key 'b' stands twice in one object"),
+        (b"1" * 5000, "file.json: not JSON that can be read: Exceeds the limit"),
+        (b"[]", "file.json: a JSON object was expected"),
+    ],
+)
+def test_a_broken_json_file_is_refused(tmp_path: Path, content: bytes, reason: str) -> None:
+    path = written(tmp_path, content)
+    for error in (DataError, CheckpointError):
+        with pytest.raises(error, match=reason) as raised:
+            read_json_object(path, error=error, advice="Write it again.")
+        assert type(raised.value) is error and str(raised.value).endswith(" Write it again.")
+
+
+def test_a_missing_json_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match=r"gone\.json: cannot be read: No such file or directory\."):
+        read_json(tmp_path / "gone.json", error=CheckpointError)
+
+
+@pytest.mark.parametrize(("error", "line"), [(ValueError("\na\nb"), "a"), (KeyError(), "KeyError")])
+def test_an_error_has_a_first_line(error: Exception, line: str) -> None:
+    assert first_line(error) == line
