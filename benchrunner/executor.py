@@ -1,4 +1,4 @@
-"""Executors: where the fits of a study run."""
+"""Executors, which run the fits of a study."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class FitRunner(Protocol):
 
 
 class Executor(ABC):
-    """Runs independent fits and gives back each with its record, in any order."""
+    """Runs independent fits, in this process or elsewhere."""
 
     name: str
     about: str
 
     @abstractmethod
     def run(self, fits: Iterable[Fit], runner: FitRunner) -> Iterator[tuple[Fit, Record]]:
-        """Every fit once; a fit that fails gives its record and stops nobody."""
+        """Run every fit once and yield it with its record, in any order. A fit that fails yields a record as well."""

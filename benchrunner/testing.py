@@ -175,7 +175,7 @@ def check_task(task: Task, folder: Path, *, workspace: Workspace | None = None) 
     faults: list[str] = []
     if workspace is None:
         if task.demo_files is None:
-            raise PluginError(f"{task.name}: without demo_files, give workspace in which its data lies.")
+            raise PluginError(f"{task.name}: without demo_files, give a workspace with its data.")
         task.demo_files(0, folder / "data")
         task.demo_files(0, folder / "again")
         if _contents(folder / "data") != _contents(folder / "again"):

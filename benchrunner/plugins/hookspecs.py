@@ -1,4 +1,4 @@
-"""Every hook there is. A plugin is a module with some of these functions and an entry point in the group `benchrunner`.
+"""The hooks. A plugin is a module with some of these functions and an entry point in the group `benchrunner`.
 
 Plugins offer values; the hooks only carry them. Each docstring holds a complete plugin.
 """
@@ -132,7 +132,7 @@ def register_leaderboards() -> Iterable[Leaderboard]:  # type: ignore[empty-body
 
 @hookspec
 def register_executors() -> Iterable[Executor]:  # type: ignore[empty-body]
-    """Workspace where fits can run.
+    """Executors: where fits can run.
 
     from benchrunner import Executor, hookimpl
 

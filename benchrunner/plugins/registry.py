@@ -1,4 +1,4 @@
-"""The registry: what all plugins offer, by name."""
+"""Registry of everything that the plugins offer, by name."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from benchrunner.workspace import Workspace
 
 @dataclass(frozen=True)
 class SetAside:
-    """A plugin, or one value of it, that could not be used."""
+    """A plugin that cannot be used, or a part of it, with the reason."""
 
     plugin: str
     reason: str
@@ -62,7 +62,7 @@ class Staged:
 
 
 class Plugins:
-    """What all plugins offer, by name. Made once, by `discover`, and passed along.
+    """Everything that the plugins offer, by name. `discover` makes it once, and it is passed along.
 
     A name that two plugins offer is contested: neither offer is used.
     """
@@ -105,7 +105,7 @@ class Plugins:
 
     @property
     def studies(self) -> dict[str, Path]:
-        """The .toml files in the folders `studies` of the plugins' packages, as `plugin/file`."""
+        """Study files in the folders `studies` of the plugins' packages, by `plugin/file`."""
         studies: dict[str, Path] = {}
         for plugin in self.loaded:
             package = sys.modules.get(getattr(self.manager.get_plugin(plugin.name), "__package__", None) or "")
@@ -178,36 +178,40 @@ class Plugins:
         self._family_plugins += [(family, staged.plugin) for family in staged.families]
 
     def supplier(self, value: object) -> Plugin:
-        """The plugin that a task, method, family, leaderboard or executor came from; the core for any other value."""
+        """Return the plugin that offers a task, method, family, leaderboard or executor; the core for other values."""
         offers = (offer for offers in self._offers.values() for offer in offers)
         suppliers = [(offer.value, offer.plugin) for offer in offers] + self._family_plugins
         return next((plugin for offered, plugin in suppliers if offered is value), self.core)
 
     def suppliers_of(self, task: Task) -> list[Plugin]:
-        """The plugins whose code a task runs: its own, and those that its problem and its sources come from."""
+        """Return the plugins whose code a task runs: its own, and those of its problem and its sources."""
         sources = [source for split in task.splits.values() for source in split.sources]
         parts = [task.problem, *sources, *(getattr(source, "source", None) for source in sources)]
         packages = dict.fromkeys(top_package(type(part).__module__) for part in parts)
         return [self.supplier(task), *(self._packages[name] for name in packages if name in self._packages)]
 
     def task(self, name: str) -> Task:
-        found: Task = self._named("task", name)
-        return found
+        """Return a task by its name, or by the last part of the name."""
+        task: Task = self._named("task", name)
+        return task
 
     def method(self, name: str) -> Method:
-        found: Method = self._named("method", name)
-        return found
+        """Return a method by its name."""
+        method: Method = self._named("method", name)
+        return method
 
     def leaderboard(self, name: str) -> Leaderboard:
-        found: Leaderboard = self._named("leaderboard", name)
-        return found
+        """Return a leaderboard by its name."""
+        leaderboard: Leaderboard = self._named("leaderboard", name)
+        return leaderboard
 
     def executor(self, name: str) -> Executor:
-        found: Executor = self._named("executor", name)
-        return found
+        """Return an executor by its name."""
+        executor: Executor = self._named("executor", name)
+        return executor
 
     def study(self, name: str) -> tuple[str, Path]:
-        """A study file by its name, by the last part of it, or by its path: what it is called, and where it lies."""
+        """Return the name and the path of a study file, by its name, the last part of the name, or its path."""
         if name.endswith(".toml"):
             return name, Path(name)
         known = self.studies
@@ -223,11 +227,11 @@ class Plugins:
         return self._values(kind)[full]
 
     def _names(self, kind: str) -> list[str]:
-        """Every name of a kind, contested names included."""
+        """Return every name of a kind, contested names included."""
         return [name for of, name in self._offers if of == kind]
 
     def _full_name(self, kind: str, name: str) -> str | None:
-        """The one name that is meant by it or by its last part; an error where two plugins claim it."""
+        """Return the full name for a name or its last part; an error if two plugins offer it. None if there is none."""
         full = _meant(name, self._names(kind))
         offers = self._offers[kind, full] if full is not None else []
         if len(offers) > 1:
@@ -235,7 +239,7 @@ class Plugins:
         return full
 
     def tasks_of(self, names: Iterable[str]) -> list[Task]:
-        """Tasks by name, by short name, or by the name of their suite, each once and in the order asked for."""
+        """Return tasks by name, short name or name of their suite; each once, in the order of the names."""
         tasks: dict[str, Task] = {}
         known = self._names("task")
         for name in names:
@@ -248,9 +252,9 @@ class Plugins:
         return list(tasks.values())
 
     def backbone(self, reference: str, workspace: Workspace) -> tuple[Backbone, BackboneFamily]:
-        """The backbone that a name, path or hub id means, and the family that loads it."""
-        known, there = self.backbones, bool(reference) and Path(reference).exists()
-        name = reference if there and reference not in known else self._full_name("backbone", reference)
+        """Return the backbone that a name, path or hub id means, and the family that loads it."""
+        known, exists = self.backbones, bool(reference) and Path(reference).exists()
+        name = reference if exists and reference not in known else self._full_name("backbone", reference)
         if name in known:
             family = self._offers["backbone", name][0].family
             assert family is not None
@@ -265,14 +269,14 @@ class Plugins:
                 if backbone is not None:
                     return backbone, family
         if refusals:
-            close = [] if there else closest_names(reference, known)
+            close = [] if exists else closest_names(reference, known)
             raise type(refusals[0])(str(refusals[0]) + (f" Did you mean {' or '.join(close)}?" if close else ""))
-        if there:
+        if exists:
             raise CheckpointError(f"No plugin can load {reference}: a folder with config.json and weights is expected.")
         raise UnknownName("backbone", reference, known, "A folder or a hub id ('owner/name') is understood as well.")
 
     def ask(self, family: BackboneFamily, reference: str, workspace: Workspace) -> Backbone | None:
-        """The backbone that one family finds, or None; a `RequestError` where it refuses or fails."""
+        """Return the backbone that a family finds, or None. Raises a `RequestError` if the family refuses or fails."""
         try:
             return family.find(reference, workspace)
         except RequestError:
@@ -297,7 +301,7 @@ def _manager() -> pluggy.PluginManager:
 
 
 def _answers(manager: pluggy.PluginManager, hook: str, wanted: type) -> Iterator[Any]:
-    """The values that the hook of a manager's only plugin gives."""
+    """Yield the values that the hook of a manager's only plugin gives."""
     for implementation in getattr(manager.hook, hook).get_hookimpls():
         values = implementation.function()
         if not isinstance(values, Iterable):
@@ -318,7 +322,7 @@ def _claims(offers: Sequence[Offer]) -> str:
 
 
 def _meant(name: str, known: Collection[str]) -> str | None:
-    """The one of the known names that is meant by it or by its last part; an error where that could be several."""
+    """Return the known name that equals a name or ends with it, or None; an error if there are several."""
     matches = [name] if name in known else sorted(full for full in known if full.rsplit("/", 1)[-1] == name)
     if len(matches) > 1:
         raise RequestError(f"'{name}' could be {' or '.join(matches)}: say which.")

@@ -1,4 +1,4 @@
-"""Where fits run."""
+"""The local executor: fits run on this machine, in this process or in several."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @final
 class Local(Executor):
-    """One after another in this process, or several at once in processes that share its cores."""
+    """Runs fits one after another in this process, or several at once in worker processes that share the cores."""
 
     name = "local"
     about = "on this machine, one fit after another or several at once (--jobs)"

@@ -1,10 +1,10 @@
-"""Several fits at once: processes that share the cores, each with its own copy of torch and of the plugins.
+"""Worker processes that run several fits at once, each with its own copy of torch and of the plugins.
 
-On a CPU, as many jobs as cores with one thread each finish more fits than one job over all cores.
+On a CPU, as many workers as cores with one thread each finish more fits than one process with all cores.
 
 A worker is a plain subprocess with one two-way connection to its parent. The parent hands out one fit at a time, so
-that nothing is queued in a worker that could begin after an interrupt. A worker ends when its connection closes,
-however its parent died.
+that no fit is queued in a worker and could start after an interrupt. A worker ends when its connection closes, however
+its parent died.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from benchrunner.runs.runner import Runner
 from benchrunner.workspace import Workspace
 
 GRACE_SECONDS = 6.0
-"""For workers to end their training step and to leave a checkpoint, before they are killed. With the time that the
+"""Time for workers to end their training step and write a checkpoint, before they are killed. With the time that the
 parent itself needs, a command returns within ten seconds."""
 POLL_SECONDS = 0.1
-"""Between two looks at whether somebody asked to stop."""
+"""Time between two checks for an interrupt."""
 STOPPED = 130
-"""Exit code of a worker that was asked to stop and left a checkpoint."""
+"""Exit code of a worker that was asked to stop and wrote a checkpoint."""
 
 _START = "import sys; sys.path[:] = {path!r}; from benchrunner.runs.workers import work; work({descriptor}, {threads})"
 
@@ -51,7 +51,7 @@ _START = "import sys; sys.path[:] = {path!r}; from benchrunner.runs.workers impo
 @final
 @dataclass(frozen=True)
 class Order:
-    """One fit for a worker, and where and how to run it."""
+    """One fit for a worker, with the settings of the runner that runs it."""
 
     fit: dict[str, Any]
     workspace: Workspace
@@ -62,7 +62,7 @@ class Order:
 @final
 @dataclass(frozen=True)
 class Answer:
-    """What became of an order: a record as JSON, or the error that ends the whole command."""
+    """Result of an order: a record as JSON, or the error that ends the whole command."""
 
     record: dict[str, Any] | None = None
     error: Exception | None = None
@@ -77,12 +77,12 @@ class Worker:
     process: subprocess.Popen[bytes]
     connection: Connection[Order | None, Answer | tuple[str, Event]]
     fit: Fit | None = None
-    """What it runs."""
+    """The fit that the worker runs now."""
 
 
 @final
 class Workers:
-    """A pool of processes. Leaving it ends them; what they had finished is on disk."""
+    """A pool of worker processes. Leaving the pool ends them; finished fits are on disk."""
 
     def __init__(self, jobs: int, *, threads: int) -> None:
         self._jobs, self._threads = jobs, threads
@@ -100,7 +100,7 @@ class Workers:
             raise KeyboardInterrupt
 
     def run(self, fits: Iterable[Fit], runner: FitRunner) -> Iterator[tuple[Fit, Record]]:
-        """Each fit with its record, as they finish; dev is predicted where the fit ran."""
+        """Yield each fit with its record as it finishes. Workers also predict dev, while they have the weights."""
         known = {fit.id: fit for fit in fits}
         settings = (runner.workspace, runner.device, runner.checkpoint_seconds)
         waiting = deque((fit, Order(fit.as_dict(), *settings)) for fit in known.values())
@@ -124,11 +124,11 @@ class Workers:
         """Give a worker its next fit, if there is one."""
         if waiting:
             worker.fit, order = waiting.popleft()
-            with contextlib.suppress(OSError):  # its death is told where its answer is waited for
+            with contextlib.suppress(OSError):  # if the worker died, `_next_answer` finds out
                 worker.connection.send(order)
 
     def _next_answer(self, known: dict[str, Fit], runner: FitRunner, interrupt: HeldBack) -> tuple[Worker, Answer]:
-        """The next finished order; progress is reported meanwhile. A KeyboardInterrupt where a stop is asked for."""
+        """Wait for the next finished order and report progress meanwhile. Raises KeyboardInterrupt on an interrupt."""
         workers = {worker.connection: worker for worker in self._workers}
         while True:
             for connection in wait(list(workers), POLL_SECONDS):
@@ -140,7 +140,7 @@ class Workers:
                 if isinstance(message, Answer):
                     return worker, message
                 fit = known.get(message[0])
-                if fit is not None:  # a baseline that a fit needed is nobody's progress
+                if fit is not None:  # progress of a baseline that a fit needed is not reported
                     runner.report(fit, message[1])
             if interrupt.asked:
                 raise KeyboardInterrupt
@@ -158,9 +158,9 @@ class Workers:
             self._kill()
 
     def _stop(self) -> bool:
-        """End the workers: those that train leave a checkpoint if they manage it in time. Whether Ctrl-C cut it short.
+        """End the workers; workers that train write a checkpoint if they manage it in time.
 
-        Nothing is raised here, since an error is already on its way.
+        Return whether a second Ctrl-C cut this short. Nothing is raised, since another exception is being handled.
         """
         deadline = time.monotonic() + GRACE_SECONDS
         hurry = False
@@ -187,7 +187,7 @@ class Workers:
 
 
 def _started(threads: int) -> Worker:
-    """A new worker process; it takes its first order while it still imports torch."""
+    """Start a worker process. It can take its first order while it still imports torch."""
     ours, theirs = Pipe()
     command = _START.format(path=[str(folder) for folder in sys.path], descriptor=theirs.fileno(), threads=threads)
     # A terminal's Ctrl-C reaches the whole group, and the parent decides. Blocked here, it cannot reach a worker before
@@ -207,7 +207,7 @@ def _started(threads: int) -> Worker:
 
 
 def _death(worker: Worker, interrupt: HeldBack) -> BaseException:
-    """Why a worker is gone: the scheduler's signal to the whole group may have reached it before its parent."""
+    """Return the exception for a worker that is gone. A scheduler's SIGTERM may reach a worker before its parent."""
     code = worker.process.wait()
     deadline = time.monotonic() + 1
     while code in (STOPPED, -signal.SIGTERM) and not interrupt.asked and time.monotonic() < deadline:
@@ -237,42 +237,42 @@ def work(descriptor: int, threads: int) -> None:
     try:
         while (order := orders.get()) is not None:
             connection.send(_answer(order, plugins, connection))
-    except KeyboardInterrupt:  # the training was asked to stop, and has left its checkpoint
+    except KeyboardInterrupt:  # the training was asked to stop, and has written its checkpoint
         sys.exit(STOPPED)
 
 
 def _listen(
     connection: Connection[Answer | tuple[str, Event], Order | None], orders: queue.SimpleQueue[Order | None]
 ) -> None:
-    """Take orders while others run, and end the process when its parent is gone."""
+    """Receive orders while fits run, and end the process when its parent is gone."""
     try:
         while (order := connection.recv()) is not None:
             orders.put(order)
         orders.put(None)
     except (EOFError, OSError):
-        os.kill(os.getpid(), signal.SIGTERM)  # a training leaves a checkpoint first; anything else ends now
+        os.kill(os.getpid(), signal.SIGTERM)  # training writes a checkpoint first; anything else ends now
         time.sleep(GRACE_SECONDS)
         os._exit(1)
 
 
 def _answer(order: Order, plugins: Plugins, connection: Connection[Answer | tuple[str, Event], Order | None]) -> Answer:
-    """One fit and its dev predictions."""
+    """Run one fit and predict its dev splits."""
     sending = threading.Lock()
 
     def report(fit: Fit, event: Event) -> None:
-        with sending, contextlib.suppress(OSError):  # a parent that is gone is no fault of the fit
+        with sending, contextlib.suppress(OSError):  # the parent may be gone
             connection.send((fit.id, event))
 
     runner = Runner(
         plugins, order.workspace, device=order.device, checkpoint_seconds=order.checkpoint_seconds, report=report
     )
     try:
-        wanted = Fit.from_dict(order.fit)
-        record = runner.run(wanted)
-        with contextlib.suppress(FitError):  # the parent predicts as well, meets the error again and tells of it
-            for split in plugins.task(wanted.task).named("dev") if record.status == "done" else []:
-                runner.predict(wanted, split)
-    except RequestError as error:  # as the root's text alone: a subclass may not survive the way through pickle
+        fit = Fit.from_dict(order.fit)
+        record = runner.run(fit)
+        with contextlib.suppress(FitError):  # the parent predicts as well and reports the error
+            for split in plugins.task(fit.task).named("dev") if record.status == "done" else []:
+                runner.predict(fit, split)
+    except RequestError as error:  # as text: a plugin's subclass may not survive pickling
         return Answer(error=RequestError(str(error)))
     except BenchrunnerError as error:
         return Answer(error=FitError(str(error)))

@@ -83,7 +83,7 @@ def test_every_split_is_the_same_from_files_and_from_the_hub(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    "answers", [["Paris"], [{"text": ["Paris"]}], [None]], ids=["texts", "no workspace", "nothing at all"]
+    "answers", [["Paris"], [{"text": ["Paris"]}], [None]], ids=["texts", "no starts", "nothing at all"]
 )
 def test_answers_of_another_form_are_refused(answers: list[Any]) -> None:
     table = pa.table({"id": ["q"], "question": ["?"], "context": ["Paris"], "answers": answers})
