@@ -11,6 +11,10 @@ from typing import Any
 
 from benchrunner.recipes import Recipe
 
+LATER_FIELDS = ("sample",)
+"""Recipe fields that were added after fits had been made. At its default such a field does not enter the identity, so
+that fits which were made before keep theirs."""
+
 
 def identity(description: Mapping[str, Any]) -> str:
     """A short hash of a JSON description, whatever the order of its keys."""
@@ -46,10 +50,16 @@ class Fit:
         return identity(seen)
 
     def as_dict(self) -> dict[str, Any]:
-        return dataclasses.asdict(self)
+        """Give the fit as JSON, the content of `fit.json`, without `LATER_FIELDS` of the recipe at their defaults."""
+        recipe, defaults = self.recipe.as_dict(), Recipe()
+        for name in LATER_FIELDS:
+            if recipe[name] == getattr(defaults, name):
+                del recipe[name]
+        return {**dataclasses.asdict(self), "recipe": recipe}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Fit:
+        """Make a fit from what `as_dict` gives; recipe fields that are not there have their defaults."""
         return cls(**{**data, "recipe": Recipe(**data["recipe"])})
 
 

@@ -10,6 +10,9 @@ from typing import Any
 
 from benchrunner.errors import RequestError
 
+SAMPLES = ("first", "stratified")
+"""What a recipe's `sample` may be."""
+
 CONTEXTS = ("document", "window", "sentence")
 """What a recipe's `context` may be."""
 
@@ -60,7 +63,10 @@ class Recipe:
     micro_tokens: int = 8192
     """The most tokens computed at once; a larger batch is split and its gradients are added up."""
     limit_train: int | None = None
-    """Learn from the first so many rows only; None is all of them."""
+    """Number of training rows to learn from; None is all rows."""
+    sample: str = "first"
+    """Which `limit_train` rows: the `first` in the data, or a `stratified` random sample that keeps the shares of the
+    labels. Each seed draws its own sample, so that restarts differ in their training rows too."""
 
     def __post_init__(self) -> None:
         for one in dataclasses.fields(self):
@@ -79,11 +85,13 @@ class Recipe:
             raise RequestError(f"Dropout is a rate from 0 to below 1, not {self.dropout}.")
         if self.precision not in ("fp32", "bf16"):
             raise RequestError(f"Precision is fp32 or bf16 by the time a recipe is made, not '{self.precision}'.")
-        for name, known in (("context", CONTEXTS), ("features", LAYERS)):
+        for name, known in (("context", CONTEXTS), ("features", LAYERS), ("sample", SAMPLES)):
             if getattr(self, name) not in known:
                 raise RequestError(f"A recipe's {name} is one of {', '.join(known)}, not '{getattr(self, name)}'.")
         if self.limit_train is not None and self.limit_train < 1:
             raise RequestError(f"limit_train must leave at least one row, not {self.limit_train}.")
+        if self.sample != "first" and self.limit_train is None:
+            raise RequestError(f"A {self.sample} sample needs limit_train, the number of rows to draw.")
 
     def _settle(self, name: str, kind: str) -> None:
         """One type a field: a rate of 1 and one of 1.0 are the same recipe, and half an epoch is none."""

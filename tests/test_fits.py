@@ -54,11 +54,20 @@ def test_everything_that_training_sees_is(change: dict[str, Any]) -> None:
 
 def test_every_field_of_a_recipe_is_part_of_the_identity() -> None:
     others: dict[type, Any] = {float: 0.5, int: 7, bool: False, str: "bf16"}
-    named = {"context": "sentence", "features": "last"}
+    named = {"context": "sentence", "features": "last", "limit_train": 9, "sample": "stratified"}
+    fit = dataclasses.replace(FIT, recipe=Recipe(limit_train=7))
     for field in dataclasses.fields(Recipe):
         kind = type(getattr(Recipe(), field.name))
         value = named.get(field.name, others.get(kind, 0.5 if field.name == "dropout" else 7))
-        assert dataclasses.replace(FIT, recipe=Recipe(**{field.name: value})).id != FIT.id, field.name
+        assert dataclasses.replace(fit, recipe=fit.recipe.changed(**{field.name: value})).id != fit.id, field.name
+
+
+def test_fits_made_before_a_field_was_added_keep_their_ids() -> None:
+    """The ids were computed before recipes had the field `sample`."""
+    assert FIT.id == "79205e4820a28c40"
+    recipe = Recipe(limit_train=16, lr=2e-5, dropout=0.0)
+    assert dataclasses.replace(FIT, recipe=recipe).id == "6880278612eee07c"
+    assert "sample" not in FIT.as_dict()["recipe"]
 
 
 def test_a_fit_is_the_same_after_a_way_through_json() -> None:

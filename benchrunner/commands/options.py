@@ -11,7 +11,7 @@ from typing import Any, NoReturn, TypeVar
 
 from benchrunner.errors import RequestError
 from benchrunner.executor import Executor
-from benchrunner.recipes import CONTEXTS, GRIDS, LAYERS, SPECIAL, Grid, Recipe
+from benchrunner.recipes import CONTEXTS, GRIDS, LAYERS, SAMPLES, SPECIAL, Grid, Recipe
 from benchrunner.runs.executors import Local
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.study import Study
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 RECIPE = (
     *("lr", "epochs", "batch_size", "grid", "max_length", *SPECIAL, "dropout", "paper_adam", "micro_tokens"),
-    *("limit_train", "method", "seeds", "restarts", "jobs"),
+    *("limit_train", "sample", "method", "seeds", "restarts", "jobs"),
 )
 """The options of `recipe` that are unset unless they are given."""
 
@@ -75,7 +75,12 @@ def recipe(parser: argparse.ArgumentParser) -> None:
         "--precision", choices=("auto", "fp32", "bf16"), default="auto", help="auto: bf16 on a GPU, fp32 on a CPU"
     )
     group.add_argument("--micro-tokens", type=int, metavar="N", help="the most tokens computed at once")
-    group.add_argument("--limit-train", type=int, metavar="N", help="learn from the first N rows")
+    group.add_argument("--limit-train", type=int, metavar="N", help="learn from N rows only: see --sample")
+    group.add_argument(
+        "--sample",
+        choices=SAMPLES,
+        help="the rows of --limit-train: the first N (default), or a stratified random N, another N for each seed",
+    )
     group.add_argument("--method", help="instead of each task's own")
     seeds = group.add_mutually_exclusive_group()
     seeds.add_argument("--seeds", type=listed(int), metavar="0,1,2", help="one restart for each seed")
@@ -134,7 +139,7 @@ def study(arguments: argparse.Namespace, backbones: tuple[str, ...], tasks: list
         if getattr(arguments, name) is not None:
             choices[name] = getattr(arguments, name)
     changes: dict[str, Any] = {"precision": runner.precision(arguments.precision)}
-    for name in ("max_length", "stride", "context", "features", "dropout", "micro_tokens", "limit_train"):
+    for name in ("max_length", "stride", "context", "features", "dropout", "micro_tokens", "limit_train", "sample"):
         if getattr(arguments, name) is not None:
             changes[name] = getattr(arguments, name)
     if arguments.paper_adam:

@@ -71,6 +71,9 @@ class Classify(SentenceProblem):
     def average(self, outputs: Sequence[np.ndarray]) -> np.ndarray:
         return mean_probability(outputs)
 
+    def strata(self, table: pa.Table) -> list[Any] | None:
+        return self.gold(table)
+
     def majority_output(self, table: pa.Table) -> np.ndarray:
         """Choose the most frequent label; among equally frequent labels, the first in the problem's order."""
         import numpy as np

@@ -158,6 +158,10 @@ class Problem(ABC):
         """An answer that is as right as can be."""
         return gold
 
+    def strata(self, table: pa.Table) -> list[Any] | None:
+        """Return the label of each row for a stratified sample, or None if rows have no labels to group them by."""
+        return None
+
     @abstractmethod
     def majority_output(self, table: pa.Table) -> np.ndarray:
         """One raw output of the best answer that ignores the question: what `majority` predicts everywhere."""

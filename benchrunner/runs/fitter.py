@@ -93,7 +93,7 @@ class Fitter:
     def _prepare(self, fit: Fit, folder: RunFolder, method: Method) -> Job:
         """Check that everything is as planned, write what was asked, and return the method's job."""
         task = self.plugins.task(fit.task)
-        rows = self.planner.training_rows(task, fit.recipe)
+        rows = self.planner.training_rows(task, fit.recipe, fit.seed)
         backbone, family = self.planner.backbone(fit.backbone) if method.needs_backbone else (None, None)
         suppliers = self.planner.suppliers(task, method, family)
         self.planner.check_unchanged(fit, rows, backbone, suppliers)

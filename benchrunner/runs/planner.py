@@ -14,6 +14,7 @@ from benchrunner.plugins.registry import Plugins
 from benchrunner.recipes import SPECIAL, Recipe
 from benchrunner.runs import fitted_backbone
 from benchrunner.tasks.task import Task
+from benchrunner.training.row_sample import training_rows
 from benchrunner.workspace import Workspace
 
 CACHED_SPLITS = 6
@@ -35,14 +36,14 @@ class Planner:
             loadable, family = self.backbone(backbone)
             revision = loadable.revision(self.workspace)
         else:  # the method ignores these, so they must not make two of its fits different
-            backbone, recipe, seed = "", Recipe(limit_train=recipe.limit_train), 0
+            backbone, recipe, seed = "", Recipe(limit_train=recipe.limit_train, sample=recipe.sample), 0
         return Fit(
             task=task.name,
             backbone=backbone,
             method=method.name,
             recipe=recipe,
             seed=seed,
-            data=self.training_rows(task, recipe).fingerprint,
+            data=self.training_rows(task, recipe, seed).fingerprint,
             problem=task.problem.identity(),
             revision=revision,
             suppliers=self.suppliers(task, method, family),
@@ -65,12 +66,9 @@ class Planner:
             self._rows[key] = task.load(split, self.workspace)
         return self._rows[key]
 
-    def training_rows(self, task: Task, recipe: Recipe) -> Rows:
-        """Load the rows that a fit with this recipe learns from."""
-        rows = self.rows(task, task.train)
-        if recipe.limit_train is None or recipe.limit_train >= len(rows):
-            return rows
-        return Rows(rows.table.slice(0, recipe.limit_train), rows.origin, rows.lines, rows.notes)
+    def training_rows(self, task: Task, recipe: Recipe, seed: int) -> Rows:
+        """Load the rows that a fit with this recipe and seed learns from."""
+        return training_rows(self.rows(task, task.train), task.problem, recipe, seed=seed)
 
     def suppliers(self, task: Task, method: Method, family: BackboneFamily | None) -> dict[str, str]:
         """Return the plugins whose code has a part in a fit, the core included, with their versions."""

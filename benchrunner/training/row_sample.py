@@ -1,0 +1,62 @@
+"""The training rows of a fit: all rows, the first N, or a stratified sample of N."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING
+
+from benchrunner.data.rows import Rows
+from benchrunner.errors import RequestError
+
+if TYPE_CHECKING:
+    from benchrunner.problems.problem import Problem
+    from benchrunner.recipes import Recipe
+
+
+def training_rows(rows: Rows, problem: Problem, recipe: Recipe, *, seed: int) -> Rows:
+    """Give the rows of a training split that a fit with this recipe and seed learns from, in the order of the split."""
+    limit = recipe.limit_train
+    if limit is None or limit >= len(rows):
+        return rows
+    if recipe.sample == "first":
+        return Rows(rows.table.slice(0, limit), rows.origin, rows.lines, rows.notes)
+    strata = problem.strata(rows.table)
+    if strata is None:
+        raise RequestError(
+            f"A stratified sample groups rows by their label, which rows of the problem '{problem.name}' do not have. "
+            "Leave --sample out to learn from the first rows."
+        )
+    chosen = stratified_sample(strata, limit, seed=seed)
+    lines = None if rows.lines is None else [rows.lines[row] for row in chosen]
+    return Rows(rows.table.take(chosen), rows.origin, lines, rows.notes)
+
+
+def stratified_sample(strata: Sequence[Hashable], size: int, *, seed: int) -> list[int]:
+    """Draw `size` rows at random, from each stratum as many as its share of all rows, and give their numbers in order.
+
+    Each stratum has at least one row in the sample. Shares are rounded by the method of the largest remainder.
+    """
+    from benchrunner.features.randomness import permutation
+
+    wanted = _shares(Counter(strata), size)
+    chosen = []
+    for row in permutation(len(strata), seed, "sample").tolist():
+        if wanted[strata[row]]:
+            wanted[strata[row]] -= 1
+            chosen.append(row)
+    return sorted(chosen)
+
+
+def _shares(counts: Counter[Hashable], size: int) -> dict[Hashable, int]:
+    """Divide `size` among strata: one row for each, then each further row to the stratum that lacks most."""
+    if size < len(counts):
+        raise RequestError(
+            f"A stratified sample needs a row of each of the {len(counts)} labels: use --limit-train {len(counts)} or "
+            f"more, not {size}."
+        )
+    total = counts.total()
+    shares = dict.fromkeys(counts, 1)
+    for _ in range(size - len(counts)):
+        shares[max(counts, key=lambda stratum: size * counts[stratum] - total * shares[stratum])] += 1
+    return shares
