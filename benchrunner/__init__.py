@@ -53,10 +53,11 @@ from benchrunner.leaderboards.checking import find_faults
 from benchrunner.leaderboards.columns_file import Columns
 from benchrunner.leaderboards.file_kind import Answers, FileKind
 from benchrunner.leaderboards.json_file import JsonMap
+from benchrunner.leaderboards.label_lists import LabelList
 from benchrunner.leaderboards.leaderboard import BoardFile, Leaderboard, Published
 from benchrunner.leaderboards.lines_file import Lines
 from benchrunner.leaderboards.manifests import read_manifest
-from benchrunner.leaderboards.spellings import Labels, Number, Text
+from benchrunner.leaderboards.spellings import Labels, Number, Spelling, Text
 from benchrunner.leaderboards.table_file import Table
 from benchrunner.leaderboards.writing import write_answers
 from benchrunner.methods.method import Job, Method, Outcome
@@ -143,6 +144,7 @@ __all__ = [
     "HubTable",
     "Job",
     "JsonMap",
+    "LabelList",
     "Labels",
     "Leaderboard",
     "Lines",
@@ -176,6 +178,7 @@ __all__ = [
     "Settings",
     "Source",
     "Span",
+    "Spelling",
     "Split",
     "Study",
     "Suite",

@@ -32,7 +32,7 @@ class Spelling(ABC):
         """Each text and the task's label that it stands for; empty where texts are not labels."""
         return {}
 
-    def json_value(self, answer: Any) -> str | float:
+    def json_value(self, answer: Any) -> str | float | list[str]:
         """The answer where texts and numbers are told apart, as in JSON; `ValueError` as in `write`."""
         return self.write(answer)
 

@@ -166,6 +166,13 @@ class Problem(ABC):
     def majority_output(self, table: pa.Table) -> np.ndarray:
         """One raw output of the best answer that ignores the question: what `majority` predicts everywhere."""
 
+    def fallback_output(self) -> np.ndarray | None:
+        """Return one raw output of some valid answer, to fill a board's file for which there is no data at all.
+
+        None, the default, means that an answer cannot be made without training rows and the rows that are asked.
+        """
+        return None
+
     def is_constant(self, answers: Sequence[Any]) -> bool:
         """Say whether the answers are all equal, so that they may have been given without reading the questions."""
         return len(answers) > 1 and all(answer == answers[0] for answer in answers)

@@ -108,21 +108,23 @@ def together(ensembles: Mapping[str, Sequence[str]], runner: Runner) -> Given:
 
 
 def _filled(board: Leaderboard, task: Task, split: str, why: str, runner: Runner) -> Answers:
-    """The majority of the training rows; without them one and the same answer, which is said."""
+    """Answer every row by the majority of the training rows; without training rows, by the problem's fallback."""
     import numpy as np
     import pyarrow as pa
 
     problem, train, rows = task.problem, _there(task, task.train, runner), _there(task, split, runner)
-    if problem.head.level == "token" and (train is None or rows is None):
+    fallback = problem.fallback_output()
+    if fallback is None and (train is None or rows is None):
         raise RequestError(f"{task.name} cannot be filled: {why}, and only rows tell what its answers look like.")
     table = pa.table({}) if rows is None else rows.table
     count = problem.output_count(table) if rows is not None else _official(board, task, split)
-    one = np.eye(problem.head.width, dtype=np.float32)[0] if train is None else problem.majority_output(train.table)
-    outputs = np.repeat(one[None], count, axis=0)
-    found = problem.decode(outputs, table, problem.decoding)
-    reason = f"no training rows to count, so '{found[0]}' everywhere" if train is None else "the training majority"
+    output = fallback if train is None else problem.majority_output(train.table)
+    outputs = np.repeat(np.asarray(output)[None], count, axis=0)
+    values = problem.decode(outputs, table, problem.decoding)
+    answer_text = problem.spell(values[0])
+    reason = f"no training rows to count, so '{answer_text}' everywhere" if train is None else "the training majority"
     return Answers(
-        found,
+        values,
         table if rows is not None else None,
         problem.extra_figures(outputs, table, problem.decoding),
         method=MAJORITY,

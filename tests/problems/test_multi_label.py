@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,12 +13,16 @@ import pyarrow as pa
 import pytest
 import torch
 
+from benchrunner import BoardFile, JsonMap, LabelList, Labels, Leaderboard, Split, Task, TextTable
 from benchrunner.backbones.export_kind import ExportKind
 from benchrunner.data.rows import Rows
 from benchrunner.errors import DataError, PluginError, Undefined
 from benchrunner.metrics import ACCURACY, Metric
 from benchrunner.problems.multi_label import THRESHOLDS, MultiLabel
 from benchrunner.recipes import Recipe
+from benchrunner.testing import check_task, sentences
+from command_line import CommandLine
+from inline import plugins
 from tiny_encoder import TinyEncoder
 
 MOODS = MultiLabel(("glad", "sad", "calm"))
@@ -161,3 +167,72 @@ def test_what_is_learned_does_not_depend_on_files_and_thresholds() -> None:
 def test_a_row_is_one_sequence_with_a_target_for_each_label() -> None:
     features = MOODS.encode(checked(a=["x y", "z"], labels=["sad", ""]), TinyEncoder(), Recipe(), training=True)
     assert (features.units, features.targets["label"].tolist()) == (2, [[0, 1, 0], [0, 0, 0]])
+
+
+TOPICS = MultiLabel(("people", "weather", "water"), labels_separator=";")
+WORDS = {"people": ("walk", "we"), "weather": ("sunny", "merry", "rainy", "gloomy"), "water": ("river",)}
+
+
+def exact(gold: list[Any], said: list[Any]) -> float:
+    return sum(one == other for one, other in zip(gold, said, strict=True)) / len(gold)
+
+
+def topics() -> Task:
+    """Which of three groups of words does a text hold?"""
+
+    def split(role: Any) -> Split:
+        columns = {"a": "text"} if role == "test" else {"a": "text", "labels": "topics"}
+        return Split(role, (TextTable(f"topics/{role}.csv", columns, separator=",", quoted=True),))
+
+    splits = {role: split(role) for role in ("train", "dev", "test")}
+    recipe = Recipe(lr=0.02, epochs=6, batch_size=8)
+    return Task("mine/topics", "Which topics?", TOPICS, splits, (Metric("exact", exact),), recipe, demo_files=files)
+
+
+def files(seed: int, folder: Path) -> None:
+    (folder / "topics").mkdir(parents=True)
+    for place, (role, count) in enumerate({"train": 96, "dev": 32, "test": 8}.items()):
+        lines = ["text" + ",topics" * (role != "test")]
+        for text in sentences(count, seed=10 * seed + place)["a"]:
+            found = [topic for topic, words in WORDS.items() if set(words) & set(text.split())]
+            lines.append(text + f",{';'.join(found)}" * (role != "test"))
+        (folder / "topics" / f"{role}.csv").write_text("\n".join(lines) + "\n")
+
+
+def test_a_task_with_several_labels_keeps_its_contract(tmp_path: Path) -> None:
+    check_task(topics(), tmp_path)
+
+
+def test_several_labels_go_from_files_to_a_board(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spelling = LabelList(Labels({label: label.upper() for label in TOPICS.labels}))
+    file = BoardFile("topics.json", "mine/topics", "test", 8, JsonMap("a", spelling))
+    board = Leaderboard("topics", "Topics", "https://topics.example", "topics/", (file,))
+    files(0, tmp_path / "data")
+    own = plugins(register_tasks=[topics()], register_leaderboards=[board])
+    line = CommandLine(tmp_path, own, capsys, monkeypatch)
+
+    code, written = line("run", "topics", "--backbone", "words", "--keep", "all")
+    assert code == 0, written
+    (run,) = line.fitted()
+    (tmp_path / "mine.txt").write_text("we walk\nthe river\na day had the\n")
+    code, written = line("predict", run, tmp_path / "mine.txt", "--out", tmp_path / "mine.tsv")
+    assert code == 0, written
+    answers = [row.split("\t")[1] for row in (tmp_path / "mine.tsv").read_text().splitlines()[1:]]
+    assert answers[0].startswith("people") and "water" in answers[1]
+
+    assert line("predict", run, "--split", "dev", "--out", tmp_path / "dev.tsv")[0] == 0
+    code, written = line("score", "topics", tmp_path / "dev.tsv", "--json")
+    score = json.loads(written)["exact"]["value"]
+    code, written = line("run", "topics", "--method", "majority", "--json")
+    assert code == 0 and score > json.loads(written)["majority"][0]["score"]["value"] + 0.2, written
+
+    code, written = line("submit", "topics", "--ensemble", run, "--out", tmp_path)
+    assert code == 0 and "is ready for topics" in written
+    content = json.loads((tmp_path / "topics" / "topics.json").read_text())
+    assert len(content) == 8 and {text for texts in content.values() for text in texts} <= {
+        "PEOPLE",
+        "WEATHER",
+        "WATER",
+    }
