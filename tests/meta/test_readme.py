@@ -28,7 +28,7 @@ def listed(name: str) -> list[str]:
     return [line for line in text.splitlines() if line and not line.startswith("#")]
 
 
-def test_the_requirements_name_every_distribution_and_the_constraints() -> None:
+def test_the_requirements_name_all_distributions() -> None:
     constraint, core, *others = listed("requirements.txt")
     assert (constraint, core) == ("-c constraints.txt", "-e .")
     homes = [line.removeprefix("-e ").removesuffix("[pretrain]") for line in others]
@@ -62,7 +62,7 @@ def test_the_lines_of_python_run(
     assert set(ast.literal_eval(answers)) <= {"entailment", "not_entailment"}
 
 
-def test_the_task_that_is_added_can_be_installed_listed_and_fitted(tmp_path: Path) -> None:
+def test_the_added_task_is_installed_listed_and_fitted(tmp_path: Path) -> None:
     folder, site, data = tmp_path / "mood", tmp_path / "site", tmp_path / "data" / "mood"
     folder.mkdir()
     data.mkdir(parents=True)
