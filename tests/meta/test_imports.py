@@ -16,8 +16,6 @@ CORE = package(ROOT)
 HEAVY = ("datasets", "numpy", "pandas", "pyarrow", "scipy", "sklearn", "tokenizers", "torch", "transformers")
 KNOWN_CYCLES: tuple[frozenset[str], ...] = (
     frozenset(f"benchrunner.commands.{name}" for name in ("demo", "fitting", "main", "studying", "submitting")),
-    frozenset({"benchrunner_bert.checkpoint", "benchrunner_bert.model"}),
-    frozenset(f"benchrunner_bert.pretraining.{name}" for name in ("batches", "instances", "objectives")),
 )
 """Groups of modules that still import one another. Do not add any."""
 

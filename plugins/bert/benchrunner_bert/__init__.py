@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator
 
 from benchrunner import BackboneFamily, hookimpl
-from benchrunner_bert.backbones import BertFamily
+from benchrunner_bert.family import BertFamily
 from benchrunner_bert.pretraining import command
 
 

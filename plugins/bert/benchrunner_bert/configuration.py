@@ -1,4 +1,4 @@
-"""The numbers that make one BERT different from another."""
+"""Configuration of a BERT: the numbers that make one BERT different from another."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ SIZES: Mapping[str, tuple[int, int]] = {
     "base": (12, 768),
     "large": (24, 1024),
 }
-"""Layers and width of the released sizes that have names."""
+"""Layers and hidden size of the released models whose size has a name."""
 
 HEAD_SIZE = 64
-"""Of every released model: the number of heads is the width over this."""
+"""Hidden size per attention head, in every released model."""
 
-_NAMES = {
+_PUBLISHED_KEYS = {
     "vocabulary": "vocab_size",
     "hidden": "hidden_size",
     "layers": "num_hidden_layers",
@@ -36,22 +36,24 @@ _NAMES = {
     "epsilon": "layer_norm_eps",
     "deviation": "initializer_range",
 }
-"""Our names -> those of a checkpoint's config.json."""
+"""Fields of `Configuration` -> keys of a checkpoint's config.json."""
 
 
 Direction = Literal["both", "left-to-right"]
-"""Where attention looks: at its whole sequence, as BERT's does, or at what came before."""
+"""Which tokens attention sees: the whole sequence, as in BERT, or only the tokens before."""
 
-_DIRECTION = "attention_direction"
-"""In config.json, a key of ours; a checkpoint without it looks both ways."""
+_DIRECTION_KEY = "attention_direction"
+"""Key that benchrunner adds to config.json; a checkpoint without it has attention in both directions."""
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """Everything about a BERT but its weights and its vocabulary. The defaults are BASE's."""
+    """Everything about a BERT except its weights and its vocabulary. The defaults are those of BERT-BASE."""
 
     vocabulary: int = 30522
+    """Number of tokens in the vocabulary."""
     hidden: int = 768
+    """Hidden size: the width of every token's state."""
     layers: int = 12
     heads: int = 12
     inner: int = 3072
@@ -60,20 +62,24 @@ class Configuration:
     dropout: float = 0.1
     attention_dropout: float = 0.1
     positions: int = 512
+    """Longest sequence, in tokens."""
     segments: int = 2
     epsilon: float = 1e-12
+    """Added to the variance in LayerNorm."""
     deviation: float = 0.02
-    # Not in the text that the revisions of fresh models hash: those look both ways, and keep their revisions.
+    """Standard deviation of fresh weights."""
+    # Not part of the repr: the revision of a fresh model hashes the repr, and fresh models have attention in both
+    # directions, so the revisions from before this field existed stay valid.
     direction: Direction = field(default="both", repr=False)
 
     @property
     def left_only(self) -> bool:
-        """Whether a token sees only itself and what came before it."""
+        """Whether a token sees only itself and the tokens before it."""
         return self.direction == "left-to-right"
 
     @classmethod
     def of_size(cls, size: str, vocabulary: int) -> Configuration:
-        """`tiny` ... `large`, `L/H` with heads of 64, or `L/H/A`."""
+        """Build the configuration of a size: `tiny` ... `large`, `L/H` with heads of 64, or `L/H/A`."""
         if size in SIZES:
             layers, hidden = SIZES[size]
             return cls.of_size(f"{layers}/{hidden}", vocabulary)
@@ -88,21 +94,19 @@ class Configuration:
 
     @classmethod
     def read(cls, path: Path) -> Configuration:
-        """From a checkpoint's config.json."""
-        found = read_json_object(path, error=CheckpointError)
-        direction, known = found.get(_DIRECTION, "both"), get_args(Direction)
-        if direction not in known:
-            raise CheckpointError(f"{path}: {_DIRECTION} is {direction!r}; {' or '.join(known)} was expected.")
+        """Read and check the config.json of a checkpoint."""
+        settings = read_json_object(path, error=CheckpointError)
+        direction, directions = settings.get(_DIRECTION_KEY, "both"), get_args(Direction)
+        if direction not in directions:
+            raise CheckpointError(f"{path}: {_DIRECTION_KEY} is {direction!r}; {' or '.join(directions)} was expected.")
         published = {"position_embedding_type": "absolute", **({"is_decoder": False} if direction == "both" else {})}
-        for name, wanted in published.items():
-            if found.get(name, wanted) != wanted:
-                raise CheckpointError(f"{path}: {name} is {found[name]!r}; only {wanted!r} is BERT as published.")
-        missing = [
-            theirs for ours, theirs in _NAMES.items() if ours in ("hidden", "layers", "heads") and theirs not in found
-        ]
-        if missing:
+        for key, expected in published.items():
+            if settings.get(key, expected) != expected:
+                raise CheckpointError(f"{path}: {key} is {settings[key]!r}; only {expected!r} is BERT as published.")
+        required = [_PUBLISHED_KEYS[name] for name in ("hidden", "layers", "heads")]
+        if missing := [key for key in required if key not in settings]:
             raise CheckpointError(f"{path}: {', '.join(missing)} missing: is this a BERT?")
-        values = {ours: found[theirs] for ours, theirs in _NAMES.items() if theirs in found}
+        values = {name: settings[key] for name, key in _PUBLISHED_KEYS.items() if key in settings}
         if isinstance(values["hidden"], int):
             values.setdefault("inner", 4 * values["hidden"])
         config = cls(**values, direction=direction)
@@ -111,24 +115,24 @@ class Configuration:
         return config
 
     def _fault(self) -> str | None:
-        """What keeps the numbers of somebody's file from being a BERT's."""
+        """Describe the first number that no BERT can have; None where all are possible."""
         for name in ("vocabulary", "hidden", "layers", "heads", "inner", "positions", "segments"):
             value = getattr(self, name)
             if type(value) is not int or value < 1:
-                return f"{_NAMES[name]} must be a whole number above zero, not {value!r}"
+                return f"{_PUBLISHED_KEYS[name]} must be a whole number above zero, not {value!r}"
         for name in ("dropout", "attention_dropout", "epsilon", "deviation"):
             value = getattr(self, name)
             if type(value) not in (int, float) or not 0 <= value < 1:
-                return f"{_NAMES[name]} must be a number from 0 to below 1, not {value!r}"
+                return f"{_PUBLISHED_KEYS[name]} must be a number from 0 to below 1, not {value!r}"
         if self.hidden % self.heads:
             return f"a hidden_size of {self.hidden} cannot be shared by {self.heads} attention heads"
         return None
 
     def as_json(self) -> dict[str, Any]:
-        """What config.json holds, so that other libraries read it too.
+        """Give the content of config.json, with the keys that other libraries read.
 
-        `is_decoder` is how transformers says that attention looks left only; it knows no other key for it.
+        `is_decoder` is the key by which transformers knows that attention looks left only.
         """
-        values = {theirs: getattr(self, ours) for ours, theirs in _NAMES.items()}
-        restriction = {_DIRECTION: self.direction, "is_decoder": True} if self.left_only else {}
+        values = {key: getattr(self, name) for name, key in _PUBLISHED_KEYS.items()}
+        restriction = {_DIRECTION_KEY: self.direction, "is_decoder": True} if self.left_only else {}
         return {"model_type": "bert", "architectures": ["BertModel"], "pad_token_id": 0, **values, **restriction}

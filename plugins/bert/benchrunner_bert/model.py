@@ -1,7 +1,8 @@
-"""BERT (Devlin et al., 2019) on flat batches, to be read from top to bottom.
+"""BERT (Devlin et al., 2019) on flat batches. Read this file from top to bottom.
 
-T is the tokens of a batch, one sequence after another without padding; N its sequences; H the hidden width. Only
-attention knows where a sequence ends: embeddings, linear layers and norms treat every token alike.
+In shape comments, T is the number of tokens in a batch (all sequences one after another, without padding), N is the
+number of sequences, and H is the hidden size. Only attention needs to know where a sequence starts and ends:
+embeddings, linear layers and norms treat every token in the same way.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
 from benchrunner.engine import Encoder, ExportedHead, FlatBatch, Frame, Pieces, Sequences, attend
+from benchrunner_bert.checkpoint_writer import write_encoder
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.tokenizer import BertTokenizer
 
@@ -25,10 +27,11 @@ ACTIVATIONS: Mapping[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "gelu_pytorch_tanh": lambda x: functional.gelu(x, approximate="tanh"),
     "relu": functional.relu,
 }
+"""Names of activation functions in config.json -> functions."""
 
 
 class Embeddings(nn.Module):
-    """The sum of what a token is, where it stands and which text it belongs to."""
+    """The input of the first layer: the sum of a token's word, position and segment embeddings, normalised."""
 
     def __init__(self, config: Configuration) -> None:
         super().__init__()
@@ -39,15 +42,16 @@ class Embeddings(nn.Module):
         self.deviation = config.deviation
 
     @torch.no_grad()
-    def wave(self) -> None:
-        """Positions as sines of many lengths, as wide as drawn ones, for a model that has learnt nothing yet.
+    def set_sinusoidal_positions(self) -> None:
+        """Initialise the position embeddings with sine waves that have the standard deviation of drawn ones.
 
-        The same step to the left is then the same rotation everywhere: what attention learns of neighbours holds for
-        positions too that no sequence has reached yet. They are learnt on like drawn ones.
+        With sine waves, a step to the left is the same rotation at every position. What attention learns about
+        neighbours therefore also holds at positions that no training sequence has reached yet. Training changes these
+        embeddings just as it changes drawn ones.
         """
         count, width = self.position.weight.shape
         slowest = math.log(count)
-        rates = torch.exp(torch.linspace(0, -slowest, (width + 1) // 2))  # radians a position: 1 down to 1 / count
+        rates = torch.exp(torch.linspace(0, -slowest, (width + 1) // 2))  # radians per position: 1 down to 1 / count
         angles = torch.arange(count).outer(rates)  # (positions, H / 2)
         waves = torch.cat([angles.sin(), angles.cos()], dim=1)[:, :width]
         self.position.weight.copy_(waves * (math.sqrt(2) * self.deviation))
@@ -58,13 +62,16 @@ class Embeddings(nn.Module):
 
 
 class Layer(nn.Module):
-    """Self-attention, then a feed-forward network; each is added to its input and then normalised (post-norm)."""
+    """Self-attention, then a feed-forward network.
+
+    The output of each of the two is added to its input, and the sum is normalised (post-norm).
+    """
 
     def __init__(self, config: Configuration, index: int) -> None:
         super().__init__()
         self.index, self.heads, self.left_only = index, config.heads, config.left_only
         self.activation = ACTIVATIONS[config.activation]
-        # Query, key and value in one product: three published matrices on top of each other.
+        # One product gives query, key and value: the three published matrices are stacked.
         self.qkv = nn.Linear(config.hidden, 3 * config.hidden)
         self.attention_output = nn.Linear(config.hidden, config.hidden)
         self.attention_norm = nn.LayerNorm(config.hidden, eps=config.epsilon)
@@ -73,10 +80,11 @@ class Layer(nn.Module):
         self.output_norm = nn.LayerNorm(config.hidden, eps=config.epsilon)
 
     def forward(self, hidden: torch.Tensor, batch: FlatBatch, dropout: float, attention_dropout: float) -> torch.Tensor:
+        # Dropout masks are drawn from (seed, step, site): each site has a name of its own.
         site = f"layer {self.index}"
+        attention_site = f"{site} attention"
         qkv = self.qkv(hidden).unflatten(-1, (3, self.heads, -1))  # (T, 3, heads, H / heads)
-        looking = f"{site} attention"
-        context = attend(qkv, batch, rate=attention_dropout, site=looking, left_only=self.left_only)  # (T, H)
+        context = attend(qkv, batch, rate=attention_dropout, site=attention_site, left_only=self.left_only)  # (T, H)
         attended = batch.dropout(self.attention_output(context), dropout, f"{site} attention output")
         hidden = self.attention_norm(hidden + attended)
         inner = self.activation(self.inner(hidden))  # (T, 4H)
@@ -84,12 +92,13 @@ class Layer(nn.Module):
 
 
 class Bert(Encoder):
-    """Embeddings, layers, and a pooler that turns one token's state into the sentence's vector."""
+    """Embeddings, layers, and a pooler that turns the state of one token into the vector of its sequence."""
 
     recomputes: bool = False
-    """Whether layers keep only their input for the way back and compute the rest again: less memory, a third more work.
+    """Whether the backward pass computes each layer again instead of storing its states.
 
-    Dropout comes from (seed, step, site), so the second time drops what the first did.
+    This needs less memory and a third more computing time. Dropout masks come from (seed, step, site), so the second
+    pass drops the same values as the first.
     """
 
     def __init__(self, config: Configuration, tokenizer: BertTokenizer) -> None:
@@ -123,26 +132,26 @@ class Bert(Encoder):
         hidden = self.embeddings(batch, self.dropout)
         yield hidden
         for layer in self.layers:
-            hidden = self._through(layer, hidden, batch)
+            hidden = self._apply_layer(layer, hidden, batch)
             yield hidden
 
-    def _through(self, layer: nn.Module, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
-        given = hidden, batch, self.dropout, self.attention_dropout
+    def _apply_layer(self, layer: nn.Module, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
+        arguments = hidden, batch, self.dropout, self.attention_dropout
         if self.recomputes and torch.is_grad_enabled():
-            return checkpoint(layer, *given, use_reentrant=False, preserve_rng_state=False)  # type: ignore[no-any-return]
-        return layer(*given)  # type: ignore[no-any-return]
+            return checkpoint(layer, *arguments, use_reentrant=False, preserve_rng_state=False)  # type: ignore[no-any-return]
+        return layer(*arguments)  # type: ignore[no-any-return]
 
     def summary(self, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
-        """The pooler on every sequence's first token: (T, H) -> (N, H).
+        """Apply the pooler to the first token of every sequence, [CLS]: (T, H) -> (N, H).
 
-        On its last token where attention looks left only: [CLS] then sees nothing but itself, while the [SEP] at
-        the end has seen all the others.
+        Where attention looks left only, the pooler reads the last token instead: there [CLS] sees nothing but itself,
+        while the [SEP] at the end has seen all other tokens.
         """
-        chosen = batch.starts[1:] - 1 if self.config.left_only else batch.starts[:-1]
-        return torch.tanh(self.pooler(hidden[chosen.long()]))
+        tokens = batch.starts[1:] - 1 if self.config.left_only else batch.starts[:-1]
+        return torch.tanh(self.pooler(hidden[tokens.long()]))
 
     def draw(self, source: torch.Generator) -> None:
-        """Fresh weights: truncated normal, biases zero, norms one."""
+        """Initialise all weights: matrices from a truncated normal distribution, biases with 0, norms with 1."""
         for module in self.modules():
             if isinstance(module, nn.Linear | nn.Embedding):
                 draw_weight(module.weight, self.config, source)
@@ -152,13 +161,10 @@ class Bert(Encoder):
                 nn.init.ones_(module.weight), nn.init.zeros_(module.bias)
 
     def save(self, folder: Path, head: ExportedHead | None = None) -> None:
-        from benchrunner_bert.checkpoint import save
-
-        save(self, folder, head)
+        write_encoder(folder, self, self.config, self.tokenizer, head)
 
 
 def draw_weight(weight: torch.Tensor, config: Configuration, source: torch.Generator) -> None:
-    """In place: a normal distribution cut at two deviations, as in the released code."""
-    nn.init.trunc_normal_(
-        weight, std=config.deviation, a=-2 * config.deviation, b=2 * config.deviation, generator=source
-    )
+    """Fill a weight from a normal distribution cut at two standard deviations, as in the released code."""
+    limit = 2 * config.deviation
+    nn.init.trunc_normal_(weight, std=config.deviation, a=-limit, b=limit, generator=source)

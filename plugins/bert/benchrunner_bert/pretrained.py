@@ -1,4 +1,7 @@
-"""Models that were pre-trained here, by name: a small file each, in the folder of runs, says where one lies."""
+"""Names of models that were pre-trained on this machine.
+
+A small file for each model, in the folder of runs, says in which folder the model is.
+"""
 
 from __future__ import annotations
 
@@ -12,59 +15,63 @@ from typing import Self, final
 from benchrunner import RequestError, write_json
 
 PREFIX = "pretrained/"
-"""Of their names as backbones."""
+"""Start of the names that these models have as backbones."""
 _NAME = re.compile(r"[\w.-]+")
 
 
 @final
 @dataclass(frozen=True)
 class Pretrained:
-    """One finished model."""
+    """A finished model and its name."""
 
     name: str
-    """Behind the prefix."""
+    """Name without the prefix."""
     folder: Path
-    """Absolute; the model's own, in the hub's layout."""
+    """Absolute path of the model's folder, which has the hub's layout."""
     about: str
+    """Line for `benchrunner list`."""
 
     @classmethod
     def read(cls, path: Path) -> Self | None:
-        """None where the file says nothing, or its model is gone."""
+        """Read the file of a name; None where it cannot be understood, or where its model no longer exists."""
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
-            one = cls(path.stem, Path(found["folder"]), str(found["about"]))
+            entry = json.loads(path.read_text(encoding="utf-8"))
+            model = cls(path.stem, Path(entry["folder"]), str(entry["about"]))
         except (OSError, ValueError, KeyError, TypeError):
             return None
-        return one if (one.folder / "config.json").is_file() else None
+        return model if (model.folder / "config.json").is_file() else None
 
 
 def listed(runs: Path) -> Iterator[Pretrained]:
-    """All that are still there, by name."""
+    """Give all models that still exist, sorted by name."""
     for path in sorted((runs / "pretrained").glob("*.json")):
-        if (one := Pretrained.read(path)) is not None:
-            yield one
+        if (model := Pretrained.read(path)) is not None:
+            yield model
 
 
-def found(name: str, runs: Path) -> Pretrained:
-    """The one of a name, or the reason why there is none."""
+def find(name: str, runs: Path) -> Pretrained:
+    """Find the model of a name, or raise a `RequestError` that says why there is none."""
     path = _path(name, runs)
-    one = Pretrained.read(path) if path.is_file() else None
-    if one is None:
-        state = f"{path} leads to no model any more" if path.is_file() else f"{path.parent} knows no such model"
-        raise RequestError(f"{PREFIX}{name}: {state}. 'benchrunner list backbones' has those that are there.")
-    return one
+    model = Pretrained.read(path) if path.is_file() else None
+    if model is None:
+        if path.is_file():
+            reason = f"the model that {path} names no longer exists"
+        else:
+            reason = f"there is no model of this name in {path.parent}"
+        raise RequestError(f"{PREFIX}{name}: {reason}. 'benchrunner list backbones' lists the models that exist.")
+    return model
 
 
 def check_free(name: str, folder: Path, runs: Path) -> None:
-    """A `RequestError` for a name that is none, or another model's."""
+    """Raise a `RequestError` if a text cannot be a name, or if the name belongs to another model."""
     path = _path(name, runs)
-    one = Pretrained.read(path) if path.is_file() else None
-    if one is not None and one.folder != folder.resolve():
-        raise RequestError(f"The name {PREFIX}{name} belongs to {one.folder}: choose another with --name.")
+    model = Pretrained.read(path) if path.is_file() else None
+    if model is not None and model.folder != folder.resolve():
+        raise RequestError(f"The name {PREFIX}{name} belongs to {model.folder}: choose another with --name.")
 
 
-def announce(name: str, folder: Path, about: str, runs: Path) -> None:
-    """From now on the model has its name, unless another one has taken it meanwhile."""
+def register(name: str, folder: Path, about: str, runs: Path) -> None:
+    """Give a model its name, unless another model has taken the name in the meantime."""
     check_free(name, folder, runs)
     write_json(_path(name, runs), {"folder": str(folder.resolve()), "about": about})
 

@@ -13,12 +13,12 @@ from torch import nn
 
 from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.features.randomness import Dropout, generator
-from benchrunner_bert.checkpoint import _names
 from benchrunner_bert.model import Bert
 from benchrunner_bert.pretraining.corpus.manifest import Manifest, Plan
 from benchrunner_bert.pretraining.instances.batches import PretrainingBatch
 from benchrunner_bert.pretraining.objectives import named
 from benchrunner_bert.pretraining.training.model import PretrainingModel
+from benchrunner_bert.weight_names import published_names
 
 CPU = torch.device("cpu")
 PLAN = Plan((), tokenizer="none", vocabulary=8000, lowercase=True, shard_tokens=1000, blank_lines=1)
@@ -81,7 +81,7 @@ def gradients(whole: PretrainingModel, other: nn.Module) -> dict[str, tuple[torc
     mine = {name: one.grad for name, one in whole.named_parameters()}
     wanted = {name: one.grad for name, one in other.named_parameters()}
     renamed = {
-        **{f"bert.{ours}": [f"bert.{one}" for one in theirs] for ours, theirs in _names(whole.bert)},
+        **{f"bert.{ours}": [f"bert.{one}" for one in theirs] for ours, theirs in published_names(whole.bert)},
         "tokens.dense.weight": ["cls.predictions.transform.dense.weight"],
         "tokens.dense.bias": ["cls.predictions.transform.dense.bias"],
         "tokens.norm.weight": ["cls.predictions.transform.LayerNorm.weight"],

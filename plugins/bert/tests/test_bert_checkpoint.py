@@ -17,8 +17,9 @@ from safetensors.torch import load_file, save_file
 from benchrunner.errors import BenchrunnerError, CheckpointError
 from benchrunner.features.flat_batch import collate
 from benchrunner.workspace import Workspace
-from benchrunner_bert.backbones import BertFamily, FolderBert
+from benchrunner_bert.backbones import FolderBert
 from benchrunner_bert.checkpoint import read
+from benchrunner_bert.family import BertFamily
 from benchrunner_bert.model import Bert
 
 Tensors = dict[str, torch.Tensor]

@@ -27,8 +27,9 @@ from benchrunner.problems.problem import Problem
 from benchrunner.problems.span import Span
 from benchrunner.problems.tag import Tag
 from benchrunner.recipes import Recipe
-from benchrunner_bert.checkpoint import _names, read
+from benchrunner_bert.checkpoint import read
 from benchrunner_bert.model import Bert
+from benchrunner_bert.weight_names import published_names
 
 CPU = torch.device("cpu")
 NEAR = 1e-5
@@ -65,7 +66,7 @@ def assert_equal_gradients(ours: Bert, head: LinearHead, other: nn.Module, last:
     wanted = {name.removeprefix("bert."): one.grad for name, one in other.named_parameters()}
     mine = dict(ours.named_parameters())
     compared = 0
-    for name, theirs in _names(ours):
+    for name, theirs in published_names(ours):
         if any(one not in wanted for one in theirs):
             assert name.startswith("pooler."), name
             continue

@@ -20,7 +20,7 @@ from pathlib import Path
 from benchrunner.errors import CheckpointError
 from benchrunner.workspace import Settings
 from benchrunner.workspace import Workspace
-from benchrunner_bert.backbones import BertFamily
+from benchrunner_bert.family import BertFamily
 cache, offline, answers = Path(sys.argv[1]), sys.argv[2] == "offline", []
 workspace = Workspace(runs=cache, cache=cache, settings=Settings(offline=offline))
 for reference in sys.argv[3:]:

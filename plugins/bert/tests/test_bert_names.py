@@ -10,8 +10,9 @@ import torch
 from benchrunner.errors import RequestError
 from benchrunner.plugins.discovery import discover
 from benchrunner.workspace import Settings, Workspace
-from benchrunner_bert.backbones import MINIATURES, RELEASED, BertFamily, HubBert, RandomBert
+from benchrunner_bert.backbones import HubBert, RandomBert
 from benchrunner_bert.configuration import SIZES, Configuration
+from benchrunner_bert.family import MINIATURES, RELEASED, BertFamily
 from benchrunner_bert.model import Bert
 
 

@@ -12,8 +12,8 @@ from benchrunner import Backbone, OneBackbone, Recipe, Runner, Workspace, discov
 from benchrunner.backbones.encoder import Encoder
 from benchrunner.features.flat_batch import FlatBatch
 from benchrunner.testing import check_backbone
-from benchrunner_bert.backbones import EMBEDDED
 from benchrunner_bert.checkpoint import read
+from benchrunner_bert.family import EMBEDDED
 from benchrunner_bert.model import Bert
 from inline import files, own
 

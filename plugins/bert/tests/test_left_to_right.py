@@ -21,9 +21,10 @@ from benchrunner.features.randomness import Dropout
 from benchrunner.methods.heads import LinearHead
 from benchrunner.problems.span import Span
 from benchrunner.workspace import Settings, Workspace
-from benchrunner_bert.backbones import BertFamily, FolderBert, RandomBert
+from benchrunner_bert.backbones import FolderBert, RandomBert
 from benchrunner_bert.checkpoint import read
 from benchrunner_bert.configuration import Configuration
+from benchrunner_bert.family import BertFamily
 from benchrunner_bert.model import Bert
 
 CPU = torch.device("cpu")

@@ -16,7 +16,8 @@ import transformers
 from benchrunner import Runner, Study, Workspace, discover, run_study
 from benchrunner.testing import check_backbone
 from benchrunner.workspace import Settings
-from benchrunner_bert.backbones import EMBEDDED, VOCABULARY
+from benchrunner_bert.backbones import VOCABULARY
+from benchrunner_bert.family import EMBEDDED
 from benchrunner_bert.model import Bert
 from benchrunner_bert.pretraining.corpus import store_writer
 from benchrunner_bert.pretraining.corpus.corpus import Corpus

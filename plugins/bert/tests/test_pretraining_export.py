@@ -15,8 +15,8 @@ from transformers import AutoModelForPreTraining, AutoTokenizer, BertForPreTrain
 from benchrunner.errors import CheckpointError
 from benchrunner.testing import check_backbone
 from benchrunner.workspace import Settings, Workspace
-from benchrunner_bert.backbones import BertFamily
 from benchrunner_bert.checkpoint import read
+from benchrunner_bert.family import BertFamily
 from benchrunner_bert.pretraining.corpus.manifest import Manifest, SourceFacts
 from benchrunner_bert.pretraining.export.card import Card
 from benchrunner_bert.pretraining.export.model_folder import export

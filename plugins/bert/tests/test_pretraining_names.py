@@ -26,14 +26,14 @@ def model(folder: Path) -> Path:
 
 def test_a_name_leads_to_its_model_until_that_is_gone(tmp_path: Path) -> None:
     runs, folder = tmp_path / "runs", model(tmp_path / "out" / "model")
-    pretrained.announce("mine", folder, "a small one", runs)
+    pretrained.register("mine", folder, "a small one", runs)
     (known,) = pretrained.listed(runs)
     assert (known.name, known.folder, known.about) == ("mine", folder.resolve(), "a small one")
-    assert pretrained.found("mine", runs) == known
+    assert pretrained.find("mine", runs) == known
     (folder / "config.json").unlink()
     assert list(pretrained.listed(runs)) == []
-    with pytest.raises(RequestError, match="leads to no model any more"):
-        pretrained.found("mine", runs)
+    with pytest.raises(RequestError, match="no longer exists"):
+        pretrained.find("mine", runs)
 
 
 def test_a_file_that_says_nothing_breaks_no_list(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_a_file_that_says_nothing_breaks_no_list(tmp_path: Path) -> None:
 
 def test_a_name_belongs_to_one_model(tmp_path: Path) -> None:
     first = model(tmp_path / "first")
-    pretrained.announce("mine", first, "", tmp_path)
+    pretrained.register("mine", first, "", tmp_path)
     pretrained.check_free("mine", first, tmp_path)
     with pytest.raises(RequestError, match="choose another with --name"):
         pretrained.check_free("mine", tmp_path / "second", tmp_path)

@@ -14,7 +14,7 @@ from pretraining_runs import corpus, losses, run, words
 
 from benchrunner.commands.main import main
 from benchrunner.errors import RequestError
-from benchrunner_bert.pretrained import announce
+from benchrunner_bert.pretrained import register
 from benchrunner_bert.pretraining.continuation import check_same
 
 pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
@@ -171,10 +171,10 @@ def test_a_name_that_another_model_took_meanwhile_is_not_taken_from_it(tmp_path:
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         write(tmp_path / name / "config.json", "{}")
-    announce("mine", tmp_path / "one", "the first", tmp_path / "runs")
+    register("mine", tmp_path / "one", "the first", tmp_path / "runs")
     with pytest.raises(RequestError, match="choose another with --name"):
-        announce("mine", tmp_path / "two", "the second", tmp_path / "runs")
-    announce("mine", tmp_path / "one", "the same again", tmp_path / "runs")
+        register("mine", tmp_path / "two", "the second", tmp_path / "runs")
+    register("mine", tmp_path / "one", "the same again", tmp_path / "runs")
 
 
 def test_a_file_where_the_run_should_be_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,10 +22,11 @@ from zero_samples import SAMPLES
 
 from benchrunner.errors import CheckpointError
 from benchrunner.workspace import Settings, Workspace
-from benchrunner_bert.backbones import BertFamily
-from benchrunner_bert.checkpoint import _names, read
+from benchrunner_bert.checkpoint import read
+from benchrunner_bert.family import BertFamily
 from benchrunner_bert.pretraining.deepspeed import zero_checkpoint
 from benchrunner_bert.pretraining.export import conversion
+from benchrunner_bert.weight_names import published_names
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +110,7 @@ def test_an_exported_checkpoint_is_a_backbone_and_loads_in_transformers(
     assert "published layout" in capsys.readouterr().out
     assert BertFamily().find(str(out), Workspace(tmp_path, tmp_path, settings=Settings(offline=True))) is not None
     bert, wanted = read(out, seed=0), load_file(shared / name / "reference.safetensors")
-    for ours, theirs in _names(bert):
+    for ours, theirs in published_names(bert):
         names = [f"bert.{one}" for one in theirs] if name.startswith("theirs") else [f"bert.{ours}"]
         if not ours.startswith("pooler.") or name.startswith("theirs"):  # nothing trained ours
             assert torch.equal(bert.get_parameter(ours), torch.cat([wanted[one] for one in names])), ours

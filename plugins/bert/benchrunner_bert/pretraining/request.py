@@ -16,7 +16,7 @@ from filelock import FileLock
 from benchrunner import DataError, RequestError, read_json_object, write_json
 from benchrunner.engine import step_log
 from benchrunner_bert.configuration import Configuration
-from benchrunner_bert.pretrained import announce, check_free
+from benchrunner_bert.pretrained import check_free, register
 from benchrunner_bert.pretraining.continuation import check_same, plain
 from benchrunner_bert.pretraining.corpus import store_writer
 from benchrunner_bert.pretraining.corpus.corpus import Corpus
@@ -152,7 +152,7 @@ class Request:
     def announce(self) -> None:
         """The finished model under the name that was asked for."""
         config = Configuration.read(self.model / "config.json")
-        announce(self.called, self.model, self._about(config), self.runs)
+        register(self.called, self.model, self._about(config), self.runs)
 
     @property
     def called(self) -> str:
@@ -182,7 +182,7 @@ class Request:
         config = dataclasses.replace(Configuration.of_size(self.size, tokenizer.size), positions=longest)
         model = PretrainingModel.fresh(config, tokenizer, named(settings.objective), seed=settings.seed)
         if settings.positions == "waves":
-            model.bert.embeddings.wave()
+            model.bert.embeddings.set_sinusoidal_positions()
         model.bert.set_dropout(settings.dropout)  # while it learns; config.json says what fine-tuning begins with
         model.bert.recomputes = settings.recompute
         makers = self._makers(store, vocabulary, settings.seed)

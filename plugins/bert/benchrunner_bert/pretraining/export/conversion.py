@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from benchrunner import CheckpointError, RequestError, read_json_object, write_folder_atomically
-from benchrunner_bert.checkpoint import published, write
+from benchrunner_bert.checkpoint_writer import write_checkpoint
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.model import Bert
 from benchrunner_bert.pretraining.corpus.manifest import Manifest
@@ -22,6 +22,7 @@ from benchrunner_bert.pretraining.export.model_folder import export
 from benchrunner_bert.pretraining.objectives import named
 from benchrunner_bert.pretraining.training.model import PretrainingModel
 from benchrunner_bert.tokenizer import BertTokenizer
+from benchrunner_bert.weight_names import published_weights
 
 OURS = "benchrunner"
 """Under this key a checkpoint of `pretrain` says, as JSON, what model it is of."""
@@ -108,7 +109,7 @@ def _foreign(folder: Path, found: zero_checkpoint.Weights, homes: tuple[Path, ..
     settings |= {"model_type": "bert", "architectures": [_architecture(tensors, settings)]}
 
     def files(part: Path) -> None:
-        write(part, {name: one.contiguous() for name, one in tensors.items()}, settings, bert.tokenizer)
+        write_checkpoint(part, {name: one.contiguous() for name, one in tensors.items()}, settings, bert.tokenizer)
         (part / "README.md").write_text(_readme(folder, found), encoding="utf-8")
 
     write_folder_atomically(target, files)
@@ -142,7 +143,7 @@ def _check(folder: Path, tensors: Mapping[str, torch.Tensor], bert: Bert, config
     """Every part of the encoder, in the configuration's shape. A pooler may be missing, as it is after MLM alone."""
     bare = {name.removeprefix("bert."): tuple(one.shape) for name, one in tensors.items()}
     pooled = any(name.startswith("pooler.") for name in bare)
-    wanted = {name: tuple(one.shape) for name, one in published(bert).items()}
+    wanted = {name: tuple(one.shape) for name, one in published_weights(bert).items()}
     wanted = {name: shape for name, shape in wanted.items() if pooled or not name.startswith("pooler.")}
     faults = [f"missing: {name}" for name in wanted if name not in bare]
     faults += [

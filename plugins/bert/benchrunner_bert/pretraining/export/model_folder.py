@@ -9,9 +9,10 @@ from pathlib import Path
 import torch
 
 from benchrunner import CheckpointError, write_folder_atomically
-from benchrunner_bert.checkpoint import published, write
+from benchrunner_bert.checkpoint_writer import write_checkpoint
 from benchrunner_bert.pretraining.export.card import Card, readme
 from benchrunner_bert.pretraining.training.model import PretrainingModel
+from benchrunner_bert.weight_names import published_weights
 
 _HEADS = {
     "tokens.dense": "cls.predictions.transform.dense",
@@ -33,7 +34,7 @@ def export(model: PretrainingModel, folder: Path, card: Card, *, kind: torch.dty
     config = {**model.bert.config.as_json(), "architectures": [model.objective.architecture]}
 
     def files(part: Path) -> None:
-        write(part, tensors, config, model.bert.tokenizer)
+        write_checkpoint(part, tensors, config, model.bert.tokenizer)
         (part / "README.md").write_text(readme(card, model), encoding="utf-8")
         corpus = json.dumps(card.corpus.as_json(), indent=1, ensure_ascii=False)
         (part / "corpus.json").write_text(corpus + "\n", encoding="utf-8")
@@ -43,7 +44,7 @@ def export(model: PretrainingModel, folder: Path, card: Card, *, kind: torch.dty
 
 def _published(model: PretrainingModel) -> Iterator[tuple[str, torch.Tensor]]:
     """Everything that was trained, by its published name."""
-    for name, one in published(model.bert).items():
+    for name, one in published_weights(model.bert).items():
         # Where nothing trained the pooler there is none, and whoever fine-tunes draws one from a seed of their own.
         if model.objective.next_sentence or not name.startswith("pooler."):
             yield f"bert.{name}", one

@@ -1,0 +1,115 @@
+"""The family of all BERT backbones: released models, pre-trained models, checkpoints in folders, fresh weights."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import final
+
+from benchrunner import Backbone, BackboneFamily, CheckpointError, Workspace, read_json_object
+from benchrunner_bert import pretrained
+from benchrunner_bert.backbones import FolderBert, HubBert, RandomBert
+from benchrunner_bert.configuration import SIZES, Configuration
+from benchrunner_bert.hub_files import download
+
+RELEASED = {
+    "bert/base-uncased": ("google-bert/bert-base-uncased", "BASE: 12 layers, 768 wide, 110M parameters"),
+    "bert/base-cased": ("google-bert/bert-base-cased", "BASE with capital letters kept"),
+    "bert/large-uncased": ("google-bert/bert-large-uncased", "LARGE: 24 layers, 1024 wide, 335M parameters"),
+    "bert/large-cased": ("google-bert/bert-large-cased", "LARGE with capital letters kept"),
+    "bert/large-uncased-whole-word-masking": (
+        "google-bert/bert-large-uncased-whole-word-masking",
+        "LARGE, pre-trained with whole words masked",
+    ),
+    "bert/large-cased-whole-word-masking": (
+        "google-bert/bert-large-cased-whole-word-masking",
+        "LARGE with capital letters, pre-trained with whole words masked",
+    ),
+}
+"""Our name -> repository on the hub, and a line about the model."""
+
+MINIATURES = tuple((layers, hidden) for layers in (2, 4, 6, 8, 10, 12) for hidden in (128, 256, 512, 768))
+"""Layers and hidden size of the 24 released small models (Turc et al., 2019)."""
+
+RANDOM = "bert/random-"
+"""Start of the names of fresh models; the size follows."""
+
+EMBEDDED = [
+    FolderBert(
+        "bert/novels",
+        Path(__file__).with_name("novels"),
+        "a small model that comes with this plugin: 4 layers, 192 wide, pre-trained by us on 91 English novels",
+        for_demo=True,
+        twin=f"{RANDOM}4/192",
+    )
+]
+"""Models that come with this plugin and need no network. A twin has the same vocabulary."""
+
+_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+
+
+@final
+class BertFamily(BackboneFamily):
+    """Everything that is a BERT."""
+
+    def listed(self) -> list[Backbone]:
+        runs = Workspace.from_environment().runs
+        named = (
+            FolderBert(f"{pretrained.PREFIX}{model.name}", model.folder, model.about)
+            for model in pretrained.listed(runs)
+        )
+        fresh = (RandomBert(f"{RANDOM}{size}", size) for size in SIZES)
+        return [*EMBEDDED, *_released(), *_miniatures(), *named, *fresh]
+
+    def find(self, reference: str, workspace: Workspace) -> Backbone | None:
+        if reference.startswith(RANDOM):
+            size = reference.removeprefix(RANDOM)
+            Configuration.of_size(size, 1)  # refuses what is no size
+            return RandomBert(reference, size)
+        if reference.startswith(pretrained.PREFIX) and not Path(reference).exists():
+            model = pretrained.find(reference.removeprefix(pretrained.PREFIX), workspace.runs)
+            return FolderBert(reference, model.folder, model.about)
+        for backbone in EMBEDDED:
+            if reference == backbone.name:
+                return backbone
+        for released in (*_released(), *_miniatures()):
+            if reference in (released.name, released.repository, released.name.replace("/", "-")):
+                return released
+        return _find_checkpoint(reference, workspace)
+
+    def convert(self, source: Path, target: Path) -> bool:
+        from benchrunner_bert.pretraining.export.conversion import convert
+
+        return convert(source, target)
+
+
+def _released() -> Iterator[HubBert]:
+    for name, (repository, about) in RELEASED.items():
+        yield HubBert(name, repository, about)
+
+
+def _miniatures() -> Iterator[HubBert]:
+    sizes = {size: name for name, size in SIZES.items() if name not in ("base", "large")}
+    for layers, hidden in MINIATURES:
+        repository = f"google/bert_uncased_L-{layers}_H-{hidden}_A-{hidden // 64}"
+        name = f"bert/{sizes[layers, hidden]}" if (layers, hidden) in sizes else repository
+        yield HubBert(name, repository, f"a released miniature: {layers} layers, {hidden} wide")
+
+
+def _find_checkpoint(reference: str, workspace: Workspace) -> Backbone | None:
+    """Find a BERT in a folder, or in a repository on the hub."""
+    folder = Path(reference)
+    if folder.is_dir():
+        return FolderBert(reference, folder) if _is_bert(folder / "config.json") else None
+    if _HUB_ID.fullmatch(reference) and not folder.exists():
+        config = download(reference, "config.json", workspace)
+        return HubBert(reference, reference, "a checkpoint on the hub") if _is_bert(config) else None
+    return None
+
+
+def _is_bert(config: Path) -> bool:
+    if not config.is_file():
+        return False
+    settings = read_json_object(config, error=CheckpointError)
+    return bool(settings.get("model_type", "bert" if "num_hidden_layers" in settings else None) == "bert")
