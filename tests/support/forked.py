@@ -181,8 +181,12 @@ def _become(request: dict[str, Any]) -> None:
         os.dup2(stream, number)
         os.close(stream)
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    imported_with = os.environ.get("OMP_NUM_THREADS")
     os.environ.clear()
     os.environ.update(request["env"])
+    if (threads := os.environ.get("OMP_NUM_THREADS")) != imported_with:  # OpenMP read its variable at the import
+        cores = os.cpu_count() or 1
+        sys.modules["torch"].set_num_threads(min(int(threads or cores), cores))
     os.chdir(request["cwd"])
     sys.path[1:1] = [path for path in request["env"].get("PYTHONPATH", "").split(os.pathsep) if path]
     sys.stdin = open(0, closefd=False)  # noqa: SIM115

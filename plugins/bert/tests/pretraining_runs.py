@@ -41,21 +41,21 @@ def words(folder: Path, out: str, *more: str, steps: int = 8, size: str = "1/32/
     return [sys.executable, "-m", "benchrunner", *asked, *QUICK, *more]
 
 
-def environment() -> dict[str, str]:
-    """This process's variables, OMP_NUM_THREADS among them: other threads may give other bits."""
+def environment(**changed: str) -> dict[str, str]:
+    """Return this process's variables, OMP_NUM_THREADS among them: other threads may give other bits."""
     kept = {name: value for name, value in os.environ.items() if name not in ("RANK", "WORLD_SIZE", "LOCAL_RANK")}
-    return {**kept, "HF_HUB_OFFLINE": "1"}
+    return {**kept, "HF_HUB_OFFLINE": "1", **changed}
 
 
-def run(asked: list[str], *, code: int = 0, fresh: bool = False) -> str:
+def run(asked: list[str], *, code: int = 0, fresh: bool = False, **environ: str) -> str:
     """Run a command to its end in a process of its own; return its standard error.
 
     A fresh process has another hash seed and imports all libraries, as a user's does; it costs five times as much.
     """
     if fresh:
-        done = subprocess.run(asked, env=environment(), capture_output=True, text=True, timeout=600)
+        done = subprocess.run(asked, env=environment(**environ), capture_output=True, text=True, timeout=600)
     else:
-        done = forked.run(asked[1:], env=environment())
+        done = forked.run(asked[1:], env=environment(**environ))
     assert done.returncode == code, done.stderr[-3000:]
     return done.stderr
 
@@ -75,8 +75,31 @@ def learned(folder: Path) -> list[dict[str, Any]]:
     return [{name: value for name, value in line.items() if name not in RATES} for line in lines]
 
 
+STOPPING = """
+import os, runpy, sys
+from benchrunner.training import step_log
+append, last, number = step_log.append, *map(int, sys.argv[1:3])
+def append_and_stop(path, step, figures):
+    append(path, step, figures)
+    if step == last:
+        os.kill(os.getpid(), number)
+step_log.append = append_and_stop
+sys.argv = sys.argv[4:]
+runpy.run_module("benchrunner", run_name="__main__", alter_sys=True)
+"""
+
+
+def stopped_at(asked: list[str], step: int, number: int = signal.SIGKILL, **environ: str) -> int:
+    """Run a command that gets a signal when it has logged a step; return the exit code.
+
+    The process sends itself the signal: a test that watches the log is late on a busy machine.
+    """
+    arguments = ["-c", STOPPING, str(step), str(number), *asked[1:]]
+    return forked.Process(arguments, env=environment(**environ)).wait()
+
+
 def killed_at(asked: list[str], folder: Path, step: int, number: int = signal.SIGKILL) -> int:
-    """Start a command, send a signal as soon as the log has a step, and return the exit code."""
+    """Start a command of several processes, send a signal when the log has a step, and return the exit code."""
     process = forked.Process(asked[1:], env=environment())
     log = folder / "log.jsonl"
     while process.poll() is None:

@@ -1,11 +1,12 @@
-"""How a run of several processes ends: by Ctrl-C, by a failure of one of them, by the death of who started them."""
+"""How a run of several processes ends: by Ctrl-C, by a failure of one process, by the death of their parent."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
-import subprocess
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,61 +14,78 @@ import pytest
 pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
 
 from filelock import FileLock
-from pretraining_runs import corpus, environment, losses, run, words
+from pretraining_runs import corpus, environment, learned, losses, words
 
+import forked
 from benchrunner.errors import RequestError
-from benchrunner_bert.pretraining.deepspeed import processes
+from benchrunner_bert.pretraining.deepspeed import launch, processes
 from benchrunner_bert.pretraining.settings import Settings
 from benchrunner_bert.pretraining.training.checkpoints import Checkpoints
 from benchrunner_bert.pretraining.training.loop import Pretraining
 
 
-def started(folder: Path, *more: str, steps: int) -> subprocess.Popen[bytes]:
-    """Two processes, in a group of their own as a terminal makes one, that have taken some steps."""
-    asked = words(folder, "out", "--processes", "2", "--checkpoint-steps", "9999", *more, steps=steps)
-    process = subprocess.Popen(
-        asked,
-        env=environment(),
-        stderr=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a job in the background ignores it
-    )
-    until = time.monotonic() + 300
-    while len(losses(folder / "out")) < 3 if (folder / "out" / "log.jsonl").exists() else True:
-        assert process.poll() is None and time.monotonic() < until
+@contextlib.contextmanager
+def two_processes(folder: Path) -> Iterator[forked.Process]:
+    """Start a long run of two processes, in a group of their own as at a terminal; it has taken steps."""
+    asked = words(folder, "out", "--processes", "2", "--checkpoint-steps", "999999", steps=999_999)
+    steps = logged(folder)
+    process = forked.Process(asked[1:], env=environment(), start_new_session=True)
+    try:
+        wait_until(lambda: process.poll() is not None or logged(folder) >= steps + 3)
+        assert process.poll() is None
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def logged(folder: Path) -> int:
+    """Return the last step of the log."""
+    log = folder / "out" / "log.jsonl"
+    return len(losses(folder / "out")) if log.exists() else 0
+
+
+def wait_until(reached: Callable[[], object]) -> None:
+    end = time.monotonic() + 500
+    while not reached():
+        assert time.monotonic() < end
         time.sleep(0.02)
-    return process
 
 
-def test_ctrl_c_at_a_terminal_leaves_a_checkpoint(tmp_path: Path) -> None:
-    """The terminal sends it to the whole group, and whoever hears it twice stops at once."""
+def saved_steps(folder: Path) -> list[int]:
+    return sorted(int(path.name.removeprefix("step-")) for path in (folder / "out" / "checkpoints").glob("step-*"))
+
+
+def test_two_processes_save_when_their_parent_is_killed_or_stopped(tmp_path: Path) -> None:
+    """The terminal sends Ctrl-C to the whole group; a process that heard it twice would stop without a checkpoint."""
     corpus(tmp_path / "corpus")
-    process = started(tmp_path, steps=5000)
-    os.killpg(process.pid, signal.SIGINT)
-    assert process.wait(timeout=120) == 130
-    (saved,) = (tmp_path / "out" / "checkpoints").glob("step-*")
-    assert int(saved.name.removeprefix("step-")) >= 3
+    with two_processes(tmp_path) as process:
+        process.kill()
+        process.wait()
+        wait_until(lambda: saved_steps(tmp_path))
+    (killed,) = saved_steps(tmp_path)
+    assert killed >= 3
+    with two_processes(tmp_path) as process:  # the same command goes on
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(timeout=500) == 130
+    assert saved_steps(tmp_path)[0] == killed < saved_steps(tmp_path)[1]
+    assert [line["step"] for line in learned(tmp_path / "out")] == list(range(1, logged(tmp_path) + 1))
 
 
-def test_processes_save_and_end_when_who_started_them_is_killed_and_the_same_command_goes_on(tmp_path: Path) -> None:
-    corpus(tmp_path / "corpus")
-    process = started(tmp_path, steps=60)
-    process.kill()
-    process.wait()
-    run(words(tmp_path, "out", "--processes", "2", "--checkpoint-steps", "9999", steps=60))
-    assert len(losses(tmp_path / "out")) == 60
-    assert (tmp_path / "out" / "finished.json").is_file()
-
-
-def test_a_failure_of_the_first_process_alone_ends_all_and_is_told(tmp_path: Path) -> None:
+def test_a_failure_of_the_first_process_ends_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     corpus(tmp_path / "corpus")
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "checkpoints").write_text("no folder")
-    asked = words(tmp_path, "out", "--processes", "2", "--checkpoint-steps", "1")
-    done = subprocess.run(asked, env=environment(), capture_output=True, text=True, timeout=200)
-    assert done.returncode != 0
-    assert "checkpoints" in done.stderr and ("exists" in done.stderr or "not a directory" in done.stderr.lower())
+    monkeypatch.setattr(launch, "GRACE", 1.0)
+    common = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(launch.free_port())}
+    asked = words(tmp_path, "out", "--checkpoint-steps", "1")[1:]
+    ranks = [
+        forked.Process(asked, env=environment(**common, RANK=str(rank), LOCAL_RANK=str(rank))) for rank in range(2)
+    ]
+    assert launch._ended(ranks) != 0
+    _, errors = ranks[0].communicate()
+    assert "checkpoints" in errors and ("exists" in errors or "not a directory" in errors.lower())
+    assert ranks[1].wait() != 0
 
 
 def test_a_run_that_another_process_works_at_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

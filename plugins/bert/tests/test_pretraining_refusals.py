@@ -21,8 +21,12 @@ pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's e
 
 
 def refused(asked: list[str], capsys: pytest.CaptureFixture[str], code: int = 2) -> str:
-    """The one line on standard error, of a command in this process."""
-    assert main(asked[asked.index("pretrain") :]) == code
+    """Run a command in this process; return what it wrote to standard error."""
+    try:
+        ended = main(asked[asked.index("pretrain") :])
+    except SystemExit as end:  # by argparse
+        ended = end.code
+    assert ended == code
     said = capsys.readouterr().err
     assert "Traceback" not in said
     return said
@@ -108,6 +112,11 @@ def test_what_deepspeed_does_not_take_is_told_with_the_keys(tmp_path: Path) -> N
         (["--held-out", "nowhere.txt"], "nowhere.txt: there is no such file"),
         (["--processes", "9"], "8 sequences cannot be shared by 9 processes"),
         (["--processes", "0"], "--processes must be at least 1, not 0"),
+        (["--mask", "80/10"], "three rates"),
+        (["--mask", "80/10/20"], "add up to 1"),
+        (["--steps", "0"], "steps must be above zero"),
+        (["--corpus", "nowhere.txt"], "nowhere.txt"),
+        (["--offload"], "stages 1 to 3"),
     ],
 )
 def test_what_cannot_work_is_said_before_a_text_is_read(

@@ -5,61 +5,73 @@ from __future__ import annotations
 import shutil
 import signal
 from pathlib import Path
-from typing import Any
 
 import pytest
-from pretraining_runs import corpus, killed_at, learned, losses, run, words
+from pretraining_runs import corpus, killed_at, learned, losses, run, stopped_at, words
 
 pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
 
 
-@pytest.mark.parametrize("threads", ["1", "2"])
-def test_a_run_that_is_killed_goes_on_over_the_border_of_its_phases_as_if_it_had_not_been(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: str
-) -> None:
-    monkeypatch.setenv("OMP_NUM_THREADS", threads)
-    corpus(tmp_path / "corpus")
-    common: dict[str, Any] = {"steps": 40}
-    run(words(tmp_path, "unbroken", "--checkpoint-steps", "7", **common))
-    broken = words(tmp_path, "broken", "--checkpoint-steps", "7", **common)
-    assert killed_at(broken, tmp_path / "broken", 16) == -signal.SIGKILL
-    assert len(losses(tmp_path / "broken")) < 40
-    assert killed_at(broken, tmp_path / "broken", 33) == -signal.SIGKILL, "the second phase begins at step 30"
-    run(broken)
-    assert losses(tmp_path / "broken") == losses(tmp_path / "unbroken")
-    models = [(tmp_path / out / "model" / "model.safetensors").read_bytes() for out in ("broken", "unbroken")]
-    assert models[0] == models[1]
-    assert sum(losses(tmp_path / "unbroken")[-5:]) < 0.9 * sum(losses(tmp_path / "unbroken")[:5])
+BORDER = 12
+"""The second phase of a run of 16 steps begins after this step."""
+BROKEN = ("--checkpoint-steps", "5")
 
 
-def test_a_run_that_goes_on_with_other_threads_agrees_to_rounding(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A corpus, and a run of 16 steps that nothing stopped."""
+    folder = tmp_path_factory.mktemp("home")
+    corpus(folder / "corpus")
+    run(words(folder, "unbroken", *BROKEN, steps=16), OMP_NUM_THREADS="1")
+    return folder
+
+
+def model(run_folder: Path) -> bytes:
+    return (run_folder / "model" / "model.safetensors").read_bytes()
+
+
+def test_a_killed_run_goes_on_to_the_same_bits(home: Path) -> None:
+    """In a fresh process, with another hash seed, and over the border of the phases."""
+    asked = words(home, "killed", *BROKEN, steps=16)
+    assert stopped_at(asked, 7, OMP_NUM_THREADS="1") == -signal.SIGKILL
+    assert stopped_at(asked, BORDER + 2, OMP_NUM_THREADS="1") == -signal.SIGKILL
+    assert len(losses(home / "killed")) == BORDER + 2
+    run(asked, fresh=True, OMP_NUM_THREADS="1")
+    assert losses(home / "killed") == losses(home / "unbroken")
+    assert model(home / "killed") == model(home / "unbroken")
+    assert sum(losses(home / "unbroken")[-5:]) < 0.9 * sum(losses(home / "unbroken")[:5])
+
+
+def test_two_threads_go_on_to_the_same_bits(home: Path) -> None:
+    run(words(home, "two-threads", *BROKEN, steps=16), OMP_NUM_THREADS="2")
+    asked = words(home, "two-killed", *BROKEN, steps=16)
+    assert stopped_at(asked, BORDER + 2, OMP_NUM_THREADS="2") == -signal.SIGKILL
+    run(asked, OMP_NUM_THREADS="2")
+    assert losses(home / "two-killed") == losses(home / "two-threads")
+    assert model(home / "two-killed") == model(home / "two-threads")
+
+
+def test_other_threads_go_on_to_the_same_losses_but_for_rounding(home: Path) -> None:
     """PyTorch's kernels share rows among threads, and add up each thread's part: LayerNorm's gradients, for example."""
-    corpus(tmp_path / "corpus")
-    common: dict[str, Any] = {"steps": 40}
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    run(words(tmp_path, "unbroken", **common))
-    broken = words(tmp_path, "broken", "--checkpoint-steps", "7", **common)
-    monkeypatch.setenv("OMP_NUM_THREADS", "2")
-    assert killed_at(broken, tmp_path / "broken", 16) == -signal.SIGKILL
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    run(broken)
-    assert losses(tmp_path / "broken") == pytest.approx(losses(tmp_path / "unbroken"), abs=2e-5)
+    asked = words(home, "other-threads", *BROKEN, steps=16)
+    assert stopped_at(asked, 11, OMP_NUM_THREADS="2") == -signal.SIGKILL
+    run(asked, OMP_NUM_THREADS="1")
+    assert losses(home / "other-threads") == pytest.approx(losses(home / "unbroken"), abs=2e-5)
 
 
-def test_the_log_of_a_run_that_was_stopped_is_that_of_an_unbroken_one(tmp_path: Path) -> None:
-    """A line is the mean of all steps since the line before it, also of those before the stop."""
+def test_a_stopped_run_writes_the_log_of_an_unbroken_one(tmp_path: Path) -> None:
+    """A line is the mean of all steps since the line before, also of those before the stop."""
     corpus(tmp_path / "corpus")
     corpus(tmp_path / "held", seed=1)
-    more = ["--log-steps", "4", "--held-out", str(tmp_path / "held"), "--evaluate-steps", "5"]
-    run(words(tmp_path, "unbroken", *more, steps=50))
-    asked = words(tmp_path, "broken", *more, "--checkpoint-steps", "7", steps=50)
-    assert killed_at(asked, tmp_path / "broken", 4, signal.SIGINT) == 130
-    assert killed_at(asked, tmp_path / "broken", 20, signal.SIGKILL) == -signal.SIGKILL
+    more = ["--log-steps", "4", "--held-out", str(tmp_path / "held"), "--evaluate-steps", "6"]
+    more += ["--micro-tokens", "4096"]
+    run(words(tmp_path, "unbroken", *more, steps=14))
+    asked = words(tmp_path, "broken", *more, "--checkpoint-steps", "7", steps=14)
+    assert stopped_at(asked, 4, signal.SIGINT) == 130
+    assert stopped_at(asked, 8) == -signal.SIGKILL
     run(asked)
     assert learned(tmp_path / "broken") == learned(tmp_path / "unbroken")
-    assert len(losses(tmp_path / "unbroken")) == 13
+    assert len(losses(tmp_path / "unbroken")) == 4
 
 
 @pytest.mark.parametrize("checkpoints", ["whole", "deepspeed"])
@@ -78,16 +90,15 @@ def test_the_mean_of_a_line_outlives_the_process_that_began_it(tmp_path: Path, c
     assert learned(tmp_path / "out") == unbroken
 
 
-def test_ctrl_c_leaves_a_checkpoint_and_the_same_command_goes_on(tmp_path: Path) -> None:
-    corpus(tmp_path / "corpus")
-    asked = words(tmp_path, "out", "--checkpoint-steps", "1000", steps=60)
-    assert killed_at(asked, tmp_path / "out", 5, signal.SIGINT) == 130
-    (saved,) = (tmp_path / "out" / "checkpoints").iterdir()
-    assert int(saved.name.removeprefix("step-")) >= 5
-    run([*asked, "--resume"])
-    assert len(losses(tmp_path / "out")) == 60
+def test_ctrl_c_leaves_a_checkpoint_and_the_command_goes_on(home: Path) -> None:
+    asked = words(home, "stopped", "--checkpoint-steps", "1000", steps=16)
+    assert stopped_at(asked, 5, signal.SIGINT, OMP_NUM_THREADS="1") == 130
+    (saved,) = (home / "stopped" / "checkpoints").iterdir()
+    assert saved.name == "step-00000006", "the step that was being computed is finished"
+    run([*asked, "--resume"], OMP_NUM_THREADS="1")
+    assert losses(home / "stopped") == losses(home / "unbroken")
     run(asked)  # finished: nothing is left to do
-    assert len(losses(tmp_path / "out")) == 60
+    assert len(losses(home / "stopped")) == 16
 
 
 def test_what_cannot_go_on_says_why_and_loses_nothing(tmp_path: Path) -> None:
@@ -102,22 +113,6 @@ def test_what_cannot_go_on_says_why_and_loses_nothing(tmp_path: Path) -> None:
     corpus(tmp_path / "corpus", seed=1)
     assert "The corpus has changed" in run(words(tmp_path, "out", steps=4), code=2)
     assert len(losses(tmp_path / "out")) == 4
-
-
-@pytest.mark.parametrize(
-    ("more", "reason"),
-    [
-        (["--mask", "80/10"], "three rates"),
-        (["--mask", "80/10/20"], "add up to 1"),
-        (["--steps", "0"], "steps must be above zero"),
-        (["--processes", "0"], "--processes must be at least 1"),
-        (["--corpus", "nowhere.txt"], "nowhere.txt"),
-        (["--offload"], "stages 1 to 3"),
-    ],
-)
-def test_a_request_that_cannot_be_understood_says_what_to_do(tmp_path: Path, more: list[str], reason: str) -> None:
-    corpus(tmp_path / "corpus")
-    assert reason in run([*words(tmp_path, "out"), *more], code=2)
 
 
 def test_one_document_cannot_teach_what_follows_what(tmp_path: Path) -> None:
