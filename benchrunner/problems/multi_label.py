@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.backbones.export_kind import ExportKind
 from benchrunner.errors import PluginError
-from benchrunner.metrics import Metric, score
+from benchrunner.metrics import ANSWERS, Metric, scores
 from benchrunner.problems.probabilities import logit, mean_sigmoid, sigmoid
 from benchrunner.problems.sentences import SentenceProblem
 
@@ -125,14 +125,15 @@ class MultiLabel(SentenceProblem):
         gold = self.gold(table)
         if not self.tunes or gold is None:
             return {}
-        probabilities, scores = sigmoid(outputs), dict[float, float]()
+        probabilities, values = sigmoid(outputs), dict[float, float]()
         for threshold in (self.threshold, *THRESHOLDS):
-            value = score(metric, gold, self._above(probabilities, threshold)).value
+            answers = self._above(probabilities, threshold)
+            value = scores([metric], gold, {ANSWERS: answers})[metric.name].value
             if value is not None:
-                scores[threshold] = value
-        if not scores:
+                values[threshold] = value
+        if not values:
             return {}
-        return {"threshold": max(scores, key=lambda threshold: (scores[threshold], -abs(threshold - self.threshold)))}
+        return {"threshold": max(values, key=lambda threshold: (values[threshold], -abs(threshold - self.threshold)))}
 
     def extra_figures(self, outputs: np.ndarray, table: pa.Table, settings: Mapping[str, Any]) -> dict[str, list[Any]]:
         """Return `probabilities`: for each row a list with one probability per label, in the order of the labels."""

@@ -17,7 +17,7 @@ from benchrunner import BoardFile, JsonMap, LabelList, Labels, Leaderboard, Spli
 from benchrunner.backbones.export_kind import ExportKind
 from benchrunner.data.rows import Rows
 from benchrunner.errors import DataError, PluginError, Undefined
-from benchrunner.metrics import ACCURACY, Metric
+from benchrunner.metrics import ACCURACY, EXACT_MATCH, Metric, f1_micro
 from benchrunner.problems.multi_label import THRESHOLDS, MultiLabel
 from benchrunner.recipes import Recipe
 from benchrunner.testing import check_task, sentences
@@ -122,6 +122,8 @@ def test_nothing_is_tuned_without_labels_or_a_score() -> None:
     outputs = np.zeros((1, 3), dtype=np.float32)
     assert MOODS.tune(outputs, checked(labelled=False, a=["x"]), ACCURACY) == {}
     assert MOODS.tune(outputs, checked(a=["x"], labels=["sad"]), Metric("none", undefined)) == {}
+    ranked = replace(ACCURACY, computed_from="probabilities")
+    assert MOODS.tune(outputs, checked(a=["x"], labels=["sad"]), ranked) == {}
     fixed = replace(MOODS, tune_threshold=False)
     assert MOODS.tunes and not fixed.tunes
     assert fixed.tune(outputs, checked(a=["x"], labels=["sad"]), ACCURACY) == {}
@@ -173,10 +175,6 @@ TOPICS = MultiLabel(("people", "weather", "water"), labels_separator=";")
 WORDS = {"people": ("walk", "we"), "weather": ("sunny", "merry", "rainy", "gloomy"), "water": ("river",)}
 
 
-def exact(gold: list[Any], said: list[Any]) -> float:
-    return sum(one == other for one, other in zip(gold, said, strict=True)) / len(gold)
-
-
 def topics() -> Task:
     """Which of three groups of words does a text hold?"""
 
@@ -186,7 +184,9 @@ def topics() -> Task:
 
     splits = {role: split(role) for role in ("train", "dev", "test")}
     recipe = Recipe(lr=0.02, epochs=6, batch_size=8)
-    return Task("mine/topics", "Which topics?", TOPICS, splits, (Metric("exact", exact),), recipe, demo_files=files)
+    return Task(
+        "mine/topics", "Which topics?", TOPICS, splits, (EXACT_MATCH, f1_micro(TOPICS.labels)), recipe, demo_files=files
+    )
 
 
 def files(seed: int, folder: Path) -> None:
@@ -224,7 +224,7 @@ def test_several_labels_go_from_files_to_a_board(
 
     assert line("predict", run, "--split", "dev", "--out", tmp_path / "dev.tsv")[0] == 0
     code, written = line("score", "topics", tmp_path / "dev.tsv", "--json")
-    score = json.loads(written)["exact"]["value"]
+    score = json.loads(written)["exact_match"]["value"]
     code, written = line("run", "topics", "--method", "majority", "--json")
     assert code == 0 and score > json.loads(written)["majority"][0]["score"]["value"] + 0.2, written
 
