@@ -78,7 +78,9 @@ def engine() -> str:
 def testing() -> str:
     """List what plugin authors can use in their own tests."""
     values = [(name, value) for name, value in vars(benchrunner.testing).items() if not name.startswith("_")]
-    own = [(name, value) for name, value in values if getattr(value, "__module__", "") == "benchrunner.testing"]
+    own = [
+        (name, value) for name, value in values if getattr(value, "__module__", "").startswith("benchrunner.testing")
+    ]
     return table(("name", "what it is"), [(f"`{name}`", first_line(value)) for name, value in sorted(own)])
 
 
@@ -127,7 +129,8 @@ def first_line(value: object) -> str:
 
 def packages() -> str:
     """List the core's packages in the order of their imports, with the first lines of their docstrings."""
-    rows = [(f"`benchrunner/{name}/`", summary(CORE / name / "__init__.py")) for name in PACKAGES]
+    names = (*PACKAGES, *(file.parent.name for file in CORE.glob("*/__init__.py") if file.parent.name not in PACKAGES))
+    rows = [(f"`benchrunner/{name}/`", summary(CORE / name / "__init__.py")) for name in names]
     rows += [
         (f"`{file.relative_to(ROOT)}/`", summary(file / "__init__.py"))
         for file in (package(home) for home in HOMES[1:])

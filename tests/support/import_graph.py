@@ -26,7 +26,7 @@ PACKAGES = (
 """The core's packages in the order of their imports: a package imports only packages that stand before it. The modules
 outside of the packages, such as `errors`, stand with the first one: every package may import them."""
 ENTRANCES = ("benchrunner", "benchrunner.__main__", "benchrunner.builtin", "benchrunner.engine", "benchrunner.testing")
-"""The modules outside of the packages that stand behind all packages: they may import everything."""
+"""The modules, or a package, that stand behind all packages: they may import everything."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def package_of(module: str) -> str:
 
 def rank(module: str) -> int:
     """Tell the place of a core module in the order of imports: it may import modules of no higher rank."""
-    if module in ENTRANCES:
+    if module in ENTRANCES or module.startswith(tuple(f"{name}." for name in ENTRANCES[1:])):
         return len(PACKAGES)
     package = package_of(module)
     return PACKAGES.index(package) if package else 0
