@@ -1,4 +1,4 @@
-"""The core's own plugin: methods and an executor, registered through the same hooks as everybody else's."""
+"""Plugin of the core: the built-in methods and the local executor, registered through the same hooks as others."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Everything that can go wrong, as one tree.
+"""The tree of all errors that benchrunner raises.
 
 BenchrunnerError
-├── RequestError           what the user asked cannot be understood or found (exit code 2)
+├── RequestError           the request was not understood, or something was not found (exit code 2)
 │   ├── UnknownName        no task, backbone, method or leaderboard of that name
 │   ├── DataError          a data file or hub data set is missing or malformed; names file and line
 │   │   └── BadRows        some of its rows contradict themselves; they may be left out on request
-│   └── CheckpointError    a backbone's files are missing, foreign or do not fit together
+│   └── CheckpointError    files of a backbone are missing, of another kind or do not fit together
 ├── PluginError            a plugin broke its contract; discovery sets the plugin aside
 ├── FitError               a fit could not be finished (exit code 1)
 └── Undefined              a metric has no value here; the score is absent, with this reason
@@ -18,19 +18,19 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 
 SHOWN_ROWS = 5
-"""How many of many bad rows an error shows."""
+"""Number of bad rows that an error shows; the others are counted."""
 
 
 class BenchrunnerError(Exception):
-    """The root: catching it catches every failure that benchrunner foresees."""
+    """Base class of all errors that benchrunner raises itself."""
 
 
 class RequestError(BenchrunnerError):
-    """What the user asked cannot be understood or found."""
+    """The request was not understood, or something that it names was not found."""
 
 
 class UnknownName(RequestError):
-    """A name that nothing answers to, with the names that come closest."""
+    """A name that no plugin offers; the message suggests the closest names."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str], advice: str = "") -> None:
         known = sorted(known)
@@ -45,9 +45,9 @@ class UnknownName(RequestError):
 
 
 def closest_names(name: str, known: Iterable[str]) -> list[str]:
-    """The few names that somebody may have meant, compared whole and by their last part."""
+    """Find the few names that a user may have meant, compared whole and by their last part."""
     known = sorted(known)
-    tails = {one.rsplit("/", 1)[-1]: one for one in known}
+    tails = {full.rsplit("/", 1)[-1]: full for full in known}
     close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
     close += [tails[tail] for tail in difflib.get_close_matches(name, list(tails), n=3, cutoff=0.6)]
     return list(dict.fromkeys(close))
@@ -58,7 +58,7 @@ class DataError(RequestError):
 
 
 class BadRows(DataError):
-    """Rows that contradict themselves; a user may ask to leave them out."""
+    """Rows contradict themselves; the user can leave them out with --leave-out-bad-rows."""
 
     def __init__(self, places: Mapping[int, str], faults: Mapping[int, str]) -> None:
         self.rows = dict(faults)
@@ -70,7 +70,7 @@ class BadRows(DataError):
 
 
 class CheckpointError(RequestError):
-    """A backbone's files are missing, foreign or do not fit together."""
+    """Files of a backbone are missing, of another kind or do not fit together."""
 
 
 class PluginError(BenchrunnerError):
@@ -82,11 +82,11 @@ class FitError(BenchrunnerError):
 
 
 class Undefined(BenchrunnerError):
-    """A metric has no value for these predictions; the message is the reason shown in its place."""
+    """A metric has no value for some predictions; the message says why and is shown in place of the score."""
 
 
 def described(error: BaseException) -> str:
-    """Any error in one line: its kind and what it says."""
+    """Describe any error in one line: its type and its message."""
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 

@@ -1,4 +1,4 @@
-"""What is wrong with a file, told in sentences that a person can act on."""
+"""Faults of a file, collected and reported in sentences that name file and line."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from typing import final
 from benchrunner.errors import RequestError
 
 SHOWN = 3
-"""How many of many like faults are shown with their lines; the others are counted."""
+"""Number of equal faults that are shown with their lines; the others are counted."""
 
 
 def quoted(text: object, width: int = 60) -> str:
-    """A found value as it can be shown anywhere: quoted, escaped and not longer than a line."""
+    """Quote a value for an error message: escaped, and cut to one line."""
     written = repr(str(text))
     return written if len(written) <= width else f"{written[: width - 4]}...'"
 
 
 def some(names: Sequence[str]) -> str:
-    """'a, b, c and 5 more'."""
+    """List the first names and count the others: 'a, b, c and 5 more'."""
     more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
     return ", ".join(names[:SHOWN]) + more
 
 
 def either(names: Sequence[str]) -> str:
-    """'0 or 1'; 'a, b or c'."""
+    """Join names by commas and 'or': '0 or 1'; 'a, b or c'."""
     return " or ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
 
 
 @final
 class Faults:
-    """The problems of one file; a fault that many lines share is one sentence with the first lines and the count."""
+    """Faults of one file. A fault that many lines share becomes one sentence with the first lines and their count."""
 
     def __init__(self, file: str, unit: str = "line") -> None:
         self.file, self.unit = file, unit
@@ -38,13 +38,13 @@ class Faults:
         self._counts: dict[str, int] = {}
 
     def say(self, sentence: str) -> None:
-        """A fault of the file as a whole."""
+        """Add a fault of the file as a whole."""
         self._lines.setdefault(sentence, [])
 
     def at(self, line: int | str, found: object, expected: str) -> None:
-        """A fault of one line, or of another unit by its name.
+        """Add a fault of one line, or of another unit by its name.
 
-        `expected` must not quote what was found, or like faults could not be told together.
+        `expected` must not quote the found value: faults with equal `expected` are reported together.
         """
         lines = self._lines.setdefault(expected, [])
         if len(lines) < SHOWN:
@@ -52,10 +52,11 @@ class Faults:
         self._counts[expected] = self._counts.get(expected, 0) + 1
 
     def sentences(self) -> list[str]:
+        """Give one sentence for each kind of fault."""
         return [self._sentence(expected, lines) for expected, lines in self._lines.items()]
 
     def refuse(self) -> None:
-        """Raise a `RequestError` with all of them, if there are any."""
+        """Raise a `RequestError` with all sentences, if there are any."""
         if sentences := self.sentences():
             raise RequestError("\n".join(sentences))
 

@@ -1,4 +1,4 @@
-"""Write files and folders so that they are never half written, lock folders, and read text."""
+"""Atomic writing of files and folders, locks of folders, and reading of text and JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from benchrunner.file_faults import quoted
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
-    """Let `write` fill a temporary file beside `path`, then put it in place in one step that survives a power cut."""
+    """Let `write` fill a temporary file beside `path`, then rename it to `path`, so that it is never half written."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     os.close(handle)
@@ -33,14 +33,17 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def write_folder_atomically(path: Path, write: Callable[[Path], object]) -> None:
-    """The same for a folder of files. An older folder of that name gives way; one made at the same time wins."""
+    """Let `write` fill a temporary folder, then rename it to `path`, so that no reader sees half of it.
+
+    An older folder at `path` is replaced. A folder that another process puts there at the same time is kept.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     part = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part"))
     try:
         write(part)
-        for one in (part, *part.rglob("*")):
-            one.chmod((0o777 if one.is_dir() else 0o666) & ~_umask())  # safetensors makes files for their owner alone
-            flush_to_disk(one)
+        for entry in (part, *part.rglob("*")):
+            entry.chmod((0o777 if entry.is_dir() else 0o666) & ~_umask())  # safetensors makes files private
+            flush_to_disk(entry)
         old = part.with_suffix(".old.part")
         with contextlib.suppress(FileNotFoundError):
             path.replace(old)  # no reader ever sees a folder that is half removed
@@ -62,7 +65,7 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def flush_to_disk(path: Path) -> None:
-    """Wait until the disk has it."""
+    """Wait until the contents of a file, or the entries of a folder, are on the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -78,7 +81,7 @@ def _umask() -> int:
 
 @contextlib.contextmanager
 def held(folder: Path, waiting: Callable[[], None]) -> Iterator[None]:
-    """Hold a folder alone. The operating system lets go of the lock when its owner dies, however it dies."""
+    """Lock a folder for this process. The operating system releases the lock when the process ends, also by kill -9."""
     from filelock import FileLock, Timeout
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -95,7 +98,7 @@ def held(folder: Path, waiting: Callable[[], None]) -> Iterator[None]:
 
 
 def read_text(path: Path, advice: str = "convert the file and try again.") -> str:
-    """A UTF-8 file without its byte order mark, or a `DataError` with the line that is none."""
+    """Read a UTF-8 file without its byte order mark; raise a `DataError` with the line that is not UTF-8."""
     try:
         return path.read_bytes().decode("utf-8-sig")
     except OSError as error:

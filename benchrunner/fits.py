@@ -1,4 +1,4 @@
-"""What was asked: a fit and a prediction, each with an identity that is a hash of everything that can change it."""
+"""Fits and predictions as values. The id of each is a hash of everything that can change its result."""
 
 from __future__ import annotations
 
@@ -17,35 +17,36 @@ that fits which were made before keep theirs."""
 
 
 def identity(description: Mapping[str, Any]) -> str:
-    """A short hash of a JSON description, whatever the order of its keys."""
+    """Hash a JSON description to 16 hexadecimal digits; the order of its keys does not matter."""
     text = json.dumps(description, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
 class Fit:
-    """One backbone fitted to one task's training data in one way.
+    """Plan to train one backbone on the training data of one task, with one method, recipe and seed.
 
-    The identity covers what training can see. Names are for people: the same weights under another path and the
-    same rows from another source are the same fit.
+    The id covers everything that training can see. The names of the task and of the backbone are not part of it: equal
+    weights under another path and equal rows from another source give the same fit.
     """
 
     task: str
     backbone: str
-    """Empty for a method that needs none."""
+    """Name, path or hub id of the backbone; empty for a method that needs no backbone."""
     method: str
     recipe: Recipe
     seed: int
     data: str
-    """The fingerprint of the training rows."""
+    """Fingerprint of the training rows."""
     problem: Mapping[str, Any]
     revision: str
-    """The backbone's."""
+    """Revision of the backbone: a hash of its weights and tokenizer."""
     suppliers: Mapping[str, str]
-    """The plugins whose code had a part in it -> their versions."""
+    """Versions of the plugins whose code takes part, by title of the plugin."""
 
     @property
     def id(self) -> str:
+        """Hash of everything that training can see."""
         seen = {name: value for name, value in self.as_dict().items() if name not in ("task", "backbone")}
         return identity(seen)
 
@@ -65,18 +66,19 @@ class Fit:
 
 @dataclass(frozen=True)
 class Prediction:
-    """A fit's answers to the rows of one split."""
+    """Plan to answer the rows of one split with a fit."""
 
     fit: str
-    """The fit's id."""
+    """Id of the fit."""
     task: str
-    """Whose metrics score them: the same fit may be two tasks'."""
+    """Name of the task whose metrics score the answers; two tasks may share a fit."""
     split: str
     data: str
-    """The fingerprint of the rows: other questions, or other labels, are another prediction."""
+    """Fingerprint of the rows: other questions or other labels make another prediction."""
     settings: Mapping[str, Any]
-    """What decoding was told, such as a threshold that was tuned on dev."""
+    """Settings of decoding, such as a threshold that was tuned on dev."""
 
     @property
     def id(self) -> str:
+        """Hash of the whole prediction."""
         return identity(dataclasses.asdict(self))

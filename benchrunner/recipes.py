@@ -11,57 +11,57 @@ from typing import Any
 from benchrunner.errors import RequestError
 
 SAMPLES = ("first", "stratified")
-"""What a recipe's `sample` may be."""
+"""Values of a recipe's `sample`."""
 
 CONTEXTS = ("document", "window", "sentence")
-"""What a recipe's `context` may be."""
+"""Values of a recipe's `context`."""
 
 SPECIAL = ("stride", "context", "features")
-"""Fields that only some problems or methods read."""
+"""Names of the fields that only some problems or methods read."""
 
 LAYERS = ("embeddings", "second-to-last", "last", "weighted-sum-last-4", "concat-last-4", "weighted-sum-all")
-"""What a recipe's `features` may be: the choices of Table 7 in Devlin et al. 2019."""
+"""Values of a recipe's `features`: the choices of Table 7 in Devlin et al. 2019."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What training is told, one value each. The defaults are those of Devlin et al. 2019, A.3, for sentence tasks."""
+    """Hyper-parameters of one training. The defaults are those of Devlin et al. 2019, A.3, for sentence tasks."""
 
     lr: float = 5e-5
-    """The peak learning rate."""
+    """Peak learning rate."""
     epochs: int = 3
     """Passes over the training data."""
     batch_size: int = 32
-    """Units in one optimizer step, whatever the memory."""
+    """Number of units in one optimizer step; it does not depend on the memory."""
     max_length: int = 128
-    """Tokens of one sequence, special tokens included; longer ones are truncated."""
+    """Most tokens of one sequence, with special tokens; longer sequences are truncated."""
     stride: int = 128
-    """Tokens by which windows over a text that is too long for one sequence move on."""
+    """Tokens between the starts of two windows over a text that is too long for one sequence."""
     context: str = "document"
-    """What stands around a row that is part of a document: the document, packed into as few sequences as can be; a
-    `window` of its own for each row; or the `sentence` alone."""
+    """What a sequence shows around a row that is part of a document: `document` packs the rows of a document into few
+    sequences, `window` gives each row a sequence with its neighbours, `sentence` shows the row alone."""
     features: str = "concat-last-4"
-    """Of a frozen encoder, what the method `features` reads: one of `LAYERS`."""
+    """Layers of a frozen encoder that the method `features` reads: one of `LAYERS`."""
     warmup: float = 0.1
-    """The share of the steps over which the learning rate rises from zero."""
+    """Share of the steps in which the learning rate rises from zero."""
     weight_decay: float = 0.01
-    """Decoupled decay of weights; biases and LayerNorm have none."""
+    """Decoupled weight decay; biases and LayerNorm have none."""
     beta1: float = 0.9
-    """Adam's decay of the gradient's mean."""
+    """Adam's decay of the mean of the gradients."""
     beta2: float = 0.999
-    """Adam's decay of the gradient's square."""
+    """Adam's decay of the mean of the squared gradients."""
     epsilon: float = 1e-6
-    """Adam's guard against division by nothing."""
+    """Adam's guard against division by zero."""
     bias_correction: bool = True
-    """False is Adam as that paper's code has it, which is less steady on small data."""
+    """False leaves out Adam's bias correction, as the paper's code does; this is less stable on small data."""
     clip: float = 1.0
-    """The largest norm of one step's gradient; 0 does not clip."""
+    """Largest norm of the gradient of one step; 0 does not clip."""
     dropout: float | None = None
-    """Of every dropout site; None takes what the backbone's own configuration says."""
+    """Dropout rate everywhere; None takes the rates of the backbone's configuration."""
     precision: str = "fp32"
-    """fp32 or bf16: what matrix products are computed in; weights and their updates are fp32."""
+    """Precision of matrix products, fp32 or bf16; weights and their updates are fp32."""
     micro_tokens: int = 8192
-    """The most tokens computed at once; a larger batch is split and its gradients are added up."""
+    """Most tokens that are computed at once; a larger batch is split and its gradients are added up."""
     limit_train: int | None = None
     """Number of training rows to learn from; None is all rows."""
     sample: str = "first"
@@ -69,8 +69,8 @@ class Recipe:
     labels. Each seed draws its own sample, so that restarts differ in their training rows too."""
 
     def __post_init__(self) -> None:
-        for one in dataclasses.fields(self):
-            self._settle(one.name, str(one.type))
+        for parameter in dataclasses.fields(self):
+            self._settle(parameter.name, str(parameter.type))
         positive = ("epochs", "batch_size", "max_length", "stride", "micro_tokens", "epsilon")
         for name in positive:
             if not getattr(self, name) > 0:
@@ -94,7 +94,7 @@ class Recipe:
             raise RequestError(f"A {self.sample} sample needs limit_train, the number of rows to draw.")
 
     def _settle(self, name: str, kind: str) -> None:
-        """One type a field: a rate of 1 and one of 1.0 are the same recipe, and half an epoch is none."""
+        """Give each field one type, so that 1 and 1.0 make the same recipe; half an epoch is an error."""
         value, optional = getattr(self, name), kind.endswith(" | None")
         wanted: type = {"float": float, "int": int, "bool": bool, "str": str}[kind.removesuffix(" | None")]
         if wanted is float and type(value) is int:
@@ -103,17 +103,18 @@ class Recipe:
             raise RequestError(f"A recipe's {name} is of the kind {wanted.__name__}, so it cannot be {value!r}.")
 
     def changed(self, **values: Any) -> Recipe:
-        """The same recipe with some values replaced."""
+        """Copy the recipe with some values replaced."""
         check_fields(values)
         return dataclasses.replace(self, **values)
 
     def as_dict(self) -> dict[str, Any]:
+        """Give the values of all fields by their names."""
         return dataclasses.asdict(self)
 
 
 def check_fields(names: Iterable[str]) -> None:
-    """A `RequestError` for a name that no recipe has."""
-    known = [one.name for one in dataclasses.fields(Recipe)]
+    """Raise a `RequestError` for a name that is not a field of recipes."""
+    known = [parameter.name for parameter in dataclasses.fields(Recipe)]
     for name in names:
         if name not in known:
             raise RequestError(f"A recipe has no '{name}'. It has: {', '.join(sorted(known))}.")
@@ -123,12 +124,12 @@ GRIDS: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "paper": {"lr": (5e-5, 4e-5, 3e-5, 2e-5)},
     "paper-appendix": {"batch_size": (16, 32), "lr": (5e-5, 3e-5, 2e-5), "epochs": (2, 3, 4)},
 }
-"""Named grids: the one behind Table 1 of Devlin et al. 2019, and the one their appendix A.3 recommends."""
+"""Named grids of Devlin et al. 2019: `paper` as for their Table 1, `paper-appendix` as recommended in A.3."""
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Values to try for some of a recipe's fields; every combination is one recipe."""
+    """Values to try for some fields of a recipe; every combination is one recipe."""
 
     choices: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
@@ -140,12 +141,13 @@ class Grid:
 
     @classmethod
     def named(cls, name: str) -> Grid:
+        """Give the grid of that name in `GRIDS`."""
         if name not in GRIDS:
             raise RequestError(f"There is no grid '{name}'. Known: {', '.join(GRIDS)}.")
         return cls(GRIDS[name])
 
     def points(self, base: Recipe) -> Iterator[Recipe]:
-        """Every combination, in the order in which the values were given."""
+        """Give every combination as a recipe, in the order of the given values."""
         names = list(self.choices)
         for values in itertools.product(*(dict.fromkeys(self.choices[name]) for name in names)):
             yield base.changed(**dict(zip(names, values, strict=True)))

@@ -1,4 +1,4 @@
-"""What a fit or a prediction left: its scores, timings, flags and how it was computed."""
+"""Records: the outcome of a fit or a prediction, with scores, timings, flags and numerics."""
 
 from __future__ import annotations
 
@@ -14,27 +14,29 @@ Status = Literal["done", "diverged", "failed"]
 
 @dataclass(frozen=True)
 class Record:
-    """What a fit or a prediction left. Its file is written last: its presence means that the rest is whole."""
+    """Outcome of a fit or a prediction. The file of a record is written last: where it exists, all other files do."""
 
     id: str
     status: Status
     reason: str = ""
-    """Why it diverged or failed."""
+    """Why the fit or prediction diverged or failed."""
     scores: Mapping[str, Score] = field(default_factory=dict)
-    """A prediction's, by metric; the first is the headline."""
+    """Scores of a prediction by the name of the metric; the first is the headline. Empty for a fit."""
     flags: tuple[str, ...] = ()
-    """Warnings about a done record: nothing flagged leaves a mean."""
+    """Warnings about a finished prediction, such as constant answers. A flagged score still counts in means."""
     timings: Mapping[str, float] = field(default_factory=dict)
-    """Seconds, and rates per second."""
+    """Durations in seconds, and rates per second."""
     numerics: Mapping[str, Any] = field(default_factory=dict)
-    """How it was computed; equal numerics and equal identity give equal bits."""
+    """How the result was computed (device, threads, versions): equal ids and equal numerics give equal bits."""
     notes: tuple[str, ...] = ()
-    """What a reader should know: rows left out, counts that differ, a head that was dropped."""
+    """Remarks for the reader: rows left out, counts that differ from the official ones, a head that was dropped."""
 
     def as_json(self) -> dict[str, Any]:
-        return {**dataclasses.asdict(self), "scores": {name: one.as_json() for name, one in self.scores.items()}}
+        """Give the record as JSON values."""
+        return {**dataclasses.asdict(self), "scores": {name: score.as_json() for name, score in self.scores.items()}}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Record:
-        scores = {name: Score.from_json(one) for name, one in data["scores"].items()}
+        """Make a record from what `as_json` gives."""
+        scores = {name: Score.from_json(score) for name, score in data["scores"].items()}
         return cls(**{**data, "scores": scores, "flags": tuple(data["flags"]), "notes": tuple(data["notes"])})

@@ -1,4 +1,4 @@
-"""Tables from TOML and JSON files, read strictly: every mistake is an error that names file and key."""
+"""Strict reading of tables from TOML and JSON files: every mistake is an error that names file and key."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _REQUIRED: Any = object()
 
 @final
 class StrictTable:
-    """One table of a file. Read every key that is known, then call `finish`, which complains of the others."""
+    """One table of a file. Read every known key, then call `finish`, which raises an error for unknown keys."""
 
     def __init__(self, path: Path, data: dict[str, Any], error: type[BenchrunnerError], where: str = "") -> None:
         self.path, self.error, self.where = path, error, where
@@ -27,7 +27,7 @@ class StrictTable:
 
     @classmethod
     def toml(cls, path: Path, error: type[BenchrunnerError]) -> StrictTable:
-        """The top table of a TOML file."""
+        """Read the top table of a TOML file."""
         try:
             return cls(path, tomllib.loads(path.read_text("utf-8")), error)
         except OSError as reason:
@@ -37,7 +37,7 @@ class StrictTable:
 
     @classmethod
     def json(cls, path: Path, error: type[BenchrunnerError]) -> StrictTable:
-        """The top table of a JSON file."""
+        """Read the top table of a JSON file."""
         try:
             data = json.loads(path.read_text("utf-8"))
         except OSError as reason:
@@ -55,73 +55,84 @@ class StrictTable:
         return bool(self._data)
 
     def place(self, key: str) -> str:
-        """The file and the key, for people."""
+        """Name the file and the key, for messages."""
         return f"{self.path}: {self.where}{key}"
 
     def wrong(self, key: str, sentence: str) -> BenchrunnerError:
-        """The error to raise when a key's value is of the right type and still wrong."""
+        """Make the error for a value that has the right type and is still wrong."""
         return self.error(f"{self.place(key)}: {sentence}")
 
     @contextmanager
     def naming(self, key: str) -> Iterator[None]:
-        """Errors raised inside by what is built from a key's value are told with file and key."""
+        """Add file and key to errors that are raised inside the context."""
         try:
             yield
         except self.error as reason:
             raise self.wrong(key, str(reason)) from None
 
     def text(self, key: str, default: str = _REQUIRED) -> str:
-        found = self._value(key, str, "text", default)
-        if not found and default is _REQUIRED:
+        """Read a text; without a default it must be there and not be empty."""
+        value = self._value(key, str, "text", default)
+        if not value and default is _REQUIRED:
             raise self.wrong(key, "must not be empty.")
-        return found
+        return value
 
     def whole(self, key: str) -> int:
-        found = self._value(key, int, "a whole number from zero up")
-        if found < 0:
-            raise self.wrong(key, f"expected a whole number from zero up, found {found}.")
-        return found
+        """Read a whole number from zero up."""
+        value = self._value(key, int, "a whole number from zero up")
+        if value < 0:
+            raise self.wrong(key, f"expected a whole number from zero up, found {value}.")
+        return value
 
     def number(self, key: str) -> float:
-        found = float(self._value(key, (int, float), "a number"))
-        if found - found != 0:  # inf and nan are TOML numbers too
-            raise self.wrong(key, f"expected a finite number, found {found}.")
-        return found
+        """Read a finite number."""
+        value = float(self._value(key, (int, float), "a number"))
+        if value - value != 0:  # inf and nan are TOML numbers too
+            raise self.wrong(key, f"expected a finite number, found {value}.")
+        return value
 
     def maybe_number(self, key: str) -> float | None:
+        """Read a finite number, or None where the key is missing."""
         return self.number(key) if key in self else None
 
     def texts(self, key: str) -> tuple[str, ...]:
-        found = self._value(key, list, "a list of texts")
-        if not all(isinstance(one, str) for one in found):
-            raise self.wrong(key, f"expected a list of texts, found {found!r}.")
-        return tuple(found)
+        """Read a list of texts."""
+        values = self._value(key, list, "a list of texts")
+        if not all(isinstance(value, str) for value in values):
+            raise self.wrong(key, f"expected a list of texts, found {values!r}.")
+        return tuple(values)
 
     def table(self, key: str, *, optional: bool = False) -> StrictTable:
+        """Read an inner table; an optional one that is missing is empty."""
         return self._inner(self._value(key, dict, "a table", {} if optional else _REQUIRED), f"{key}.")
 
     def tables(self, key: str, label: str, *, optional: bool = False) -> list[StrictTable]:
-        """A list of tables; `label` is the key by which people tell them apart."""
-        found = self._value(key, list, f"[[{key}]] tables", [] if optional else _REQUIRED)
-        if not all(isinstance(one, dict) for one in found):
+        """Read a list of tables. `label` is the key that names a table in messages."""
+        tables = self._value(key, list, f"[[{key}]] tables", [] if optional else _REQUIRED)
+        if not all(isinstance(table, dict) for table in tables):
             raise self.wrong(key, f"expected [[{key}]] tables.")
-        return [self._inner(one, f"[[{key}]] {at} ({one.get(label, '?')}): ") for at, one in enumerate(found, start=1)]
+        return [
+            self._inner(table, f"[[{key}]] {number} ({table.get(label, '?')}): ")
+            for number, table in enumerate(tables, start=1)
+        ]
 
     def named_texts(self, key: str, *, optional: bool = False) -> dict[str, str]:
+        """Read a table whose values are texts."""
         inner = self.table(key, optional=optional)
         return {name: inner.text(name) for name in inner._data}
 
     def named_numbers(self, key: str) -> dict[str, float]:
+        """Read a table whose values are numbers."""
         inner = self.table(key)
         return {name: inner.number(name) for name in inner._data}
 
     def named_tables(self, key: str) -> dict[str, StrictTable]:
-        """A table of tables, which may be left out."""
+        """Read a table whose values are tables; it may be missing."""
         inner = self.table(key, optional=True)
         return {name: inner.table(name) for name in inner._data}
 
     def finish(self) -> None:
-        """Every key has been read: what is left is a mistake, most often a misspelling."""
+        """Raise an error for a key that nothing has read, most often a misspelling."""
         for key in self._data:
             if key not in self._read:
                 close = difflib.get_close_matches(key, self._read, n=1)
@@ -137,10 +148,10 @@ class StrictTable:
             if default is _REQUIRED:
                 raise self.wrong(key, f"is missing; expected {expected}.")
             return default  # type: ignore[no-any-return]
-        found = self._data[key]
-        if not isinstance(found, kind) or (isinstance(found, bool) and kind is not bool):  # True is an int to Python
-            raise self.wrong(key, f"expected {expected}, found {_kind(found)}: {found!r}.")
-        return found
+        value = self._data[key]
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):  # True is an int in Python
+            raise self.wrong(key, f"expected {expected}, found {_kind(value)}: {value!r}.")
+        return value
 
 
 _KINDS: dict[type, str] = {

@@ -1,4 +1,4 @@
-"""The workspace: the folders for data, runs and cache on this machine, and how data is read."""
+"""Workspace: the folders for data, runs and cache on this machine, and settings for reading data."""
 
 from __future__ import annotations
 
@@ -8,38 +8,37 @@ from pathlib import Path
 
 _TRUE = {"1", "true", "yes", "on"}
 
-
 CHECKPOINT_SECONDS = 120.0
-"""Time between two checkpoints: what a kill -9 can cost. It changes no result."""
+"""Seconds of training between two checkpoints: the most that a killed fit can lose. It changes no result."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How data is read and checked, whatever the folders."""
+    """Settings for reading and checking data. They do not depend on the folders."""
 
     offline: bool = False
-    """Never ask the hub; its local cache is still used."""
+    """Never connect to the hub; its local cache is still used."""
     leave_out_bad_rows: bool = False
-    """Go on without rows that contradict themselves, with a note; otherwise they are an error."""
+    """Leave out rows that contradict themselves, with a note; otherwise such rows are an error."""
     official_counts: bool = True
-    """Note where row counts differ from the official ones; generated data has none."""
+    """Note row counts that differ from the official ones. False for generated data, which has no official counts."""
 
 
 @dataclass(frozen=True)
 class Workspace:
-    """The folders that one invocation works with. Nothing here is created until something is written."""
+    """Folders of one invocation. A folder is created when something is written to it."""
 
     runs: Path
     """Finished and unfinished fits, one folder each."""
     cache: Path
-    """Encoded features and file hashes; safe to delete at any time."""
+    """Encoded features and hashes of files; safe to delete at any time."""
     data: Path | None = None
-    """The user's raw data files, asked before the hub."""
+    """Raw data files of the user, searched before the hub is asked."""
     settings: Settings = Settings()
 
     @classmethod
     def from_environment(cls, *, data: Path | None = None, runs: Path | None = None) -> Workspace:
-        """Arguments first, then BENCHRUNNER_DATA, BENCHRUNNER_RUNS and BENCHRUNNER_CACHE, then the defaults."""
+        """Take the folders from the arguments, else from BENCHRUNNER_DATA, BENCHRUNNER_RUNS and BENCHRUNNER_CACHE."""
         environment = os.environ
         named = environment.get("BENCHRUNNER_DATA")
         base = Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache")
