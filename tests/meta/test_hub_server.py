@@ -1,4 +1,4 @@
-"""The tests' own hub, asked by the real clients."""
+"""The hub server of the tests, used by the real client libraries."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ import json
 from pathlib import Path
 from huggingface_hub import HfApi, hf_hub_download, snapshot_download
 from huggingface_hub.errors import EntryNotFoundError, RepositoryNotFoundError
-found = [Path(hf_hub_download(name, "config.json")).read_text() for name in ("lab/tiny", "solo")]
-found.append(sorted(path.name for path in Path(snapshot_download("lab/tiny")).rglob("*") if path.is_file()))
-found.append(HfApi().model_info("lab/tiny").sha == Path(snapshot_download("lab/tiny")).name)
+results = [Path(hf_hub_download(name, "config.json")).read_text() for name in ("lab/tiny", "solo")]
+results.append(sorted(path.name for path in Path(snapshot_download("lab/tiny")).rglob("*") if path.is_file()))
+results.append(HfApi().model_info("lab/tiny").sha == Path(snapshot_download("lab/tiny")).name)
 for name, error in (("lab/tiny", EntryNotFoundError), ("lab/none", RepositoryNotFoundError)):
     try:
         hf_hub_download(name, "none.json")
     except error as caught:
-        found.append(type(caught).__name__)
-print(json.dumps(found))
+        results.append(type(caught).__name__)
+print(json.dumps(results))
 """
 
 

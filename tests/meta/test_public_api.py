@@ -1,4 +1,4 @@
-"""What `import benchrunner` gives, and that its own description of itself is true."""
+"""The public names: complete, used by the plugins, and described truly by the package itself."""
 
 from __future__ import annotations
 
@@ -63,7 +63,9 @@ def test_first_party_plugins_use_the_public_surface_only() -> None:
 def test_every_error_is_in_the_tree_that_is_drawn() -> None:
     errors = importlib.import_module("benchrunner.errors")
     drawn = re.findall(r"[├└─│\s]*(\w+(?:Error|Name|Undefined)?) {3,}", errors.__doc__ or "")
-    classes = {name for name, one in vars(errors).items() if inspect.isclass(one) and issubclass(one, BaseException)}
+    classes = {
+        name for name, value in vars(errors).items() if inspect.isclass(value) and issubclass(value, BaseException)
+    }
     assert classes == {*drawn, "BenchrunnerError"}
     assert all(issubclass(getattr(errors, name), BenchrunnerError) for name in classes)
 
@@ -75,22 +77,22 @@ def test_every_module_says_what_it_is_for() -> None:
 
 def test_the_core_knows_no_benchmark_and_no_model() -> None:
     known = re.compile(r"glue|squad|bert|\bcola\b|\bmnli\b|\bstsb?\b|\bswag\b|conll", re.IGNORECASE)
-    found = [
+    lines = [
         f"{path.relative_to(PACKAGE)}:{number}: {line.strip()}"
         for path in sorted(PACKAGE.rglob("*.py"))
         for number, line in enumerate(path.read_text().splitlines(), start=1)
         if known.search(line)
     ]
-    assert found == []
+    assert lines == []
 
 
 def test_the_documented_lines_work_as_they_stand(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With plugins that have the two backbones and the task which the lines name."""
+    """Run the example of the package's docstring, with plugins that offer the backbones and the task that it names."""
     files(1, tmp_path / "data")
-    found = plugins(register_backbones=[tiny_family("mine/words"), tiny_family("another/words")])
-    monkeypatch.setattr(benchrunner, "discover", lambda: found)
+    offered = plugins(register_backbones=[tiny_family("mine/words"), tiny_family("another/words")])
+    monkeypatch.setattr(benchrunner, "discover", lambda: offered)
     monkeypatch.setenv("BENCHRUNNER_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("BENCHRUNNER_RUNS", str(tmp_path / "runs"))
     monkeypatch.setenv("BENCHRUNNER_CACHE", str(tmp_path / "cache"))
