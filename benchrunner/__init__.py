@@ -80,8 +80,10 @@ from benchrunner.metrics import (
     mean_reciprocal_rank,
     roc_auc,
 )
+from benchrunner.plugins.diagnosis import Diagnosis, diagnose
 from benchrunner.plugins.discovery import discover
 from benchrunner.plugins.hookspecs import hookimpl
+from benchrunner.plugins.listing import Listed, list_offers
 from benchrunner.plugins.registry import Plugins
 from benchrunner.problems.choose import Choose
 from benchrunner.problems.classify import Classify
@@ -94,12 +96,20 @@ from benchrunner.problems.tag import Tag
 from benchrunner.progress import Event
 from benchrunner.recipes import GRIDS, Grid, Recipe
 from benchrunner.records import Record
+from benchrunner.runs.answering import Answered, answer, export, write_board_files
 from benchrunner.runs.ensembles import Ensemble
 from benchrunner.runs.executors import Local
+from benchrunner.runs.file_scores import FileScores, score_file
 from benchrunner.runs.predictor import Predicted
 from benchrunner.runs.runner import Runner
+from benchrunner.studies.demo import Demo
 from benchrunner.studies.study import Result, Study
+from benchrunner.studies.study_file_run import run_study_file
+from benchrunner.studies.study_options import StudyOptions
 from benchrunner.studies.study_run import run_study
+from benchrunner.studies.study_table import StudyFileResult
+from benchrunner.studies.submissions import CheckedSubmission, Submission, check_submission, write_submission
+from benchrunner.tasks.data_status import SplitStatus, data_status
 from benchrunner.tasks.scorers import Scored, Scorer
 from benchrunner.tasks.suites import Average, Suite, Term
 from benchrunner.tasks.task import Role, Split, Task
@@ -117,6 +127,7 @@ __all__ = [
     "OUTSIDE",
     "PEARSON",
     "SPEARMAN",
+    "Answered",
     "Answers",
     "Average",
     "Backbone",
@@ -124,17 +135,21 @@ __all__ = [
     "BadRows",
     "BenchrunnerError",
     "BoardFile",
+    "CheckedSubmission",
     "CheckpointError",
     "Choose",
     "Classify",
     "Columns",
     "DataError",
     "DataNotFound",
+    "Demo",
+    "Diagnosis",
     "Ensemble",
     "Event",
     "Executor",
     "ExportKind",
     "FileKind",
+    "FileScores",
     "Fit",
     "FitError",
     "FitRunner",
@@ -148,6 +163,7 @@ __all__ = [
     "Labels",
     "Leaderboard",
     "Lines",
+    "Listed",
     "Local",
     "Method",
     "Metric",
@@ -180,7 +196,11 @@ __all__ = [
     "Span",
     "Spelling",
     "Split",
+    "SplitStatus",
     "Study",
+    "StudyFileResult",
+    "StudyOptions",
+    "Submission",
     "Suite",
     "Table",
     "Tag",
@@ -191,11 +211,16 @@ __all__ = [
     "Undefined",
     "UnknownName",
     "Workspace",
+    "answer",
     "as_iob2",
     "average_precision",
     "begins_phrase",
+    "check_submission",
     "closest_names",
+    "data_status",
+    "diagnose",
     "discover",
+    "export",
     "f1",
     "f1_macro",
     "f1_micro",
@@ -207,6 +232,7 @@ __all__ = [
     "flush_to_disk",
     "hookimpl",
     "iob_labels",
+    "list_offers",
     "mean_reciprocal_rank",
     "quoted",
     "read_json",
@@ -215,9 +241,13 @@ __all__ = [
     "read_text",
     "roc_auc",
     "run_study",
+    "run_study_file",
+    "score_file",
     "searched_paths",
     "write_answers",
     "write_atomically",
+    "write_board_files",
     "write_folder_atomically",
     "write_json",
+    "write_submission",
 ]

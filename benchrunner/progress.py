@@ -37,7 +37,8 @@ class Event:
 class Reports(Protocol):
     """An object that reports the events of its fits: a `benchrunner.Runner`."""
 
-    report: Callable[[Fit, Event], None]
+    def reporting_to(self, report: Callable[[Fit, Event], None]) -> contextlib.AbstractContextManager[None]:
+        """Send the events to another callback within a `with` block."""
 
 
 @final
@@ -109,16 +110,12 @@ class Watch:
 def watched(
     runner: Reports, weights: Iterable[tuple[Fit, float]], *, counts: Counted = "step", show: bool = True
 ) -> Iterator[Watch]:
-    """Show the progress of a runner's fits on standard error; with `show=False` leave the runner's `report` alone."""
-    with Watch(weights, counts=counts, quiet=not show) as watch:
-        if not show:
-            yield watch
-            return
-        before, runner.report = runner.report, watch
-        try:
-            yield watch
-        finally:
-            runner.report = before
+    """Show the progress of a runner's fits on standard error; with `show=False`, leave the runner's `report` alone."""
+    with contextlib.ExitStack() as stack:
+        watch = stack.enter_context(Watch(weights, counts=counts, quiet=not show))
+        if show:
+            stack.enter_context(runner.reporting_to(watch))
+        yield watch
 
 
 def silent(fit: Fit, event: Event) -> None:

@@ -1,42 +1,59 @@
-"""The command line: words to values and values to text. Nothing happens here that Python users cannot call."""
+"""The command line: it parses words into values and prints values. Everything else can be called from Python."""
+
+# PYTHON_ARGCOMPLETE_OK: argcomplete looks for this mark before it asks a program for completions
 
 from __future__ import annotations
 
-import argparse
 import atexit
 import os
 import signal
 import sys
 from collections.abc import Sequence
 
-from benchrunner.commands import demo, fitting, looking, scoring, submitting
+from benchrunner.commands import (
+    check_command,
+    compare_command,
+    data_command,
+    demo_command,
+    doctor_command,
+    export_command,
+    list_command,
+    predict_command,
+    run_command,
+    score_command,
+    submit_command,
+)
+from benchrunner.commands.completion import complete
+from benchrunner.commands.output import DONE, FAILED, INTERRUPTED, MISUNDERSTOOD
+from benchrunner.commands.parser import Commands, Parser
 from benchrunner.errors import BenchrunnerError, PluginError, RequestError
 from benchrunner.plugins.discovery import discover
 from benchrunner.plugins.registry import Plugins
 
-DONE, FAILED, MISUNDERSTOOD, INTERRUPTED = 0, 1, 2, 130
-"""Exit codes; 130 is the shell's own for Ctrl-C."""
-
 
 def main(words: Sequence[str] | None = None, *, plugins: Plugins | None = None) -> int:
-    """Run one command; the exit code. Without `words`, it is the command line of this process."""
+    """Run one command and return the exit code. Without `words`, take the command line of this process."""
     whole_process = words is None
-    if whole_process:  # registered first, so called last: Ctrl-C while Python is torn down keeps the exit code
-        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
+    if whole_process:
+        _prepare_process()
     # GNU OpenMP's threads spin for their next task. On a busy machine that starves the thread they wait for: 100 times
     # slower was measured. 3,000 rounds keep the speed of a quiet machine. Read when torch is loaded, which is later.
     os.environ.setdefault("GOMP_SPINCOUNT", "3000")
-    os.environ.setdefault("HF_HUB_VERBOSITY", "error")  # its retries; what ends them is said by our own error
+    os.environ.setdefault("HF_HUB_VERBOSITY", "error")  # no lines about retries: our own error says what ended them
     try:
         plugins = plugins or discover()
         words = sys.argv[1:] if words is None else words
-        arguments = parser(plugins).parse_args(words)
+        whole = parser(plugins)
+        complete(whole, plugins)
+        arguments = whole.parse_args(words)
+        if arguments.parse_only:
+            return DONE
         arguments.plugins, arguments.words = plugins, list(words)
-        if not getattr(arguments, "says_plugins", False):
-            for one in plugins.set_aside:
-                print(f"benchrunner: plugin {one.plugin} is set aside: {one.reason}", file=sys.stderr)
+        if not getattr(arguments, "shows_set_aside", False):
+            for part in plugins.set_aside:
+                print(f"benchrunner: plugin {part.plugin} is set aside: {part.reason}", file=sys.stderr)
         code = int(arguments.run(arguments) or DONE)
-        sys.stdout.flush()  # here, where a reader that has gone can still be told from a failure
+        sys.stdout.flush()  # here, so that a reader that is gone is told apart from a failure
         return code
     except RequestError as error:
         print(f"benchrunner: {error}", file=sys.stderr)
@@ -57,33 +74,53 @@ def main(words: Sequence[str] | None = None, *, plugins: Plugins | None = None) 
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except OSError as error:  # a full disk, a folder that cannot be written
-        named = error.filename2 or error.filename  # of two, the place where something was to be put
-        where = f"{named}: " if named else ""
+        path = error.filename2 or error.filename  # of two paths, the second is the place that was written to
+        where = f"{path}: " if path else ""
         print(f"benchrunner: {where}{error.strerror or error}", file=sys.stderr)
         return FAILED
 
 
-def parser(plugins: Plugins) -> argparse.ArgumentParser:
-    """Every command of the core, then the plugins' own."""
-    whole = argparse.ArgumentParser(
+def _prepare_process() -> None:
+    """Keep the exit code if Ctrl-C comes while Python ends, and never fail on a character that cannot be encoded."""
+    atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)  # registered first, so called last
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a stream that was replaced may have none
+            stream.reconfigure(errors="backslashreplace")
+
+
+def parser(plugins: Plugins) -> Parser:
+    """Make the parser of every command of the core, then of the plugins' own commands."""
+    whole = Parser(
         prog="benchrunner",
         description="Fine-tune, evaluate and submit language-model backbones.",
         epilog="Start with 'benchrunner demo'.",
     )
-    commands = whole.add_subparsers(metavar="COMMAND", required=True)
-    for group in (demo, looking, fitting, submitting):
-        group.add(commands)
-    scoring.add(commands, plugins)
-    for own in plugins.hook.register_commands.get_hookimpls():
+    whole.add_argument("--version", action="version", version=f"benchrunner {plugins.core.version}")
+    whole.add_argument(
+        "--parse-only", action="store_true", help="only say whether the command that follows is understood"
+    )
+    commands: Commands = whole.add_subparsers(metavar="COMMAND", required=True)
+    core = (
+        *(demo_command, list_command, doctor_command, data_command, run_command, compare_command),
+        *(predict_command, export_command, submit_command, check_command),
+    )
+    for command in core:
+        command.add(commands)
+    score_command.add(commands, plugins)
+    for hook in plugins.hook.register_commands.get_hookimpls():
         before = set(commands.choices)
         try:
-            own.function(*([commands] if own.argnames else []))
+            hook.function(*([commands] if hook.argnames else []))
             for name in set(commands.choices) - before:
                 if commands.choices[name].get_default("run") is None:
                     raise PluginError(f"the command '{name}' has no set_defaults(run=...)")
         except (Exception, SystemExit) as error:  # a plugin's command may be broken; the others work
-            for name in set(commands.choices) - before:
-                del commands.choices[name]
-            commands._choices_actions[:] = [one for one in commands._choices_actions if one.dest in commands.choices]
-            plugins.fail(own.plugin_name, error, "register_commands: ")
+            _remove(commands, set(commands.choices) - before)
+            plugins.fail(hook.plugin_name, error, "register_commands: ")
     return whole
+
+
+def _remove(commands: Commands, names: set[str]) -> None:
+    for name in names:
+        del commands.choices[name]
+    commands._choices_actions[:] = [action for action in commands._choices_actions if action.dest in commands.choices]

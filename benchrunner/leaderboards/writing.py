@@ -66,7 +66,7 @@ def _rendered(board: Leaderboard, answers: Mapping[Pair, Answers], counts: Mappi
         try:
             if file.pair not in answers:
                 raise RequestError(f"{file.name}: no answers to {file.task}, split {file.split}.")
-            members[file.name] = content(file, answers[file.pair], counts.get(file.name, file.rows))
+            members[file.name] = file_content(file, answers[file.pair], counts.get(file.name, file.rows))
         except RequestError as reason:
             problems += str(reason).split("\n")
     if problems:
@@ -75,7 +75,7 @@ def _rendered(board: Leaderboard, answers: Mapping[Pair, Answers], counts: Mappi
     return members
 
 
-def content(file: BoardFile, given: Answers, rows: int) -> bytes:
+def file_content(file: BoardFile, given: Answers, rows: int) -> bytes:
     """One file with the answers to so many rows, or a `RequestError`."""
     given = _taken(file, given)
     if len(given.values) != rows:

@@ -1,16 +1,20 @@
-"""Use finished fits: answers of one fit or of an ensemble, and checkpoints for other libraries."""
+"""Use finished fits: answer rows, alone or together, write board files, export a checkpoint for other libraries."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.data.rows import Rows
 from benchrunner.errors import CheckpointError, RequestError, described
-from benchrunner.files import write_folder_atomically
+from benchrunner.files import write_atomically, write_folder_atomically
+from benchrunner.leaderboards.file_kind import Answers
+from benchrunner.leaderboards.leaderboard import Leaderboard
+from benchrunner.leaderboards.writing import file_content
 from benchrunner.metrics import Score
 from benchrunner.plugins.registry import Plugins
 from benchrunner.runs import ensembles, fitted_backbone
@@ -24,34 +28,48 @@ if TYPE_CHECKING:
     from benchrunner.tasks.task import Task
 
 
+@final
 @dataclass(frozen=True)
 class Answered:
-    """Answers to some rows, by one fit or by an ensemble."""
+    """Answers of one finished fit, or of several together, to some rows."""
 
     task: Task
     rows: Rows
     answers: list[Any]
     """One answer for each row, in their order."""
     extra_figures: Mapping[str, list[Any]]
-    """What else can be said of each row: see `Problem.extra_figures`."""
+    """Further figures of each row: see `Problem.extra_figures`."""
     scores: Mapping[str, Score]
-    """By metric; empty if the rows have no labels."""
+    """Metric -> score; empty if the rows are not labelled."""
     by: str
-    """The id of the fit or of the ensemble."""
+    """Id of the fit or of the ensemble."""
+
+    def as_text(self) -> str:
+        """Write the answers as lines `index<TAB>prediction` below that header: the file that `score_file` reads."""
+        lines = [f"{index}\t{self.task.problem.spell(value)}\n" for index, value in enumerate(self.answers)]
+        return f"index\tprediction\n{''.join(lines)}"
 
 
-def answer(references: Sequence[str], path: Path | None, split: str | None, runner: Runner) -> Answered:
-    """Answer a user's file, or a split of the task's data, with a finished fit or with several as an ensemble."""
+def answer(
+    references: Sequence[str], runner: Runner, *, file: Path | None = None, split: str | None = None
+) -> Answered:
+    """Answer a user's file, or a split of the task's data, with finished fits of one task.
+
+    `references` are ids of fits, beginnings of ids, or folders of fits; several fits answer together. The file is in
+    the layout of the task's own files, labelled or not. Without file and split, the first dev split is answered.
+    """
+    if file is not None and split is not None:
+        raise RequestError("Give either a file or a split of the task's own data, not both.")
     folders = [find_run(runner.workspace.runs, reference) for reference in references]
     homes = {folder.path.parent for folder in folders}
     if len(homes) > 1:
-        raise RequestError("The members of an ensemble lie in one runs folder; these lie in several.")
+        raise RequestError("The members of an ensemble must be in one runs folder; these are in several.")
     runner = runner.in_runs_folder(homes.pop()) if homes else runner
     fits = [_finished(folder, runner) for folder in folders]
     ensemble = Ensemble(tuple(fits))
     task = runner.plugins.task(ensemble.task)
-    if path is not None:
-        rows = read_questions(task, path, runner.workspace)
+    if file is not None:
+        rows = read_questions(task, file, runner.workspace)
     else:
         rows = runner.rows(task, split or next(iter(task.named("dev")), task.train))
     outputs = ensembles.outputs(ensemble, rows, runner)
@@ -63,14 +81,49 @@ def answer(references: Sequence[str], path: Path | None, split: str | None, runn
     return Answered(task, rows, answers, extra_figures, scores, by)
 
 
-def export(reference: str, target: Path, runner: Runner) -> None:
-    """Write a finished fit's encoder and head as one checkpoint in the backbone family's layout."""
+def write_board_files(answered: Answered, board: Leaderboard, folder: Path) -> list[Path]:
+    """Write the leaderboard's files of the task with these answers, whatever the number of rows; return their paths."""
+    files = board.files_of(answered.task.name)
+    if not files:
+        raise RequestError(f"{board.name} takes no answers to {answered.task.name}.")
+    given = Answers(answered.answers, table=answered.rows.table, extra_figures=answered.extra_figures, fit=answered.by)
+    contents = {}
+    for file in files:
+        if absent := [name for name in file.kind.compares if name not in answered.rows.table.column_names]:
+            raise RequestError(
+                f"{file.name} has {', '.join(absent)} beside the answers, which is not read from a file of your own: "
+                f"give the data as --data DIR and --split {file.split}, where {answered.task.name} has its own files."
+            )
+        contents[folder / file.name] = file_content(file, given, len(answered.rows))
+    for path, content in contents.items():
+        write_atomically(path, partial(Path.write_bytes, data=content))
+    return list(contents)
+
+
+def export(source: str, target: Path, runner: Runner) -> None:
+    """Write a checkpoint that other libraries load, into a folder that does not exist yet.
+
+    `source` is the id of a finished fit, the beginning of the id, or its folder: its encoder and head are written in
+    the backbone family's published layout. Or `source` is a checkpoint folder as a trainer left it, and is converted.
+    """
+    if target.exists():
+        raise RequestError(f"{target} exists already; name a folder that does not.")
+    if is_checkpoint_folder(source):
+        _convert(Path(source), target, runner.plugins)
+    else:
+        _export_fit(source, target, runner)
+
+
+def is_checkpoint_folder(source: str) -> bool:
+    """Whether the source of an export is a folder that is no finished fit's."""
+    return Path(source).is_dir() and not (Path(source) / "fit.json").is_file()
+
+
+def _export_fit(reference: str, target: Path, runner: Runner) -> None:
     from safetensors.torch import load_file
 
     from benchrunner.backbones.encoder import ExportedHead
 
-    if target.exists():
-        raise RequestError(f"{target} exists already; name a folder that does not.")
     folder = find_run(runner.workspace.runs, reference)
     runner = runner.in_runs_folder(folder.path.parent)
     fit = _finished(folder, runner)
@@ -93,10 +146,8 @@ def export(reference: str, target: Path, runner: Runner) -> None:
     write_folder_atomically(target, lambda part: encoder.save(part, head))
 
 
-def convert(source: Path, target: Path, plugins: Plugins) -> None:
-    """Convert a trainer's own checkpoint folder to the published layout of the first backbone family that knows it."""
-    if target.exists():
-        raise RequestError(f"{target} exists already; name a folder that does not.")
+def _convert(source: Path, target: Path, plugins: Plugins) -> None:
+    """Write a trainer's checkpoint folder in the published layout of the first backbone family that knows it."""
     refusals = list[RequestError]()
     for family in plugins.families:
         try:
@@ -110,8 +161,8 @@ def convert(source: Path, target: Path, plugins: Plugins) -> None:
     if refusals:
         raise refusals[0]
     raise CheckpointError(
-        f"{source} is neither a run (it has no fit.json) nor a training's checkpoint that a plugin knows. Export takes "
-        "a run's id or folder, or a checkpoint folder as a trainer left it."
+        f"{source} is neither a finished fit (it has no fit.json) nor a trainer's checkpoint that a plugin knows. "
+        "Export takes a fit's id or folder, or a checkpoint folder as a trainer left it."
     )
 
 

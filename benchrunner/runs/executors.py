@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, final
 
 from benchrunner.errors import RequestError
 from benchrunner.executor import Executor, FitRunner
+from benchrunner.platform_facts import available_cores, can_run_workers
 
 if TYPE_CHECKING:
     from benchrunner.fits import Fit
@@ -24,6 +24,8 @@ class Local(Executor):
     def __init__(self, jobs: int = 1) -> None:
         if jobs < 1:
             raise RequestError(f"--jobs must be at least 1, not {jobs}.")
+        if jobs > 1 and not can_run_workers():
+            raise RequestError("On this operating system fits run one after another: leave --jobs out.")
         self._jobs = jobs
 
     def run(self, fits: Iterable[Fit], runner: FitRunner) -> Iterator[tuple[Fit, Record]]:
@@ -33,5 +35,5 @@ class Local(Executor):
             return
         from benchrunner.runs.workers import Workers
 
-        with Workers(self._jobs, threads=max(1, len(os.sched_getaffinity(0)) // self._jobs)) as workers:
+        with Workers(self._jobs, threads=max(1, available_cores() // self._jobs)) as workers:
             yield from workers.run(fits, runner)

@@ -1,4 +1,4 @@
-"""A study's result as a terminal table, and as JSON."""
+"""Results of studies as terminal tables and as JSON."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from benchrunner.metrics import Score
-from benchrunner.studies.study import CellResult, Result, Spread
+from benchrunner.studies.study import CellResult, Result, Spread, Study
 from benchrunner.tasks.suites import Term
 from benchrunner.tasks.task import Task
 
@@ -17,68 +17,70 @@ if TYPE_CHECKING:
 ABSENT = "-"
 
 
-def comparison(result: Result) -> Table:
-    """Tasks down, backbones across; two columns a backbone, since the best on dev is not what to expect."""
+def as_table(result: Result) -> Table:
+    """Lay out tasks down and backbones across. A backbone has two columns, because the best on dev is optimistic."""
     from rich.markup import escape
     from rich.table import Table
 
+    study = result.study
     table = Table(title="dev", title_justify="left")
     table.add_column("task")
     table.add_column("metric")
     table.add_column("majority", justify="right")
-    for backbone in result.study.backbones:
+    for backbone in study.backbones:
         table.add_column(f"{escape(backbone)}\nbest on dev", justify="right", overflow="fold")
-        table.add_column(f"\nmean ± sd ({len(result.study.seeds)})", justify="right")
-    for task in result.study.tasks:
-        several = len(task.named("dev")) > 1
+        table.add_column(f"\nmean ± sd ({len(study.seeds)})", justify="right")
+    for task in study.tasks:
         for split in task.named("dev"):
-            for metric in (one for one in task.metrics if not one.detail):
+            for metric in (metric for metric in task.metrics if not metric.detail):
                 term = Term(task.name, split, metric.name)
-                name = f"{task.name} ({split})" if several else task.name
-                if task.method_reason and result.study.method is None:
-                    name += f" by {task.method}"
-                cells = [_cells(result.of(one, task.name), term, metric.scale) for one in result.study.backbones]
-                table.add_row(
-                    escape(name), metric.name, figure(result.baseline[term], metric.scale), *chain.from_iterable(cells)
-                )
+                cells = [_cells(result.of(backbone, task.name), term, metric.scale) for backbone in study.backbones]
+                baseline = figure(result.baseline[term], metric.scale)
+                table.add_row(escape(_row_name(task, split, study)), metric.name, baseline, *chain.from_iterable(cells))
     table.add_section()
-    averages = [result.averages(one) for one in result.study.backbones]
+    averages = [result.averages(backbone) for backbone in study.backbones]
     for name in averages[0]:
-        values = [value for one in averages for value in one[name]]
-        if any(value is not None for value in values):  # an average over other tasks than were asked for says nothing
+        values = [value for average in averages for value in average[name]]
+        if any(value is not None for value in values):  # skip averages over tasks that are not in the study
             table.add_row(escape(name), "", "", *(figure(Score(value), 100.0) for value in values))
     return table
 
 
+def _row_name(task: Task, split: str, study: Study) -> str:
+    name = f"{task.name} ({split})" if len(task.named("dev")) > 1 else task.name
+    return f"{name} by {task.method}" if task.method_reason and study.method is None else name
+
+
 def footnotes(result: Result) -> Iterator[str]:
-    """What the table cannot say: default methods that are no learning, flags, losses, absences, odd data."""
+    """Yield what the table cannot show: default methods that learn nothing, flags, lost fits, absent scores, notes."""
     for task in result.study.tasks:
         if task.method_reason and result.study.method is None:
             yield f"{task.name} is answered by '{task.method}': {task.method_reason}"
-    for one in result.cells:
-        where = f"{one.cell.backbone} on {one.cell.task.name}"
-        for flag, count in one.flagged.items():
+    for cell in result.cells:
+        where = f"{cell.cell.backbone} on {cell.cell.task.name}"
+        for flag, count in cell.flagged.items():
             yield f"{where}: {flag} in {count} of {len(result.study.seeds)} restart(s)"
-        for fit, reason in one.lost.items():
+        for fit, reason in cell.lost.items():
             yield f"{where}: fit {fit} has no scores: {reason}"
-        for term, spread in one.spreads.items():
+        for term, spread in cell.spreads.items():
             if spread.best.value is None:
                 yield f"{where}: {term.metric} on {term.split} is absent: {spread.best.reason}"
     yield from _notes(result)
 
 
 def _notes(result: Result) -> Iterator[str]:
-    """Each once, with whose it is unless it is every backbone's."""
-    whose: dict[tuple[str, str], list[str]] = {}
-    for one in result.cells:
-        for note in one.notes:
-            whose.setdefault((one.cell.task.name, note), []).append(one.cell.backbone)
-    for (task, note), backbones in whose.items():
+    """Yield each note once, with the backbones that it is about unless it is about all of them."""
+    backbones_of: dict[tuple[str, str], list[str]] = {}
+    for cell in result.cells:
+        for note in cell.notes:
+            backbones_of.setdefault((cell.cell.task.name, note), []).append(cell.cell.backbone)
+    for (task, note), backbones in backbones_of.items():
         everywhere = len(set(backbones)) == len(result.study.backbones)
         yield f"{task}: {note}" if everywhere else f"{', '.join(dict.fromkeys(backbones))} on {task}: {note}"
 
 
 def figure(score: Score | None, scale: float) -> str:
+    """Write a score with one decimal, or `ABSENT`."""
     if score is None or score.value is None:
         return ABSENT
     return f"{score.value * scale:.1f}"
@@ -95,11 +97,11 @@ def _cells(result: CellResult, term: Term, scale: float) -> list[str]:
 
 
 def as_json(result: Result) -> dict[str, Any]:
-    """Everything the table shows and what stands behind it."""
+    """Return everything that the table shows, and the fits behind it, as JSON values."""
     return {
         "backbones": list(result.study.backbones),
         "seeds": list(result.study.seeds),
-        "cells": [_cell_json(one) for one in result.cells],
+        "cells": [_cell_json(cell) for cell in result.cells],
         "majority": [_term(term) | {"score": score.as_json()} for term, score in result.baseline.items()],
         "averages": {
             backbone: {

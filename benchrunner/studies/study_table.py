@@ -1,4 +1,4 @@
-"""A study file's result: systems down, columns across, and what was published for the row of the same name."""
+"""Results of study files as tables and as JSON: systems down, columns across, with published figures."""
 
 from __future__ import annotations
 
@@ -23,18 +23,19 @@ class Entry:
     """One place of the table. Figures are on the scale on which they are printed."""
 
     mean: float | None = None
-    """Over the restarts of the grid point that dev chose; None where there is no figure."""
+    """Mean over the restarts of the grid point that dev chose; None if there is no figure."""
     deviation: float | None = None
     restarts: tuple[float, ...] = ()
     best: float | None = None
-    """Of the restart that dev selected."""
+    """Figure of the restart that dev selected."""
     decimals: int = 1
     reason: str = ""
     """Why there is no figure."""
     cell: CellResult | None = None
-    """Where it comes from fits."""
+    """The result that a task's figure was taken from."""
 
     def shown(self) -> str:
+        """Write the figure with its deviation and the number of restarts."""
         if self.mean is None:
             return comparison_table.ABSENT
         text = f"{self.mean:.{self.decimals}f}"
@@ -43,20 +44,24 @@ class Entry:
 
 @final
 @dataclass(frozen=True)
-class Crossed:
+class StudyFileResult:
     """A finished study file."""
 
     study: StudyFile
-    columns: tuple[Column, ...]
-    """Those that were asked for."""
+    """The study with the columns that were asked for."""
     entries: Mapping[tuple[str, str], Entry]
-    """By system and column."""
+    """System and column, by name -> the figure."""
     results: tuple[Result, ...]
-    """What the entries were taken from."""
+    """The studies that the entries were taken from."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every fit finished and has scores."""
+        return all(result.is_complete for result in self.results)
 
 
-def scored(cell: CellResult, task: Task, term: Term) -> Entry:
-    """The entry of a task's metric."""
+def entry_of_metric(cell: CellResult, task: Task, term: Term) -> Entry:
+    """Make the entry of a task's metric."""
     spread = cell.spreads.get(term)
     if spread is None:
         return Entry(reason="no fit finished", cell=cell)
@@ -75,36 +80,35 @@ def scored(cell: CellResult, task: Task, term: Term) -> Entry:
     )
 
 
-def logged(system: System, key: str) -> Entry:
-    """The entry of a figure that making the system left: the last that its log has."""
+def entry_of_log(system: System, key: str) -> Entry:
+    """Make the entry of a figure from the log of building a system: the last line with the key counts."""
     if system.figures is None:
-        return Entry(reason="the study names no log of it")
+        return Entry(reason="the study names no log of this system")
     if not system.figures.is_file():
         return Entry(reason=f"there is no file {system.figures}")
-    found = [line[key] for line in step_log.read(system.figures) if type(line.get(key)) in (int, float)]
-    if not found:
+    figures = [line[key] for line in step_log.read(system.figures) if type(line.get(key)) in (int, float)]
+    if not figures:
         return Entry(reason=f"{system.figures} has no '{key}'")
-    last = float(found[-1])
+    last = float(figures[-1])
     return Entry(mean=last, restarts=(last,), best=last, decimals=2)
 
 
-def table(crossed: Crossed) -> Table:
-    """Under ours, where there is one, the published figure."""
+def as_table(result: StudyFileResult) -> Table:
+    """Lay out the table; a published figure stands below ours."""
     from rich.markup import escape
     from rich.table import Table
 
-    study = crossed.study
-    found = Table(show_lines=True)
-    found.add_column("system")
-    for column in crossed.columns:
-        found.add_column(escape(column.name), justify="right")
-    for system in study.systems:
-        found.add_row(escape(system.name), *(_shown(crossed, system, column) for column in crossed.columns))
-    return found
+    table = Table(show_lines=True)
+    table.add_column("system")
+    for column in result.study.columns:
+        table.add_column(escape(column.name), justify="right")
+    for system in result.study.systems:
+        table.add_row(escape(system.name), *(_shown(result, system, column) for column in result.study.columns))
+    return table
 
 
-def _shown(crossed: Crossed, system: System, column: Column) -> str:
-    entry = crossed.entries[system.name, column.name]
+def _shown(result: StudyFileResult, system: System, column: Column) -> str:
+    entry = result.entries[system.name, column.name]
     published = column.published.get(system.name)
     return entry.shown() + ("" if published is None else f"\n[dim]paper {published:.{_decimals(column)}f}[/dim]")
 
@@ -113,37 +117,37 @@ def _decimals(column: Column) -> int:
     return 2 if column.figure else 1
 
 
-def footnotes(crossed: Crossed) -> Iterator[str]:
-    """What the table cannot say; what holds in several places is said once, with all of them."""
-    study = crossed.study
+def footnotes(result: StudyFileResult) -> Iterator[str]:
+    """Yield what the table cannot show. A note that holds in several places is yielded once, with all of the places."""
+    study = result.study
     if study.about:
         yield " ".join(study.about.split())
-    if study.source and any(one.name in column.published for column in crossed.columns for one in study.systems):
+    if study.source and any(system.name in column.published for column in study.columns for system in study.systems):
         yield f"paper: {study.source}"
-    for column in crossed.columns:
+    for column in study.columns:
         if column.note:
             yield f"{column.name}: {column.note}"
-    said: dict[str, dict[str, list[str]]] = {}
-    for column in crossed.columns:
+    places: dict[str, dict[str, list[str]]] = {}  # note -> column -> systems
+    for column in study.columns:
         for system in study.systems:
-            for text in _said_of(crossed.entries[system.name, column.name]):
-                said.setdefault(text, {}).setdefault(column.name, []).append(system.name)
-    for text, places in said.items():
-        yield f"{_where(places, everywhere=len(study.systems))}: {text}"
+            for note in _notes(result.entries[system.name, column.name]):
+                places.setdefault(note, {}).setdefault(column.name, []).append(system.name)
+    for note, systems_of in places.items():
+        yield f"{_where(systems_of, all_systems=len(study.systems))}: {note}"
 
 
-def _where(places: Mapping[str, list[str]], *, everywhere: int) -> str:
-    """Columns with their systems, in few words: columns that have the same ones are named together."""
-    together: dict[tuple[str, ...], list[str]] = {}
-    for column, systems in places.items():
-        together.setdefault(tuple(systems), []).append(column)
+def _where(systems_of: Mapping[str, list[str]], *, all_systems: int) -> str:
+    """Name columns with their systems in few words: columns with the same systems are named together."""
+    columns_of: dict[tuple[str, ...], list[str]] = {}
+    for column, systems in systems_of.items():
+        columns_of.setdefault(tuple(systems), []).append(column)
     return "; ".join(
-        ", ".join(columns) if len(systems) == everywhere else f"{', '.join(systems)} on {', '.join(columns)}"
-        for systems, columns in together.items()
+        ", ".join(columns) if len(systems) == all_systems else f"{', '.join(systems)} on {', '.join(columns)}"
+        for systems, columns in columns_of.items()
     )
 
 
-def _said_of(entry: Entry) -> Iterator[str]:
+def _notes(entry: Entry) -> Iterator[str]:
     if entry.mean is None:
         yield f"no figure: {entry.reason}"
     if entry.cell is not None:
@@ -153,9 +157,9 @@ def _said_of(entry: Entry) -> Iterator[str]:
         yield from entry.cell.notes
 
 
-def as_json(crossed: Crossed) -> dict[str, Any]:
-    """Everything the table shows and what stands behind it."""
-    study = crossed.study
+def as_json(result: StudyFileResult) -> dict[str, Any]:
+    """Return everything that the table shows, and the results behind it, as JSON values."""
+    study = result.study
     return {
         "study": study.name,
         "file": str(study.path),
@@ -164,28 +168,28 @@ def as_json(crossed: Crossed) -> dict[str, Any]:
         "parameters": dict(study.values),
         "systems": [
             {
-                "name": one.name,
-                "backbone": one.backbone,
-                "method": one.method,
-                "make": list(one.make) if one.make is not None else None,
-                "figures": str(one.figures) if one.figures is not None else None,
+                "name": system.name,
+                "backbone": system.backbone,
+                "method": system.method,
+                "make": list(system.make) if system.make is not None else None,
+                "figures": str(system.figures) if system.figures is not None else None,
             }
-            for one in study.systems
-        ],
-        "columns": [_column_json(one) for one in crossed.columns],
-        "cells": [
-            _entry_json(crossed.entries[system.name, column.name], system, column)
             for system in study.systems
-            for column in crossed.columns
         ],
-        "results": [comparison_table.as_json(one) for one in crossed.results],
-        "notes": list(footnotes(crossed)),
+        "columns": [_column_json(column) for column in study.columns],
+        "cells": [
+            _entry_json(result.entries[system.name, column.name], system, column)
+            for system in study.systems
+            for column in study.columns
+        ],
+        "results": [comparison_table.as_json(part) for part in result.results],
+        "notes": list(footnotes(result)),
     }
 
 
 def _column_json(column: Column) -> dict[str, Any]:
-    asked = {"task": column.task or None, "split": column.split, "metric": column.metric, "method": column.method}
-    return {"name": column.name, **asked, "figure": column.figure or None, "recipe": dict(column.recipe)}
+    source = {"task": column.task or None, "split": column.split, "metric": column.metric, "method": column.method}
+    return {"name": column.name, **source, "figure": column.figure or None, "recipe": dict(column.recipe)}
 
 
 def _entry_json(entry: Entry, system: System, column: Column) -> dict[str, Any]:

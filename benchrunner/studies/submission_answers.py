@@ -1,4 +1,4 @@
-"""From fits to a leaderboard's answers."""
+"""Answers of fits to the splits that a leaderboard wants."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from benchrunner.data.rows import Rows
 from benchrunner.data.sources import DataNotFound
 from benchrunner.errors import RequestError
 from benchrunner.leaderboards.file_kind import Answers
-from benchrunner.leaderboards.leaderboard import Leaderboard
+from benchrunner.leaderboards.leaderboard import Leaderboard, Pair
 from benchrunner.runs.answering import answer
 from benchrunner.runs.folder import find_run
 from benchrunner.runs.predictor import MAJORITY
@@ -17,8 +17,8 @@ from benchrunner.runs.runner import Runner
 from benchrunner.studies.study import CellResult, selected_fit
 from benchrunner.tasks.task import Task
 
-Given = Callable[[Task, str], Answers]
-"""Where the answers to a task's split come from: a study, or an ensemble."""
+AnswerSource = Callable[[Task, str], Answers]
+"""Gives the answers to a task's split: from the fits of a study, or from an ensemble."""
 
 
 def missing(
@@ -29,24 +29,24 @@ def missing(
     *,
     unchosen: str = "not among --tasks",
 ) -> dict[str, str]:
-    """The board's tasks that cannot be answered by a fit -> why: nobody asked for them, or a split is nowhere."""
-    absent = {}
+    """Map the board's tasks that no fit can answer to the reason: not chosen, or a split has no data."""
+    reasons = {}
     for task in tasks:
         if task.name not in chosen:
-            absent[task.name] = unchosen
+            reasons[task.name] = unchosen
             continue
         tests = [split for name, split in board.wanted if name == task.name]
         for split in [task.train, *task.named("dev"), *tests]:
             try:
                 runner.rows(task, split)
             except DataNotFound:
-                absent[task.name] = f"no data for its split {split}"
+                reasons[task.name] = f"no data for its split {split}"
                 break
-    return absent
+    return reasons
 
 
 def check_counts(board: Leaderboard, tasks: Iterable[Task], runner: Runner) -> None:
-    """A `RequestError` where test rows are not as many as the board wants: better before the fitting than after."""
+    """Raise a `RequestError` if test files do not have as many rows as the board wants; call it before fitting."""
     wrong = []
     for task in tasks:
         for file in board.files_of(task.name):
@@ -60,19 +60,22 @@ def check_counts(board: Leaderboard, tasks: Iterable[Task], runner: Runner) -> N
         raise RequestError(f"{board.title} would refuse answers to these files:\n{listed}\nNothing was fitted.")
 
 
-def answers(
-    board: Leaderboard, given: Given, absent: Mapping[str, str], runner: Runner
-) -> dict[tuple[str, str], Answers]:
-    """Every file's answers: those that are given, and the majority's where a task is absent."""
-    found = {}
+def answers(board: Leaderboard, source: AnswerSource, absent: Mapping[str, str], runner: Runner) -> dict[Pair, Answers]:
+    """Collect the answers to every split that the board wants.
+
+    Tasks in `absent` are answered by the majority; the value is the reason, which the manifest keeps.
+    """
+    collected = {}
     for name, split in board.wanted:
         task = runner.plugins.task(name)
-        found[name, split] = _filled(board, task, split, absent[name], runner) if name in absent else given(task, split)
-    return found
+        collected[name, split] = (
+            _filled(board, task, split, absent[name], runner) if name in absent else source(task, split)
+        )
+    return collected
 
 
-def selected(board: Leaderboard, cells: Sequence[CellResult], runner: Runner) -> Given:
-    """The answers of the fits that a study selected, with the figures beside them that the board's files hold."""
+def selected(board: Leaderboard, cells: Sequence[CellResult], runner: Runner) -> AnswerSource:
+    """Answer with the fits that a study selected, and with the extra figures that the board's files hold."""
 
     def given(task: Task, split: str) -> Answers:
         fit = selected_fit(next(cell for cell in cells if cell.cell.task.name == task.name))
@@ -86,23 +89,23 @@ def selected(board: Leaderboard, cells: Sequence[CellResult], runner: Runner) ->
 
 
 def ensembles_of(board: Leaderboard, references: Sequence[str], runner: Runner) -> dict[str, list[str]]:
-    """Task -> the runs that answer it, from the ids of runs of one of the board's tasks or of several."""
-    found: dict[str, list[str]] = {}
+    """Group finished runs by their tasks, which must be tasks of the board."""
+    runs: dict[str, list[str]] = {}
     for reference in references:
         fit = find_run(runner.workspace.runs, reference).fit()
         if not board.files_of(fit.task):
-            raise RequestError(f"{board.name} takes no answers to {fit.task}, which the run {fit.id} is for.")
-        found.setdefault(fit.task, []).append(reference)
-    return found
+            raise RequestError(f"{board.name} takes no answers to {fit.task}, the task of the run {fit.id}.")
+        runs.setdefault(fit.task, []).append(reference)
+    return runs
 
 
-def together(ensembles: Mapping[str, Sequence[str]], runner: Runner) -> Given:
-    """The answers of finished runs: those of one task together."""
+def together(ensembles: Mapping[str, Sequence[str]], runner: Runner) -> AnswerSource:
+    """Answer with finished runs; the runs of one task answer together."""
 
     def given(task: Task, split: str) -> Answers:
-        found = answer(ensembles[task.name], None, split, runner)
+        answered = answer(ensembles[task.name], runner, split=split)
         method = "ensemble" if len(ensembles[task.name]) > 1 else "finished run"
-        return Answers(found.answers, found.rows.table, found.extra_figures, fit=found.by, method=method)
+        return Answers(answered.answers, answered.rows.table, answered.extra_figures, fit=answered.by, method=method)
 
     return given
 
@@ -112,12 +115,12 @@ def _filled(board: Leaderboard, task: Task, split: str, why: str, runner: Runner
     import numpy as np
     import pyarrow as pa
 
-    problem, train, rows = task.problem, _there(task, task.train, runner), _there(task, split, runner)
+    problem, train, rows = task.problem, _rows(task, task.train, runner), _rows(task, split, runner)
     fallback = problem.fallback_output()
     if fallback is None and (train is None or rows is None):
         raise RequestError(f"{task.name} cannot be filled: {why}, and only rows tell what its answers look like.")
     table = pa.table({}) if rows is None else rows.table
-    count = problem.output_count(table) if rows is not None else _official(board, task, split)
+    count = problem.output_count(table) if rows is not None else _official_rows(board, task, split)
     output = fallback if train is None else problem.majority_output(train.table)
     outputs = np.repeat(np.asarray(output)[None], count, axis=0)
     values = problem.decode(outputs, table, problem.decoding)
@@ -132,12 +135,12 @@ def _filled(board: Leaderboard, task: Task, split: str, why: str, runner: Runner
     )
 
 
-def _there(task: Task, split: str, runner: Runner) -> Rows | None:
+def _rows(task: Task, split: str, runner: Runner) -> Rows | None:
     try:
         return runner.rows(task, split)
-    except RequestError:  # said already: it is why the task is absent
+    except RequestError:  # the reason why the task is absent says so already
         return None
 
 
-def _official(board: Leaderboard, task: Task, split: str) -> int:
+def _official_rows(board: Leaderboard, task: Task, split: str) -> int:
     return next(file.rows for file in board.files if file.pair == (task.name, split))

@@ -33,7 +33,9 @@ def rows_of(task: Task, split: str, path: Path, workspace: Workspace) -> Rows:
     return task.checked(rows, workspace, labelled=task.splits[split].role != "test")
 
 
-def score_file(task: Task, rows: Rows, path: Path, *, spellings: Mapping[str, str] | None = None) -> dict[str, Score]:
+def scores_of_file(
+    task: Task, rows: Rows, path: Path, *, spellings: Mapping[str, str] | None = None
+) -> dict[str, Score]:
     """Each of the task's metrics for the answers in a file.
 
     The file is `index<TAB>prediction` below that header, rows in any order, or one answer a line in the order of the

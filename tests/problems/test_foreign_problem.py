@@ -106,7 +106,7 @@ def test_every_method_fits_it_and_several_fits_answer_together(tmp_path: Path, m
         assert len(predicted.answers) == 40 and predicted.record.scores["right"].value is not None
     if method != "majority":
         assert any("thresholds [" in note and "chosen on dev" in note for note in predicted.record.notes)
-    assert len(answer([fit.id for fit in fits], None, "dev", made).answers) == 40
+    assert len(answer([fit.id for fit in fits], made, split="dev").answers) == 40
 
 
 @pytest.mark.parametrize(("select_on", "tuned_on"), [((), ("near", "far")), (("far",), ("far",))])

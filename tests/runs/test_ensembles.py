@@ -52,21 +52,21 @@ def test_a_threshold_is_tuned_on_dev_applied_recorded_and_kept(tmp_path: Path) -
 def test_an_ensemble_of_copies_answers_as_the_one(tmp_path: Path) -> None:
     made = made_with_trees(tmp_path)
     one = fit(made)
-    copies = answer([one.id] * 3, None, "test", made)
+    copies = answer([one.id] * 3, made, split="test")
     assert copies.answers == made.predict(one, "test").answers
-    assert copies.answers == answer([one.id], None, "test", made).answers
+    assert copies.answers == answer([one.id], made, split="test").answers
 
 
 def test_an_ensemble_of_labels_means_probabilities(tmp_path: Path) -> None:
     made = runner(tmp_path)
     fits = [fit(made, "mood", seed=seed) for seed in range(3)]
     rows = made.rows(made.plugins.task("mood"), "dev")
-    together = answer([one.id for one in fits], None, None, made)
+    together = answer([one.id for one in fits], made)
     logits = [made.outputs(one, rows).astype(np.float64) for one in fits]
     mean = np.mean([np.exp(one) / np.exp(one).sum(1, keepdims=True) for one in logits], axis=0)
     assert together.answers == [("glad", "sad")[at] for at in mean.argmax(1)]
     np.testing.assert_allclose(together.extra_figures["probabilities"], mean, atol=1e-6)
-    assert answer([fits[0].id] * 2, None, None, made).answers == made.predict(fits[0], "dev").answers
+    assert answer([fits[0].id] * 2, made).answers == made.predict(fits[0], "dev").answers
 
 
 def test_an_ensembles_identity_is_its_members_in_any_order(tmp_path: Path) -> None:
@@ -79,11 +79,11 @@ def test_members_that_answer_different_tasks_or_nothing_are_refused(tmp_path: Pa
     made = made_with_trees(tmp_path)
     files(1, tmp_path / "data")
     with pytest.raises(RequestError, match=r"answer one task, not several: .*mine/mood.*mine/trees|.*mine/trees.*"):
-        answer([fit(made).id, fit(made, "mood").id], None, None, made)
+        answer([fit(made).id, fit(made, "mood").id], made)
     with pytest.raises(RequestError, match="at least one finished run"):
         Ensemble(())
     with pytest.raises(RequestError, match="There is no run 'zz'"):
-        answer(["zz"], None, None, made)
+        answer(["zz"], made)
 
 
 def test_predict_answers_a_split_or_a_file_by_one_run_or_by_several(
@@ -109,8 +109,8 @@ def test_predict_answers_a_split_or_a_file_by_one_run_or_by_several(
     assert "this is a folder, not a file" in said(ids[0], str(tmp_path), code=2)[1]
     for words, reason in [
         ([], "Name the run"),
-        ([ids[0], own_file, own_file], "One file at a time"),
-        ([ids[0], own_file, "--split", "dev"], "give it, or a file"),
+        ([ids[0], own_file, own_file], "Give one file, not"),
+        ([ids[0], own_file, "--split", "dev"], "give either --split or a file"),
         ([ids[0], "--board", "moods"], "say where with --out DIR"),
         ([ids[0], "--split", "nope"], "has no split 'nope'"),
     ]:
@@ -140,7 +140,7 @@ def test_a_file_that_shows_labels_is_not_written_for_rows_read_without(
     words += ["--data", str(tmp_path / "data")]
     boards = {"register_leaderboards": [Leaderboard("said", "Said", "https://said.example", "said/", (said,))]}
     assert main(["predict", run.id, str(tmp_path / "mine.tsv"), *words], plugins=plugins(**boards)) == 2
-    assert "said.json shows label beside the answers" in capsys.readouterr().err
+    assert "said.json has label beside the answers" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
@@ -148,7 +148,7 @@ def test_a_recipe_of_another_kind_of_question_is_refused(tmp_path: Path, capsys:
     runner(tmp_path)
     words = ["run", "mood", "--backbone", "words", "--runs", str(tmp_path / "runs"), "--data", str(tmp_path / "data")]
     assert main([*words, "--context", "sentence"], plugins=plugins()) == 2
-    assert "nothing that was asked for reads it" in capsys.readouterr().err
+    assert "no fit of this study reads it" in capsys.readouterr().err
     assert main([*words, "--features", "last"], plugins=plugins()) == 2
     assert "is for the method 'features'" in capsys.readouterr().err
 
@@ -161,12 +161,12 @@ def test_an_ensemble_is_submitted_without_any_fitting(tmp_path: Path, capsys: py
     assert main(["submit", "moods", "--ensemble", *ids, *common], plugins=plugins()) == 0
     assert "is ready for moods" in capsys.readouterr().out
     (origin,) = read_manifest(tmp_path / "moods.zip").files
-    assert (origin.fit, origin.method) == (answer(ids, None, "test", made).by, "ensemble")
+    assert (origin.fit, origin.method) == (answer(ids, made, split="test").by, "ensemble")
     assert sorted(one.name for one in (tmp_path / "runs").iterdir()) == before
     assert main(["submit", "moods", "--ensemble", "zz", *common], plugins=plugins()) == 2
     assert "There is no run 'zz'" in capsys.readouterr().err
     assert main(["submit", "moods", "--ensemble", *ids, "--lr", "1e-3", *common], plugins=plugins()) == 2
-    assert "--lr has nothing to do" in capsys.readouterr().err
+    assert "the option lr has no effect" in capsys.readouterr().err
 
 
 def test_a_run_that_the_board_has_no_file_for_is_refused_and_not_passed_over(tmp_path: Path) -> None:
@@ -174,5 +174,5 @@ def test_a_run_that_the_board_has_no_file_for_is_refused_and_not_passed_over(tmp
     made = made_with_trees(tmp_path)
     ids = [fit(made, "mood").id, fit(made).id]
     assert ensembles_of(made.plugins.leaderboard("moods"), ids[:1], made) == {"mine/mood": ids[:1]}
-    with pytest.raises(RequestError, match=f"moods takes no answers to mine/trees, which the run {ids[1]} is for"):
+    with pytest.raises(RequestError, match=f"moods takes no answers to mine/trees, the task of the run {ids[1]}"):
         ensembles_of(made.plugins.leaderboard("moods"), ids, made)

@@ -287,8 +287,8 @@ def test_a_users_own_file_is_answered_in_its_order(tmp_path: Path) -> None:
     (tmp_path / "mine.tsv").write_text("id\ttext\n" + "".join(f"7\t{text}\n" for text in texts))
     (tmp_path / "mine.csv").write_text('"id","a"\n' + "".join(f'7,"{text}"\n' for text in texts))
     for name in ("mine.txt", "mine.tsv", "mine.csv"):
-        assert answer([fit.id], tmp_path / name, None, made).answers == ["sad", "glad", "sad"], name
-    assert answer([str(made.folder(fit).path)], tmp_path / "mine.txt", None, made).answers == ["sad", "glad", "sad"]
+        assert answer([fit.id], made, file=tmp_path / name).answers == ["sad", "glad", "sad"], name
+    assert answer([str(made.folder(fit).path)], made, file=tmp_path / "mine.txt").answers == ["sad", "glad", "sad"]
 
 
 def test_a_users_file_that_cannot_be_understood_is_refused_with_its_place(tmp_path: Path) -> None:
@@ -303,12 +303,12 @@ def test_a_users_file_that_cannot_be_understood_is_refused_with_its_place(tmp_pa
     }.items():
         (tmp_path / "bad.tsv").write_text(content)
         with pytest.raises(DataError, match=reason):
-            answer([fit.id], tmp_path / "bad.tsv", None, made)
+            answer([fit.id], made, file=tmp_path / "bad.tsv")
     (tmp_path / "bad.tsv").write_bytes(b"text\n\xff\xfe\n")
     with pytest.raises(DataError, match=r"bad\.tsv:2: not UTF-8"):
-        answer([fit.id], tmp_path / "bad.tsv", None, made)
+        answer([fit.id], made, file=tmp_path / "bad.tsv")
     with pytest.raises(RequestError, match=r"absent\.tsv: there is no such file"):
-        answer([fit.id], tmp_path / "absent.tsv", None, made)
+        answer([fit.id], made, file=tmp_path / "absent.tsv")
 
 
 def test_lines_of_text_are_no_pairs(tmp_path: Path) -> None:

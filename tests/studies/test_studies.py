@@ -179,7 +179,7 @@ def test_a_cell_without_a_finished_fit_has_no_figures_and_says_why(tmp_path: Pat
         selected_fit(cell)
     text = comparison_table.as_json(result)
     assert text["cells"][0]["selected"] is None and text["cells"][0]["scores"] == []
-    assert comparison_table.comparison(result).row_count > 0
+    assert comparison_table.as_table(result).row_count > 0
 
 
 def test_a_fit_that_cannot_predict_is_lost_and_the_others_go_on(tmp_path: Path) -> None:
@@ -282,7 +282,7 @@ def test_compare_and_submit_from_python(tmp_path: Path) -> None:
     best = one.spreads[ACCURACY].best.value
     majority = result.baseline[ACCURACY].value
     assert best is not None and majority is not None and best > majority
-    assert comparison_table.comparison(result).row_count == 2
+    assert comparison_table.as_table(result).row_count == 2
     found = answers(board(), submission_answers.selected(board(), result.cells, made), {}, made)
     archive = write_answers(board(), found, tmp_path)
     assert find_faults(board(), archive) == []

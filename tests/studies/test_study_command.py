@@ -9,29 +9,46 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+import inline
 from benchrunner import Workspace, discover
-from benchrunner.commands import studying
 from benchrunner.commands.main import main
+from benchrunner.studies.study_file_run import run_study_file
+from benchrunner.studies.system_commands import wait_passing_signals
 from benchrunner.testing import TinyBackbone
-from inline import files, mood, own, pairs, plugin
+from inline import files, mood, own, pairs
 
 BAKE = """
 import json, os, pathlib, shutil, sys
-name, out = sys.argv[2:4]
-with open("made.txt", "a") as made:
-    print(name, os.environ["BENCHRUNNER_RUNS"], file=made)
-print("baked", name)
-if name == "burnt":
-    print("it burns", file=sys.stderr)
-    sys.exit(int(sys.argv[4]))
-if not pathlib.Path(out).exists():
-    shutil.copytree("model", out)
-    lines = [{"step": 1, "loss": 3.0}, {"step": 2, "loss": 2.25}, {"step": 3}]
-    pathlib.Path(out, "log.jsonl").write_text("".join(json.dumps(one) + "\\n" for one in lines) + '{"loss": 1')
+from benchrunner import discover
+from benchrunner.commands.main import main
+from inline import plugin
+
+def register_commands(cli):
+    parser = cli.add_parser("bake")
+    parser.add_argument("name")
+    parser.add_argument("out")
+    parser.add_argument("code", nargs="?", type=int)
+    parser.set_defaults(run=bake)
+
+def bake(arguments):
+    with open("made.txt", "a") as made:
+        print(arguments.name, os.environ["BENCHRUNNER_RUNS"], file=made)
+    print("baked", arguments.name)
+    if arguments.name == "burnt":
+        print("it burns", file=sys.stderr)
+        return arguments.code
+    if not pathlib.Path(arguments.out).exists():
+        shutil.copytree("model", arguments.out)
+        lines = [{"step": 1, "loss": 3.0}, {"step": 2, "loss": 2.25}, {"step": 3}]
+        text = "".join(json.dumps(line) + chr(10) for line in lines)
+        pathlib.Path(arguments.out, "log.jsonl").write_text(text + '{"loss": 1')
+    return 0
+
+baker = plugin(register_commands=register_commands)
+sys.exit(main(plugins=discover(extra=[("baker", baker)], installed=False)))
 """
 
 STUDY = """
@@ -92,17 +109,7 @@ class Kitchen:
 
     def __init__(self, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
         self.home, self._capsys = home, capsys
-
-        def bake(cli: Any) -> None:
-            parser = cli.add_parser("bake", help="a model")
-            parser.add_argument("name")
-            parser.add_argument("out")
-            parser.add_argument("code", nargs="?", type=int)
-            parser.set_defaults(run=lambda arguments: 0)
-
-        baker = plugin(register_commands=bake)
-        extra = [("own", own(register_tasks=[mood(), pairs()])), ("baker", baker)]
-        self.plugins = discover(extra=extra, installed=False)
+        self.plugins = discover(extra=[("own", own(register_tasks=[mood(), pairs()]))], installed=False)
         files(1, home / "data")
         (home / "bake.py").write_text(BAKE)
         (home / "study.toml").write_text(STUDY)
@@ -129,7 +136,8 @@ class Kitchen:
 def kitchen(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Kitchen:
     monkeypatch.setenv("BENCHRUNNER_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(studying, "PROGRAM", (sys.executable, str(tmp_path / "bake.py")))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(inline.__file__).parent), *sys.path]))
+    monkeypatch.setitem(run_study_file.__kwdefaults__, "program", (sys.executable, str(tmp_path / "bake.py")))
     return Kitchen(tmp_path, capsys)
 
 
@@ -147,7 +155,7 @@ def test_a_study_makes_its_systems_once_fits_them_and_shows_what_was_published(k
         assert cells["rye", same[1]][same[0]] == cells["spelt", same[1]][same[0]], "the same weights twice"
     assert (cells["rye", "taste"]["published"], cells["spelt", "taste"]["published"]) == (99.5, None)
     assert (cells["rye", "loss"]["mean"], cells["rye, sliced", "loss"]["mean"]) == (2.25, None)
-    assert "rye, sliced on loss: no figure: the study names no log of it" in found["notes"]
+    assert "rye, sliced on loss: no figure: the study names no log of this system" in found["notes"]
     recipes = {
         (cell["method"], cell["recipe"]["lr"], cell["recipe"]["epochs"], cell["recipe"]["limit_train"])
         for result in found["results"]
@@ -184,7 +192,9 @@ def test_a_command_that_fails_ends_the_study_with_its_name(number: int, code: in
     asked = ["--study", "study.toml", "--set", "doughs=rye,burnt", f"more={number}", "--quiet"]
     ended, out, err = kitchen(*asked)
     assert (ended, out) == (code, "")
-    assert "it burns" in err and f"ended with exit code {number}, as said above: benchrunner bake burnt" in err
+    assert (
+        "it burns" in err and f"ended with exit code {number}; its own message is above: benchrunner bake burnt" in err
+    )
     assert not (kitchen.home / "fits").exists()
 
 
@@ -194,14 +204,17 @@ def test_a_command_that_was_stopped_stops_the_study(kitchen: Kitchen) -> None:
 
 
 REFUSED: dict[str, tuple[list[str], str]] = {
-    "backbones": (["words"], "--study study.toml says which backbones there are."),
-    "tasks": (["--tasks", "mood"], "says which tasks there are. Part of its columns is --columns A,B."),
-    "method": (["--method", "features"], "says which method there are."),
-    "parameter": (["--set", "dough=rye"], "study.toml has no parameter 'dough'. With --set"),
+    "backbones": (["words"], "The study study.toml says which backbones there are"),
+    "tasks": (
+        ["--tasks", "mood"],
+        "says which tasks there are: leave them out. To choose some of its columns, give --columns A,B.",
+    ),
+    "method": (["--method", "features"], "The study study.toml says which methods are used"),
+    "parameter": (["--set", "dough=rye"], "study.toml has no parameter 'dough'. Its parameters, for --set"),
     "no value": (["--set", "doughs"], "--set takes NAME=VALUE, not 'doughs'"),
     "twice": (["--set", "doughs=a", "doughs=b"], "--set names doughs twice"),
     "column": (["--columns", "price"], "has no column 'price'. It has: taste, crust, loss."),
-    "unread": (["--stride", "3"], "--stride is for tasks of another kind"),
+    "unread": (["--stride", "3"], "The option stride is for tasks of another kind"),
     "executor": (["--jobs", "0"], "--jobs must be at least 1"),
     "bad recipe": (["--epochs", "0"], "epochs must be above zero, not 0"),
 }
@@ -224,15 +237,16 @@ FAULTY = {
     "no such split": (
         'task = "mood"',
         'task = "mood"\nsplit = "test"',
-        "no split of the role 'dev' 'test'; it has dev",
+        "no dev split 'test'; it has dev",
     ),
     "no data": ('task = "mood"', 'task = "pairs"', "column taste: No data for mine/pairs"),
     "no such method": ('"features"\n', '"feature"\n', "There is no method 'feature'. Did you mean features"),
-    "bad option": ('lr = "2e-3"', 'lr = "low"', "study.toml: column taste: argument --lr: 'low' is not a list"),
+    "bad option": ('lr = "2e-3"', 'lr = "low"', "study.toml: column taste: lr: 'low' is not a list"),
     "bad command": (
         'make = "bake rye out/rye {more}"\nbackbone = "out/rye"',
         'make = "bark rye out/bread"\nbackbone = "out/bread"',
-        "'rye, sliced' is made by a command that cannot be understood, as said",
+        "system rye, sliced: This command is not understood: benchrunner bark rye out/bread\n"
+        "benchrunner: there is no command 'bark'. Did you mean bake?",
     ),
     "no such backbone": (
         'make = "bake rye out/rye {more}"\nbackbone = "out/rye"',
@@ -248,7 +262,7 @@ def test_what_a_file_asks_for_and_is_not_there_is_said_before_anything_is_made(n
     (kitchen.home / "study.toml").write_text(STUDY.replace(old, new, 1))
     said = kitchen.asked()
     assert reason in said
-    assert name != "no data" or "\nLeave it out: --columns takes the others, by comma.\n" in said
+    assert name != "no data" or "\nTo leave this column out, name the others: --columns A,B.\n" in said
     assert kitchen.made() == []
 
 
@@ -288,7 +302,7 @@ def test_what_asks_us_to_stop_reaches_the_command_once() -> None:
     timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     try:
-        stopped = studying._waited(process)
+        stopped = wait_passing_signals(process)
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
         timer.join()

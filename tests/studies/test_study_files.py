@@ -11,11 +11,11 @@ from types import ModuleType
 import pytest
 
 from benchrunner import discover
-from benchrunner.commands import options
 from benchrunner.commands.main import main
 from benchrunner.errors import RequestError, UnknownName
 from benchrunner.plugins.hookspecs import hookimpl
-from benchrunner.studies.study_file import read, title
+from benchrunner.studies.study_file import read_study_file as read
+from benchrunner.studies.study_options import StudyOptions
 from inline import mood, own
 
 HEAD = 'title = "Which is better?"\n'
@@ -122,16 +122,16 @@ def test_a_study_is_the_same_again_with_the_values_that_it_shows(tmp_path: Path)
 def test_a_command_that_two_systems_share_is_one_command(tmp_path: Path) -> None:
     shared = '[[system]]\nname = "{n}"\nmake = "learn it"\nbackbone = "b"\neach = {n = "first,second"}\n'
     study = read(written(tmp_path, HEAD + shared + COLUMN), {})
-    assert study.made == {("learn", "it"): "first"}
+    assert study.commands == {("learn", "it"): "first"}
 
 
 def test_columns_are_chosen_by_name_in_the_order_of_the_file(tmp_path: Path) -> None:
     study = read(written(tmp_path, WHOLE), {"corpus": "a"})
-    assert [one.name for one in study.only(["WORDS", " mood"])] == ["mood", "words"]
+    assert [one.name for one in study.columns_named(["WORDS", " mood"])] == ["mood", "words"]
     with pytest.raises(RequestError, match=r"mine has no column 'moods'. It has: mood, words\."):
-        study.only(["moods"])
+        study.columns_named(["moods"])
     with pytest.raises(RequestError, match="Which columns of mine"):
-        study.only([""])
+        study.columns_named([""])
 
 
 NUMBER = '[parameters.n]\nabout = "count"\ndefault = "x"\n'
@@ -146,10 +146,10 @@ BAD = {
     "system without a name": (HEAD + '[[system]]\nbackbone = "b"\n' + COLUMN, "[[system]] 1 (?): name: is missing"),
     "two of a name": (HEAD + SYSTEM + SYSTEM + COLUMN, "two systems are called 'one'"),
     "two columns of a name": (HEAD + SYSTEM + COLUMN + COLUMN, "two columns are called 'mood'"),
-    "undefined name": (HEAD + NUMBER + SYSTEM + 'method = "{m}"\n' + COLUMN, "method: nothing says what {m} is. Known"),
+    "undefined name": (HEAD + NUMBER + SYSTEM + 'method = "{m}"\n' + COLUMN, "method: {m} is not defined. Known"),
     "misspelt name": (
         HEAD + NUMBER + SYSTEM + 'make = "a {nn}"\n' + COLUMN,
-        "make: nothing says what {nn} is. Did you",
+        "make: {nn} is not defined. Did you",
     ),
     "a sum": (HEAD + NUMBER + SYSTEM + 'make = "a {n+1}"\n' + COLUMN, "make: {n+1} is none of {name}, {name.file} and"),
     "no number": (HEAD + NUMBER + SYSTEM + 'make = "a {n/2}"\n' + COLUMN, "{n/2} needs a whole number, and n is 'x'."),
@@ -169,7 +169,7 @@ BAD = {
     "variable without values": (HEAD + SYSTEM + 'each = {m = ","}\n' + COLUMN, "each.m: nothing to choose from"),
     "value that leaves no file's name": (
         HEAD + '[[system]]\nname = "{m}"\nbackbone = "b/{m.file}"\neach = {m = "a,./"}\n' + COLUMN,
-        "backbone: {m.file} is empty: of './' nothing can stand in a file's name.",
+        "backbone: {m.file} is empty: no character of './' may stand in a file name.",
     ),
     "one place for two systems": (
         HEAD + '[[system]]\nname = "{m}"\nmake = "a {m}"\nbackbone = "b/{m.file}"\neach = {m = "1/2,1-2"}\n' + COLUMN,
@@ -195,9 +195,9 @@ def test_a_mistake_in_a_file_is_told_with_file_and_key(name: str, tmp_path: Path
 
 
 WRONG: list[tuple[dict[str, str], str]] = [
-    ({}, "mine must be told corpus. With --set"),
-    ({"corpus": ""}, "mine must be told corpus. With --set"),
-    ({"corpus": "a", "step": "3"}, "mine has no parameter 'step'. With --set"),
+    ({}, "mine needs a value for corpus. Its parameters, for --set"),
+    ({"corpus": ""}, "mine needs a value for corpus. Its parameters, for --set"),
+    ({"corpus": "a", "step": "3"}, "mine has no parameter 'step'. Its parameters, for --set"),
 ]
 
 
@@ -209,8 +209,8 @@ def test_a_wrong_or_missing_parameter_is_answered_with_all_of_them(
         read(written(tmp_path, WHOLE), given)
     said = str(refused.value)
     assert said.startswith(reason)
-    assert "  corpus  what they learn from (must be set)\n  steps   of each (1000)\n" in said
-    assert said.endswith("  more    further words (nothing)")
+    assert "  corpus  what they learn from (required)\n  steps   of each (default: 1000)\n" in said
+    assert said.endswith("  more    further words (default: nothing)")
 
 
 def test_a_value_that_cannot_be_split_is_named(tmp_path: Path) -> None:
@@ -220,7 +220,7 @@ def test_a_value_that_cannot_be_split_is_named(tmp_path: Path) -> None:
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match=r"absent\.toml: cannot be read: No such file"):
-        title(tmp_path / "absent.toml")
+        read(tmp_path / "absent.toml", {})
 
 
 Package = Callable[[str], ModuleType]
@@ -263,21 +263,22 @@ def test_the_files_in_a_plugins_package_are_studies_under_its_name(
 
 
 def test_options_of_a_file_are_read_as_if_they_were_typed() -> None:
-    found = options.recipe_of({"lr": "1e-3,2e-3", "batch-size": "16", "restarts": "3"}, "here")
-    assert found == {"lr": (1e-3, 2e-3), "batch_size": (16,), "restarts": 3}
+    options = StudyOptions.read({"lr": "1e-3,2e-3", "batch-size": "16", "restarts": "3"}, "here")
+    assert options.given == {"lr": (1e-3, 2e-3), "batch_size": (16,), "restarts": 3}
     for texts, reason in (
         ({"jobs": "2"}, "here: a recipe has no 'jobs'. It has: lr, epochs"),
         ({"batch_size": "2"}, "a recipe has no 'batch_size'"),
-        ({"lr": "low"}, "here: argument --lr: 'low' is not a list of numbers"),
-        ({"grid": "papr"}, "here: argument --grid: invalid choice: 'papr'"),
+        ({"lr": "low"}, "here: lr: 'low' is not a list of numbers"),
+        ({"grid": "papr"}, "here: There is no grid 'papr'. Did you mean paper"),
     ):
         with pytest.raises(RequestError, match=reason):
-            options.recipe_of(texts, "here")
+            StudyOptions.read(texts, "here")
 
 
 def test_an_option_hides_what_it_stands_for_in_those_below_it() -> None:
-    below = {"lr": (1.0,), "restarts": 5, "dropout": 0.2}
-    assert options.over({"dropout": 0.1}, below) == {"lr": (1.0,), "restarts": 5, "dropout": 0.1}
-    assert options.over({"grid": "paper"}, below) == {"restarts": 5, "dropout": 0.2, "grid": "paper"}
-    assert options.over({"seeds": (7,)}, below) == {"lr": (1.0,), "dropout": 0.2, "seeds": (7,)}
-    assert options.over({"lr": (2.0,)}, {"grid": "paper"}) == {"lr": (2.0,), "grid": "paper"}
+    below = StudyOptions(lr=(1.0,), restarts=5, dropout=0.2)
+    assert StudyOptions(dropout=0.1).over(below) == StudyOptions(lr=(1.0,), restarts=5, dropout=0.1)
+    assert StudyOptions(grid="paper").over(below) == StudyOptions(restarts=5, dropout=0.2, grid="paper")
+    assert StudyOptions(seeds=(7,)).over(below) == StudyOptions(lr=(1.0,), dropout=0.2, seeds=(7,))
+    assert StudyOptions(lr=(2.0,)).over(StudyOptions(grid="paper")) == StudyOptions(lr=(2.0,), grid="paper")
+    assert StudyOptions(precision="bf16").over(below).precision == "bf16"

@@ -26,7 +26,7 @@ from benchrunner.problems.classify import Classify
 from benchrunner.problems.problem import Problem
 from benchrunner.problems.regress import Regress
 from benchrunner.problems.span import Span
-from benchrunner.tasks.prediction_files import score_file
+from benchrunner.tasks.prediction_files import scores_of_file
 from benchrunner.tasks.scorers import Scored, Scorer
 from benchrunner.tasks.task import Split, Task
 
@@ -67,7 +67,7 @@ def file(folder: Path, content: str | bytes) -> Path:
     ids=["by index", "in any order", "in a board's spelling", "one a line", "one a line in a board's spelling"],
 )
 def test_a_file_is_scored_with_the_metrics_of_the_task(tmp_path: Path, content: str) -> None:
-    scores = score_file(task(), ROWS, file(tmp_path, content), spellings={"0": "sad", "1": "glad"})
+    scores = scores_of_file(task(), ROWS, file(tmp_path, content), spellings={"0": "sad", "1": "glad"})
     assert scores == {"accuracy": Score(0.75), "f1": Score(2 / 3)}
 
 
@@ -101,24 +101,24 @@ def test_empty_answers_at_the_end_of_a_file_are_answers(tmp_path: Path, end: str
     table = pa.table({"id": ["1", "2", "3"], "answers": [["oak"], [], []]})
     right = [["oak"], [], []], ["oak", "", ""]
     asked = replace(task(Span(unanswerable=True)), metrics=(Metric("exact", lambda *both: float(both == right)),))
-    assert score_file(asked, Rows(table, "dev.json"), file(tmp_path, f"oak\n\n\n{end}")) == {"exact": Score(1.0)}
+    assert scores_of_file(asked, Rows(table, "dev.json"), file(tmp_path, f"oak\n\n\n{end}")) == {"exact": Score(1.0)}
 
 
 @pytest.mark.parametrize(("content", "said"), FAULTS.values(), ids=FAULTS)
 def test_a_fault_in_a_file_is_told_with_its_line(tmp_path: Path, content: str | bytes, said: str) -> None:
     spellings = {"0": "sad", "1": "glad"} | ({"9": "furious"} if content == FAULTS["bad spelling"][0] else {})
     with pytest.raises(DataError, match=re.escape(said)):
-        score_file(task(), ROWS, file(tmp_path, content), spellings=spellings)
+        scores_of_file(task(), ROWS, file(tmp_path, content), spellings=spellings)
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"none.tsv: cannot be read: No such file"):
-        score_file(task(), ROWS, tmp_path / "none.tsv")
+        scores_of_file(task(), ROWS, tmp_path / "none.tsv")
 
 
 def test_rows_without_labels_cannot_score_anything(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"test.tsv: these rows have no labels"):
-        score_file(task(), Rows(pa.table({"a": ["x"]}), "test.tsv"), file(tmp_path, "sad\n"))
+        scores_of_file(task(), Rows(pa.table({"a": ["x"]}), "test.tsv"), file(tmp_path, "sad\n"))
 
 
 def test_an_answer_that_does_not_fit_its_row_is_told_with_the_file(tmp_path: Path) -> None:
@@ -126,17 +126,17 @@ def test_an_answer_that_does_not_fit_its_row_is_told_with_the_file(tmp_path: Pat
         raise DataError("Row 0 has 3 words, but 1 tags were predicted for it.")
 
     with pytest.raises(DataError, match=r"mine\.tsv: Row 0 has 3 words"):
-        score_file(replace(task(), metrics=(Metric("f1", compute),)), ROWS, file(tmp_path, "sad\n" * 4))
+        scores_of_file(replace(task(), metrics=(Metric("f1", compute),)), ROWS, file(tmp_path, "sad\n" * 4))
 
 
 def test_spellings_that_are_the_tasks_own_labels_are_not_told_twice(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"expected one of sad, glad\.$"):
-        score_file(task(), ROWS, file(tmp_path, "sad\nsad\nblue\nsad\n"), spellings={"sad": "sad", "glad": "glad"})
+        scores_of_file(task(), ROWS, file(tmp_path, "sad\nsad\nblue\nsad\n"), spellings={"sad": "sad", "glad": "glad"})
 
 
 def test_a_score_that_does_not_exist_is_absent_with_its_reason(tmp_path: Path) -> None:
     rows = Rows(pa.table({"a": ["x", "y"], "label": [1.0, 2.0]}), "dev.tsv")
-    scores = score_file(task(Regress(0, 5)), rows, file(tmp_path, "3\n3\n"))
+    scores = scores_of_file(task(Regress(0, 5)), rows, file(tmp_path, "3\n3\n"))
     assert scores["pearson"].value is None and "all predictions are the same" in scores["pearson"].reason
 
 
@@ -144,7 +144,7 @@ def test_a_score_that_does_not_exist_is_absent_with_its_reason(tmp_path: Path) -
 def test_what_is_no_number_is_told(tmp_path: Path, text: str) -> None:
     rows = Rows(pa.table({"a": ["x", "y"], "label": [1.0, 2.0]}), "dev.tsv")
     with pytest.raises(DataError, match=f"mine.tsv:2: found '{text}'; expected"):
-        score_file(task(Regress(0, 5)), rows, file(tmp_path, f"index\tprediction\n0\t{text}\n1\t2\n"))
+        scores_of_file(task(Regress(0, 5)), rows, file(tmp_path, f"index\tprediction\n0\t{text}\n1\t2\n"))
 
 
 def test_spellings_come_from_the_boards_and_from_the_data_files() -> None:
@@ -250,12 +250,12 @@ def test_what_is_unusual_about_the_gold_rows_is_said(say: Say) -> None:
 REFUSED = {
     "of another task": (
         ("mine/other", "said.txt", "--weights", "weights.txt"),
-        "--weights says nothing about mine/other; it is for mine/mood.",
+        "--weights has no meaning for mine/other; it is for mine/mood.",
     ),
     "nowhere": (("mine/mood", "said.txt", "--weights", "none.txt"), "--weights none.txt: there is no such file."),
     "with another layout": (
         ("mine/mood", "weights.txt", "--weights", "weights.txt"),
-        "--weights belongs to the official layout, which weights.txt has not.",
+        "--weights is for files in the official layout, and weights.txt is in another one.",
     ),
 }
 
@@ -272,7 +272,8 @@ def test_two_tasks_scorers_may_share_an_option(say: Say) -> None:
 
 
 @pytest.mark.parametrize(
-    ("bad", "said"), [(Shouting(), "'Loud' is no name of an option"), (Clashing(), "conflicting option string: --gold")]
+    ("bad", "said"),
+    [(Shouting(), "'Loud' is not a name of an option"), (Clashing(), "conflicting option string: --gold")],
 )
 def test_a_bad_option_of_a_scorer_is_said_and_stops_nobody(say: Say, bad: Scorer, said: str) -> None:
     Path("said.txt").write_text("glad\n" * 24)

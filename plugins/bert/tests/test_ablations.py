@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 import benchrunner_bert
-from benchrunner.commands.options import recipe_of
 from benchrunner.plugins.discovery import discover
-from benchrunner.studies.study_file import StudyFile, read
+from benchrunner.studies.study_file import StudyFile, read_study_file
+from benchrunner.studies.study_options import StudyOptions
 from benchrunner_bert.pretraining import command
 
 FOLDER = Path(benchrunner_bert.__file__).parent / "studies"
@@ -28,7 +28,7 @@ NEEDED: Mapping[str, Mapping[str, str]] = {
 
 
 def study(name: str, **more: str) -> StudyFile:
-    return read(FOLDER / f"{name}.toml", {**NEEDED[name], **more})
+    return read_study_file(FOLDER / f"{name}.toml", {**NEEDED[name], **more})
 
 
 def understood(words: tuple[str, ...]) -> argparse.Namespace:
@@ -47,7 +47,7 @@ def test_every_file_is_a_study_of_the_plugin() -> None:
 @pytest.mark.parametrize("name", NEEDED)
 def test_the_commands_of_a_study_are_understood_and_leave_what_it_reads(name: str) -> None:
     found = study(name, out="my models", more="--cased --zero 1", **{"blank-lines": "0"})
-    asked = [understood(words) for words in found.made]
+    asked = [understood(words) for words in found.commands]
     homes = [one.out for one in asked]
     assert len(set(homes)) == len(homes) and len({one.name for one in asked}) == len(asked)
     assert all(one.name.replace("-", "").replace(".", "").isalnum() for one in asked)
@@ -68,7 +68,7 @@ def test_the_columns_of_a_study_are_figures_of_tasks_that_there_are(name: str) -
     pytest.importorskip("benchrunner_glue")
     plugins, found = discover(), study(name)
     for recipe in (found.recipe, *(column.recipe for column in found.columns)):
-        recipe_of(recipe, name)
+        StudyOptions.read(recipe, name)
     for system in found.systems:
         assert system.method is None or plugins.method(system.method)
     for column in found.columns:
@@ -116,14 +116,14 @@ def test_the_rates_of_table_8_are_in_the_order_in_which_pretrain_takes_them() ->
 def test_a_scaled_down_study_scales_its_warm_up_and_its_points() -> None:
     found = study("figure5", steps="500", size="2/128")
     assert [one.name for one in found.systems][:2] == ["mlm+nsp, 25 steps", "mlm+nsp, 50 steps"]
-    assert len(found.made) == 2, "one pre-training an objective, whatever the points"
-    asked = understood(next(iter(found.made)))
+    assert len(found.commands) == 2, "one pre-training an objective, whatever the points"
+    asked = understood(next(iter(found.commands)))
     assert (asked.size, asked.warmup, asked.export_at) == ("2/128", 5, (25, 50, 100, 250, 500))
     assert asked.name == "figure5-2-128-500-mlm-nsp"
 
 
 def test_the_points_of_figure_5_are_those_of_which_the_paper_speaks() -> None:
-    asked = understood(next(iter(study("figure5").made)))
+    asked = understood(next(iter(study("figure5").commands)))
     assert asked.export_at == (50_000, 100_000, 200_000, 500_000, 1_000_000)
 
 
@@ -135,7 +135,7 @@ def test_who_reads_of_names_in_the_news_is_told_that_the_papers_model_is_cased()
 
 def test_no_two_studies_of_one_corpus_disagree_about_its_tokens() -> None:
     """Who shares `tokens` between them must ask for the same vocabulary."""
-    asked = [understood(next(iter(study(name, tokens="shared").made))) for name in NEEDED]
+    asked = [understood(next(iter(study(name, tokens="shared").commands))) for name in NEEDED]
     assert {(one.tokens, one.vocab_size, one.cased, one.blank_lines) for one in asked} == {
         (Path("shared"), 30_522, None, 1)
     }

@@ -1,0 +1,60 @@
+"""check: every fault of a submission, whoever wrote it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from benchrunner.commands.output import DONE, FAILED
+from benchrunner.commands.parser import Commands
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    check = commands.add_parser("check", help="every fault of a submission, ours or not")
+    check.add_argument("file", type=Path, metavar="FILE", help="an archive, a folder of its files, or one of its files")
+    check.add_argument("--board", metavar="BOARD", help="the leaderboard (default: told by the names of the files)")
+    check.add_argument(
+        "--data", type=Path, metavar="DIR", help="folder of raw data files: ids and words are compared with its rows"
+    )
+    check.add_argument("--gold", type=Path, metavar="FILE", help="file of the rows, in the task's own layout")
+    check.add_argument(
+        "--counts-from-manifest",
+        action="store_true",
+        help="expect the row counts of FILE.json beside FILE, not the official ones: for archives of demo data",
+    )
+    check.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print every fault; exit code 1 if there is one."""
+    from benchrunner.studies.submissions import check_submission
+
+    plugins, path = arguments.plugins, arguments.file
+    checked = check_submission(
+        path,
+        plugins,
+        board=plugins.leaderboard(arguments.board) if arguments.board else None,
+        data=arguments.data,
+        gold=arguments.gold,
+        counts_from_manifest=arguments.counts_from_manifest,
+    )
+    board = checked.board
+    for reason in checked.not_found:
+        print(reason, file=sys.stderr)
+    for fault in checked.faults:
+        print(fault)
+    if checked.faults:
+        noun = "problems" if len(checked.faults) > 1 else "problem"
+        print(f"{path}: {len(checked.faults)} {noun}; {board.name} would not accept it as meant.")
+        return FAILED
+    counts = "" if checked.official_counts else " (with the manifest's row counts, not the official)"
+    print(f"{path} is a valid {board.name} submission{counts}.")
+    for sentence in checked.unchecked:
+        print(sentence)
+    if any("compared" in sentence for sentence in checked.unchecked):
+        print("Give --data DIR or --gold FILE to compare with the rows.")
+    if board.note:
+        print(board.note)
+    return DONE

@@ -1,0 +1,111 @@
+"""compare: several backbones on several tasks, or a study file."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from benchrunner.commands import options
+from benchrunner.commands.output import DONE, FAILED, print_json, print_result, print_table, reserved_for_json
+from benchrunner.commands.parser import Commands
+from benchrunner.errors import RequestError
+
+if TYPE_CHECKING:
+    from benchrunner.studies.study_table import StudyFileResult
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    compare = commands.add_parser(
+        "compare", help="several backbones on several tasks: grid, restarts, selection, table"
+    )
+    backbones = compare.add_argument(
+        "backbones", nargs="+", metavar="B", help="a name, a folder, a hub id, or run:ID of a finished fit"
+    )
+    backbones.required = False  # not with --study; nargs="*" would take no backbones that follow another option
+    compare.add_argument("--tasks", nargs="+", metavar="TASK", help="tasks or suites, separated by blanks or commas")
+    study = compare.add_argument_group("study", "instead of backbones and --tasks, a file that says what is compared")
+    study.add_argument(
+        "--study", metavar="NAME", help="a study of 'benchrunner list studies', or the path of a .toml file"
+    )
+    study.add_argument(
+        "--set",
+        nargs="+",
+        action="extend",
+        metavar="NAME=VALUE",
+        help="values of the study's parameters; a wrong name lists them all",
+    )
+    study.add_argument("--columns", metavar="A,B", help="only these columns of the study")
+    options.add_recipe(compare)
+    options.add_workspace(compare)
+    options.add_computing(compare)
+    options.add_json(compare)
+    compare.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run what is compared and print the table."""
+    return _run_backbones(arguments) if arguments.study is None else _run_file(arguments)
+
+
+def _run_backbones(arguments: argparse.Namespace) -> int:
+    from benchrunner.studies.study_run import run_study
+
+    if arguments.set or arguments.columns is not None:
+        raise RequestError("--set and --columns are for a study file: give its name with --study.")
+    if not arguments.backbones or not arguments.tasks:
+        missing = "the backbones" if not arguments.backbones else "--tasks"
+        raise RequestError(
+            f"Say {missing}: 'compare B1 B2 --tasks TASK', or 'compare --study NAME' with one of "
+            "'benchrunner list studies'."
+        )
+    runner, executor = options.runner(arguments), options.executor(arguments)
+    chosen = options.study_options(arguments)
+    study = chosen.study(arguments.backbones, options.tasks(arguments, arguments.tasks), runner)
+    with reserved_for_json(arguments.json):
+        result = run_study(study, runner, executor=executor, show_progress=not arguments.quiet)
+    return print_result(result, as_json=arguments.json)
+
+
+def _run_file(arguments: argparse.Namespace) -> int:
+    from benchrunner.studies.study_file_run import run_study_file
+
+    for name, value in (("backbones", arguments.backbones), ("--tasks", arguments.tasks)):
+        if value:
+            advice = " To choose some of its columns, give --columns A,B." if name == "--tasks" else ""
+            raise RequestError(
+                f"The study {arguments.study} says which {name.strip('-')} there are: leave them out.{advice}"
+            )
+    with reserved_for_json(arguments.json):
+        result = run_study_file(
+            arguments.study,
+            options.runner(arguments),
+            parameters=_parameters(arguments),
+            columns=None if arguments.columns is None else arguments.columns.split(","),
+            options=options.study_options(arguments),
+            executor=options.executor(arguments),
+            show_progress=not arguments.quiet,
+        )
+    return _print(result, as_json=arguments.json)
+
+
+def _parameters(arguments: argparse.Namespace) -> dict[str, str]:
+    given: dict[str, str] = {}
+    for word in arguments.set or ():
+        name, sign, value = word.partition("=")
+        if not sign:
+            raise RequestError(f"--set takes NAME=VALUE, not '{word}'; put a value with blanks in quotes.")
+        if name in given:
+            raise RequestError(f"--set names {name} twice.")
+        given[name] = value
+    return given
+
+
+def _print(result: StudyFileResult, *, as_json: bool) -> int:
+    from benchrunner.studies import study_table
+
+    if as_json:
+        print_json(study_table.as_json(result))
+    else:
+        print_table(study_table.as_table(result), study_table.footnotes(result), title=result.study.title)
+    return DONE if result.is_complete else FAILED

@@ -1,0 +1,51 @@
+"""Completion of words in a shell, with the package argcomplete if it is installed (`benchrunner[completion]`)."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Iterable, Iterator
+
+from benchrunner.plugins.listing import list_offers
+from benchrunner.plugins.registry import Plugins
+
+_KINDS = {
+    "TASK": "tasks",
+    "B": "backbones",
+    "BOARD": "leaderboards",
+    "--study": "studies",
+    "--method": "methods",
+    "--executor": "executors",
+}
+"""Placeholder or option -> kind of names that complete it."""
+
+
+def complete(parser: argparse.ArgumentParser, plugins: Plugins) -> None:
+    """Print completions and end the process if a shell asks for them; do nothing otherwise."""
+    if "_ARGCOMPLETE" not in os.environ:
+        return
+    try:
+        import argcomplete
+    except ImportError:
+        return
+    offers = list_offers(plugins)
+    for action in _actions(parser):
+        kind = next((_KINDS[key] for key in (action.metavar, *action.option_strings) if key in _KINDS), None)
+        if kind is not None:
+            action.completer = _completer([listed.name for listed in offers[kind]])  # type: ignore[attr-defined]
+    argcomplete.autocomplete(parser)
+
+
+def _completer(names: list[str]) -> Callable[..., list[str]]:
+    return lambda **context: names
+
+
+def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    """Yield the arguments of a parser and of all its commands."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            parsers: Iterable[argparse.ArgumentParser] = action.choices.values()
+            for command in parsers:
+                yield from _actions(command)
+        else:
+            yield action

@@ -1,0 +1,49 @@
+"""data: where each task's data was found, and whether it can be used."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from benchrunner.commands import options
+from benchrunner.commands.output import DONE, FAILED, print_json
+from benchrunner.commands.parser import Commands
+from benchrunner.tasks.data_status import SplitStatus, data_status
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    data = commands.add_parser("data", help="where each task's data was found, and whether it is whole")
+    data.add_argument(
+        "action", choices=("status", "fetch"), help="status looks only on this machine; fetch downloads what is missing"
+    )
+    data.add_argument("tasks", nargs="*", metavar="TASK", help="only these tasks")
+    options.add_workspace(data)
+    options.add_json(data)
+    data.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the status of every split; exit code 1 if data cannot be used, or if fetch did not find it."""
+    fetch = arguments.action == "fetch"
+    arguments.offline = arguments.offline or not fetch
+    workspace = options.workspace(arguments)
+    tasks = options.tasks(arguments, arguments.tasks) if arguments.tasks else arguments.plugins.tasks.values()
+    splits = data_status(tasks, workspace)
+    if arguments.json:
+        print_json([status.as_json() for status in splits])
+    else:
+        for status in splits:
+            print(_line(status, fetch=fetch))
+        if any(status.rows is None for status in splits):
+            print("Give --data DIR for files, or run 'benchrunner data fetch' to ask the hub.", file=sys.stderr)
+    wrong = any(status.rows is None and (fetch or not status.is_missing) for status in splits)
+    return FAILED if wrong else DONE
+
+
+def _line(status: SplitStatus, *, fetch: bool) -> str:
+    name = f"{status.task} {status.split}"
+    if status.rows is None:
+        return f"{name:<28} {'not found' if status.is_missing and not fetch else status.problem}"
+    notes = "".join(f"; {note}" for note in status.notes)
+    return f"{name:<28} {status.rows:>9,} rows  {status.fingerprint[:12]}  {status.origin}{notes}"

@@ -1,0 +1,65 @@
+"""demo: the whole way on generated data with a small backbone, without a network."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from pathlib import Path
+
+from benchrunner.commands import options
+from benchrunner.commands.output import FAILED, print_result
+from benchrunner.commands.parser import Commands
+from benchrunner.platform_facts import available_cores, can_run_workers
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    jobs = _default_jobs()
+    demo = commands.add_parser(
+        "demo", help="see the whole way work: generated data, a small backbone, minutes on a CPU"
+    )
+    demo.add_argument(
+        "--out", type=Path, default=Path("benchrunner-demo"), metavar="DIR", help="folder for all files of the demo"
+    )
+    demo.add_argument("--backbone", metavar="B", help="backbone instead of the one that is meant for the demo")
+    demo.add_argument("--seed", type=int, default=0, help="seed of the generated data and of the fits")
+    demo.add_argument("--jobs", type=int, default=jobs, metavar="N", help=f"fits at the same time (default: {jobs})")
+    options.add_computing(demo)
+    demo.set_defaults(run=run)
+
+
+def _default_jobs() -> int:
+    """Run at most two fits at the same time: more would take more memory than a demo should."""
+    return min(2, available_cores()) if can_run_workers() else 1
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the data, fit, print the table, write the submissions."""
+    from benchrunner.runs.executors import Local
+    from benchrunner.runs.runner import Runner
+    from benchrunner.studies.demo import Demo
+    from benchrunner.studies.study_run import run_study
+
+    started = time.monotonic()
+    os.environ["HF_HUB_OFFLINE"] = "1"  # the hub's own libraries read this when they are imported
+    executor = Local(arguments.jobs)
+    demo = Demo.plan(arguments.out, arguments.plugins, backbone=arguments.backbone, seed=arguments.seed)
+    runner = Runner(
+        demo.plugins, demo.workspace, device=arguments.device, checkpoint_seconds=options.checkpoint_seconds(arguments)
+    )
+    backbone, *twins = demo.study.backbones
+    twin = "".join(f", and {name}, the same model without pre-training" for name in twins)
+    print(f"1. Writing {len(demo.study.tasks)} small data sets in their real file layouts to {demo.folder / 'data'}")
+    demo.write_data()
+    print(f"2. Fine-tuning {backbone} on each{twin}")
+    result = run_study(demo.study, runner, executor=executor, show_progress=not arguments.quiet)
+    code = print_result(result)
+    for submission in demo.write_submissions(result, runner):
+        verdict = "; ".join(submission.faults) or "every file is as the board wants it, but for the official row counts"
+        print(f"3. Wrote {submission.path} with {len(submission.board.files)} files: {verdict}")
+        code = FAILED if submission.faults else code
+    print(f"4. Done in {time.monotonic() - started:.0f} s. Next, with your own checkpoint and the real files:")
+    task = demo.study.tasks[0].name
+    print(f"   benchrunner compare YOUR_CHECKPOINT {backbone} --tasks {task} --data YOUR_DATA --restarts 3")
+    return code

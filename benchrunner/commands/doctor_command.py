@@ -1,0 +1,41 @@
+"""doctor: versions, devices, folders and plugins, and what is wrong with them."""
+
+from __future__ import annotations
+
+import argparse
+
+from benchrunner.commands import options
+from benchrunner.commands.output import DONE, FAILED, print_json
+from benchrunner.commands.parser import Commands
+from benchrunner.plugins.diagnosis import Diagnosis, diagnose
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    doctor = commands.add_parser("doctor", help="plugins, versions, devices, data: what is wrong and what to do")
+    options.add_workspace(doctor)
+    options.add_json(doctor)
+    doctor.set_defaults(run=run, shows_set_aside=True)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the diagnosis; exit code 1 if a plugin could not be used."""
+    diagnosis = diagnose(arguments.plugins, options.workspace(arguments))
+    if arguments.json:
+        print_json(diagnosis.as_json())
+    else:
+        _print(diagnosis)
+    return DONE if diagnosis.is_sound else FAILED
+
+
+def _print(diagnosis: Diagnosis) -> None:
+    workspace, facts = diagnosis.workspace, diagnosis.as_json()
+    versions = ", ".join(f"{name} {version}" for name, version in diagnosis.versions.items())
+    print(f"python {diagnosis.python}; {versions}")
+    print("devices: " + ", ".join(diagnosis.devices))
+    print(f"data: {workspace.data or 'no folder (--data DIR or BENCHRUNNER_DATA): the hub is asked'}")
+    print(f"runs: {workspace.runs}; cache: {workspace.cache}" + ("; offline" if workspace.settings.offline else ""))
+    print("plugins: " + (", ".join(facts["plugins"]) or "none: tasks and backbones come from plugins, so install some"))
+    for part in diagnosis.set_aside:
+        print(f"WRONG: plugin {part.plugin} is set aside: {part.reason}")
+        print(f"       Reinstall or uninstall the distribution that brings '{part.plugin}'.")

@@ -1,0 +1,68 @@
+"""Output of commands: JSON, tables with their footnotes, and exit codes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from benchrunner.metrics import Score
+    from benchrunner.studies.study import Result
+
+DONE, FAILED, MISUNDERSTOOD, INTERRUPTED = 0, 1, 2, 130
+"""Exit codes. 130 is what shells use for Ctrl-C."""
+
+PLAIN_WIDTH = 140
+"""Characters of a table's line if standard output is not a terminal."""
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON; characters that standard output cannot encode are escaped."""
+    unicode = (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf")
+    print(json.dumps(value, indent=2, ensure_ascii=not unicode))
+
+
+def print_table(table: Table, footnotes: Iterable[str], *, title: str = "") -> None:
+    """Print a table with footnotes below it."""
+    from rich.console import Console
+
+    console = Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH)
+    if title:
+        console.print(title, markup=False, highlight=False, soft_wrap=True)
+    console.print(table)
+    for note in footnotes:
+        console.print(f"  {note}", markup=False, highlight=False, soft_wrap=True)
+
+
+def print_result(result: Result, *, as_json: bool = False) -> int:
+    """Print a study's result; return the exit code, which says whether every fit finished."""
+    from benchrunner.studies import comparison_table
+
+    if as_json:
+        print_json(comparison_table.as_json(result))
+    else:
+        print_table(comparison_table.as_table(result), comparison_table.footnotes(result))
+    return DONE if result.is_complete else FAILED
+
+
+def json_of_scores(scores: Mapping[str, Score]) -> dict[str, Any]:
+    """Return scores as JSON values."""
+    return {name: score.as_json() for name, score in scores.items()}
+
+
+def print_columns(rows: Iterable[tuple[str, str]]) -> None:
+    """Print names with a line about each."""
+    rows = list(rows)
+    width = max((len(name) for name, _ in rows), default=0)
+    for name, about in rows:
+        print(f"  {name:<{width}}  {about}")
+
+
+def reserved_for_json(as_json: bool) -> contextlib.AbstractContextManager[Any]:
+    """Send what plugins print to standard error if standard output is for JSON."""
+    return contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext()

@@ -1,0 +1,66 @@
+"""The parser of the command line: errors say what was probably meant, and where to look."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any, NoReturn, TypeAlias, final
+
+from benchrunner.errors import closest_names
+
+Commands: TypeAlias = "argparse._SubParsersAction[Any]"
+"""The collection that commands are added to: `register_commands` hands it to plugins."""
+
+
+@final
+class Parser(argparse.ArgumentParser):
+    """An argument parser that suggests the commands, options and choices that are closest to a mistyped one.
+
+    Python 3.11 has no `suggest_on_error`, and the one of later versions suggests no options.
+    """
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self._words: Sequence[str] = ()
+
+    def parse_known_args(self, args: Iterable[str] | None = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Parse words; refuse those that are not known, so that the error is about the command that they belong to."""
+        self._words = tuple(sys.argv[1:] if args is None else args)
+        namespace, unknown = super().parse_known_args(self._words, namespace)
+        if unknown:
+            self.error(f"these words have no meaning here: {' '.join(unknown)}")
+        return namespace, unknown
+
+    def error(self, message: str) -> NoReturn:
+        """End with exit code 2; an option that does not exist is a better explanation than what follows from it."""
+        unknown = self._unknown_option()
+        if unknown is not None:
+            message = f"there is no option {unknown}.{_suggestion(unknown, self._option_string_actions)}"
+        end = "" if message.endswith((".", "?")) else "."
+        self.exit(2, f"{self.prog}: {message}{end}\nSee '{self.prog} --help'.\n")
+
+    def _unknown_option(self) -> str | None:
+        """Find the first long option that this parser does not have."""
+        for word in self._words:
+            if word == "--" or (self._subparsers is not None and not word.startswith("-")):
+                return None  # what follows is no option, or belongs to a command
+            name = word.split("=", 1)[0]
+            is_option = word.startswith("--") and " " not in name
+            if is_option and not any(known.startswith(name) for known in self._option_string_actions):
+                return name
+        return None
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is None or value in action.choices:
+            return
+        choices = [str(choice) for choice in action.choices]
+        close, listed = _suggestion(str(value), choices), f" Choose from {', '.join(choices)}."
+        if isinstance(action, argparse._SubParsersAction):
+            raise argparse.ArgumentError(None, f"there is no command '{value}'.{close or listed}")
+        raise argparse.ArgumentError(action, f"there is no choice '{value}'.{close}{listed}")
+
+
+def _suggestion(name: str, known: Iterable[str]) -> str:
+    close = closest_names(name, known)
+    return f" Did you mean {' or '.join(close)}?" if close else ""

@@ -1,0 +1,76 @@
+"""predict: answers of finished fits to a file or to a split."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from benchrunner.commands import options
+from benchrunner.commands.output import DONE
+from benchrunner.commands.parser import Commands
+from benchrunner.errors import RequestError
+from benchrunner.files import write_atomically
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    predict = commands.add_parser("predict", help="a finished fit's answers, or several fits' together")
+    predict.add_argument(
+        "given",
+        nargs="*",
+        metavar="RUN FILE",
+        help="RUN is a run's id or the beginning of it (leave it out with --ensemble). FILE is in the layout of the "
+        "task's own files, labelled or not; without FILE, a split of the task's data is answered and scored",
+    )
+    predict.add_argument("--ensemble", nargs="+", metavar="RUN", help="let these runs of one task answer together")
+    predict.add_argument("--split", help="the split to answer if no FILE is given (default: the first dev split)")
+    predict.add_argument(
+        "--board", metavar="BOARD", help="write this leaderboard's files of the task into the folder --out"
+    )
+    predict.add_argument("--out", type=Path, metavar="PATH", help="file or folder instead of standard output")
+    options.add_workspace(predict)
+    options.add_computing(predict)
+    predict.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Answer, print the scores if the rows are labelled, and write the answers."""
+    from benchrunner.runs.answering import answer, write_board_files
+
+    references, file = _references_and_file(arguments)
+    board = None if arguments.board is None else arguments.plugins.leaderboard(arguments.board)
+    if board is not None and arguments.out is None:
+        raise RequestError("--board writes files: say where with --out DIR.")
+    answered = answer(references, options.runner(arguments), file=file, split=arguments.split)
+    for note in answered.rows.notes:
+        print(f"{answered.rows.origin}: {note}", file=sys.stderr)
+    for name, score in answered.scores.items():
+        scale = next(metric.scale for metric in answered.task.metrics if metric.name == name)
+        value = f"absent: {score.reason}" if score.value is None else f"{score.value * scale:.2f}"
+        print(f"{answered.task.name} {name} {value}", file=sys.stderr)
+    if board is not None:
+        for path in write_board_files(answered, board, arguments.out):
+            print(f"{len(answered.answers)} answers in {path}")
+    elif arguments.out is None:
+        print(answered.as_text(), end="")
+    else:
+        write_atomically(arguments.out, lambda part: part.write_text(answered.as_text(), encoding="utf-8"))
+        print(f"{len(answered.answers)} answers in {arguments.out}")
+    return DONE
+
+
+def _references_and_file(arguments: argparse.Namespace) -> tuple[list[str], Path | None]:
+    """Split the words into the fits that answer and the file to answer."""
+    references, files = arguments.given[:1], arguments.given[1:]
+    if arguments.ensemble:
+        references, files = list(arguments.ensemble), arguments.given
+        if not files and Path(references[-1]).is_file():  # people write the file behind the fits
+            files = [references.pop()]
+    if not references:
+        raise RequestError("Name the run that is to answer, or several after --ensemble.")
+    if len(files) > 1:
+        raise RequestError(f"Give one file, not {', '.join(files)}; to answer with several runs, use --ensemble.")
+    if files and arguments.split is not None:
+        raise RequestError("--split names a part of the task's own data: give either --split or a file.")
+    return references, Path(files[0]) if files else None

@@ -1,0 +1,67 @@
+"""run: fit one backbone to one task or a few, and score dev."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from benchrunner.commands import options
+from benchrunner.commands.output import print_result, reserved_for_json
+from benchrunner.commands.parser import Commands
+from benchrunner.errors import RequestError
+
+if TYPE_CHECKING:
+    from benchrunner.plugins.registry import Plugins
+    from benchrunner.tasks.task import Task
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    parser = commands.add_parser("run", help="fit one backbone to one task or a few, and score dev")
+    parser.add_argument("tasks", nargs="+", metavar="TASK", help="a task (suite/task), its short name, or a suite")
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--backbone", metavar="B", help="a name, a folder, a hub id, or run:ID of a finished fit")
+    source.add_argument("--init-from", metavar="RUN", help="start from a finished fit, like --backbone run:RUN")
+    options.add_recipe(parser)
+    options.add_workspace(parser)
+    options.add_computing(parser)
+    options.add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the study and print its result, with the folder of each selected fit."""
+    from benchrunner.studies.study_run import run_study
+
+    runner, executor = options.runner(arguments), options.executor(arguments)
+    chosen = options.study_options(arguments)
+    tasks = options.tasks(arguments, arguments.tasks)
+    study = chosen.study((_backbone(arguments, tasks),), tasks, runner)
+    with reserved_for_json(arguments.json):
+        result = run_study(study, runner, executor=executor, show_progress=not arguments.quiet)
+    code = print_result(result, as_json=arguments.json)
+    if not arguments.json:
+        for cell in result.cells:
+            if cell.selected is not None:
+                print(f"  {cell.cell.task.name}: run {cell.selected.id} in {runner.folder(cell.selected).path}")
+    return code
+
+
+def _backbone(arguments: argparse.Namespace, tasks: Iterable[Task]) -> str:
+    """Return the backbone that is asked for; only methods that do not look at a backbone can do without."""
+    if arguments.init_from is not None:
+        return f"run:{arguments.init_from.removeprefix('run:')}"
+    if arguments.backbone is not None:
+        return str(arguments.backbone)
+    plugins: Plugins = arguments.plugins
+    for task in tasks:
+        method = plugins.method(arguments.method or task.method)
+        if method.needs_backbone:
+            names = list(plugins.backbones)[:4]
+            known = f"'benchrunner list backbones' has {', '.join(names)}, ..." if names else "No plugin brings one"
+            raise RequestError(
+                f"{task.name} is answered by '{method.name}', which needs a backbone: give --backbone with a name, "
+                f"a folder or a hub id. {known}."
+            )
+    return "none"

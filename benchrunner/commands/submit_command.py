@@ -1,0 +1,65 @@
+"""submit: a submission to a leaderboard, from fits or from finished runs."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from benchrunner.commands import options
+from benchrunner.commands.output import DONE, FAILED, print_result
+from benchrunner.commands.parser import Commands
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    submit = commands.add_parser("submit", help="fit what is not fitted, answer every test file, write the archive")
+    submit.add_argument("board", metavar="BOARD", help="a leaderboard of 'benchrunner list leaderboards'")
+    source = submit.add_mutually_exclusive_group(required=True)
+    source.add_argument("--backbone", metavar="B", help="a name, a folder, a hub id, or run:ID of a finished fit")
+    source.add_argument(
+        "--ensemble", nargs="+", metavar="RUN", help="finished fits; those of one task answer it together"
+    )
+    submit.add_argument("--tasks", nargs="+", metavar="TASK", help="answer only these tasks; the rest must be filled")
+    submit.add_argument(
+        "--fill", choices=("majority",), help="answer missing tasks by the majority; the manifest says so"
+    )
+    submit.add_argument(
+        "--out", type=Path, default=Path(), metavar="PATH", help="the archive, or a folder for it (default: .)"
+    )
+    options.add_recipe(submit)
+    options.add_workspace(submit)
+    options.add_computing(submit)
+    submit.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the submission; exit code 1 if the leaderboard would not accept it."""
+    from benchrunner.leaderboards.manifests import manifest_path
+    from benchrunner.studies.submissions import write_submission
+
+    board = arguments.plugins.leaderboard(arguments.board)
+    submission = write_submission(
+        board,
+        arguments.out,
+        options.runner(arguments),
+        backbone=arguments.backbone,
+        ensemble=arguments.ensemble or (),
+        tasks=options.tasks(arguments, arguments.tasks) if arguments.tasks else None,
+        fill=arguments.fill is not None,
+        options=options.study_options(arguments),
+        executor=options.executor(arguments),
+        show_progress=not arguments.quiet,
+    )
+    if submission.result is not None:
+        print_result(submission.result)
+    for file in submission.manifest.filled:
+        print(f"  {file.file} is filled: {file.filled}")
+    for fault in submission.faults:
+        print(fault)
+    if not submission.faults:
+        manifest = manifest_path(submission.path)
+        print(f"{submission.path} is ready for {board.name}; {manifest} says where each file came from.")
+        print(f"Upload it at {board.url}")
+    if board.note:
+        print(board.note)
+    return FAILED if submission.faults else DONE

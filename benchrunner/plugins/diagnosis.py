@@ -1,0 +1,76 @@
+"""Diagnosis of an installation: versions, devices, plugins, folders."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Any, final
+
+from benchrunner.plugins.registry import Plugins, SetAside
+from benchrunner.plugins.versions import Plugin
+from benchrunner.workspace import Workspace
+
+DISTRIBUTIONS = ("benchrunner", "torch", "datasets", "tokenizers", "numpy", "pyarrow", "pluggy")
+"""Distributions whose versions matter to results."""
+
+
+@final
+@dataclass(frozen=True)
+class Diagnosis:
+    """What an installation consists of, and what is wrong with it."""
+
+    python: str
+    versions: dict[str, str]
+    """Distribution -> version, or 'not installed'."""
+    devices: tuple[str, ...]
+    plugins: tuple[Plugin, ...]
+    set_aside: tuple[SetAside, ...]
+    """Plugins, or parts of them, that could not be used."""
+    workspace: Workspace
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether every plugin could be used."""
+        return not self.set_aside
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the diagnosis as JSON values."""
+        return {
+            "python": self.python,
+            "versions": self.versions,
+            "devices": list(self.devices),
+            "plugins": [f"{plugin.name} ({plugin.distribution} {plugin.version})" for plugin in self.plugins],
+            "set_aside": [{"plugin": part.plugin, "reason": part.reason} for part in self.set_aside],
+            "data": str(self.workspace.data) if self.workspace.data else None,
+            "runs": str(self.workspace.runs),
+            "cache": str(self.workspace.cache),
+            "offline": self.workspace.settings.offline,
+        }
+
+
+def diagnose(plugins: Plugins, workspace: Workspace) -> Diagnosis:
+    """Collect the versions, the devices, the plugins and the folders of this installation."""
+    return Diagnosis(
+        python=platform.python_version(),
+        versions={name: _version(name) for name in DISTRIBUTIONS},
+        devices=_devices(),
+        plugins=tuple(plugins.loaded),
+        set_aside=tuple(plugins.set_aside),
+        workspace=workspace,
+    )
+
+
+def _version(distribution: str) -> str:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def _devices() -> tuple[str, ...]:
+    import torch
+
+    cpu = f"cpu ({torch.get_num_threads()} threads)"
+    gpus = [f"cuda:{number} ({torch.cuda.get_device_name(number)})" for number in range(torch.cuda.device_count())]
+    return (cpu, *gpus)

@@ -1,0 +1,62 @@
+"""Everything that the plugins offer, by kind, with a line about each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import final
+
+from benchrunner.errors import RequestError
+from benchrunner.plugins.registry import Plugins
+from benchrunner.strict_tables import StrictTable
+from benchrunner.tasks.task import Task
+
+KINDS = ("tasks", "backbones", "methods", "leaderboards", "executors", "studies", "plugins")
+
+
+@final
+@dataclass(frozen=True)
+class Listed:
+    """A value that a plugin offers, as `list` shows it."""
+
+    name: str
+    about: str
+    problem: str = ""
+    """A task's kind of question."""
+    method: str = ""
+    """A task's own method."""
+    method_reason: str = ""
+    """Why a task's own method is not `finetune`."""
+    url: str = ""
+    """Where a leaderboard takes submissions."""
+
+    def as_json(self) -> dict[str, str]:
+        """Return the texts that are not empty."""
+        return {name: text for name, text in vars(self).items() if text or name in ("name", "about")}
+
+
+def list_offers(plugins: Plugins) -> dict[str, list[Listed]]:
+    """List everything that the plugins offer: kind -> values. The kinds are `KINDS`."""
+    return {
+        "tasks": [_listed_task(task) for task in plugins.tasks.values()],
+        "backbones": [Listed(backbone.name, backbone.about) for backbone in plugins.backbones.values()],
+        "methods": [Listed(method.name, method.about) for method in plugins.methods.values()],
+        "leaderboards": [Listed(board.name, board.title, url=board.url) for board in plugins.leaderboards.values()],
+        "executors": [Listed(executor.name, executor.about) for executor in plugins.executors.values()],
+        "studies": [Listed(name, _study_title(path)) for name, path in plugins.studies.items()],
+        "plugins": [
+            Listed(plugin.name, f"{plugin.distribution} {plugin.version}") for plugin in [plugins.core, *plugins.loaded]
+        ],
+    }
+
+
+def _listed_task(task: Task) -> Listed:
+    return Listed(task.name, task.about, task.problem.name, task.method, task.method_reason)
+
+
+def _study_title(path: Path) -> str:
+    """Read a study file's title; a broken file is listed with its error, so that the others are listed too."""
+    try:
+        return StrictTable.toml(path, RequestError).text("title")
+    except RequestError as error:
+        return f"cannot be used: {error}"

@@ -1,0 +1,90 @@
+"""The demo: every task on generated data with a small backbone, from files to submissions, without a network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import final
+
+from benchrunner.errors import RequestError
+from benchrunner.leaderboards.checking import find_faults
+from benchrunner.leaderboards.leaderboard import Leaderboard
+from benchrunner.leaderboards.manifests import read_manifest
+from benchrunner.leaderboards.writing import write_answers
+from benchrunner.plugins.registry import Plugins
+from benchrunner.runs.runner import Runner
+from benchrunner.studies.study import Result, Study
+from benchrunner.studies.submission_answers import answers, selected
+from benchrunner.studies.submissions import Submission
+from benchrunner.workspace import Settings, Workspace
+
+RECIPE = {"epochs": 4, "batch_size": 16, "lr": 1e-3, "precision": "fp32"}
+"""For a small backbone and a few hundred sentences; not for real fine-tuning."""
+
+
+@final
+@dataclass(frozen=True)
+class Demo:
+    """A demo in one folder: write its data, run its study with `run_study`, write its submissions."""
+
+    folder: Path
+    plugins: Plugins
+    study: Study
+    seed: int = 0
+    """Seed of the generated data and of the fits."""
+
+    @classmethod
+    def plan(cls, folder: Path, plugins: Plugins, *, backbone: str | None = None, seed: int = 0) -> Demo:
+        """Plan the demo of every task that can write demo data.
+
+        The backbone is by default the first that is meant for the demo; its twin, the same model without pre-training,
+        is compared with it.
+        """
+        tasks = tuple(task for task in plugins.tasks.values() if task.demo_files is not None)
+        if not tasks:
+            raise RequestError("No installed task can write demo data: install a plugin that has such a task.")
+        backbone = backbone or _demo_backbone(plugins)
+        twin = plugins.backbone(backbone, _workspace(folder))[0].twin
+        backbones = (backbone, twin) if twin else (backbone,)
+        return cls(folder, plugins, Study(backbones, tasks, seeds=(seed,), changes=RECIPE), seed)
+
+    @property
+    def workspace(self) -> Workspace:
+        """The demo's folders: everything is below one folder, and no network is used."""
+        return _workspace(self.folder)
+
+    def write_data(self) -> None:
+        """Write a small data set of every task in the task's real file layout."""
+        for task in self.study.tasks:
+            if task.demo_files is not None:
+                task.demo_files(self.seed, self.folder / "data")
+
+    def write_submissions(self, result: Result, runner: Runner) -> list[Submission]:
+        """Write a submission of the first backbone to every leaderboard whose tasks all belong to the demo."""
+        tasks = {task.name for task in self.study.tasks}
+        boards = [board for board in self.plugins.leaderboards.values() if {name for name, _ in board.wanted} <= tasks]
+        return [self._write_submission(board, result, runner) for board in boards]
+
+    def _write_submission(self, board: Leaderboard, result: Result, runner: Runner) -> Submission:
+        cells = [cell for cell in result.cells if cell.cell.backbone == self.study.backbones[0]]
+        values = answers(board, selected(board, cells, runner), {}, runner)
+        counts = {file.name: len(values[file.pair].values) for file in board.files}
+        path = write_answers(board, values, self.folder, counts=counts)
+        tables = {pair: value.table for pair, value in values.items() if value.table is not None}
+        manifest = read_manifest(path)
+        faults = find_faults(board, path, manifest=manifest, tables=tables)
+        return Submission(board, path, manifest, tuple(faults), result)
+
+
+def _workspace(folder: Path) -> Workspace:
+    settings = Settings(offline=True, official_counts=False)
+    return Workspace(folder / "runs", folder / "cache", data=folder / "data", settings=settings)
+
+
+def _demo_backbone(plugins: Plugins) -> str:
+    for name, backbone in plugins.backbones.items():
+        if backbone.for_demo:
+            return name
+    raise RequestError(
+        "No installed backbone is meant for the demo: install a plugin that has one, or give --backbone."
+    )

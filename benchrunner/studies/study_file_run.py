@@ -1,0 +1,161 @@
+"""Run a study file: build its systems, fit them, and take the figures of its table."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import final
+
+from benchrunner.errors import RequestError
+from benchrunner.executor import Executor
+from benchrunner.runs.runner import Runner
+from benchrunner.studies.study import CellResult, Result, Study
+from benchrunner.studies.study_file import Column, StudyFile, System, read_study_file
+from benchrunner.studies.study_options import StudyOptions, options_read
+from benchrunner.studies.study_run import run_study
+from benchrunner.studies.study_table import Entry, StudyFileResult, entry_of_log, entry_of_metric
+from benchrunner.studies.system_commands import PROGRAM, check_command, run_command
+from benchrunner.tasks.suites import Term
+from benchrunner.tasks.task import Task
+
+
+@final
+@dataclass(frozen=True)
+class Need:
+    """What one system needs for one column of a task."""
+
+    system: System
+    column: Column
+    task: Task
+    term: Term
+    options: StudyOptions
+
+
+def run_study_file(
+    name: str,
+    runner: Runner,
+    *,
+    parameters: Mapping[str, str] | None = None,
+    columns: Sequence[str] | None = None,
+    options: StudyOptions | None = None,
+    executor: Executor | None = None,
+    show_progress: bool = False,
+    program: Sequence[str] = PROGRAM,
+) -> StudyFileResult:
+    """Run a study file and return its table.
+
+    `name` is the name of a plugin's study or the path of a .toml file. `parameters` are values of the file's
+    parameters, `columns` the names of some of its columns. `options` come before those of the file.
+    `program` runs the commands that build backbones. Everything that can be wrong is checked before the first command.
+    """
+    options = options or StudyOptions()
+    if options.method is not None:
+        raise RequestError(f"The study {name} says which methods are used: leave the method out.")
+    full_name, path = runner.plugins.study(name)
+    study = read_study_file(path, parameters or {}, name=full_name)
+    study = replace(study, columns=study.columns if columns is None else study.columns_named(columns))
+    needs = _needs(study, options, runner)
+    planned = list(_planned(needs, runner))
+    for words, system in study.commands.items():
+        with _naming(f"{study.name}, system {system}"):
+            check_command(words, program=program)
+    _check_backbones((need.system for need in needs if need.system.make is None), study, runner)
+    for number, (words, system) in enumerate(study.commands.items(), start=1):
+        if show_progress:
+            print(f"{number} of {len(study.commands)}, {system}: benchrunner {shlex.join(words)}", file=sys.stderr)
+        run_command(words, runner.workspace, program=program, show_output=show_progress)
+    _check_backbones((need.system for need in needs), study, runner)
+    results = [(own, run_study(part, runner, executor=executor, show_progress=show_progress)) for own, part in planned]
+    return StudyFileResult(study, _entries(study, needs, results), tuple(result for _, result in results))
+
+
+def _needs(study: StudyFile, options: StudyOptions, runner: Runner) -> list[Need]:
+    """List what every system needs for every column of a task, and check that its data exists."""
+    needs, read = list[Need](), set[str]()
+    for column in study.columns:
+        if not column.task:
+            continue
+        with _naming(
+            f"{study.name}, column {column.name}", "To leave this column out, name the others: --columns A,B."
+        ):
+            task, term = _metric(column, runner)
+            for system in study.systems:
+                method = column.method or system.method
+                read |= options_read(task, method, runner)
+                needs.append(Need(system, column, task, term, _options(study, column, task, method, options, runner)))
+    options.check_read(read)
+    return needs
+
+
+def _metric(column: Column, runner: Runner) -> tuple[Task, Term]:
+    """Find a column's task and metric; raise a `RequestError` if these or their data do not exist."""
+    task = runner.plugins.task(column.task)
+    splits, metrics = task.named("dev"), [metric.name for metric in task.metrics]
+    split, metric = column.split or next(iter(splits), ""), column.metric or metrics[0]
+    for kind, name, known in (("dev split", split, splits), ("metric", metric, metrics)):
+        if name not in known:
+            raise RequestError(f"{task.name} has no {kind} '{name}'; it has {', '.join(known) or 'none'}.")
+    for needed in (task.train, *splits):
+        runner.rows(task, needed)
+    return task, Term(task.name, split, metric)
+
+
+def _options(
+    study: StudyFile, column: Column, task: Task, method: str | None, options: StudyOptions, runner: Runner
+) -> StudyOptions:
+    """Merge the caller's options, the column's and the file's, in this order; drop those that the fits do not read."""
+    for where, texts in ((f"column {column.name}", column.recipe), ("recipe", study.recipe)):
+        options = options.over(StudyOptions.read(texts, f"{study.path}: {where}"))
+    return replace(options.without_unread(options_read(task, method, runner)), method=method)
+
+
+def _planned(needs: Iterable[Need], runner: Runner) -> Iterator[tuple[StudyOptions, Study]]:
+    """Group the needs into studies so that each different fit is in one study.
+
+    A study holds fits with the same options, of backbones with the same tasks.
+    """
+    tasks_of: dict[StudyOptions, dict[str, dict[str, Task]]] = {}
+    for need in needs:
+        tasks_of.setdefault(need.options, {}).setdefault(need.system.backbone, {})[need.task.name] = need.task
+    for options, tasks_by_backbone in tasks_of.items():
+        backbones_of: dict[tuple[str, ...], list[str]] = {}
+        for backbone, tasks in tasks_by_backbone.items():
+            backbones_of.setdefault(tuple(tasks), []).append(backbone)
+        for names, backbones in backbones_of.items():
+            yield options, options.study(backbones, [runner.plugins.task(name) for name in names], runner)
+
+
+def _check_backbones(systems: Iterable[System], study: StudyFile, runner: Runner) -> None:
+    for system in systems:
+        with _naming(f"{study.name}, system {system.name}"):
+            runner.backbone(system.backbone)
+
+
+@contextlib.contextmanager
+def _naming(where: str, advice: str = "") -> Iterator[None]:
+    """Name the part of the file in errors about it."""
+    try:
+        yield
+    except RequestError as error:
+        raise RequestError(f"{where}: {error}\n{advice}".rstrip()) from None  # the error may end in a list
+
+
+def _entries(
+    study: StudyFile, needs: Iterable[Need], results: Iterable[tuple[StudyOptions, Result]]
+) -> dict[tuple[str, str], Entry]:
+    cells: dict[tuple[StudyOptions, str, str], CellResult] = {}
+    for options, result in results:
+        cells |= {(options, cell.cell.backbone, cell.cell.task.name): cell for cell in result.cells}
+    entries = {
+        (need.system.name, need.column.name): entry_of_metric(
+            cells[need.options, need.system.backbone, need.task.name], need.task, need.term
+        )
+        for need in needs
+    }
+    for column in study.columns:
+        if column.figure:
+            entries |= {(system.name, column.name): entry_of_log(system, column.figure) for system in study.systems}
+    return entries

@@ -1,0 +1,204 @@
+"""Options of a study: how its fits are made, as a command line, a study file or Python code says it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar, final
+
+from benchrunner.errors import RequestError, UnknownName
+from benchrunner.recipes import GRIDS, SPECIAL, Grid, Recipe
+from benchrunner.runs.runner import Runner
+from benchrunner.studies.study import Study
+from benchrunner.tasks.task import Task
+
+T = TypeVar("T")
+
+
+@final
+@dataclass(frozen=True)
+class StudyOptions:
+    """How the fits of a study are made. None means that an option is not given.
+
+    Several values of `lr`, `epochs` or `batch_size` are a grid; dev selects among its points.
+    """
+
+    lr: tuple[float, ...] | None = None
+    """Peak learning rates."""
+    epochs: tuple[int, ...] | None = None
+    """Passes over the training data."""
+    batch_size: tuple[int, ...] | None = None
+    """Examples in one optimizer step."""
+    grid: str | None = None
+    """Name of a grid in `GRIDS`; the options above replace its lists."""
+    max_length: int | None = None
+    """Tokens of one sequence."""
+    stride: int | None = None
+    """Tokens between the starts of two windows over a long text."""
+    context: str | None = None
+    """What a sequence shows around a sentence of a document."""
+    features: str | None = None
+    """Layers of a frozen encoder that the method 'features' reads."""
+    dropout: float | None = None
+    """Dropout rate that replaces the backbone's own."""
+    paper_adam: bool = False
+    """Use Adam without bias correction, like the code of Devlin et al. 2019."""
+    micro_tokens: int | None = None
+    """The most tokens computed at once."""
+    limit_train: int | None = None
+    """Number of training rows to learn from."""
+    sample: str | None = None
+    """Which `limit_train` rows: the `first`, or a `stratified` random sample, another one for each seed."""
+    seeds: tuple[int, ...] | None = None
+    """One restart for each seed."""
+    restarts: int | None = None
+    """Number of restarts, with the seeds 0, 1, ...; use `seeds` or `restarts`, not both."""
+    method: str | None = None
+    """Method for every task; None means each task's own."""
+    precision: str = "auto"
+    """`fp32`, `bf16`, or `auto`: bf16 on a GPU that has it, fp32 on a CPU."""
+    keep: str = "selected"
+    """Whose weights are kept after selection: `selected`, `all` or `none`."""
+
+    def __post_init__(self) -> None:
+        if self.grid is not None and self.grid not in GRIDS:
+            raise UnknownName("grid", self.grid, GRIDS)
+        for name, values in self._choices().items():
+            for value in values:
+                Recipe(**{name: value})  # checks the value
+        changes = {name: value for name, value in self._changes().items() if value is not None}
+        Recipe(**{"limit_train": 1, **changes})  # a sample needs limit_train, which other options may give
+        if self.precision not in ("auto", "fp32", "bf16"):
+            raise RequestError(f"Precision must be auto, fp32 or bf16, not '{self.precision}'.")
+        if self.restarts is not None and self.restarts < 1:
+            raise RequestError(f"restarts must be at least 1, not {self.restarts}.")
+        if self.restarts is not None and self.seeds is not None:
+            raise RequestError("Give either seeds or restarts, not both.")
+
+    @classmethod
+    def read(cls, texts: Mapping[str, str], where: str) -> StudyOptions:
+        """Read options from texts, as a study file has them: `batch-size` -> `16,32`; `where` is named in errors."""
+        values: dict[str, Any] = {}
+        for name, text in texts.items():
+            if name not in READERS:
+                raise RequestError(f"{where}: a recipe has no '{name}'. It has: {', '.join(READERS)}.")
+            try:
+                values[name.replace("-", "_")] = READERS[name](text)
+            except ValueError as reason:
+                raise RequestError(f"{where}: {name}: {reason}.") from None
+        try:
+            return cls(**values)
+        except RequestError as reason:
+            raise RequestError(f"{where}: {reason}") from None
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The options that say what is fitted, without those that are not given; not the method."""
+        values = {name: getattr(self, name) for name in _FITTED}
+        return {name: value for name, value in values.items() if value is not None and value is not False}
+
+    def over(self, below: StudyOptions) -> StudyOptions:
+        """Fill the options that are not given with those of `below`, except precision, keep and method."""
+        hidden = {*self.given, *(name for given in self.given for name in _HIDES.get(given, ()))}
+        return dataclasses.replace(self, **{name: value for name, value in below.given.items() if name not in hidden})
+
+    def without_unread(self, read: Collection[str]) -> StudyOptions:
+        """Drop the options stride, context and features unless `read` names them."""
+        unread: dict[str, Any] = {name: None for name in SPECIAL if name not in read}
+        return dataclasses.replace(self, **unread)
+
+    def check_read(self, read: Collection[str]) -> None:
+        """Raise a `RequestError` if stride, context or features is given and `read` does not name the option."""
+        for name in SPECIAL:
+            if getattr(self, name) is not None and name not in read:
+                users = "the method 'features'" if name == "features" else "tasks of another kind"
+                raise RequestError(f"The option {name} is for {users}: no fit of this study reads it. Leave it out.")
+
+    def study(self, backbones: Sequence[str], tasks: Sequence[Task], runner: Runner) -> Study:
+        """Build the study of some backbones on some tasks with these options."""
+        self.check_read({name for task in tasks for name in options_read(task, self.method, runner)})
+        changes = {name: value for name, value in self._changes().items() if value is not None}
+        if self.paper_adam:
+            changes["bias_correction"] = False
+        return Study(
+            backbones=tuple(dict.fromkeys(backbones)),
+            tasks=tuple(tasks),
+            grid=Grid(self._choices()),
+            seeds=self.seeds or tuple(range(self.restarts or 1)),
+            changes={"precision": runner.precision(self.precision), **changes},
+            method=self.method,
+            keep=self.keep,
+        )
+
+    def _choices(self) -> dict[str, Sequence[Any]]:
+        """Return the values to choose from on dev: recipe field -> values."""
+        named = dict(GRIDS[self.grid]) if self.grid is not None else {}
+        own = {name: getattr(self, name) for name in ("lr", "epochs", "batch_size")}
+        return named | {name: values for name, values in own.items() if values is not None}
+
+    def _changes(self) -> dict[str, Any]:
+        """Return the recipe fields with one value; None is a field that is not given."""
+        names = ("max_length", *SPECIAL, "dropout", "micro_tokens", "limit_train", "sample")
+        return {name: getattr(self, name) for name in names}
+
+
+_FITTED = tuple(
+    field.name for field in dataclasses.fields(StudyOptions) if field.name not in ("method", "precision", "keep")
+)
+
+_HIDES: Mapping[str, Sequence[str]] = {
+    "grid": ("lr", "epochs", "batch_size"),
+    "seeds": ("restarts",),
+    "restarts": ("seeds",),
+}
+"""Option -> options of a lower level that must not stay if it is given."""
+
+
+def options_read(task: Task, method: str | None, runner: Runner) -> set[str]:
+    """Name the special recipe fields that a task's fits read, by `method` or else by the task's own method."""
+    return {*task.problem.recipe_fields, *runner.plugins.method(method or task.method).recipe_fields}
+
+
+def numbers(kind: Callable[[str], T]) -> Callable[[str], tuple[T, ...]]:
+    """Make a reader of numbers that are separated by commas; it raises a `ValueError` that says what is wrong."""
+
+    def values(text: str) -> tuple[T, ...]:
+        try:
+            return tuple(kind(part) for part in text.split(","))
+        except ValueError:
+            raise ValueError(f"'{text}' is not a list of numbers such as 1,2") from None
+
+    return values
+
+
+def number(kind: Callable[[str], T]) -> Callable[[str], T]:
+    """Make a reader of one number; it raises a `ValueError` that says what is wrong."""
+
+    def value(text: str) -> T:
+        try:
+            return kind(text)
+        except ValueError:
+            wanted = "a whole number" if kind is int else "a number"
+            raise ValueError(f"'{text}' is not {wanted}") from None
+
+    return value
+
+
+READERS: Mapping[str, Callable[[str], Any]] = {
+    "lr": numbers(float),
+    "epochs": numbers(int),
+    "batch-size": numbers(int),
+    "grid": str,
+    "max-length": number(int),
+    "stride": number(int),
+    "context": str,
+    "features": str,
+    "dropout": number(float),
+    "micro-tokens": number(int),
+    "limit-train": number(int),
+    "sample": str,
+    "seeds": numbers(int),
+    "restarts": number(int),
+}
+"""Options that a study file may set, by their names on the command line, and how each is read from a text."""

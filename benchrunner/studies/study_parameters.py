@@ -1,0 +1,167 @@
+"""Parameters of study files: their values, and texts with parameters in them.
+
+`{name}` in a text stands for a parameter's value. `{steps*2/5}` calculates with whole numbers and rounds down.
+`{name.file}` is the value with only those characters that may stand in a file name.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn, final
+
+from benchrunner.errors import RequestError, closest_names
+from benchrunner.strict_tables import StrictTable
+
+KINDS = ("text", "list", "words")
+"""Kinds of parameters: one word, several words by comma, or several words as a shell splits them."""
+
+NAME = r"[a-z][a-z0-9_-]*"
+"""Pattern of a parameter's name."""
+
+_HOLE = re.compile(r"\{([^{}]*)\}")
+_FILLING = re.compile(rf"({NAME})(\.file|(?:[*/][1-9][0-9]*)*)")
+_JOINTS = {"text": "", "list": ",", "words": " "}
+"""Kind -> what joins the words of a value in the middle of a text."""
+
+
+@final
+@dataclass(frozen=True)
+class Parameter:
+    """A value of a study file that a user may set."""
+
+    name: str
+    about: str
+    default: str | None
+    """Written like a value that a user sets. It may contain parameters that precede it. None if a value is required."""
+    kind: str = "text"
+
+    @classmethod
+    def read(cls, name: str, table: StrictTable) -> Parameter:
+        """Read a table `[parameters.NAME]`."""
+        default = table.text("default", "") if "default" in table else None
+        parameter = cls(name, table.text("about"), default, table.text("kind", "text"))
+        table.finish()
+        if not re.fullmatch(NAME, name):
+            raise table.wrong("about", f"a parameter's name is made of a-z, 0-9, - and _, unlike '{name}'.")
+        if parameter.kind not in KINDS:
+            raise table.wrong("kind", f"expected one of {', '.join(KINDS)}, found '{parameter.kind}'.")
+        return parameter
+
+
+@final
+@dataclass(frozen=True)
+class Values:
+    """The values of a study file's parameters, and the texts that they give."""
+
+    words: Mapping[str, tuple[str, ...]]
+    """Parameter -> its words: one for a text, several for a list."""
+    joints: Mapping[str, str]
+    """Parameter -> what joins its words in the middle of a text."""
+
+    def with_value(self, name: str, value: str, kind: str) -> Values:
+        """Return the values with one more; raise a `ValueError` if the value cannot be split into words."""
+        words: tuple[str, ...] = (value,)
+        if kind == "list":
+            words = tuple(word.strip() for word in value.split(",") if word.strip())
+        elif kind == "words":
+            words = tuple(shlex.split(value))
+        return Values({**self.words, name: words}, {**self.joints, name: _JOINTS[kind]})
+
+    def given(self, parameter: Parameter) -> str:
+        """Write a value as a user would give it: words that need quotes have quotes."""
+        words = self.words[parameter.name]
+        return shlex.join(words) if parameter.kind == "words" else self.joints[parameter.name].join(words)
+
+    def default(self, parameter: Parameter, place: str) -> str:
+        """Return a parameter's default with the parameters in it replaced."""
+        template = parameter.default or ""
+        return shlex.join(self.split(template, place)) if parameter.kind == "words" else self.text(template, place)
+
+    def text(self, template: str, place: str) -> str:
+        """Replace the parameters in a text. `place` says in errors where the text stands."""
+        return _HOLE.sub(lambda hole: self._filling(hole[1], place), template)
+
+    def split(self, template: str, place: str) -> tuple[str, ...]:
+        """Split a command into words, then replace the parameters, so that a value with a blank stays one word."""
+        try:
+            parts = shlex.split(template)
+        except ValueError as error:
+            raise RequestError(f"{place}: cannot be split into words: {error}.") from None
+        return tuple(word for part in parts for word in self._words(part, place))
+
+    def _words(self, part: str, place: str) -> tuple[str, ...]:
+        hole = _HOLE.fullmatch(part)
+        return self.words[hole[1]] if hole and hole[1] in self.words else (self.text(part, place),)
+
+    def _filling(self, content: str, place: str) -> str:
+        """Return what replaces `{content}`."""
+        match = _FILLING.fullmatch(content)
+        if match is None:
+            raise RequestError(f"{place}: {{{content}}} is none of {{name}}, {{name.file}} and {{name*2/5}}.")
+        name, suffix = match[1], match[2]
+        if name not in self.words:
+            close = closest_names(name, self.words)
+            hint = f"Did you mean {close[0]}?" if close else f"Known here: {', '.join(sorted(self.words)) or 'none'}."
+            raise RequestError(f"{place}: {{{name}}} is not defined. {hint}")
+        value = self.joints[name].join(self.words[name])
+        if suffix == ".file":
+            return _file_name(name, value, place)
+        return _calculated(name, value, suffix, place) if suffix else value
+
+
+def _file_name(name: str, value: str, place: str) -> str:
+    """Return the part of a value that may stand in a file name."""
+    part = re.sub(r"[^\w.-]+", "-", value).strip("-.")
+    if not part:
+        raise RequestError(f"{place}: {{{name}.file}} is empty: no character of '{value}' may stand in a file name.")
+    return part
+
+
+def _calculated(name: str, value: str, operations: str, place: str) -> str:
+    """Multiply and divide a whole number, from left to right, and round down."""
+    if not re.fullmatch(r"[0-9]+", value):
+        raise RequestError(f"{place}: {{{name}{operations}}} needs a whole number, and {name} is '{value}'.")
+    result = int(value)
+    for sign, factor in re.findall(r"([*/])([0-9]+)", operations):
+        result = result * int(factor) if sign == "*" else result // int(factor)
+    return str(result)
+
+
+def parameter_values(study: str, path: Path, parameters: Sequence[Parameter], given: Mapping[str, str]) -> Values:
+    """Take the given values and the defaults of the others; raise a `RequestError` for a wrong or missing one."""
+    for name in given:
+        if name not in [parameter.name for parameter in parameters]:
+            _refuse(study, parameters, f"has no parameter '{name}'")
+    missing = [
+        parameter.name for parameter in parameters if parameter.default is None and not given.get(parameter.name)
+    ]
+    if missing:
+        _refuse(study, parameters, f"needs a value for {' and '.join(missing)}")
+    values = Values({}, {})
+    for parameter in parameters:
+        place = f"{path}: parameters.{parameter.name}.default"
+        value = given[parameter.name] if parameter.name in given else values.default(parameter, place)
+        try:
+            values = values.with_value(parameter.name, value, parameter.kind)
+        except ValueError as error:  # a quote that is not closed
+            raise RequestError(f"{study}: {parameter.name}={value} cannot be split into words: {error}.") from None
+    return values
+
+
+def _refuse(study: str, parameters: Sequence[Parameter], fault: str) -> NoReturn:
+    """Raise a `RequestError` that lists every parameter."""
+    if not parameters:
+        raise RequestError(f"{study} {fault}; it has no parameters at all.")
+    width = max(len(parameter.name) for parameter in parameters)
+    lines = [f"  {parameter.name:<{width}}  {parameter.about} ({_default_text(parameter)})" for parameter in parameters]
+    raise RequestError("\n".join([f"{study} {fault}. Its parameters, for --set NAME=VALUE:", *lines]))
+
+
+def _default_text(parameter: Parameter) -> str:
+    if parameter.default is None:
+        return "required"
+    return f"default: {parameter.default}" if parameter.default else "default: nothing"

@@ -1,0 +1,93 @@
+"""Commands of study files: benchrunner commands that build backbones, each in a process of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from types import FrameType
+from typing import IO
+
+from benchrunner.errors import FitError, RequestError
+from benchrunner.workspace import Workspace
+
+PROGRAM = (sys.executable, "-m", "benchrunner")
+"""Program that gets the words of a command."""
+
+_STOPPED_BY_CTRL_C = 130
+
+
+def check_command(words: Sequence[str], *, program: Sequence[str] = PROGRAM) -> None:
+    """Raise a `RequestError` if benchrunner does not understand a command; nothing is run."""
+    checked = subprocess.run([*program, "--parse-only", *words], capture_output=True, text=True, check=False)
+    if checked.returncode:
+        reason = checked.stderr.strip() or f"exit code {checked.returncode}"
+        raise RequestError(f"This command is not understood: benchrunner {shlex.join(words)}\n{reason}")
+
+
+def run_command(
+    words: Sequence[str], workspace: Workspace, *, program: Sequence[str] = PROGRAM, show_output: bool = True
+) -> None:
+    """Run a benchrunner command in the same workspace. Its output goes to standard error, like progress.
+
+    Without `show_output`, the output is shown only if the command fails. Ctrl-C and SIGTERM are passed on to the
+    command and end in a KeyboardInterrupt.
+    """
+    with contextlib.ExitStack() as stack:
+        output: IO[bytes] | int = 2 if show_output else stack.enter_context(tempfile.TemporaryFile())
+        process = subprocess.Popen(
+            [*program, *words], stdout=output, stderr=output, env=_environment(workspace), process_group=_own_group()
+        )
+        stopped = wait_passing_signals(process)
+        code = process.returncode
+        if stopped or code in (_STOPPED_BY_CTRL_C, -signal.SIGINT, -signal.SIGTERM):
+            raise KeyboardInterrupt
+        if code and not isinstance(output, int):
+            output.seek(0)
+            sys.stderr.write(output.read().decode(errors="replace"))
+    if code:
+        kind: type[RequestError | FitError] = RequestError if code == 2 else FitError
+        raise kind(
+            f"This command ended with exit code {code}; its own message is above: benchrunner {shlex.join(words)}\n"
+            "What was made before it is kept: the same study goes on from there."
+        )
+
+
+def wait_passing_signals(process: subprocess.Popen[bytes]) -> bool:
+    """Wait for the end of a process and pass signals that ask to stop on to it; return whether there was one."""
+    received = []
+
+    def pass_on(number: int, frame: FrameType | None) -> None:
+        received.append(number)
+        process.send_signal(number)
+
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if hasattr(signal, "SIGHUP"):  # not on Windows
+        numbers.append(signal.SIGHUP)
+    heard = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]  # nohup ignores SIGHUP
+    before = {number: signal.signal(number, pass_on) for number in heard}
+    try:
+        process.wait()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return bool(received)
+
+
+def _own_group() -> int | None:
+    """Start a process in a group of its own: with a shared group, a terminal's Ctrl-C would reach it twice."""
+    return 0 if os.name == "posix" else None
+
+
+def _environment(workspace: Workspace) -> dict[str, str]:
+    folders = {
+        "BENCHRUNNER_RUNS": workspace.runs,
+        "BENCHRUNNER_CACHE": workspace.cache,
+        "BENCHRUNNER_DATA": workspace.data,
+    }
+    return {**os.environ, **{name: str(folder) for name, folder in folders.items() if folder is not None}}

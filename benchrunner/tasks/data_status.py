@@ -1,0 +1,54 @@
+"""Status of the data of tasks: where each split was found, and whether it can be used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, final
+
+from benchrunner.data.sources import DataNotFound
+from benchrunner.errors import BenchrunnerError
+from benchrunner.tasks.task import Split, Task
+from benchrunner.workspace import Workspace
+
+
+@final
+@dataclass(frozen=True)
+class SplitStatus:
+    """The status of one split's data."""
+
+    task: str
+    split: str
+    official_rows: int | None
+    rows: int | None = None
+    """Number of rows; None if the data is missing or cannot be used."""
+    origin: str = ""
+    """File or hub data set of the rows."""
+    fingerprint: str = ""
+    """SHA-256 of the rows."""
+    notes: tuple[str, ...] = ()
+    is_missing: bool = False
+    """Whether no source has the data; otherwise `problem` says why it cannot be used."""
+    problem: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the status as JSON values."""
+        status: dict[str, Any] = {"task": self.task, "split": self.split, "official_rows": self.official_rows}
+        if self.rows is None:
+            return status | {"rows": None, "missing": self.is_missing, "problem": self.problem}
+        found = {"origin": self.origin, "sha256": self.fingerprint, "notes": list(self.notes)}
+        return status | {"rows": self.rows} | found
+
+
+def data_status(tasks: Iterable[Task], workspace: Workspace) -> list[SplitStatus]:
+    """Load every split of the tasks and tell what was found; an offline workspace asks only its folders and caches."""
+    return [_status(task, name, split, workspace) for task in tasks for name, split in task.splits.items()]
+
+
+def _status(task: Task, name: str, split: Split, workspace: Workspace) -> SplitStatus:
+    try:
+        rows = task.load(name, workspace)
+    except BenchrunnerError as error:
+        missing = isinstance(error, DataNotFound)
+        return SplitStatus(task.name, name, split.rows, is_missing=missing, problem=str(error))
+    return SplitStatus(task.name, name, split.rows, len(rows), rows.origin, rows.fingerprint, rows.notes)
