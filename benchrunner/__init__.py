@@ -37,7 +37,7 @@ from benchrunner.errors import (
     first_line,
 )
 from benchrunner.executor import Executor, FitRunner
-from benchrunner.file_faults import quoted
+from benchrunner.file_faults import Faults, quoted
 from benchrunner.files import (
     flush_to_disk,
     read_json,
@@ -49,16 +49,17 @@ from benchrunner.files import (
 )
 from benchrunner.fits import Fit, Prediction
 from benchrunner.interrupts import HeldBack
+from benchrunner.leaderboards.board_toml import read_leaderboard
 from benchrunner.leaderboards.checking import find_faults
-from benchrunner.leaderboards.columns_file import Columns
-from benchrunner.leaderboards.file_kind import Answers, FileKind
-from benchrunner.leaderboards.json_file import JsonMap
-from benchrunner.leaderboards.label_lists import LabelList
+from benchrunner.leaderboards.file_kinds.columns_file import Columns
+from benchrunner.leaderboards.file_kinds.file_kind import Answers, ExpectedRows, FileKind
+from benchrunner.leaderboards.file_kinds.json_file import JsonMap
+from benchrunner.leaderboards.file_kinds.label_lists import LabelList
+from benchrunner.leaderboards.file_kinds.lines_file import Lines
+from benchrunner.leaderboards.file_kinds.spellings import Labels, Number, Spelling, Text
+from benchrunner.leaderboards.file_kinds.table_file import Table
 from benchrunner.leaderboards.leaderboard import BoardFile, Leaderboard, Published
-from benchrunner.leaderboards.lines_file import Lines
 from benchrunner.leaderboards.manifests import read_manifest
-from benchrunner.leaderboards.spellings import Labels, Number, Spelling, Text
-from benchrunner.leaderboards.table_file import Table
 from benchrunner.leaderboards.writing import write_answers
 from benchrunner.methods.method import Job, Method, Outcome
 from benchrunner.metrics import (
@@ -147,7 +148,9 @@ __all__ = [
     "Ensemble",
     "Event",
     "Executor",
+    "ExpectedRows",
     "ExportKind",
+    "Faults",
     "FileKind",
     "FileScores",
     "Fit",
@@ -237,6 +240,7 @@ __all__ = [
     "quoted",
     "read_json",
     "read_json_object",
+    "read_leaderboard",
     "read_manifest",
     "read_text",
     "roc_auc",

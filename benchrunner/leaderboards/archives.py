@@ -1,13 +1,12 @@
-"""Archives and folders of a few small files: the same to the bit every time, read with bounds and without trust."""
+"""Reads submissions that anybody wrote: zip archives, folders and single files, with limits on their size."""
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -16,18 +15,18 @@ from typing import final
 
 from benchrunner.errors import RequestError
 
-LARGEST = 2**28
-"""Bytes of the largest archive that is opened: none of ours comes near, and a list of entries lives in memory."""
+MAX_BYTES = 2**28
+"""Size of the largest archive that is opened. No submission comes near it, and the list of entries is in memory."""
 
-_EARLIEST = (1980, 1, 1, 0, 0, 0)  # the first moment that a zip file can write down
-_MAGIC = b"PK\x03\x04"
-_JUNK = re.compile(r"__MACOSX|\.DS_Store|\._.*|Thumbs\.db|desktop\.ini")
-_BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError, OverflowError)
-"""What zipfile raises on damaged, encrypted or foreign archives."""
+_ZIP_START = b"PK\x03\x04"
+_OTHER_ARCHIVE = re.compile(r".*\.(tar|tgz|gz|bz2|xz|zst|7z|rar)", re.IGNORECASE)
+_DESKTOP_FILE = re.compile(r"__MACOSX|\.DS_Store|\._.*|Thumbs\.db|desktop\.ini")
+_ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError, OverflowError)
+"""What zipfile raises for archives that are damaged, encrypted or of an unknown kind."""
 
 
 class Unreadable(RequestError):
-    """An archive, or a file in it, that cannot be read; the message is the end of a sentence."""
+    """An archive, or a file in it, that cannot be read. The message continues a sentence that begins with its name."""
 
 
 @final
@@ -36,13 +35,13 @@ class Entry:
     """One file in an archive or a folder."""
 
     path: str
-    """As the archive has it, folders included; ends with / where it is a folder without files."""
+    """Path as the archive has it, with folders. It ends with / for a folder that holds no files."""
     read: Callable[[int], bytes]
-    """The content, or `Unreadable` where it is damaged or larger than so many bytes."""
+    """Reads the content. Raises `Unreadable` if the file is damaged or larger than so many bytes."""
 
     @property
     def name(self) -> str:
-        """The last part of the path, whichever way the slashes lean."""
+        """The last part of the path, after a slash or a backslash."""
         return re.split(r"[/\\]", self.path.rstrip("/\\"))[-1]
 
     @property
@@ -51,17 +50,18 @@ class Entry:
 
     @property
     def is_nested(self) -> bool:
+        """Whether the file is inside a folder."""
         return self.name != self.path
 
     @property
-    def is_junk(self) -> bool:
-        """Left behind by a desktop, not by a person."""
-        return any(_JUNK.fullmatch(part) for part in re.split(r"[/\\]", self.path))
+    def is_desktop_file(self) -> bool:
+        """Whether an operating system's desktop wrote the file, for example .DS_Store."""
+        return any(_DESKTOP_FILE.fullmatch(part) for part in re.split(r"[/\\]", self.path))
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[list[Entry]]:
-    """The files of a zip archive or of a plain folder, in their order; any other file is the only one."""
+    """Open a submission and list its files in order: those of a zip archive or a folder, or the single file."""
     if path.is_dir():
         yield _folder(path)
     elif is_single(path):
@@ -69,101 +69,76 @@ def opened(path: Path) -> Iterator[list[Entry]]:
     elif path.is_file():
         with contextlib.ExitStack() as stack:
             yield _zipped(path, stack)
+    elif path.exists():
+        raise RequestError(f"{path} is not a plain file or folder.")
     else:
         raise RequestError(f"There is no file or folder {path}.")
 
 
 def is_single(path: Path) -> bool:
-    """Whether this is a file and no archive: neither by its name nor by its first bytes."""
-    if not path.is_file() or path.suffix.lower() == ".zip":
+    """Tell whether a path is a single file and no archive, by its name and its first bytes."""
+    if not path.is_file() or path.suffix.lower() == ".zip" or _OTHER_ARCHIVE.fullmatch(path.name):
         return False
     try:
         with path.open("rb") as file:
-            return not file.read(len(_MAGIC)).startswith(_MAGIC)
-    except OSError:  # said where it is read
+            return file.read(len(_ZIP_START)) != _ZIP_START
+    except OSError:  # the error is reported where the file is read
         return True
-
-
-def digest(path: Path) -> str:
-    """A hash of an archive's bytes, or of the names and the content of a folder's files."""
-    if not path.is_dir():
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    whole = hashlib.sha256()
-    for one in sorted(path.iterdir()):
-        content = digest(one) if one.is_file() else "no file"
-        whole.update(f"{one.name}\0{content}\0".encode())
-    return whole.hexdigest()
 
 
 def _folder(path: Path) -> list[Entry]:
     try:
-        found = sorted(path.iterdir())
+        members = sorted(path.iterdir())
     except OSError as error:
         raise Unreadable(f"cannot be read: {error.strerror}") from None
-    return [Entry(f"{one.name}/" if one.is_dir() else one.name, partial(_read_file, one)) for one in found]
+    return [Entry(f"{file.name}/" if file.is_dir() else file.name, partial(_read_file, file)) for file in members]
 
 
-def _read_file(path: Path, bound: int) -> bytes:
+def _read_file(path: Path, limit: int) -> bytes:
     if not path.is_file():
         raise Unreadable("is not a plain file")
     try:
         with path.open("rb") as file:
-            return _bounded(file.read(bound + 1), bound)
+            return _limited(file.read(limit + 1), limit)
     except OSError as error:
         raise Unreadable(f"cannot be read: {error.strerror}") from None
 
 
 def _zipped(path: Path, stack: contextlib.ExitStack) -> list[Entry]:
     size = path.stat().st_size
-    if size > LARGEST:
+    if size > MAX_BYTES:
         raise Unreadable(f"is too large to be a submission: {size:,} bytes")
     try:
         archive = stack.enter_context(zipfile.ZipFile(path))
     except zipfile.BadZipFile:
         raise Unreadable("is not a zip archive, or is damaged; pack the files again") from None
-    except _BROKEN as error:
+    except _ZIP_ERRORS as error:
         raise Unreadable(f"cannot be read: {error}") from None
-    infos = archive.infolist()
-    folders_with_files = {folder for one in infos if not one.is_dir() for folder in _folders_above(one.filename)}
-    kept = [one for one in infos if one.filename not in folders_with_files]
-    return [Entry(one.filename, partial(_read_member, archive, one)) for one in kept]
+    members = archive.infolist()
+    folders_with_files = {
+        folder for member in members if not member.is_dir() for folder in _folders_above(member.filename)
+    }
+    kept = [member for member in members if member.filename not in folders_with_files]
+    return [Entry(member.filename, partial(_read_member, archive, member)) for member in kept]
 
 
 def _folders_above(name: str) -> list[str]:
     return [name[: at + 1] for at, letter in enumerate(name) if letter == "/"]
 
 
-def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, bound: int) -> bytes:
-    if info.flag_bits & 0x1:
+def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limit: int) -> bytes:
+    if member.flag_bits & 0x1:
         raise Unreadable("is encrypted; pack the files without a password")
-    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # the others cannot be read with a bound
-        raise Unreadable("is compressed in a way that servers seldom read; pack it with the usual method, deflate")
+    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others cannot be read with a limit
+        raise Unreadable("is compressed by a method that servers seldom read; pack the file with the method 'deflate'")
     try:
-        with archive.open(info) as member:
-            return _bounded(member.read(bound + 1), bound)
-    except _BROKEN as error:
+        with archive.open(member) as file:
+            return _limited(file.read(limit + 1), limit)
+    except _ZIP_ERRORS as error:
         raise Unreadable(f"is damaged ({error}); pack the files again") from None
 
 
-def _bounded(content: bytes, bound: int) -> bytes:
-    if len(content) > bound:
-        raise Unreadable(f"is larger than {bound:,} bytes, more than its rows can need; it may be another file")
+def _limited(content: bytes, limit: int) -> bytes:
+    if len(content) > limit:
+        raise Unreadable(f"is larger than {limit:,} bytes, more than its rows can need; it may be another file")
     return content
-
-
-def pack(members: Mapping[str, bytes], path: Path) -> None:
-    """A zip archive with the members at its top level.
-
-    Names, order, times and permissions are fixed, so that equal content gives equal bytes (with one version of zlib).
-    """
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, content in members.items():
-            info = zipfile.ZipInfo(name, _EARLIEST)
-            info.compress_type, info.create_system, info.external_attr = zipfile.ZIP_DEFLATED, 3, 0o644 << 16
-            archive.writestr(info, content, compresslevel=6)
-
-
-def lay(members: Mapping[str, bytes], folder: Path) -> None:
-    """The members as files of a folder that is there."""
-    for name, content in members.items():
-        (folder / name).write_bytes(content)

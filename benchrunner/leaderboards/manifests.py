@@ -1,7 +1,8 @@
-"""Manifests: where a submission's files come from, written beside the archive."""
+"""Manifests: where the files of a submission come from, written beside the archive."""
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, final
@@ -13,40 +14,46 @@ from benchrunner.strict_tables import StrictTable
 @final
 @dataclass(frozen=True)
 class FileOrigin:
-    """What a manifest says of one file."""
+    """Where one file of a submission comes from."""
 
     file: str
     task: str
     split: str
     rows: int
+    """Number of answers in the file."""
     official_rows: int
+    """The board's official number of rows."""
     fit: str
+    """Id of the fit that gave the answers; empty where there is none."""
     method: str
     filled: str
+    """Reason why the majority answers instead of the requested fit; empty for answers of the requested fit."""
     sha256: str
 
 
 @final
 @dataclass(frozen=True)
 class Manifest:
-    """Where an archive's files come from. It lies beside the archive: servers refuse files that they do not know."""
+    """Where the files of an archive come from. It lies beside the archive, because servers refuse extra files."""
 
     board: str
     archive_sha256: str
+    """Digest of the archive or folder: see `archive_digest`."""
     files: tuple[FileOrigin, ...]
 
     @property
     def is_official(self) -> bool:
-        """Whether the row counts are the leaderboard's; those of demo data are not."""
+        """Whether the row counts are the board's official counts. Those of demo data are not."""
         return all(file.rows == file.official_rows for file in self.files)
 
     @property
     def counts(self) -> dict[str, int]:
+        """File -> number of answers in it."""
         return {file.file: file.rows for file in self.files}
 
     @property
     def filled(self) -> tuple[FileOrigin, ...]:
-        """The files that a stand-in answered."""
+        """The files that the majority answers instead of a requested fit."""
         return tuple(file for file in self.files if file.filled)
 
     def as_json(self) -> dict[str, Any]:
@@ -54,20 +61,31 @@ class Manifest:
 
 
 def manifest_path(archive: Path) -> Path:
-    """Where an archive's manifest lies."""
+    """Return the path of an archive's manifest."""
     return archive.with_name(f"{archive.name}.json")
 
 
 def read_manifest(archive: Path) -> Manifest:
-    """The manifest beside an archive, or a `RequestError`."""
+    """Read the manifest beside an archive; raises `RequestError` if it is missing or wrong."""
     path = manifest_path(archive)
     if not path.is_file():
         raise RequestError(f"There is no manifest {path}: only archives that benchrunner wrote have one.")
     top = StrictTable.json(path, RequestError)
-    if (found := top.whole("format")) != 1:
-        raise top.wrong("format", f"expected 1, found {found}; it was written by another version of benchrunner.")
+    if (version := top.whole("format")) != 1:
+        raise top.wrong("format", f"expected 1, found {version}; another version of benchrunner wrote this manifest.")
     files = tuple(_origin(table) for table in top.tables("files", "file"))
     return Manifest(top.text("board"), top.text("archive_sha256"), files)
+
+
+def archive_digest(path: Path) -> str:
+    """Compute the SHA-256 of an archive's bytes, or of the names and contents of a folder's files."""
+    if not path.is_dir():
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    whole = hashlib.sha256()
+    for file in sorted(path.iterdir()):
+        content = archive_digest(file) if file.is_file() else "no file"
+        whole.update(f"{file.name}\0{content}\0".encode())
+    return whole.hexdigest()
 
 
 def _origin(table: StrictTable) -> FileOrigin:

@@ -1,4 +1,4 @@
-"""Submissions to any leaderboard: written whole or not at all, with a manifest beside them."""
+"""Writes submissions: a whole archive or folder or none, with a manifest beside it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 
 from benchrunner.errors import PluginError, RequestError
 from benchrunner.files import write_atomically, write_folder_atomically, write_json
-from benchrunner.leaderboards import archives
-from benchrunner.leaderboards.file_kind import Answers
+from benchrunner.leaderboards.file_kinds.file_kind import Answers
 from benchrunner.leaderboards.leaderboard import BoardFile, Leaderboard, Pair
-from benchrunner.leaderboards.manifests import FileOrigin, Manifest, manifest_path
+from benchrunner.leaderboards.manifests import FileOrigin, Manifest, archive_digest, manifest_path
+from benchrunner.leaderboards.packing import write_archive, write_folder
 
 
 def write_answers(
@@ -22,101 +22,99 @@ def write_answers(
     *,
     counts: Mapping[str, int] | None = None,
 ) -> Path:
-    """Write the archive or folder that a board takes, and its manifest; where it was written.
+    """Write the archive or folder that a board takes, and its manifest. Returns the path that was written.
 
-    A `RequestError` lists everything that stands against it. `counts` replaces the official row counts of the files
-    that it names, for demo data; the manifest says so, and a check goes by the official counts unless it is given that
-    manifest.
+    Raises a `RequestError` that lists everything that is missing or wrong. `counts` replaces the official row counts
+    of the files that it names, for demo data. The manifest has these counts; `find_faults` expects the official ones
+    unless the manifest is given.
     """
     path = _target(board, path)
-    members = _rendered(board, answers, counts or {})
-    place, fill = (write_folder_atomically, archives.lay) if board.is_folder else (write_atomically, archives.pack)
+    files = _contents(board, answers, counts or {})
     try:
-        manifest_path(path).unlink(missing_ok=True)  # no manifest may ever lie beside an archive that is not its own
-        place(path, lambda part: fill(members, part))
-        origins = tuple(_origin(file, answers[file.pair], members[file.name]) for file in board.files)
-        manifest = Manifest(board.name, archives.digest(path), origins)
+        manifest_path(path).unlink(missing_ok=True)  # the manifest of an earlier archive must not stay beside this one
+        if board.is_folder:
+            write_folder_atomically(path, lambda part: write_folder(files, part))
+        else:
+            write_atomically(path, lambda part: write_archive(files, part))
+        origins = tuple(_origin(file, answers[file.pair], files[file.name]) for file in board.files)
+        manifest = Manifest(board.name, archive_digest(path), origins)
         write_json(manifest_path(path), manifest.as_json())
     except OSError as error:
         raise RequestError(f"{path} cannot be written: {error.strerror}.") from None
     return path
 
 
+def file_content(file: BoardFile, answers: Answers, rows: int) -> bytes:
+    """Write one file with the answers to so many rows, and check it; raises `RequestError` if answers are wrong."""
+    answers = _answers_in_file(file, answers)
+    if len(answers.values) != rows:
+        count = f"{len(answers.values):,} answers to {file.task}, split {file.split}"
+        raise RequestError(f"{file.name}: {count}; expected {rows:,}.")
+    table = file.rows_to_compare(answers.table)
+    if file.kind.row_columns and (table is None or table.num_rows != rows):
+        columns = ", ".join(file.kind.row_columns)
+        raise RequestError(f"{file.name}: the rows of {file.task}, split {file.split}, are needed, with {columns}.")
+    content = file.kind.write(file.name, answers)
+    # An upload must not be wasted on a kind of file that writes what its own check refuses.
+    if faults := file.kind.check(file.name, content, rows, table=table):
+        raise PluginError(f"{file.name} was written and does not pass its own check: {faults[0]}")
+    return content
+
+
 def _target(board: Leaderboard, path: Path) -> Path:
-    """Where to write: the path, or what the board's own name makes of a folder."""
-    if path.is_dir() and not (board.is_folder and _is_earlier(board, path)):
+    """Choose the path to write: the given path, or the board's usual name inside of a given folder."""
+    if path.is_dir() and not (board.is_folder and _is_earlier_submission(board, path)):
         path = path / board.archive.removesuffix("/")
-    if board.is_folder and path.exists() and not _is_earlier(board, path):
-        raise RequestError(f"{path} is there and is no earlier submission to {board.title}: name another place.")
+    if board.is_folder and path.exists() and not _is_earlier_submission(board, path):
+        raise RequestError(f"{path} exists and is no earlier submission to {board.title}: name another place.")
     return path
 
 
-def _is_earlier(board: Leaderboard, folder: Path) -> bool:
-    """Whether a folder holds a submission and nothing else, so that another one may take its place."""
-    names = {one.name for one in folder.iterdir()} if folder.is_dir() else set()
+def _is_earlier_submission(board: Leaderboard, folder: Path) -> bool:
+    """Tell whether a folder holds files of the board and nothing else, so that it may be replaced."""
+    names = {file.name for file in folder.iterdir()} if folder.is_dir() else set()
     return bool(names) and names <= {file.name for file in board.files}
 
 
-def _rendered(board: Leaderboard, answers: Mapping[Pair, Answers], counts: Mapping[str, int]) -> dict[str, bytes]:
-    """Every file's content, or a `RequestError` that lists all that is missing, miscounted or cannot be written."""
-    if strange := set(counts) - {file.name for file in board.files}:
-        raise RequestError(f"{board.title} has no file {', '.join(sorted(strange))}, for which a row count was given.")
-    members, problems = dict[str, bytes](), list[str]()
+def _contents(board: Leaderboard, answers: Mapping[Pair, Answers], counts: Mapping[str, int]) -> dict[str, bytes]:
+    """Write every file's content; raises a `RequestError` that lists all that is missing or wrong."""
+    if unknown := set(counts) - {file.name for file in board.files}:
+        raise RequestError(f"{board.title} has no file {', '.join(sorted(unknown))}, for which a row count was given.")
+    contents, problems = dict[str, bytes](), list[str]()
     for file in board.files:
         try:
             if file.pair not in answers:
                 raise RequestError(f"{file.name}: no answers to {file.task}, split {file.split}.")
-            members[file.name] = file_content(file, answers[file.pair], counts.get(file.name, file.rows))
+            contents[file.name] = file_content(file, answers[file.pair], counts.get(file.name, file.rows))
         except RequestError as reason:
             problems += str(reason).split("\n")
     if problems:
-        listed = "\n".join(f"  - {one}" for one in problems)
+        listed = "\n".join(f"  - {problem}" for problem in problems)
         raise RequestError(f"No submission to {board.title} can be written:\n{listed}")
-    return members
+    return contents
 
 
-def file_content(file: BoardFile, given: Answers, rows: int) -> bytes:
-    """One file with the answers to so many rows, or a `RequestError`."""
-    given = _taken(file, given)
-    if len(given.values) != rows:
-        found = f"{len(given.values):,} answers to {file.task}, split {file.split}"
-        raise RequestError(f"{file.name}: {found}; expected {rows:,}.")
-    table = file.comparable(given.table)
-    if file.kind.compares and (table is None or table.num_rows != rows):
-        needed = ", ".join(file.kind.compares)
-        raise RequestError(f"{file.name}: the rows of {file.task}, split {file.split}, are needed, with {needed}.")
-    written = file.kind.write(file.name, given)
-    # A kind that is at odds with itself must cost nobody an upload.
-    if faults := file.kind.check(file.name, written, rows, table=table):
-        raise PluginError(f"{file.name} was written and does not pass its own check: {faults[0]}")
-    return written
-
-
-def _taken(file: BoardFile, given: Answers) -> Answers:
-    """The answers with what the file holds of them as values."""
+def _answers_in_file(file: BoardFile, answers: Answers) -> Answers:
+    """Replace the values by the extra figure that the file holds, if it holds one."""
     if not file.extra_figure:
-        return given
-    if file.extra_figure not in given.extra_figures:
-        known = ", ".join(given.extra_figures) or "nothing"
+        return answers
+    if file.extra_figure not in answers.extra_figures:
+        known = ", ".join(answers.extra_figures) or "none"
         raise RequestError(
-            f"{file.name}: it holds '{file.extra_figure}'; beside the answers to {file.task} there is {known}."
+            f"{file.name}: needs the extra figure '{file.extra_figure}'; the extra figures of {file.task} are {known}."
         )
-    return replace(given, values=given.extra_figures[file.extra_figure])
+    return replace(answers, values=answers.extra_figures[file.extra_figure])
 
 
-def _origin(file: BoardFile, given: Answers, content: bytes) -> FileOrigin:
+def _origin(file: BoardFile, answers: Answers, content: bytes) -> FileOrigin:
     return FileOrigin(
         file=file.name,
         task=file.task,
         split=file.split,
-        rows=len(given.values),
+        rows=len(answers.values),
         official_rows=file.rows,
-        fit=given.fit,
-        method=given.method,
-        filled=given.filled,
-        sha256=_sha256(content),
+        fit=answers.fit,
+        method=answers.method,
+        filled=answers.filled,
+        sha256=hashlib.sha256(content).hexdigest(),
     )
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()

@@ -118,7 +118,7 @@ def register_methods() -> Iterable[Method]:  # type: ignore[empty-body]
 
 @hookspec
 def register_leaderboards() -> Iterable[Leaderboard]:  # type: ignore[empty-body]
-    """Leaderboards this plugin can write for. One that lies in a file is `Leaderboard.from_toml(path)`.
+    """Leaderboards this plugin can write for. One that lies in a file is `read_leaderboard(path)`.
 
     from benchrunner import BoardFile, Labels, Leaderboard, Table, hookimpl
 

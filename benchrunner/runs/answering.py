@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, final
 from benchrunner.data.rows import Rows
 from benchrunner.errors import CheckpointError, RequestError, described
 from benchrunner.files import write_atomically, write_folder_atomically
-from benchrunner.leaderboards.file_kind import Answers
+from benchrunner.leaderboards.file_kinds.file_kind import Answers
 from benchrunner.leaderboards.leaderboard import Leaderboard
 from benchrunner.leaderboards.writing import file_content
 from benchrunner.metrics import Score
@@ -89,7 +89,7 @@ def write_board_files(answered: Answered, board: Leaderboard, folder: Path) -> l
     given = Answers(answered.answers, table=answered.rows.table, extra_figures=answered.extra_figures, fit=answered.by)
     contents = {}
     for file in files:
-        if absent := [name for name in file.kind.compares if name not in answered.rows.table.column_names]:
+        if absent := [name for name in file.kind.row_columns if name not in answered.rows.table.column_names]:
             raise RequestError(
                 f"{file.name} has {', '.join(absent)} beside the answers, which is not read from a file of your own: "
                 f"give the data as --data DIR and --split {file.split}, where {answered.task.name} has its own files."

@@ -9,7 +9,7 @@ from typing import final
 
 from benchrunner.data.rows import Rows
 from benchrunner.errors import RequestError
-from benchrunner.leaderboards.leaderboard import spellings_of
+from benchrunner.leaderboards.label_texts import labels_by_text
 from benchrunner.metrics import Score
 from benchrunner.runs.runner import Runner
 from benchrunner.tasks.prediction_files import rows_of, scores_of_file
@@ -62,7 +62,7 @@ def score_file(
     if files:
         raise RequestError(f"--{next(iter(files))} is for files in the official layout, and {path} is in another one.")
     rows = _rows(task, name, gold, runner)
-    spellings = spellings_of(task, runner.plugins.leaderboards.values())
+    spellings = labels_by_text(task, runner.plugins.leaderboards.values())
     scores = scores_of_file(task, rows, path, spellings=spellings)
     return FileScores(scores, rows, False, _text(task, path, rows, scores), _notes(rows))
 

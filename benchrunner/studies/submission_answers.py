@@ -8,7 +8,7 @@ from typing import Any
 from benchrunner.data.rows import Rows
 from benchrunner.data.sources import DataNotFound
 from benchrunner.errors import RequestError
-from benchrunner.leaderboards.file_kind import Answers
+from benchrunner.leaderboards.file_kinds.file_kind import Answers
 from benchrunner.leaderboards.leaderboard import Leaderboard, Pair
 from benchrunner.runs.answering import answer
 from benchrunner.runs.folder import find_run

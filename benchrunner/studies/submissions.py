@@ -176,7 +176,7 @@ def check_submission(
         raise RequestError(f"--data {data}: there is no such folder.")
     board = board or detect(plugins.leaderboards.values(), path)
     manifest = read_manifest(path) if counts_from_manifest else None
-    pairs = tuple(dict.fromkeys(file.pair for file in board.files if file.kind.compares))
+    pairs = tuple(dict.fromkeys(file.pair for file in board.files if file.kind.row_columns))
     tables, not_found = dict[Pair, "pa.Table"](), list[str]()
     if gold is not None:
         tables = _gold_table(board, pairs, gold, plugins)

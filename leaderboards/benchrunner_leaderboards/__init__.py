@@ -1,17 +1,17 @@
-"""Leaderboards for benchrunner: every .toml file beside this one is a board."""
+"""Leaderboards for benchrunner: every .toml file in this folder describes one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchrunner import Leaderboard, hookimpl
+from benchrunner import Leaderboard, hookimpl, read_leaderboard
 
 __all__ = ["register_leaderboards"]
 
 
 @hookimpl
 def register_leaderboards() -> Iterator[Leaderboard]:
-    """One board a file, in the order of their names."""
+    """Yield the leaderboard of each .toml file, sorted by file name."""
     for path in sorted(Path(__file__).parent.glob("*.toml")):
-        yield Leaderboard.from_toml(path)
+        yield read_leaderboard(path)

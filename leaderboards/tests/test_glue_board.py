@@ -1,4 +1,4 @@
-"""The GLUE board: its files to the letter, its published rows, and that the tasks fit it."""
+"""The GLUE board: its files, its published rows, and the tasks that it names."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
+from benchrunner.leaderboards.board_toml import read_leaderboard
 from benchrunner.leaderboards.checking import detect, find_faults
-from benchrunner.leaderboards.file_kind import Answers
+from benchrunner.leaderboards.file_kinds.file_kind import Answers
+from benchrunner.leaderboards.file_kinds.spellings import Labels, Number
+from benchrunner.leaderboards.file_kinds.table_file import Table
 from benchrunner.leaderboards.leaderboard import BoardFile, Leaderboard, Published
-from benchrunner.leaderboards.spellings import Labels, Number
-from benchrunner.leaderboards.table_file import Table
 from benchrunner.leaderboards.writing import write_answers
 from benchrunner_leaderboards import register_leaderboards
 
@@ -23,8 +24,8 @@ def glue() -> Leaderboard:
     return {board.name: board for board in register_leaderboards()}["glue"]
 
 
-def file(board: Leaderboard, name: str) -> BoardFile:
-    return {one.name: one for one in board.files}[name]
+def file_named(board: Leaderboard, name: str) -> BoardFile:
+    return next(file for file in board.files if file.name == name)
 
 
 def labels(*texts: str) -> dict[str, str]:
@@ -49,17 +50,17 @@ FILES: dict[str, tuple[str, str, int, dict[str, str] | None]] = {
 
 
 def test_the_server_takes_eleven_files(glue: Leaderboard) -> None:
-    assert [one.name for one in glue.files] == list(FILES)
+    assert [file.name for file in glue.files] == list(FILES)
     assert glue.archive == "glue.zip"
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_each_file_has_the_servers_rows_header_and_spelling(glue: Leaderboard, name: str) -> None:
     task, split, rows, texts = FILES[name]
-    one = file(glue, name)
+    file = file_named(glue, name)
     spelling = Number(0, 5, 3) if texts is None else Labels(texts)
-    assert (one.task, one.split, one.rows) == (task, split, rows)
-    assert one.kind == Table(("index", "prediction"), spelling)
+    assert (file.task, file.split, file.rows) == (task, split, rows)
+    assert file.kind == Table(("index", "prediction"), spelling)
 
 
 COLUMNS = ("MNLI-m", "MNLI-mm", "QQP", "QNLI", "SST-2", "CoLA", "STS-B", "MRPC", "RTE")
@@ -78,11 +79,11 @@ def versioned(board: Leaderboard, version: str) -> dict[str, Published]:
 
 def test_the_published_rows_are_table_1(glue: Leaderboard) -> None:
     rows = versioned(glue, "2019")
-    assert {name: (*(row.cells[one] for one in COLUMNS), row.average) for name, row in rows.items()} == TABLE_1
+    assert {name: (*(row.cells[column] for column in COLUMNS), row.average) for name, row in rows.items()} == TABLE_1
     assert tuple(glue.columns) == COLUMNS
 
 
-# Four averages are their cells' mean, rounded; of ELMo's cells it is 70.94, where the paper prints 71.0.
+# Four averages are the rounded mean of the cells. For ELMo the mean is 70.94, and the paper prints 71.0.
 @pytest.mark.parametrize("name", TABLE_1)
 def test_the_average_is_over_the_nine_columns(glue: Leaderboard, name: str) -> None:
     row = versioned(glue, "2019")[name]
@@ -99,21 +100,21 @@ def test_the_first_version_differs_in_qnli_and_the_average(glue: Leaderboard) ->
     }
 
 
-def test_the_official_score_is_a_figure_of_its_own(glue: Leaderboard) -> None:
+def test_the_official_score_is_not_the_average(glue: Leaderboard) -> None:
     assert {row.system: row.score for row in glue.published if row.score} == {"OpenAI GPT": 72.8, "BERT-LARGE": 80.5}
 
 
 @pytest.fixture(scope="module")
 def answers(glue: Leaderboard) -> dict[tuple[str, str], Answers]:
-    """A whole submission: each label in turn, and numbers beyond both ends of the range."""
+    """Make a whole submission: each label in turn, and numbers on both sides outside of the range."""
     whole = {}
-    for one in glue.files:
-        known: list[Any] = list(FILES[one.name][3] or [-0.5, 2.34567, 5.5])
-        whole[one.task, one.split] = Answers([known[index % len(known)] for index in range(one.rows)])
+    for file in glue.files:
+        values: list[Any] = list(FILES[file.name][3] or [-0.5, 2.34567, 5.5])
+        whole[file.pair] = Answers([values[index % len(values)] for index in range(file.rows)])
     return whole
 
 
-def test_a_whole_submission_is_written_and_checks_clean(
+def test_a_whole_submission_passes_the_check(
     glue: Leaderboard, answers: dict[tuple[str, str], Answers], tmp_path: Path
 ) -> None:
     path = write_answers(glue, answers, tmp_path)
@@ -124,11 +125,11 @@ def test_a_whole_submission_is_written_and_checks_clean(
         assert archive.read("CoLA.tsv")[:25] == b"index\tprediction\n0\t0\n1\t1\n"
         assert archive.read("STS-B.tsv").splitlines()[1:4] == [b"0\t0.000", b"1\t2.346", b"2\t5.000"]
         assert archive.read("AX.tsv").splitlines()[-1] == b"1103\tcontradiction"
-        assert [len(archive.read(name).splitlines()) - 1 for name in FILES] == [one.rows for one in glue.files]
+        assert [len(archive.read(name).splitlines()) - 1 for name in FILES] == [file.rows for file in glue.files]
 
 
 @pytest.mark.parametrize(
-    ("name", "old", "new", "said"),
+    ("name", "old", "new", "message"),
     [
         (
             "CoLA.tsv",
@@ -157,32 +158,31 @@ def test_a_whole_submission_is_written_and_checks_clean(
         ("STS-B.tsv", b"2\t5.000", b"2\t5.100", "STS-B.tsv:4: found '5.100'; expected a number from 0 to 5: clip"),
     ],
 )
-def test_what_other_tools_get_wrong_is_caught(
-    glue: Leaderboard, answers: dict[tuple[str, str], Answers], name: str, old: bytes, new: bytes, said: str
+def test_common_mistakes_of_other_tools_are_faults(
+    glue: Leaderboard, answers: dict[tuple[str, str], Answers], name: str, old: bytes, new: bytes, message: str
 ) -> None:
-    one = file(glue, name)
-    content = one.kind.write(name, answers[one.pair])
+    file = file_named(glue, name)
+    content = file.kind.write(name, answers[file.pair])
     assert old in content
-    (problem,) = one.kind.check(name, content.replace(old, new, 1), one.rows)
-    assert problem.startswith(said)
+    (fault,) = file.kind.check(name, content.replace(old, new, 1), file.rows)
+    assert fault.startswith(message)
 
 
-def test_the_older_qnli_test_set_is_told_by_its_count(glue: Leaderboard) -> None:
-    one = file(glue, "QNLI.tsv")
-    problems = one.kind.check(
-        one.name, one.kind.write(one.name, Answers(["entailment"] * 5740)), one.rows, one.other_rows
-    )
-    assert "QNLI.tsv: 5,740 rows (the older QNLI test set), expected 5,463." in problems
+def test_the_older_qnli_test_set_is_known_by_its_count(glue: Leaderboard) -> None:
+    file = file_named(glue, "QNLI.tsv")
+    content = file.kind.write(file.name, Answers(["entailment"] * 5740))
+    faults = file.kind.check(file.name, content, file.rows, file.other_rows)
+    assert "QNLI.tsv: 5,740 rows (the older QNLI test set), expected 5,463." in faults
 
 
-def test_the_tasks_fit_the_board(glue: Leaderboard) -> None:
+def test_the_board_names_splits_labels_and_metrics_of_the_tasks(glue: Leaderboard) -> None:
     plugin = pytest.importorskip("benchrunner_glue")
     tasks = {task.name: task for task in plugin.register_tasks()}
-    for one in glue.files:
-        task = tasks[one.task]
-        assert task.splits[one.split].rows == one.rows
-        assert task.splits[one.split].role == "test"
-        assert set(one.kind.meanings.values()) == set(task.problem.identity().get("labels", []))
+    for file in glue.files:
+        task = tasks[file.task]
+        assert task.splits[file.split].rows == file.rows
+        assert task.splits[file.split].role == "test"
+        assert set(file.kind.labels_by_text.values()) == set(task.problem.identity().get("labels", []))
     for term in glue.columns.values():
         assert term.metric in {metric.name for metric in tasks[term.task].metrics}
 
@@ -191,7 +191,7 @@ def test_the_board_of_the_readme_can_be_read(tmp_path: Path) -> None:
     readme = Path(__file__).parents[1] / "README.md"
     (block,) = re.findall(r"```toml\n(.*?)```", readme.read_text(), flags=re.DOTALL)
     (tmp_path / "moods.toml").write_text(block)
-    assert Leaderboard.from_toml(tmp_path / "moods.toml").name == "moods"
+    assert read_leaderboard(tmp_path / "moods.toml").name == "moods"
 
 
 def test_the_readme_lists_every_board() -> None:

@@ -1,4 +1,4 @@
-"""The boards of SQuAD, SWAG and CoNLL-2003: their files, the rows of the paper's tables, and that tasks fit them."""
+"""The boards of SQuAD, SWAG and CoNLL-2003: their files, the paper's tables, and the tasks that they name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from benchrunner.commands.main import main
 from benchrunner.leaderboards.checking import find_faults, unchecked
-from benchrunner.leaderboards.file_kind import Answers
+from benchrunner.leaderboards.file_kinds.file_kind import Answers
 from benchrunner.leaderboards.leaderboard import Leaderboard
 from benchrunner.leaderboards.writing import write_answers
 from benchrunner.plugins.discovery import discover
@@ -36,7 +36,7 @@ FILES = {
 @pytest.mark.parametrize("name", NAMES)
 def test_the_files_and_their_counts_are_the_official_ones(name: str) -> None:
     board = BOARDS[name]
-    assert {one.name: (one.task, one.split, one.rows, one.extra_figure) for one in board.files} == FILES[name]
+    assert {file.name: (file.task, file.split, file.rows, file.extra_figure) for file in board.files} == FILES[name]
     assert board.archive == f"{name}/" and board.note
 
 
@@ -91,45 +91,45 @@ def printed(board: Leaderboard) -> list[str]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_published_rows_are_the_papers(name: str) -> None:
+def test_the_published_rows_equal_the_papers_tables(name: str) -> None:
     board = BOARDS[name]
     assert printed(board) == [" ".join(line.split()) for line in TABLES[name].strip().splitlines()]
     assert {row.source for row in board.published} == {f"Devlin et al. 2019, Table {NUMBERS[name]}"}
 
 
-def test_squads_hidden_test_has_columns_without_a_figure_of_ours() -> None:
+def test_squads_hidden_test_columns_have_no_figure_of_ours() -> None:
     for name in ("squad-1.1", "squad-2.0"):
         columns = BOARDS[name].columns
         assert list(columns) == ["dev EM", "dev F1", "test EM", "test F1"]
         assert [term is None for term in columns.values()] == [False, False, True, True]
 
 
-def test_a_log_odds_in_na_prob_is_told() -> None:
+def test_a_log_odds_in_na_prob_is_a_fault() -> None:
     na_prob = BOARDS["squad-2.0"].files[1]
-    (problem,) = na_prob.kind.check("na_prob.json", b'{"a": -3.5, "b": 0.5}', 2)
-    assert problem.startswith("na_prob.json, id 'a': found '-3.5'; expected a number from 0 to 1: a log-odds or")
+    (fault,) = na_prob.kind.check("na_prob.json", b'{"a": -3.5, "b": 0.5}', 2)
+    assert fault.startswith("na_prob.json, id 'a': found '-3.5'; expected a number from 0 to 1: a log-odds or")
 
 
-def test_what_the_data_sets_own_script_wrote_for_swag_is_told() -> None:
+def test_the_output_of_swags_own_script_is_a_fault() -> None:
     predictions = BOARDS["swag"].files[0]
-    problems = predictions.kind.check("predictions.csv", b",pred\n0,2\n1,3\n", 2)
-    assert problems[1].startswith("predictions.csv:1: found ',pred'; expected the answer alone: no index and no header")
+    faults = predictions.kind.check("predictions.csv", b",pred\n0,2\n1,3\n", 2)
+    assert faults[1].startswith("predictions.csv:1: found ',pred'; expected the answer alone, without index and header")
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_tasks_fit_the_board(name: str) -> None:
+def test_the_board_names_splits_and_metrics_of_the_tasks(name: str) -> None:
     tasks, board = discover().tasks, BOARDS[name]
-    if missing := [one.task for one in board.files if one.task not in tasks]:
+    if missing := [file.task for file in board.files if file.task not in tasks]:
         pytest.skip(f"no plugin offers {missing[0]}")
-    for one in board.files:
-        assert tasks[one.task].splits[one.split].rows == one.rows
+    for file in board.files:
+        assert tasks[file.task].splits[file.split].rows == file.rows
     for term in board.columns.values():
         if term is not None:
             assert term.split in tasks[term.task].splits
             assert term.metric in {metric.name for metric in tasks[term.task].metrics}
 
 
-# --- the real rows, where they are at hand
+# --- the real rows, where they are available
 
 
 @pytest.fixture(scope="module")
@@ -141,43 +141,43 @@ def real() -> Path:
     return Path(os.environ["BENCHRUNNER_REAL_DATA"])
 
 
-def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+def output(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
     code = main(words)
     return code, capsys.readouterr().out
 
 
 def test_published_predictions_are_valid_submissions(real: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    one, gold = real / "golden/squad-1.1-predictions.json", real / "squad/dev-v1.1.json"
-    code, out = said(capsys, "check", str(one), "--board", "squad-1.1", "--gold", str(gold))
+    predictions, gold = real / "golden/squad-1.1-predictions.json", real / "squad/dev-v1.1.json"
+    code, out = output(capsys, "check", str(predictions), "--board", "squad-1.1", "--gold", str(gold))
     assert code == 0 and "is a valid squad-1.1 submission" in out and "not compared" not in out
-    code, out = said(capsys, "check", str(one), "--board", "squad-1.1")
+    code, out = output(capsys, "check", str(predictions), "--board", "squad-1.1")
     assert code == 0 and "it was not compared with the rows of squad/1.1, split dev.\nGive --data DIR or --gold" in out
 
 
 def test_both_files_of_squad_2_are_compared_with_the_data(
     real: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name, theirs in (("predictions", "predictions"), ("na_prob", "na-prob")):
-        (tmp_path / f"{name}.json").write_bytes((real / f"golden/squad-2.0-{theirs}.json").read_bytes())
+    for name, official in (("predictions", "predictions"), ("na_prob", "na-prob")):
+        (tmp_path / f"{name}.json").write_bytes((real / f"golden/squad-2.0-{official}.json").read_bytes())
     words = ("check", str(tmp_path), "--data", str(real))
-    assert said(capsys, *words)[0] == 0
+    assert output(capsys, *words)[0] == 0
     answers: dict[str, Any] = json.loads((tmp_path / "na_prob.json").read_text())
     first = next(iter(answers))
     (tmp_path / "na_prob.json").write_text(json.dumps({f"{first}x": 0.5} | dict(list(answers.items())[1:])))
-    code, out = said(capsys, *words)
+    code, out = output(capsys, *words)
     assert code == 1
     assert f"na_prob.json: no answer to '{first}'; every id" in out and f"no row has the id '{first}x'" in out
 
 
-def test_answers_to_another_version_are_told(real: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_answers_to_another_version_are_faults(real: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(real / "golden/squad-2.0-predictions.json")
-    code, out = said(capsys, "check", path, "--board", "squad-1.1", "--data", str(real))
+    code, out = output(capsys, "check", path, "--board", "squad-1.1", "--data", str(real))
     assert code == 1
     assert "11,873 answers (the dev questions of SQuAD 2.0), expected 10,570." in out
     assert "and 4,639 more; every id of the rows must be there." in out
 
 
-def test_the_gold_tags_make_a_result_file_without_a_fault(
+def test_a_file_of_gold_tags_has_no_faults_and_scores_100(
     real: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from benchrunner.workspace import Settings, Workspace
@@ -186,33 +186,33 @@ def test_the_gold_tags_make_a_result_file_without_a_fault(
     rows = discover().task("conll/ner").load("test", workspace).table
     board = BOARDS["conll2003"]
     path = write_answers(board, {("conll/ner", "test"): Answers(rows.column("labels").to_pylist(), rows)}, tmp_path)
-    assert said(capsys, "check", str(path), "--data", str(real))[0] == 0
+    assert output(capsys, "check", str(path), "--data", str(real))[0] == 0
     lines = (path / "eng.testb.out").read_text().splitlines()
     assert lines.count("-DOCSTART- -X- -X- O O") == 231 and len([line for line in lines if line]) == 46_435 + 231
-    code, out = said(capsys, "score", "conll/ner", str(path / "eng.testb.out"))
+    code, out = output(capsys, "score", "conll/ner", str(path / "eng.testb.out"))
     assert code == 0 and out.startswith(
         "processed 46666 tokens with 5648 phrases; found: 5648 phrases; correct: 5648.\n"
         "accuracy: 100.00%; precision: 100.00%; recall: 100.00%; FB1: 100.00\n"
     )
     (path / "eng.testb.out").write_text((path / "eng.testb.out").read_text().replace("SOCCER", "Soccer", 1))
-    code, out = said(capsys, "check", str(path), "--gold", str(real / "conll2003/eng.testb"))
+    code, out = output(capsys, "check", str(path), "--gold", str(real / "conll2003/eng.testb"))
     assert code == 1 and "found the word 'Soccer', where the rows have 'SOCCER'" in out
     assert "(sentence 0 of the rows" in out
 
 
-def test_a_board_that_names_no_rows_is_compared_with_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_gold_is_refused_where_a_board_holds_no_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "CoLA.tsv").write_text("index\tprediction\n")
     assert main(["check", str(tmp_path / "CoLA.tsv"), "--gold", "x"]) == 2
     assert "The files of glue name no rows to compare: leave --gold out." in capsys.readouterr().err
 
 
-def test_a_submission_written_here_needs_no_further_look(tmp_path: Path) -> None:
+def test_a_written_submission_is_checked_completely(tmp_path: Path) -> None:
     import pyarrow as pa
 
     board = BOARDS["squad-2.0"]
     table = pa.table({"id": [f"{number:024x}" for number in range(11_873)]})
-    given = Answers([""] * 11_873, table, {"no_answer": [number / 11_873 for number in range(11_873)]})
-    path = write_answers(board, {("squad/2.0", "dev"): given}, tmp_path)
+    answers = Answers([""] * 11_873, table, {"no_answer": [number / 11_873 for number in range(11_873)]})
+    path = write_answers(board, {("squad/2.0", "dev"): answers}, tmp_path)
     tables = {("squad/2.0", "dev"): table}
     assert find_faults(board, path, tables=tables) == [] and unchecked(board, path, tables=tables) == []
-    assert list(json.loads((path / "na_prob.json").read_text()).values()) == given.extra_figures["no_answer"]
+    assert list(json.loads((path / "na_prob.json").read_text()).values()) == answers.extra_figures["no_answer"]

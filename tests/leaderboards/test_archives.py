@@ -1,4 +1,4 @@
-"""Archives of anybody: whatever is wrong with them is told and never a traceback, and the board is told from them."""
+"""Archives that anybody wrote: every fault is reported, none is a traceback, and the archive tells its board."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_a_plain_folder_of_files_is_checked_like_an_archive(tmp_path: Path) -> N
     (tmp_path / "notes").mkdir()
     assert find_faults(BOARD, tmp_path) == [
         "Mood.tsv is missing; every file must be there.",
-        "Not of this leaderboard: 'notes/'; servers refuse extra files.",
+        "Not files of this leaderboard: 'notes/'; servers refuse extra files.",
     ]
 
 
@@ -37,19 +37,19 @@ ARCHIVES: dict[str, tuple[dict[str, bytes], str]] = {
     ),
     "extra": (
         FILES | {"log.txt": b"x"},
-        "Not of this leaderboard: 'log.txt'; servers refuse extra files.",
+        "Not files of this leaderboard: 'log.txt'; servers refuse extra files.",
     ),
     "extras": (
-        FILES | {f"{one}.txt": b"x" for one in "abcde"},
-        "Not of this leaderboard: 'a.txt', 'b.txt', 'c.txt' and 2 more; servers refuse extra files.",
+        FILES | {f"{name}.txt": b"x" for name in "abcde"},
+        "Not files of this leaderboard: 'a.txt', 'b.txt', 'c.txt' and 2 more; servers refuse extra files.",
     ),
     "case": (
         {name.replace("Mood", "mood"): content for name, content in FILES.items()},
-        "'mood.tsv' must be called Mood.tsv, to the letter; it is read as that here.",
+        "'mood.tsv' must be called exactly Mood.tsv; it is checked as that file.",
     ),
     "hyphen": (
         {name.replace("-", ""): content for name, content in FILES.items()},
-        "'Verdict.tsv' must be called Ver-dict.tsv, to the letter; it is read as that here.",
+        "'Verdict.tsv' must be called exactly Ver-dict.tsv; it is checked as that file.",
     ),
     "folder": (
         {f"moods/{name}": content for name, content in FILES.items()},
@@ -62,21 +62,33 @@ ARCHIVES: dict[str, tuple[dict[str, bytes], str]] = {
     ),
     "macOS": (
         FILES | {"__MACOSX/._Mood.tsv": b"x", ".DS_Store": b"x"},
-        "Left there by the desktop: '__MACOSX/._Mood.tsv', '.DS_Store'; remove them, on macOS by packing with zip -X.",
+        "Written by the desktop: '__MACOSX/._Mood.tsv', '.DS_Store'; remove them; on macOS, pack with zip -X.",
+    ),
+    "nothing": (
+        {},
+        "other.zip holds no files: Mood.tsv, Ver-dict.tsv and Warmth.tsv are missing; every file must be there.",
+    ),
+    "two missing": (
+        {"Mood.tsv": FILES["Mood.tsv"]},
+        "Ver-dict.tsv and Warmth.tsv are missing; every file must be there.",
+    ),
+    "archive inside": (
+        FILES | {"more.zip": b"PK"},
+        "An archive inside of the submission: 'more.zip'; pack its files themselves.",
     ),
     "empty folder": (
         FILES | {"notes/": b""},
-        "Not of this leaderboard: 'notes/'; servers refuse extra files.",
+        "Not files of this leaderboard: 'notes/'; servers refuse extra files.",
     ),
 }
 
 
-@pytest.mark.parametrize(("files", "said"), ARCHIVES.values(), ids=ARCHIVES)
-def test_a_fault_of_the_archive_is_told(tmp_path: Path, files: dict[str, bytes], said: str) -> None:
-    assert find_faults(BOARD, zipped(tmp_path, files)) == [said]
+@pytest.mark.parametrize(("files", "message"), ARCHIVES.values(), ids=ARCHIVES)
+def test_a_fault_of_an_archive_is_reported(tmp_path: Path, files: dict[str, bytes], message: str) -> None:
+    assert find_faults(BOARD, zipped(tmp_path, files)) == [message]
 
 
-def test_the_content_of_misplaced_and_misnamed_files_is_checked_too(tmp_path: Path) -> None:
+def test_misplaced_and_misnamed_files_are_checked_too(tmp_path: Path) -> None:
     files = {"moods/mood.tsv": FILES["Mood.tsv"].replace(b"0\t0", b"0\tsad"), **FILES}
     del files["Mood.tsv"]
     problems = find_faults(BOARD, zipped(tmp_path, files))
@@ -85,25 +97,26 @@ def test_the_content_of_misplaced_and_misnamed_files_is_checked_too(tmp_path: Pa
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_a_file_that_is_there_twice_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_there_twice_is_a_fault(tmp_path: Path) -> None:
     path = zipped(tmp_path, FILES)
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("Mood.tsv", b"another")
     assert find_faults(BOARD, path)[0] == "Mood.tsv is in the archive 2 times; it must be there once."
 
 
-def test_what_is_no_archive_is_told(tmp_path: Path) -> None:
-    path = tmp_path / "moods.zip"
+@pytest.mark.parametrize("name", ["moods.zip", "moods.tar.gz", "moods.7z"])
+def test_a_file_that_is_no_zip_archive_is_a_fault(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
     path.write_bytes(FILES["Mood.tsv"])
-    assert find_faults(BOARD, path) == ["moods.zip is not a zip archive, or is damaged; pack the files again."]
+    assert find_faults(BOARD, path) == [f"{name} is not a zip archive, or is damaged; pack the files again."]
 
 
-def test_a_path_where_nothing_is_cannot_be_checked(tmp_path: Path) -> None:
+def test_a_missing_path_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match=r"There is no file or folder .*none.zip"):
         find_faults(BOARD, tmp_path / "none.zip")
 
 
-def test_an_encrypted_file_is_told(tmp_path: Path) -> None:
+def test_an_encrypted_file_is_a_fault(tmp_path: Path) -> None:
     path = zipped(tmp_path, FILES)
     content = bytearray(path.read_bytes())
     at = content.index(b"PK\x01\x02")  # the first entry of the central directory; its flags stand 8 bytes on
@@ -112,24 +125,24 @@ def test_an_encrypted_file_is_told(tmp_path: Path) -> None:
     assert find_faults(BOARD, path) == ["Mood.tsv is encrypted; pack the files without a password."]
 
 
-def test_a_file_compressed_in_a_rare_way_is_told(tmp_path: Path) -> None:
+def test_a_rare_compression_method_is_a_fault(tmp_path: Path) -> None:
     path = tmp_path / "moods.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_BZIP2) as archive:
         for name, content in FILES.items():
             archive.writestr(name, content)
     assert find_faults(BOARD, path)[0] == (
-        "Mood.tsv is compressed in a way that servers seldom read; pack it with the usual method, deflate."
+        "Mood.tsv is compressed by a method that servers seldom read; pack the file with the method 'deflate'."
     )
 
 
-def test_a_damaged_member_is_told(tmp_path: Path) -> None:
+def test_a_damaged_member_is_a_fault(tmp_path: Path) -> None:
     path = zipped(tmp_path, FILES)
     path.write_bytes(path.read_bytes().replace(b"prediction", b"predictiom", 1))
     (problem,) = find_faults(BOARD, path)
     assert problem.startswith("Mood.tsv is damaged (Bad CRC-32")
 
 
-def test_a_member_that_unpacks_to_gigabytes_is_not_read_to_its_end(tmp_path: Path) -> None:
+def test_of_a_member_that_is_too_large_only_the_limit_is_read(tmp_path: Path) -> None:
     path = tmp_path / "moods.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in FILES.items():
@@ -138,7 +151,7 @@ def test_a_member_that_unpacks_to_gigabytes_is_not_read_to_its_end(tmp_path: Pat
     assert problem == "Mood.tsv is larger than 1,048,832 bytes, more than its rows can need; it may be another file."
 
 
-def test_an_archive_that_lies_about_its_sizes_is_told(tmp_path: Path) -> None:
+def test_an_archive_with_false_sizes_is_a_fault(tmp_path: Path) -> None:
     path = zipped(tmp_path, FILES)
     content = bytearray(path.read_bytes())
     at = content.index(b"PK\x01\x02")
@@ -150,17 +163,17 @@ def test_an_archive_that_lies_about_its_sizes_is_told(tmp_path: Path) -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(data=st.data())
-def test_no_damage_to_an_archive_is_a_traceback(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_a_damaged_archive_is_never_a_traceback(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     path = write_answers(BOARD, answers(), tmp_path_factory.mktemp("damage"))
     content = bytearray(path.read_bytes())
     for _ in range(data.draw(st.integers(1, 3))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
     path.write_bytes(bytes(content[: data.draw(st.integers(0, len(content)))]))
-    assert all(isinstance(one, str) for one in find_faults(BOARD, path))
+    assert all(isinstance(fault, str) for fault in find_faults(BOARD, path))
 
 
 @pytest.mark.skipif(not hasattr(stat, "S_ISFIFO"), reason="no named pipes here")
-def test_what_is_not_a_plain_file_is_not_waited_for(tmp_path: Path) -> None:
+def test_a_named_pipe_is_not_read(tmp_path: Path) -> None:
     import os
 
     for name, content in FILES.items():
@@ -168,30 +181,32 @@ def test_what_is_not_a_plain_file_is_not_waited_for(tmp_path: Path) -> None:
     (tmp_path / "Mood.tsv").unlink()
     os.mkfifo(tmp_path / "Mood.tsv")
     assert find_faults(BOARD, tmp_path) == ["Mood.tsv is not a plain file."]
+    with pytest.raises(RequestError, match=r"Mood\.tsv is not a plain file or folder"):
+        find_faults(BOARD, tmp_path / "Mood.tsv")
 
 
-# Telling the board from the archive
+# Finding the board of an archive
 
 
 OTHER = replace(BOARD, name="other", archive="other.zip", files=(replace(BOARD.files[0], name="Answers.tsv"),))
 
 
-def test_the_board_is_told_by_the_names_of_the_files(tmp_path: Path) -> None:
+def test_the_names_of_the_files_tell_the_board(tmp_path: Path) -> None:
     assert detect([OTHER, BOARD], zipped(tmp_path, FILES)) is BOARD
     assert detect([OTHER, BOARD], zipped(tmp_path, {"x/answers.tsv": b""})) is OTHER
 
 
-def test_the_board_of_a_damaged_archive_is_told_by_its_name(tmp_path: Path) -> None:
+def test_the_name_of_a_damaged_archive_tells_the_board(tmp_path: Path) -> None:
     (tmp_path / "other.zip").write_bytes(b"?")
     assert detect([OTHER, BOARD], tmp_path / "other.zip") is OTHER
 
 
-def test_an_archive_of_no_board_asks_for_the_board(tmp_path: Path) -> None:
+def test_an_archive_of_no_board_is_an_error(tmp_path: Path) -> None:
     zipped(tmp_path, {"a.txt": b""}).rename(tmp_path / "mine.zip")
-    with pytest.raises(RequestError, match=r"none of its files is known to a leaderboard.*Known: moods, other"):
+    with pytest.raises(RequestError, match=r"no leaderboard has any of its files.*Known: moods, other"):
         detect([OTHER, BOARD], tmp_path / "mine.zip")
 
 
-def test_an_archive_of_two_boards_asks_for_the_board(tmp_path: Path) -> None:
-    with pytest.raises(RequestError, match=r"moods and twin fit alike. Name the board"):
+def test_an_archive_of_two_boards_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match=r"moods and twin fit equally well. Name the board"):
         detect([BOARD, replace(BOARD, name="twin")], zipped(tmp_path, FILES))

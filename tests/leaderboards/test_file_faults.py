@@ -1,11 +1,14 @@
-"""Lines, JSON maps and columns: each fault of a file is told once, with its place."""
+"""Lines, JSON maps and columns: each fault of a file is reported once, with its place."""
 
 from __future__ import annotations
 
+import gzip
+
 import pytest
 
-from benchrunner.leaderboards.file_kind import FileKind
+from benchrunner.leaderboards.file_kinds.file_kind import FileKind
 from file_kinds import CHANCES, CHOICE, COLUMNS, MAYBE, MOODS, TAGGED, TEXTS, columns
+from mood_boards import MOOD
 
 FAULTS: dict[str, tuple[FileKind, str | bytes, str]] = {
     # lines
@@ -14,7 +17,7 @@ FAULTS: dict[str, tuple[FileKind, str | bytes, str]] = {
     "an index": (
         CHOICE,
         "0,2\n1,0\n2,1\n",
-        "x:1: found '0,2'; expected the answer alone: no index and no header belong here. "
+        "x:1: found '0,2'; expected the answer alone, without index and header. "
         "Also line 2 ('1,0'), line 3 ('2,1'): 3 lines in all.",
     ),
     "another answer": (CHOICE, "2\n0\n3\n", "x:3: found '3'; expected 0, 1 or 2."),
@@ -27,7 +30,7 @@ FAULTS: dict[str, tuple[FileKind, str | bytes, str]] = {
     "semicolons": (
         CHANCES,
         "1;0;0\n1,0,0\n1,0,0\n",
-        "x:1: found '1;0;0'; expected 3 values, separated by commas: no index and no header belong here.",
+        "x:1: found '1;0;0'; expected 3 values, separated by commas, without index and header.",
     ),
     "scores": (
         CHANCES,
@@ -37,7 +40,7 @@ FAULTS: dict[str, tuple[FileKind, str | bytes, str]] = {
     "a gap": (
         CHANCES,
         "1,0,\n1,0,0\n1,0,0\n",
-        "x:1: found ''; expected a number from 0 to 1, with a decimal point; nan and inf are no numbers here.",
+        "x:1: found ''; expected a number from 0 to 1, with a decimal point; nan and inf are not allowed.",
     ),
     # maps
     "no map": (TEXTS, " \n", "x: the file is empty; one JSON object, {id: answer, ...}, was expected."),
@@ -50,23 +53,27 @@ FAULTS: dict[str, tuple[FileKind, str | bytes, str]] = {
     "not JSON": (
         TEXTS,
         "{'q1': 'a'}",
-        "x: not valid JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1).",
+        "x: not valid JSON: line 1, column 2: Expecting property name enclosed in double quotes.",
     ),
     "an object a line": (
         TEXTS,
         '{"q1": "a"}\n{"q2": "b"}',
-        "x: not valid JSON: Extra data: line 2 column 1 (char 12).",
+        "x: not valid JSON: line 2, column 1: Extra data; write one object for the whole file.",
     ),
     "endless lists": (
         TEXTS,
         "[" * 100_000,
-        "x: lists or objects stand too deep in one another; an answer is one text or number.",
+        "x: lists or objects are nested too deep; an answer is one text or number.",
     ),
-    "an endless number": (MAYBE, '{"q1": ' + "1" * 5000 + "}", "x: not valid JSON: Exceeds the limit"),
+    "an endless number": (
+        MAYBE,
+        '{"q1": ' + "1" * 5000 + "}",
+        "x: not valid JSON: it has a number of thousands of digits.",
+    ),
     "an id twice": (
         TEXTS,
         '{"q1": "a", "q2": "b", "q3": "c", "q1": "d"}',
-        "x, id 'q1': found '2 times'; each id must stand once.",
+        "x, id 'q1': found '2 times'; each id must be there once.",
     ),
     "a number for a text": (
         TEXTS,
@@ -93,7 +100,7 @@ FAULTS: dict[str, tuple[FileKind, str | bytes, str]] = {
     "NaN": (
         MAYBE,
         '{"q1": NaN, "q2": 1, "q3": 1}',
-        "x, id 'q1': found 'NaN'; expected a number from 0 to 1, with a decimal point; nan and inf are no numbers",
+        "x, id 'q1': found 'NaN'; expected a number from 0 to 1, with a decimal point; nan and inf are not allowed",
     ),
     "another label": (
         MOODS,
@@ -139,7 +146,16 @@ FAULTS: dict[str, tuple[FileKind, str | bytes, str]] = {
         columns("-X- O O", "-X- O"),
         "x:1: found '-DOCSTART- -X- O'; expected 4 columns, with one space between them.",
     ),
-    "a tagged border": (TAGGED, columns("-X- O O", "-X- O B-PER"), "x:1: found 'B-PER'; a border line is tagged O."),
+    "a tagged border": (
+        TAGGED,
+        columns("-X- O O", "-X- O B-PER"),
+        "x:1: found 'B-PER'; the tags of a border line are O.",
+    ),
+    "CR alone": (CHOICE, "2\r0\r1\r", "x: lines end with CR alone; end lines with LF alone."),
+    "zero bytes": (CHOICE, b"2\n\0\0\n", "x: not a text file: it holds zero bytes; expected UTF-8 text."),
+    "zero bytes in a map": (TEXTS, b"\0" * 100, "x: not a text file: it holds zero bytes; expected UTF-8 text."),
+    "a picture": (TAGGED, b"\x89PNG\r\n\x1a\n\xff", "x: line 1: not UTF-8 text; save it as UTF-8."),
+    "gzip": (TAGGED, gzip.compress(COLUMNS.encode()), "x: compressed with gzip; unpack it."),
     "CR LF": (
         TAGGED,
         COLUMNS.replace("\n", "\r\n"),
@@ -148,14 +164,29 @@ FAULTS: dict[str, tuple[FileKind, str | bytes, str]] = {
 }
 
 
-@pytest.mark.parametrize(("kind", "content", "said"), FAULTS.values(), ids=FAULTS)
-def test_a_fault_is_told_once_with_its_place(kind: FileKind, content: str | bytes, said: str) -> None:
-    problems = kind.check("x", content if isinstance(content, bytes) else content.encode(), 3)
-    assert problems and problems[0].startswith(said)
-    assert [one for one in problems[1:] if " expected 3." not in one] == []
+@pytest.mark.parametrize(("kind", "content", "message"), FAULTS.values(), ids=FAULTS)
+def test_a_fault_is_reported_once_with_its_place(kind: FileKind, content: str | bytes, message: str) -> None:
+    faults = kind.check("x", content if isinstance(content, bytes) else content.encode(), 3)
+    assert faults and faults[0].startswith(message)
+    assert [fault for fault in faults[1:] if " expected 3." not in fault] == []
 
 
-def test_a_count_that_people_come_with_by_mistake_is_named() -> None:
+def test_lines_with_other_separators_do_not_report_every_index_as_missing() -> None:
+    lines = "".join(f"{index},1\n" for index in range(3))
+    assert MOOD.check("x", f"index,prediction\n{lines}".encode(), 3) == [
+        "x: line 1: wrong header: expected 'index\\tprediction', separated by a TAB, found 'index,prediction'.",
+        "x:2: found '0,1'; expected 2 columns, separated by one TAB. Also line 3 ('1,1'), line 4 ('2,1'): "
+        "3 lines in all.",
+    ]
+
+
+def test_a_line_of_a_million_letters_is_shortened() -> None:
+    (count, answer) = MOOD.check("x", b"index\tprediction\n0\t" + b"y" * 10**6 + b"\n", 2)[:2]
+    assert count == "x: 1 row, expected 2."
+    assert answer == f"x:2: found '{'y' * 55}...'; expected 0 or 1."
+
+
+def test_a_common_wrong_count_is_explained() -> None:
     assert CHOICE.check("x", b"1\n1\n", 3, {2: "the rows of last year"}) == [
         "x: 2 lines (the rows of last year), expected 3."
     ]

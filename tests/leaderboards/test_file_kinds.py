@@ -1,4 +1,4 @@
-"""Lines, JSON maps and columns: what is written checks clean, and what cannot be written is told."""
+"""Lines, JSON maps and columns: written files pass the check, and unwritable answers are errors."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchrunner.errors import PluginError, RequestError
-from benchrunner.leaderboards.columns_file import Columns
-from benchrunner.leaderboards.file_kind import Answers, FileKind
-from benchrunner.leaderboards.json_file import JsonMap
-from benchrunner.leaderboards.lines_file import Lines
-from benchrunner.leaderboards.spellings import Number
+from benchrunner.leaderboards.file_kinds.columns_file import Columns
+from benchrunner.leaderboards.file_kinds.file_kind import Answers, FileKind
+from benchrunner.leaderboards.file_kinds.json_file import JsonMap
+from benchrunner.leaderboards.file_kinds.lines_file import Lines
+from benchrunner.leaderboards.file_kinds.spellings import Number
 from file_kinds import CHANCES, CHOICE, COLUMNS, MAYBE, MOODS, QUESTIONS, SAID, SENTENCES, TAGGED, TEXTS
 
 WRITTEN: dict[str, tuple[FileKind, Answers, str]] = {
@@ -51,7 +51,7 @@ WRITTEN: dict[str, tuple[FileKind, Answers, str]] = {
 
 
 @pytest.mark.parametrize(("kind", "answers", "text"), WRITTEN.values(), ids=WRITTEN)
-def test_what_is_written_is_as_it_should_be_and_checks_clean(kind: FileKind, answers: Answers, text: str) -> None:
+def test_a_written_file_has_the_right_text_and_passes_its_check(kind: FileKind, answers: Answers, text: str) -> None:
     assert kind.write("x", answers).decode() == text
     assert kind.check("x", text.encode(), 3) == []
     assert kind.check("x", text.encode(), 3, table=answers.table) == []
@@ -95,16 +95,16 @@ UNWRITABLE: dict[str, tuple[FileKind, Answers, str]] = {
     "a space in a word": (
         TAGGED,
         Answers([["O"]], pa.table({"words": [["New York"]], "pos": [["NNP"]], "labels": [["O"]]})),
-        "x, sentence 0: found 'New York'; expected a text without spaces, since spaces separate the columns.",
+        "x, sentence 0: found 'New York'; expected a text without spaces, because spaces separate the columns.",
     ),
 }
 
 
-@pytest.mark.parametrize(("kind", "answers", "said"), UNWRITABLE.values(), ids=UNWRITABLE)
-def test_what_cannot_be_written_is_told_with_its_place(kind: FileKind, answers: Answers, said: str) -> None:
-    with pytest.raises(RequestError) as told:
+@pytest.mark.parametrize(("kind", "answers", "message"), UNWRITABLE.values(), ids=UNWRITABLE)
+def test_an_unwritable_answer_is_an_error_with_its_place(kind: FileKind, answers: Answers, message: str) -> None:
+    with pytest.raises(RequestError) as error:
         kind.write("x", answers)
-    assert said in str(told.value)
+    assert message in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_what_cannot_be_written_is_told_with_its_place(kind: FileKind, answers: 
         lambda: Columns(("words", "labels"), ("PER",), ("-DOCSTART-",)),
     ],
 )
-def test_a_kind_that_cannot_be_is_refused(build: Callable[[], FileKind]) -> None:
+def test_a_kind_with_wrong_settings_is_refused(build: Callable[[], FileKind]) -> None:
     with pytest.raises(PluginError):
         build()
 
@@ -132,7 +132,7 @@ ROWS = st.integers(1, 12)
 @given(data=st.data(), rows=ROWS)
 def test_any_texts_and_numbers_survive_a_map(data: st.DataObject, rows: int) -> None:
     ids = data.draw(st.lists(st.text(), min_size=rows, max_size=rows, unique=True))
-    table = pa.table({"id": pa.array([one.encode("utf-8", "ignore").decode() for one in ids], pa.string())})
+    table = pa.table({"id": pa.array([row_id.encode("utf-8", "ignore").decode() for row_id in ids], pa.string())})
     if len(set(table.column("id").to_pylist())) < rows:
         return
     kinds: list[tuple[JsonMap, st.SearchStrategy[Any]]] = [(TEXTS, st.text()), (MAYBE, st.floats(0, 1, width=32))]
@@ -140,29 +140,30 @@ def test_any_texts_and_numbers_survive_a_map(data: st.DataObject, rows: int) -> 
         values = data.draw(st.lists(strategy, min_size=rows, max_size=rows))
         content = kind.write("x", Answers(values, table))
         assert kind.check("x", content, rows, table=table) == []
-        found = json.loads(content)
-        assert [found[one] for one in table.column("id").to_pylist()] == values
+        answers = json.loads(content)
+        assert [answers[row_id] for row_id in table.column("id").to_pylist()] == values
 
 
 TAGS = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]
-WORD = st.text(st.characters(exclude_categories=("Z", "C")), min_size=1, max_size=6).filter(lambda one: one.split())
+WORD = st.text(st.characters(exclude_categories=("Z", "C")), min_size=1, max_size=6).filter(lambda word: word.split())
 
 
 @settings(max_examples=80, deadline=None)
 @given(data=st.data(), rows=ROWS)
-def test_any_tags_of_any_words_check_clean_and_one_word_less_does_not(data: st.DataObject, rows: int) -> None:
+def test_any_tags_pass_the_check_and_a_missing_word_does_not(data: st.DataObject, rows: int) -> None:
     sentences = [data.draw(st.lists(WORD, min_size=1, max_size=5)) for _ in range(rows)]
-    sentences = [[one for one in words if one != "-DOCSTART-"] or ["a"] for words in sentences]
+    sentences = [[word for word in words if word != "-DOCSTART-"] or ["a"] for words in sentences]
 
     def tags() -> list[list[str]]:
-        return [data.draw(st.lists(st.sampled_from(TAGS), min_size=len(one), max_size=len(one))) for one in sentences]
+        lengths = map(len, sentences)
+        return [data.draw(st.lists(st.sampled_from(TAGS), min_size=count, max_size=count)) for count in lengths]
 
     documents = sorted(data.draw(st.lists(st.integers(0, 3), min_size=rows, max_size=rows)))
     gold = pa.table({"words": sentences, "pos": sentences, "labels": tags(), "document": documents})
     content = TAGGED.write("x", Answers(tags(), gold))
     assert TAGGED.check("x", content, rows, table=gold) == []
     lines = content.decode().split("\n")
-    at = data.draw(st.sampled_from([at for at, one in enumerate(lines) if one]))
+    at = data.draw(st.sampled_from([at for at, line in enumerate(lines) if line]))
     cut = "\n".join(lines[:at] + lines[at + 1 :])
     first_border = at == 0  # the border above everything may be missing
     assert first_border or TAGGED.check("x", cut.encode(), rows, table=gold)

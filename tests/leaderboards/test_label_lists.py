@@ -9,11 +9,11 @@ import pyarrow as pa
 import pytest
 
 from benchrunner.errors import PluginError, RequestError
-from benchrunner.leaderboards.file_kind import Answers
-from benchrunner.leaderboards.json_file import JsonMap
-from benchrunner.leaderboards.label_lists import LabelList
-from benchrunner.leaderboards.lines_file import Lines
-from benchrunner.leaderboards.spellings import Labels
+from benchrunner.leaderboards.file_kinds.file_kind import Answers
+from benchrunner.leaderboards.file_kinds.json_file import JsonMap
+from benchrunner.leaderboards.file_kinds.label_lists import LabelList
+from benchrunner.leaderboards.file_kinds.lines_file import Lines
+from benchrunner.leaderboards.file_kinds.spellings import Labels
 
 MOODS = LabelList(Labels({"glad": "g", "sad": "s"}))
 IDS = pa.table({"id": ["x", "y", "z"]})
@@ -30,7 +30,7 @@ def test_other_files_hold_joined_texts() -> None:
     assert content == b"g s\nnone\ns\n"
     assert kind.check("m.txt", content, 3) == []
     assert kind.check("m.txt", b"g g\nnone\ns\n", 3) == [
-        "m.txt:1: found 'g g'; a label stands twice; each may stand once."
+        "m.txt:1: found 'g g'; a label is there twice; each may be there once."
     ]
 
 
@@ -40,7 +40,7 @@ def test_other_files_hold_joined_texts() -> None:
         ("g", "m.json, id 'x': found '\"g\"'; expected a list of labels, each in quotes."),
         (["g", 1], "m.json, id 'x': found 'a list'; expected a list of labels, each in quotes."),
         ({"g": 1}, "m.json, id 'x': found 'an object'; expected a list of labels, each in quotes."),
-        (["g", "g"], "m.json, id 'x': found 'a list'; a label stands twice; each may stand once."),
+        (["g", "g"], "m.json, id 'x': found 'a list'; a label is there twice; each may be there once."),
         (["glad"], "m.json, id 'x': found 'a list'; expected g or s: write g for glad."),
     ],
 )
@@ -58,5 +58,5 @@ def test_an_answer_of_another_kind_is_not_written() -> None:
 
 @pytest.mark.parametrize("arguments", [{"separator": "g"}, {"separator": ""}, {"empty": "s"}])
 def test_texts_that_could_not_be_told_apart_are_refused(arguments: dict[str, str]) -> None:
-    with pytest.raises(PluginError, match="need a separator that is in none of them"):
+    with pytest.raises(PluginError, match="need a separator that none of them has"):
         LabelList(MOODS.labels, **arguments)

@@ -1,4 +1,4 @@
-"""Manifests say where each file is from, and let no demo pass as official."""
+"""Manifests: where each file comes from, and that demo data never passes as official."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import pytest
 
 from benchrunner.errors import RequestError
 from benchrunner.leaderboards.checking import find_faults
-from benchrunner.leaderboards.file_kind import Answers
+from benchrunner.leaderboards.file_kinds.file_kind import Answers
 from benchrunner.leaderboards.manifests import manifest_path, read_manifest
 from benchrunner.leaderboards.writing import write_answers
 from mood_boards import BOARD, FILES, answers, zipped
 
 
-def test_a_manifest_lies_beside_the_archive_and_says_where_each_file_is_from(tmp_path: Path) -> None:
-    given_ = answers() | {
+def test_the_manifest_says_where_each_file_comes_from(tmp_path: Path) -> None:
+    with_origins = answers() | {
         ("mine/mood", "test"): Answers(["sad"] * 4, fit="ab12", method="finetune"),
         ("mine/warmth", "test"): Answers([1, 1, 1], fit="cd34", method="majority", filled="no fit of mine/warmth"),
     }
-    path = write_answers(BOARD, given_, tmp_path)
+    path = write_answers(BOARD, with_origins, tmp_path)
     manifest = read_manifest(path)
     mood_file, verdict, warmth = manifest.files
     assert (mood_file.file, mood_file.fit, mood_file.method, mood_file.filled) == ("Mood.tsv", "ab12", "finetune", "")
@@ -42,12 +42,12 @@ def test_a_demo_archive_never_passes_as_an_official_one(tmp_path: Path) -> None:
     assert not read_manifest(path).is_official
 
 
-def test_a_demo_archive_passes_by_its_own_manifest_when_that_is_asked_for(tmp_path: Path) -> None:
+def test_a_demo_archive_passes_with_its_own_manifest(tmp_path: Path) -> None:
     path = demo(tmp_path)
     assert find_faults(BOARD, path, manifest=read_manifest(path)) == []
 
 
-def test_an_archive_that_changed_does_not_pass_by_its_manifest(tmp_path: Path) -> None:
+def test_a_changed_archive_fails_with_its_manifest(tmp_path: Path) -> None:
     path = demo(tmp_path)
     manifest = read_manifest(path)
     zipped(tmp_path, FILES).replace(path)
@@ -56,18 +56,18 @@ def test_an_archive_that_changed_does_not_pass_by_its_manifest(tmp_path: Path) -
     )
 
 
-def test_a_manifest_of_another_board_does_not_count(tmp_path: Path) -> None:
+def test_the_manifest_of_another_board_is_a_fault(tmp_path: Path) -> None:
     path = write_answers(BOARD, answers(), tmp_path)
     problems = find_faults(replace(BOARD, name="other"), path, manifest=read_manifest(path))
-    assert problems == ["The manifest is of an archive for moods, not for other."]
+    assert problems == ["The manifest describes an archive for moods, not for other."]
 
 
-def test_a_count_for_a_file_that_the_board_does_not_have_is_refused(tmp_path: Path) -> None:
+def test_a_count_for_an_unknown_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match=r"Moods has no file Moood.tsv, for which a row count was given"):
         write_answers(BOARD, answers(), tmp_path, counts={"Moood.tsv": 1})
 
 
-def test_an_archive_of_others_has_no_manifest(tmp_path: Path) -> None:
+def test_a_missing_manifest_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(
         RequestError, match=r"There is no manifest .*other.zip.json: only archives that benchrunner wrote"
     ):
@@ -75,7 +75,7 @@ def test_an_archive_of_others_has_no_manifest(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ("{", "not valid JSON"),
         ("[]", "expected a JSON object, found a list"),
@@ -83,8 +83,8 @@ def test_an_archive_of_others_has_no_manifest(tmp_path: Path) -> None:
         ('{"format": 1, "files": [{"file": "Mood.tsv"}]}', r"\[\[files\]\] 1 \(Mood.tsv\): task: is missing"),
     ],
 )
-def test_a_broken_manifest_is_told(tmp_path: Path, content: str, said: str) -> None:
+def test_a_wrong_manifest_is_an_error(tmp_path: Path, content: str, message: str) -> None:
     path = zipped(tmp_path, FILES)
     manifest_path(path).write_text(content)
-    with pytest.raises(RequestError, match=said):
+    with pytest.raises(RequestError, match=message):
         read_manifest(path)

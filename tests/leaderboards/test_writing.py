@@ -1,4 +1,4 @@
-"""Archives: written whole or not at all, and what is written checks clean."""
+"""Writing submissions: a whole archive or none, and each written archive passes the check."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from benchrunner.errors import PluginError, RequestError
 from benchrunner.file_faults import Faults
 from benchrunner.leaderboards.checking import find_faults
-from benchrunner.leaderboards.file_kind import Answers, FileKind, Wanted
+from benchrunner.leaderboards.file_kinds.file_kind import Answers, ExpectedRows, FileKind
 from benchrunner.leaderboards.manifests import manifest_path
 from benchrunner.leaderboards.writing import write_answers
 from mood_boards import BOARD, FILES, LABELS, NUMBERS, VERDICTS, answers
@@ -30,12 +30,12 @@ def test_equal_answers_give_equal_bytes(tmp_path: Path) -> None:
     assert first.read_bytes() == second.read_bytes()
 
 
-def test_into_a_folder_the_archive_is_written_under_its_usual_name(tmp_path: Path) -> None:
+def test_in_a_folder_the_archive_gets_its_usual_name(tmp_path: Path) -> None:
     assert write_answers(BOARD, answers(), tmp_path) == tmp_path / "moods.zip"
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["moods.zip", "moods.zip.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["moods.zip", "moods.zip.json"]
 
 
-def test_everything_that_stands_against_a_submission_is_told_at_once(tmp_path: Path) -> None:
+def test_all_problems_of_a_submission_are_one_error(tmp_path: Path) -> None:
     wrong = answers(verdict=["yes", "no", "no"], warmth=[1.0, 2.0])
     del wrong["mine/mood", "test"]
     with pytest.raises(RequestError) as told:
@@ -55,12 +55,12 @@ def test_an_answer_that_is_not_finite_is_refused(tmp_path: Path) -> None:
         write_answers(BOARD, answers(warmth=[1.0, float("nan"), 2.0]), tmp_path / "moods.zip")
 
 
-def test_answers_that_the_board_does_not_take_are_left_out(tmp_path: Path) -> None:
+def test_answers_of_other_tasks_are_ignored(tmp_path: Path) -> None:
     path = write_answers(BOARD, answers() | {("mine/other", "test"): Answers(["x"])}, tmp_path)
     assert find_faults(BOARD, path) == []
 
 
-def test_a_refused_submission_leaves_the_last_one_as_it_was(tmp_path: Path) -> None:
+def test_a_refused_submission_keeps_the_last_one_unchanged(tmp_path: Path) -> None:
     path = write_answers(BOARD, answers(), tmp_path)
     before = path.read_bytes(), manifest_path(path).read_bytes()
     with pytest.raises(RequestError):
@@ -68,18 +68,18 @@ def test_a_refused_submission_leaves_the_last_one_as_it_was(tmp_path: Path) -> N
     assert (path.read_bytes(), manifest_path(path).read_bytes()) == before
 
 
-def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_path_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(RequestError, match="cannot be written"):
         write_answers(BOARD, answers(), tmp_path / "file" / "moods.zip")
 
 
-def test_a_kind_of_file_at_odds_with_itself_writes_nothing(tmp_path: Path) -> None:
+def test_a_kind_that_fails_its_own_check_writes_nothing(tmp_path: Path) -> None:
     class Odd(FileKind):
         def write(self, name: str, answers: Answers) -> bytes:
             return b"?"
 
-        def find_faults(self, content: bytes, wanted: Wanted, faults: Faults) -> None:
+        def find_faults(self, content: bytes, expected: ExpectedRows, faults: Faults) -> None:
             faults.say("nothing is ever right")
 
     board = replace(BOARD, files=(replace(BOARD.files[0], kind=Odd()),))
@@ -90,7 +90,7 @@ def test_a_kind_of_file_at_odds_with_itself_writes_nothing(tmp_path: Path) -> No
 
 @settings(max_examples=60, deadline=None)
 @given(moods=LABELS, verdicts=VERDICTS, numbers=NUMBERS)
-def test_what_is_written_always_checks_clean(
+def test_a_written_submission_always_passes_the_check(
     tmp_path_factory: pytest.TempPathFactory, moods: list[str], verdicts: list[str], numbers: list[float]
 ) -> None:
     sizes = zip(BOARD.files, (len(moods), len(verdicts), len(numbers)), strict=True)

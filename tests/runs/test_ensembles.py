@@ -10,7 +10,7 @@ import pytest
 
 from benchrunner import BoardFile, Fit, Leaderboard, RequestError, Runner, Workspace, discover
 from benchrunner.commands.main import main
-from benchrunner.leaderboards.json_file import JsonMap
+from benchrunner.leaderboards.file_kinds.json_file import JsonMap
 from benchrunner.leaderboards.manifests import read_manifest
 from benchrunner.runs.answering import answer
 from benchrunner.runs.ensembles import Ensemble

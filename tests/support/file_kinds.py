@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from benchrunner.leaderboards.columns_file import Columns
-from benchrunner.leaderboards.json_file import JsonMap
-from benchrunner.leaderboards.lines_file import Lines
-from benchrunner.leaderboards.spellings import Labels, Number
+from benchrunner.leaderboards.file_kinds.columns_file import Columns
+from benchrunner.leaderboards.file_kinds.json_file import JsonMap
+from benchrunner.leaderboards.file_kinds.lines_file import Lines
+from benchrunner.leaderboards.file_kinds.spellings import Labels, Number
 
 CHOICE = Lines(Labels({str(one): str(one) for one in range(3)}))
 CHANCES = Lines(Number(0, 1, 3, outside="write probabilities, not scores"), values=3)

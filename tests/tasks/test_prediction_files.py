@@ -18,9 +18,10 @@ from benchrunner.data.hub import HubTable
 from benchrunner.data.rows import Rows
 from benchrunner.data.sources import Reshaped, RowsFrom
 from benchrunner.errors import DataError
-from benchrunner.leaderboards.leaderboard import BoardFile, Leaderboard, spellings_of
-from benchrunner.leaderboards.spellings import Labels, Number
-from benchrunner.leaderboards.table_file import Table
+from benchrunner.leaderboards.file_kinds.spellings import Labels, Number
+from benchrunner.leaderboards.file_kinds.table_file import Table
+from benchrunner.leaderboards.label_texts import labels_by_text
+from benchrunner.leaderboards.leaderboard import BoardFile, Leaderboard
 from benchrunner.metrics import ACCURACY, PEARSON, Metric, Score, f1
 from benchrunner.problems.classify import Classify
 from benchrunner.problems.problem import Problem
@@ -148,19 +149,19 @@ def test_what_is_no_number_is_told(tmp_path: Path, text: str) -> None:
 
 
 def test_spellings_come_from_the_boards_and_from_the_data_files() -> None:
-    found = spellings_of(task(), [board(sad="0", glad="1")])
+    found = labels_by_text(task(), [board(sad="0", glad="1")])
     assert found == {"0": "sad", "1": "glad", "-": "sad", "+": "glad"}
 
 
 def test_a_text_that_two_mean_differently_stands_for_nothing() -> None:
-    found = spellings_of(task(labels={"0": "glad", "2": "sad"}), [board(sad="0", glad="1")])
+    found = labels_by_text(task(labels={"0": "glad", "2": "sad"}), [board(sad="0", glad="1")])
     assert found == {"1": "glad", "2": "sad", "-": "sad", "+": "glad"}
 
 
 def test_numbers_have_no_spellings() -> None:
     other = Task("mine/other", "", Regress(0, 5), {"train": Split("train", ())}, (PEARSON,))
-    assert spellings_of(other, [board(sad="0", glad="1")]) == {}
-    assert spellings_of(task(), [board()]) == {"-": "sad", "+": "glad"}
+    assert labels_by_text(other, [board(sad="0", glad="1")]) == {}
+    assert labels_by_text(task(), [board()]) == {"-": "sad", "+": "glad"}
 
 
 # --- official scorers, through the command line

@@ -1,4 +1,4 @@
-"""Tables of a submission: every fault is told once, with its line and what to do."""
+"""Tables of a submission: every fault is reported once, with its line and what to do."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchrunner.leaderboards.checking import find_faults
-from benchrunner.leaderboards.file_kind import Answers
+from benchrunner.leaderboards.file_kinds.file_kind import Answers
 from mood_boards import BOARD, FILES, LABELS, MOOD, NUMBERS, VERDICT, VERDICTS, WARMTH, zipped
 
 
@@ -44,7 +44,7 @@ CONTENTS: dict[str, tuple[str | bytes, str]] = {
     "too few": ("index\tprediction\n0\t0\n1\t1\n2\t1\n", "Mood.tsv: 3 rows, expected 4."),
     "missing index": (
         "index\tprediction\n0\t0\n1\t1\n2\t1\n",
-        "Mood.tsv: no row with index 3; each must stand once.",
+        "Mood.tsv: no row with index 3; each index must be there once.",
     ),
     "known other count": (
         "index\tprediction\n0\t0\n1\t1\n",
@@ -56,11 +56,11 @@ CONTENTS: dict[str, tuple[str | bytes, str]] = {
     ),
     "order": (
         "index\tprediction\n0\t0\n2\t1\n1\t1\n3\t0\n",
-        "Mood.tsv:4: found '1'; out of order: rows must stand in the order of the test file, from index 0 up.",
+        "Mood.tsv:4: found '1'; out of order: rows must be in the order of the test file, from index 0 up.",
     ),
     "twice": (
         "index\tprediction\n0\t0\n1\t1\n1\t1\n3\t0\n",
-        "Mood.tsv:4: found '1'; this index stands on an earlier line already; each must stand once.",
+        "Mood.tsv:4: found '1'; an earlier line has this index already; each index must be there once.",
     ),
     "from one": (
         "index\tprediction\n1\t0\n2\t1\n3\t1\n4\t0\n",
@@ -110,8 +110,11 @@ CONTENTS: dict[str, tuple[str | bytes, str]] = {
     ),
     "bare CR": (
         "index\tprediction\r0\t0\r1\t1\r2\t1\r3\t0",
-        "Mood.tsv:1: found 'index\\tprediction\\r0\\t0\\r1\\t1\\r2\\t1\\r3\\t0'; a carriage return (CR) stands inside "
-        "the line; end lines with LF alone.",
+        "Mood.tsv: lines end with CR alone; end lines with LF alone.",
+    ),
+    "CR inside": (
+        "index\tprediction\n0\t0\r1\t1\n2\t1\n3\t0\n",
+        "Mood.tsv:2: found '0\\t0\\r1\\t1'; a carriage return (CR) inside the line; end lines with LF alone.",
     ),
     "UTF-16": ("index\tprediction\n".encode("utf-16"), "Mood.tsv: UTF-16 text; save it as UTF-8."),
     "Latin-1": (
@@ -120,7 +123,7 @@ CONTENTS: dict[str, tuple[str | bytes, str]] = {
     ),
     "blank at the end": (
         "index\tprediction\n0\t0\n1\t1\n2\t1\n3\t0\n\n\n",
-        "Mood.tsv: nothing but blank lines from line 6 on; remove them.",
+        "Mood.tsv: only blank lines from line 6 on; remove them.",
     ),
     "blank inside": (
         "index\tprediction\n0\t0\n\n1\t1\n2\t1\n3\t0\n",
@@ -129,11 +132,11 @@ CONTENTS: dict[str, tuple[str | bytes, str]] = {
 }
 
 
-@pytest.mark.parametrize(("content", "said"), CONTENTS.values(), ids=CONTENTS)
-def test_a_fault_in_a_file_is_told_with_its_line(tmp_path: Path, content: str | bytes, said: str) -> None:
-    problems = find_faults(BOARD, zipped(tmp_path, mood(content)))
-    assert said in problems
-    assert all(one.startswith("Mood.tsv") for one in problems)
+@pytest.mark.parametrize(("content", "message"), CONTENTS.values(), ids=CONTENTS)
+def test_a_fault_is_reported_with_its_line(tmp_path: Path, content: str | bytes, message: str) -> None:
+    faults = find_faults(BOARD, zipped(tmp_path, mood(content)))
+    assert message in faults
+    assert all(fault.startswith("Mood.tsv") for fault in faults)
 
 
 ALONE = (
@@ -144,6 +147,8 @@ ALONE = (
     "quoted",
     "BOM",
     "CR LF",
+    "bare CR",
+    "commas",
     "UTF-16",
     "Latin-1",
     "blank inside",
@@ -151,50 +156,53 @@ ALONE = (
 
 
 @pytest.mark.parametrize("fault", ALONE)
-def test_one_fault_is_not_told_as_many(tmp_path: Path, fault: str) -> None:
-    content, said = CONTENTS[fault]
-    assert find_faults(BOARD, zipped(tmp_path, mood(content))) == [said]
+def test_one_mistake_is_one_fault(tmp_path: Path, fault: str) -> None:
+    content, message = CONTENTS[fault]
+    assert find_faults(BOARD, zipped(tmp_path, mood(content))) == [message]
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
-        ("1", "expected yes, not_yes or maybe: write the label's name; tools number the labels differently"),
-        ("Yes", "expected yes, not_yes or maybe: write yes to the letter."),
-        ("not yes", "expected yes, not_yes or maybe: write not_yes to the letter."),
+        (
+            "1",
+            "expected yes, not_yes or maybe: write the name of the label, because tools number the labels differently.",
+        ),
+        ("Yes", "expected yes, not_yes or maybe: write exactly yes."),
+        ("not yes", "expected yes, not_yes or maybe: write exactly not_yes."),
         ("'yes'", "expected yes, not_yes or maybe, without quotes or spaces around it."),
         ("perhaps", "expected yes, not_yes or maybe."),
     ],
 )
-def test_a_misspelled_label_gets_the_right_one_where_it_can_be_told(tmp_path: Path, text: str, said: str) -> None:
+def test_a_misspelled_label_gets_advice(tmp_path: Path, text: str, message: str) -> None:
     content = f"index\tprediction\n0\t{text}\n1\tyes\n2\tyes\n".encode()
     (problem,) = find_faults(BOARD, zipped(tmp_path, {**FILES, "Ver-dict.tsv": content}))
-    assert problem.startswith(f"Ver-dict.tsv:2: found {text!r}; {said}")
+    assert problem == f"Ver-dict.tsv:2: found {text!r}; {message}"
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
-        ("5.001", "expected a number from 0 to 5: clip what lies outside."),
-        ("-0.1", "expected a number from 0 to 5: clip what lies outside."),
-        ("1e9", "expected a number from 0 to 5: clip what lies outside."),
-        ("1e999", "expected a number from 0 to 5: clip what lies outside."),
-        ("nan", "expected a number from 0 to 5, with a decimal point; nan and inf are no numbers here."),
-        ("inf", "expected a number from 0 to 5, with a decimal point; nan and inf are no numbers here."),
-        ("2,5", "expected a number from 0 to 5, with a decimal point; nan and inf are no numbers here."),
-        ("1_0", "expected a number from 0 to 5, with a decimal point; nan and inf are no numbers here."),
-        ("", "expected a number from 0 to 5, with a decimal point; nan and inf are no numbers here."),
+        ("5.001", "expected a number from 0 to 5: clip numbers outside of this range."),
+        ("-0.1", "expected a number from 0 to 5: clip numbers outside of this range."),
+        ("1e9", "expected a number from 0 to 5: clip numbers outside of this range."),
+        ("1e999", "expected a number from 0 to 5: clip numbers outside of this range."),
+        ("nan", "expected a number from 0 to 5, with a decimal point; nan and inf are not allowed."),
+        ("inf", "expected a number from 0 to 5, with a decimal point; nan and inf are not allowed."),
+        ("2,5", "expected a number from 0 to 5, with a decimal point; nan and inf are not allowed."),
+        ("1_0", "expected a number from 0 to 5, with a decimal point; nan and inf are not allowed."),
+        ("", "expected a number from 0 to 5, with a decimal point; nan and inf are not allowed."),
         ('"2.5"', "expected a number from 0 to 5, without quotes or spaces around it."),
     ],
 )
-def test_what_is_no_number_in_the_range_is_told(tmp_path: Path, text: str, said: str) -> None:
+def test_a_text_that_is_no_number_in_the_range_is_a_fault(tmp_path: Path, text: str, message: str) -> None:
     content = f"index\tprediction\n0\t{text}\n1\t0\n2\t5\n".encode()
     problems = find_faults(BOARD, zipped(tmp_path, {**FILES, "Warmth.tsv": content}))
-    assert problems == [f"Warmth.tsv:2: found {text!r}; {said}"]
+    assert problems == [f"Warmth.tsv:2: found {text!r}; {message}"]
 
 
 @pytest.mark.parametrize("text", ["3", "2.4567891", "5.0", "1e-3", "+1", "-0", ".5", "2."])
-def test_numbers_of_others_may_have_other_decimals(tmp_path: Path, text: str) -> None:
+def test_numbers_may_have_any_decimals(tmp_path: Path, text: str) -> None:
     content = f"index\tprediction\n0\t{text}\n1\t0\n2\t5".encode()
     assert find_faults(BOARD, zipped(tmp_path, {**FILES, "Warmth.tsv": content})) == []
 
@@ -208,7 +216,7 @@ def test_a_fault_of_thousands_of_lines_is_one_sentence(tmp_path: Path) -> None:
     ]
 
 
-def test_what_a_file_holds_is_escaped_and_cut_where_it_is_shown(tmp_path: Path) -> None:
+def test_shown_content_is_escaped_and_shortened(tmp_path: Path) -> None:
     content = f"index\tprediction\n0\t\x1b[31m{'x' * 500}\n1\t1\n2\t1\n3\t0\n"
     (problem,) = find_faults(BOARD, zipped(tmp_path, mood(content)))
     assert "\x1b" not in problem and len(problem) < 120
@@ -226,8 +234,8 @@ def _double(lines: list[str], at: int) -> list[str]:
 
 
 def _swap(lines: list[str], at: int) -> list[str]:
-    other = at - 1 if at > 1 else at + 1
-    lines[at], lines[other] = lines[other], lines[at]
+    neighbour = at - 1 if at > 1 else at + 1
+    lines[at], lines[neighbour] = lines[neighbour], lines[at]
     return lines
 
 
@@ -259,7 +267,7 @@ MUTATIONS = (_drop, _double, _swap, _relabel, _renumber, _quote, _space, _blank)
 def test_any_single_change_to_a_row_is_caught(data: st.DataObject, kind: str, mutate: Any) -> None:
     table = {"mood": MOOD, "verdict": VERDICT, "warmth": WARMTH}[kind]
     strategies: Mapping[str, st.SearchStrategy[Any]] = {"mood": LABELS, "verdict": VERDICTS, "warmth": NUMBERS}
-    given_: list[Any] = data.draw(strategies[kind])
-    lines = table.write("x.tsv", Answers(given_)).decode().removesuffix("\n").split("\n")
+    values: list[Any] = data.draw(strategies[kind])
+    lines = table.write("x.tsv", Answers(values)).decode().removesuffix("\n").split("\n")
     changed = mutate(lines, data.draw(st.integers(1, len(lines) - 1)))
-    assert table.check("x.tsv", ("\n".join(changed) + "\n").encode(), len(given_))
+    assert table.check("x.tsv", ("\n".join(changed) + "\n").encode(), len(values))

@@ -1,4 +1,4 @@
-"""How the files of leaderboards write any number of labels for a row."""
+"""How a file spells an answer of any number of labels."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from benchrunner.errors import PluginError
-from benchrunner.leaderboards.spellings import Labels, Spelling
+from benchrunner.leaderboards.file_kinds.spellings import Labels, Spelling
 
 
 @final
@@ -18,14 +18,16 @@ class LabelList(Spelling):
     labels: Labels
     """The text of each label."""
     separator: str = ","
-    """Stands between the texts in files that are not JSON."""
+    """Separates the texts in files that are not JSON."""
     empty: str = ""
-    """Stands for "no label" in files that are not JSON; lines of text files cannot be empty."""
+    """Text for "no label" in files that are not JSON. Files of lines need one, because their lines cannot be empty."""
 
     def __post_init__(self) -> None:
-        texts = list(self.labels.meanings)
+        texts = list(self.labels.labels_by_text)
         if not self.separator or any(self.separator in text or text == self.empty for text in texts):
-            raise PluginError(f"The texts {texts} need a separator that is in none of them, and another text for none.")
+            raise PluginError(
+                f"The texts {texts} need a separator that none of them has, and another text for 'no label'."
+            )
 
     def write(self, answer: Any) -> str:
         return self.separator.join(self.json_value(answer)) or self.empty
@@ -42,5 +44,5 @@ class LabelList(Spelling):
         if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
             return "expected a list of labels, each in quotes"
         if any(count > 1 for count in Counter(value).values()):
-            return "a label stands twice; each may stand once"
+            return "a label is there twice; each may be there once"
         return next((advice for text in value if (advice := self.labels.advice(text)) is not None), None)

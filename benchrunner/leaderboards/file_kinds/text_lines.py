@@ -1,34 +1,23 @@
-"""What text files of a submission have in common: spelled answers, an encoding, line ends, and no blank lines."""
+"""Text files as bytes: encoding, line ends and blank lines, with every fault of a file that somebody else wrote."""
 
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from collections.abc import Iterable
 
 from benchrunner.file_faults import Faults
 
-Spelt = TypeVar("Spelt")
-
-
-def spelled(answers: Iterable[tuple[int | str, Any]], spell: Callable[[Any], Spelt], faults: Faults) -> list[Spelt]:
-    """Each of the named answers as the file writes it; refused with the names of all that cannot be written."""
-    found = list[Spelt]()
-    for name, answer in answers:
-        try:
-            found.append(spell(answer))
-        except ValueError as expected:
-            faults.at(name, answer, str(expected))
-    faults.refuse()
-    return found
+_COMPRESSED = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"7z\xbc\xaf": "7-Zip"}
+"""First bytes of compressed files -> the format's name."""
 
 
 def encoded(lines: Iterable[str]) -> bytes:
+    """Encode lines as UTF-8, each with a line feed at its end."""
     return "".join(f"{line}\n" for line in lines).encode()
 
 
 def decoded(content: bytes, faults: Faults, *, expected: str) -> str | None:
-    """The text, or None where there is none to look at; whatever ails it as a whole is said."""
+    """Decode a text file and add the faults of its encoding; None where there is no text to check further."""
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         faults.say("UTF-16 text; save it as UTF-8")
         return None
@@ -38,6 +27,12 @@ def decoded(content: bytes, faults: Faults, *, expected: str) -> str | None:
     if not content.strip():
         faults.say(f"the file is empty; {expected} expected")
         return None
+    if compressed := next((name for start, name in _COMPRESSED.items() if content.startswith(start)), None):
+        faults.say(f"compressed with {compressed}; unpack it")
+        return None
+    if b"\0" in content:
+        faults.say("not a text file: it holds zero bytes; expected UTF-8 text")
+        return None
     try:
         return content.decode()
     except UnicodeDecodeError as error:
@@ -46,26 +41,29 @@ def decoded(content: bytes, faults: Faults, *, expected: str) -> str | None:
 
 
 def lines_of(text: str, faults: Faults) -> list[str]:
-    """The lines; ends that are not LF alone are said and taken off."""
+    """Split a text into lines. Line ends other than a line feed (LF) are added as faults and removed."""
+    if "\r" in text and "\n" not in text:
+        faults.say("lines end with CR alone; end lines with LF alone")
+        text = text.replace("\r", "\n")
     lines = text.removesuffix("\n").split("\n")
-    ends = sum(line.endswith("\r") for line in lines)
-    if ends:
-        faults.say(f"lines end with CR LF, as Windows writes them ({ends:,} in all); end lines with LF alone")
+    windows_ends = sum(line.endswith("\r") for line in lines)
+    if windows_ends:
+        faults.say(f"lines end with CR LF, as Windows writes them ({windows_ends:,} in all); end lines with LF alone")
         lines = [line.removesuffix("\r") for line in lines]
     for number, line in enumerate(lines, start=1):
         if "\r" in line:
-            faults.at(number, line, "a carriage return (CR) stands inside the line; end lines with LF alone")
+            faults.at(number, line, "a carriage return (CR) inside the line; end lines with LF alone")
     return lines
 
 
 def filled_lines(content: bytes, faults: Faults, *, expected: str) -> list[tuple[int, str]]:
-    """The lines that are not blank, with their numbers; blank ones are said."""
+    """List the lines that are not blank, with their numbers; blank lines are added as faults."""
     text = decoded(content, faults, expected=expected)
     lines = lines_of(text, faults) if text is not None else []
     filled = [(number, line) for number, line in enumerate(lines, start=1) if line.strip(" ")]
     last = filled[-1][0] if filled else 0
     if last < len(lines):
-        faults.say(f"nothing but blank lines from line {last + 1} on; remove them")
+        faults.say(f"only blank lines from line {last + 1} on; remove them")
     if len(filled) < last:
         for number, line in enumerate(lines[:last], start=1):
             if not line.strip(" "):

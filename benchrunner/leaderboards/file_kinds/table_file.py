@@ -1,4 +1,4 @@
-"""Lines of index, TAB, answer below a header."""
+"""Tables: a header, then lines of index, TAB and answer."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import final
 
 from benchrunner.errors import PluginError
 from benchrunner.file_faults import Faults, quoted, some
-from benchrunner.leaderboards.file_kind import Answers, FileKind, Wanted
-from benchrunner.leaderboards.spellings import Spelling
-from benchrunner.leaderboards.text_file import encoded, filled_lines, spelled
+from benchrunner.leaderboards.file_kinds.file_kind import Answers, ExpectedRows, FileKind
+from benchrunner.leaderboards.file_kinds.spellings import Spelling, spell_all
+from benchrunner.leaderboards.file_kinds.text_lines import encoded, filled_lines
 
 TAB = "\t"
 
@@ -21,9 +21,10 @@ _INDEX = re.compile(r"0|[1-9][0-9]{0,17}")
 @final
 @dataclass(frozen=True)
 class Table(FileKind):
-    """The index counts the rows of the test file from 0."""
+    """A table with a row for each row of the test file. The index counts from 0."""
 
     header: tuple[str, str]
+    """Names of the two columns, index and answer."""
     spelling: Spelling
 
     def __post_init__(self) -> None:
@@ -34,35 +35,38 @@ class Table(FileKind):
                 raise PluginError(f"A column's name is one printable word, not {quoted(name)}.")
 
     @property
-    def meanings(self) -> Mapping[str, str]:
-        return self.spelling.meanings
+    def labels_by_text(self) -> Mapping[str, str]:
+        return self.spelling.labels_by_text
 
-    def bound(self, rows: int) -> int:
-        return 2**20 + 64 * rows  # an index, an answer, and room for numbers at full length
+    def max_bytes(self, rows: int) -> int:
+        return 2**20 + 64 * rows  # an index, an answer, and room for numbers with all their digits
 
     def write(self, name: str, answers: Answers) -> bytes:
-        texts = spelled(enumerate(answers.values), self.spelling.write, Faults(name, "answer"))
+        texts = spell_all(enumerate(answers.values), self.spelling.write, Faults(name, "answer"))
         return encoded([TAB.join(self.header), *(f"{index}{TAB}{text}" for index, text in enumerate(texts))])
 
-    def find_faults(self, content: bytes, wanted: Wanted, faults: Faults) -> None:
+    def find_faults(self, content: bytes, expected: ExpectedRows, faults: Faults) -> None:
         lines = filled_lines(content, faults, expected="a header and one line for each row were")
-        if lines:
-            body = self._below_header(lines, faults)
-            wanted.check_count(len(body), "row", faults)
-            _check_indices(self._indices(body, faults), wanted.rows, faults)
+        if not lines:
+            return
+        body = self._below_header(lines, faults)
+        expected.check_count(len(body), "row", faults)
+        indices = self._indices(body, faults)
+        _check_indices(indices, expected.count, faults, complete=len(indices) == len(body) > 0)
 
     def _below_header(self, lines: list[tuple[int, str]], faults: Faults) -> list[tuple[int, str]]:
+        """Check the header and return the lines below it; a first line that begins with a number is no header."""
         number, first = lines[0]
-        expected = TAB.join(self.header)
-        if first == expected:
+        header = TAB.join(self.header)
+        if first == header:
             return lines[1:]
         begins_with_row = re.match(r"[\"']?[0-9]+\b", first) is not None
-        says = "there is no header line" if begins_with_row else "wrong header"
-        faults.say(f"line {number}: {says}: expected {quoted(expected)}, separated by a TAB, found {quoted(first)}")
+        fault = "there is no header line" if begins_with_row else "wrong header"
+        faults.say(f"line {number}: {fault}: expected {quoted(header)}, separated by a TAB, found {quoted(first)}")
         return lines if begins_with_row else lines[1:]
 
     def _indices(self, body: list[tuple[int, str]], faults: Faults) -> list[tuple[int, int]]:
-        """Line and index of each row that has one; columns and answers are checked on the way."""
+        """List line and index of each row that has an index, and add the faults of columns and answers."""
         indices: list[tuple[int, int]] = []
         for line, text in body:
             fields = text.split(TAB)
@@ -78,11 +82,12 @@ class Table(FileKind):
         return indices
 
 
-def _check_indices(indices: list[tuple[int, int]], rows: int, faults: Faults) -> None:
-    found = [index for _, index in indices]
-    if found == list(range(rows)):
+def _check_indices(indices: list[tuple[int, int]], rows: int, faults: Faults, *, complete: bool) -> None:
+    """Add the faults of the indices. Missing ones are reported only if every line has an index (`complete`)."""
+    numbers = [index for _, index in indices]
+    if numbers == list(range(rows)):
         return
-    if found == list(range(1, rows + 1)):
+    if numbers == list(range(1, rows + 1)):
         faults.say(f"the index counts from 1 to {rows:,}; it must count from 0 to {rows - 1:,}")
         return
     seen, highest = set[int](), -1
@@ -91,11 +96,11 @@ def _check_indices(indices: list[tuple[int, int]], rows: int, faults: Faults) ->
             faults.at(line, index, f"expected an index from 0 to {rows - 1:,}")
             continue
         if index in seen:
-            faults.at(line, index, "this index stands on an earlier line already; each must stand once")
+            faults.at(line, index, "an earlier line has this index already; each index must be there once")
         elif index < highest:
-            faults.at(line, index, "out of order: rows must stand in the order of the test file, from index 0 up")
+            faults.at(line, index, "out of order: rows must be in the order of the test file, from index 0 up")
         seen.add(index)
         highest = max(highest, index)
     missing = [str(index) for index in range(rows) if index not in seen]
-    if missing:
-        faults.say(f"no row with index {some(missing)}; each must stand once")
+    if missing and complete:
+        faults.say(f"no row with index {some(missing)}; each index must be there once")

@@ -1,4 +1,4 @@
-"""Boards described in TOML: what they say, and what a mistake in one gets."""
+"""Leaderboards in TOML files: their values, and the error for each mistake."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from benchrunner.errors import PluginError
-from benchrunner.leaderboards.columns_file import Columns
-from benchrunner.leaderboards.json_file import JsonMap
+from benchrunner.leaderboards.board_toml import read_leaderboard
+from benchrunner.leaderboards.file_kinds.columns_file import Columns
+from benchrunner.leaderboards.file_kinds.json_file import JsonMap
+from benchrunner.leaderboards.file_kinds.lines_file import Lines
+from benchrunner.leaderboards.file_kinds.spellings import Labels, Number, Text
+from benchrunner.leaderboards.file_kinds.table_file import Table
 from benchrunner.leaderboards.leaderboard import BoardFile, Leaderboard
-from benchrunner.leaderboards.lines_file import Lines
-from benchrunner.leaderboards.spellings import Labels, Number, Text
-from benchrunner.leaderboards.table_file import Table
 from benchrunner.tasks.suites import Term
 
 BOARD = """
@@ -104,7 +105,7 @@ score = 60.5
 def read(folder: Path, text: str) -> Leaderboard:
     path = folder / "moods.toml"
     path.write_text(text)
-    return Leaderboard.from_toml(path)
+    return read_leaderboard(path)
 
 
 def test_a_board_is_read_from_its_toml(tmp_path: Path) -> None:
@@ -193,7 +194,7 @@ MISTAKES = {
     "unknown kind": (
         'kind = "table"',
         'kind = "sonnet"',
-        "kind: there is no kind of file 'sonnet'; there is table, lines, json, columns",
+        "kind: there is no kind of file 'sonnet'; the kinds are table, lines, json, columns",
     ),
     "header of three": ('["index", "prediction"]', '["a", "b", "c"]', "header: expected two names, index and answer"),
     "header twice": ('["index", "prediction"]', '["a", "a"]', "header: A table's header is two different names"),
@@ -208,10 +209,10 @@ MISTAKES = {
     "range too fine": ("high = 5", "high = 4.9999", "number: 0 to 4.9999 cannot be written with 3 decimals"),
     "infinite range": ("high = 5", "high = inf", "number.high: expected a finite number, found inf"),
     "range misspelled": ("decimals = 3", "decimals = 3, step = 2", "number.step: is not a key of this table"),
-    "odd count": ("{4 = ", "{four = ", "other_rows: expected a count of rows as key, found 'four'"),
+    "odd count": ("{4 = ", "{four = ", "other_rows: expected a number of rows as key, found 'four'"),
     "task without suite": ('"mine/warmth"', '"warmth"', "A task's name is 'suite/task' in lower case, not 'warmth'"),
     "file in a folder": ('"Warmth.tsv"', '"../Warmth.tsv"', "and no folder; found '../Warmth.tsv'"),
-    "file twice": ('"Warmth.tsv"', '"mood.tsv"', "files of one name: Mood.tsv, mood.tsv"),
+    "file twice": ('"Warmth.tsv"', '"mood.tsv"', "several files have the same name: Mood.tsv, mood.tsv"),
     "loud name": ('name = "moods"', 'name = "My Moods"', "short and lower case, without spaces, not 'My Moods'"),
     "no zip": ('"moods.zip"', '"moods.rar"', "the archive is NAME.zip, or NAME/ for a folder, not 'moods.rar'"),
     "a folder's folder": ('"moods.zip"', '"my/moods/"', "the archive is NAME.zip, or NAME/ for a folder, not"),
@@ -237,17 +238,17 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize(("old", "new", "said"), MISTAKES.values(), ids=MISTAKES)
-def test_a_mistake_in_a_board_is_told_with_file_and_key(tmp_path: Path, old: str, new: str, said: str) -> None:
+@pytest.mark.parametrize(("old", "new", "message"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_is_an_error_with_file_and_key(tmp_path: Path, old: str, new: str, message: str) -> None:
     assert old in BOARD
-    with pytest.raises(PluginError, match=re.escape(said)) as told:
+    with pytest.raises(PluginError, match=re.escape(message)) as error:
         read(tmp_path, BOARD.replace(old, new, 1))
-    assert str(told.value).startswith(str(tmp_path / "moods.toml"))
+    assert str(error.value).startswith(str(tmp_path / "moods.toml"))
 
 
-def test_a_board_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(PluginError, match="cannot be read: No such file"):
-        Leaderboard.from_toml(tmp_path / "none.toml")
+        read_leaderboard(tmp_path / "none.toml")
 
 
 def test_a_board_without_files_is_refused(tmp_path: Path) -> None:
@@ -288,7 +289,7 @@ def test_what_is_no_finite_number_is_not_written(answer: object) -> None:
         Number(0, 5, 3).write(answer)
 
 
-def test_a_board_can_be_told_without_importing_anything_heavy() -> None:
+def test_writing_and_checking_import_no_heavy_library() -> None:
     import subprocess
     import sys
 
@@ -298,5 +299,5 @@ def test_a_board_can_be_told_without_importing_anything_heavy() -> None:
         "print(sorted(set(sys.modules) & set(sys.argv[1:])))"
     )
     heavy = ["torch", "numpy", "pyarrow", "sklearn", "scipy", "datasets"]
-    found = subprocess.run([sys.executable, "-c", program, *heavy], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
+    process = subprocess.run([sys.executable, "-c", program, *heavy], capture_output=True, text=True, check=True)
+    assert process.stdout.strip() == "[]"

@@ -1,50 +1,52 @@
-"""How the files of leaderboards write an answer: a text for each label, a number in a range, or a text as it is."""
+"""How a file spells an answer: a text for each label, a number in a range, or the text itself."""
 
 from __future__ import annotations
 
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import Any, TypeVar, final
 
 from benchrunner.errors import PluginError
-from benchrunner.file_faults import either, quoted
+from benchrunner.file_faults import Faults, either, quoted
+
+Spelled = TypeVar("Spelled")
 
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 class Spelling(ABC):
-    """How a file writes one answer."""
+    """How a file spells one answer."""
 
     @abstractmethod
     def write(self, answer: Any) -> str:
-        """The answer's text; `ValueError` says what was expected."""
+        """Spell an answer; raises `ValueError` with what was expected."""
 
     @abstractmethod
     def advice(self, text: str) -> str | None:
-        """None where the text is right, else what was expected and what to do."""
+        """Say what was expected and what to do where a text is wrong; None where the text is right."""
 
     @property
-    def meanings(self) -> Mapping[str, str]:
-        """Each text and the task's label that it stands for; empty where texts are not labels."""
+    def labels_by_text(self) -> Mapping[str, str]:
+        """Text -> the task's label; empty where answers are not labels."""
         return {}
 
     def json_value(self, answer: Any) -> str | float | list[str]:
-        """The answer where texts and numbers are told apart, as in JSON; `ValueError` as in `write`."""
+        """Spell an answer as a JSON value: a text, a number or a list of texts; raises `ValueError` as `write` does."""
         return self.write(answer)
 
     def json_advice(self, value: Any) -> str | None:
-        """The same as `advice` of such a value."""
+        """Say what was expected where a JSON value is wrong; None where the value is right."""
         return self.advice(value) if isinstance(value, str) else "expected a text, in quotes"
 
 
 @final
 @dataclass(frozen=True)
 class Text(Spelling):
-    """Any text, as it is: for files that can hold any."""
+    """Any text, unchanged."""
 
     def write(self, answer: Any) -> str:
         if not isinstance(answer, str):
@@ -58,10 +60,10 @@ class Text(Spelling):
 @final
 @dataclass(frozen=True)
 class Labels(Spelling):
-    """One text for each label of the task."""
+    """A text for each label of the task."""
 
     texts: Mapping[str, str]
-    """The task's label -> the file's text. A label that is a number stands here as its digits."""
+    """The task's label -> the file's text. A label that is a number is given as its digits."""
 
     def __post_init__(self) -> None:
         if len(self.texts) < 2:
@@ -73,11 +75,11 @@ class Labels(Spelling):
                 raise PluginError(f"A label's text is one printable word or number, not {quoted(text)}.")
 
     @cached_property
-    def meanings(self) -> Mapping[str, str]:
+    def labels_by_text(self) -> Mapping[str, str]:
         return {text: label for label, text in self.texts.items()}
 
     @cached_property
-    def _folded(self) -> Mapping[str, str]:
+    def _labels_by_folded_name(self) -> Mapping[str, str]:
         names = {_fold(text): label for label, text in self.texts.items()}
         return {_fold(label): label for label in self.texts} | names
 
@@ -88,37 +90,37 @@ class Labels(Spelling):
         return text
 
     def advice(self, text: str) -> str | None:
-        if text in self.meanings:
+        if text in self.labels_by_text:
             return None
-        expected, bare = f"expected {either(list(self.meanings))}", _bare(text)
-        if bare in self.meanings:
+        expected, bare = f"expected {either(list(self.labels_by_text))}", _bare(text)
+        if bare in self.labels_by_text:
             return f"{expected}, without quotes or spaces around it"
-        label = self._folded.get(_fold(bare))
+        label = self._labels_by_folded_name.get(_fold(bare))
         if label is not None:
-            ours = self.texts[label]
-            return f"{expected}: write {ours} " + (f"for {label}" if ours != label else "to the letter")
+            right = self.texts[label]
+            return f"{expected}: write {right} for {label}" if right != label else f"{expected}: write exactly {right}"
         if _NUMBER.fullmatch(bare):
             return self._number_advice(expected, bare)
         return expected
 
     def _number_advice(self, expected: str, bare: str) -> str:
-        if any(_NUMBER.fullmatch(text) for text in self.meanings):
-            whole = float(bare) in {float(text) for text in self.meanings if _NUMBER.fullmatch(text)}
-            return f"{expected}, without decimals or signs" if whole else expected
-        return f"{expected}: write the label's name; tools number the labels differently, so a number says nothing here"
+        if any(_NUMBER.fullmatch(text) for text in self.labels_by_text):
+            numbers = {float(text) for text in self.labels_by_text if _NUMBER.fullmatch(text)}
+            return f"{expected}, without decimals or signs" if float(bare) in numbers else expected
+        return f"{expected}: write the name of the label, because tools number the labels differently"
 
 
 @final
 @dataclass(frozen=True)
 class Number(Spelling):
-    """A number in a range; one outside is clipped when it is written, and a fault when it is read."""
+    """A number in a range. Writing clips a number outside of the range; checking reports it."""
 
     low: float
     high: float
     decimals: int | None = None
-    """None writes all that there are."""
+    """Number of decimals to write; None writes all digits."""
     outside: str = ""
-    """What a number outside is by mistake, and what to do: it is then a fault when it is written, too."""
+    """What a number outside of the range means, and what to do. If given, writing refuses such a number too."""
 
     def __post_init__(self) -> None:
         if not self.low < self.high or (self.decimals is not None and not 0 <= self.decimals <= 17):
@@ -135,17 +137,17 @@ class Number(Spelling):
             raise ValueError("expected a finite number")
         if self.outside and not self.low <= number <= self.high:
             raise ValueError(f"{self._expected}: {self.outside}")
-        clipped = min(max(number, self.low), self.high) + 0.0  # -0.0 + 0.0 is 0.0: no '-0.000'
+        clipped = min(max(number, self.low), self.high) + 0.0  # -0.0 + 0.0 is 0.0, which avoids '-0.000'
         return repr(clipped) if self.decimals is None else f"{round(clipped, self.decimals) + 0.0:.{self.decimals}f}"
 
     def advice(self, text: str) -> str | None:
         if not _NUMBER.fullmatch(text):
             if _NUMBER.fullmatch(_bare(text)):
                 return f"{self._expected}, without quotes or spaces around it"
-            return f"{self._expected}, with a decimal point; nan and inf are no numbers here"
+            return f"{self._expected}, with a decimal point; nan and inf are not allowed"
         if self.low <= float(text) <= self.high:
             return None
-        return f"{self._expected}: {self.outside or 'clip what lies outside'}"
+        return f"{self._expected}: {self.outside or 'clip numbers outside of this range'}"
 
     def json_value(self, answer: Any) -> float:
         return float(self.write(answer))
@@ -160,9 +162,25 @@ class Number(Spelling):
         return f"expected a number from {self.low:g} to {self.high:g}"
 
 
+def spell_all(
+    answers: Iterable[tuple[int | str, Any]], spell: Callable[[Any], Spelled], faults: Faults
+) -> list[Spelled]:
+    """Spell every answer, each given with its name. Raises a `RequestError` that names all unwritable answers."""
+    spelled = list[Spelled]()
+    for name, answer in answers:
+        try:
+            spelled.append(spell(answer))
+        except ValueError as expected:
+            faults.at(name, answer, str(expected))
+    faults.refuse()
+    return spelled
+
+
 def _fold(label: str) -> str:
+    """Ignore case, and the difference between spaces, hyphens and underscores."""
     return re.sub(r"[\s_-]+", "_", label.casefold())
 
 
 def _bare(text: str) -> str:
+    """Remove quotes and white space around a text."""
     return text.strip(" \t\r\v\f\"'\u201c\u201d\u00a0")

@@ -1,0 +1,170 @@
+"""Column files: a word on each line with its tags, the predicted tag last. Scorers of tags read such files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, final
+
+from benchrunner.data.iob_tags import OUTSIDE, as_iob2, iob_labels
+from benchrunner.errors import PluginError
+from benchrunner.file_faults import Faults, either, quoted
+from benchrunner.leaderboards.file_kinds.file_kind import Answers, ExpectedRows, FileKind
+from benchrunner.leaderboards.file_kinds.text_lines import decoded, encoded, lines_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+DOCUMENT = "document"
+"""Column of the rows with the number of each row's document, where the data has documents."""
+
+_SEPARATOR = re.compile(r"[ \t\r\n]")
+"""White space that ends a column or a line in some reader. Other white space, such as U+2028, is part of a word."""
+
+
+@dataclass(frozen=True)
+class _Sentence:
+    """One sentence of a file."""
+
+    line: int
+    """Number of its first line."""
+    words: list[list[str]]
+    """The fields of each of its lines."""
+    begins_document: bool
+    """Whether a border line precedes it."""
+
+
+@final
+@dataclass(frozen=True)
+class Columns(FileKind):
+    """One space between columns, a blank line between sentences, and a border line between documents."""
+
+    columns: tuple[str, ...]
+    """Columns of the rows, in this order: the words first, the gold tags last. The predicted tags follow them."""
+    types: tuple[str, ...]
+    """Types of phrases: a tag is O, or B- or I- and a type."""
+    border: tuple[str, ...]
+    """Fields of a border line, one for each column."""
+
+    def __post_init__(self) -> None:
+        if len(self.columns) < 2 or not self.types:
+            raise PluginError("Columns need the words, the gold tags, and at least one type of phrase.")
+        if len(self.border) != len(self.columns):
+            raise PluginError(
+                f"A border line has {len(self.columns)} fields, one for each column, not {len(self.border)}."
+            )
+
+    @property
+    def row_columns(self) -> tuple[str, ...]:
+        return self.columns
+
+    @cached_property
+    def _tags(self) -> set[str]:
+        return set(iob_labels(self.types))
+
+    @cached_property
+    def _expected_tag(self) -> str:
+        return f"expected O, or B- or I- and {either(self.types)}"
+
+    def write(self, name: str, answers: Answers) -> bytes:
+        assert answers.table is not None  # a file of `row_columns` is written with the rows only
+        faults, lines = Faults(name, "sentence"), list[str]()
+        columns = [answers.table.column(column).to_pylist() for column in self.columns]
+        begins = _begins_document(answers.table)
+        for row, (*fields, tags) in enumerate(zip(*columns, answers.values, strict=True)):
+            if len({len(column) for column in (*fields, tags)}) > 1:
+                faults.at(row, " ".join(tags), "expected one tag for each word")
+                continue
+            if begins and begins[row]:
+                lines += [" ".join((*self.border, OUTSIDE)), ""]
+            lines += [*self._lines(row, zip(*fields, tags, strict=True), faults), ""]
+        faults.refuse()
+        return encoded(lines)
+
+    def _lines(self, row: int, words: Iterable[tuple[Any, ...]], faults: Faults) -> Iterator[str]:
+        for fields in words:
+            for tag in fields[-2:]:
+                if tag not in self._tags:
+                    faults.at(row, tag, self._expected_tag)
+            for text in fields:
+                if not text or _SEPARATOR.search(text):
+                    faults.at(row, text, "expected a text without spaces, because spaces separate the columns")
+            yield " ".join(fields)
+
+    def find_faults(self, content: bytes, expected: ExpectedRows, faults: Faults) -> None:
+        text = decoded(content, faults, expected="one line for each word was")
+        if text is None:
+            return
+        sentences = list(self._sentences(lines_of(text, faults), faults))
+        expected.check_count(len(sentences), "sentence", faults)
+        width = len(self.columns) + 1
+        is_regular = all(len(fields) == width for sentence in sentences for fields in sentence.words)
+        if expected.table is not None and is_regular:
+            self._compare(sentences, expected.table, faults)
+
+    def _sentences(self, lines: Sequence[str], faults: Faults) -> Iterator[_Sentence]:
+        """Yield the sentences of a file and add the faults of its lines."""
+        words, begins_document, first = list[list[str]](), False, 1
+        for number, line in enumerate([*lines, ""], start=1):
+            fields = line.split(" ") if line.strip(" \t") else []
+            is_border = fields[:1] == [self.border[0]]
+            if words and (is_border or not fields):
+                yield _Sentence(first, words, begins_document)
+                words, begins_document = [], False
+            if not fields:
+                continue
+            if len(fields) != len(self.columns) + 1 or "" in fields:
+                faults.at(number, line, f"expected {len(self.columns) + 1} columns, with one space between them")
+            else:
+                self._check_tags(number, fields, faults, is_border=is_border)
+            begins_document = begins_document or is_border
+            if not is_border:
+                first = first if words else number
+                words.append(fields)
+
+    def _check_tags(self, number: int, fields: list[str], faults: Faults, *, is_border: bool) -> None:
+        for tag in fields[-2:]:
+            if is_border and tag != OUTSIDE:
+                faults.at(number, tag, "the tags of a border line are O")
+            elif tag not in self._tags:
+                faults.at(number, tag, self._expected_tag)
+
+    def _compare(self, sentences: Sequence[_Sentence], table: pa.Table, faults: Faults) -> None:
+        """Add the first sentence that differs from its row; differences after it mostly have the same cause."""
+        words, gold = (table.column(column).to_pylist() for column in (self.columns[0], self.columns[-1]))
+        begins = _begins_document(table)
+        for row, sentence in enumerate(sentences[: len(words)]):
+            difference = _difference(sentence, words[row], gold[row])
+            if not difference and begins and row and sentence.begins_document != begins[row]:
+                expected = "a document begins" if begins[row] else "no document begins"
+                difference = f"line {sentence.line}: {expected} here; documents are separated by {self.border[0]} lines"
+            if difference:
+                faults.say(f"{difference} (sentence {row:,} of the rows, counted from 0)")
+                return
+
+
+def _difference(sentence: _Sentence, words: list[str], gold: list[str]) -> str:
+    """Describe where a sentence of a file differs from its row; empty where they are equal."""
+    for at, (fields, word) in enumerate(zip(sentence.words, words, strict=False)):
+        if fields[0] != word:
+            return f"line {sentence.line + at}: found the word {quoted(fields[0])}, where the rows have {quoted(word)}"
+    if len(sentence.words) != len(words):
+        return f"line {sentence.line}: a sentence of {len(sentence.words)} words, where the rows have {len(words)}"
+    tags_in_file, tags_in_row = as_iob2(fields[-2] for fields in sentence.words), as_iob2(gold)
+    for at, (tag, expected) in enumerate(zip(tags_in_file, tags_in_row, strict=True)):
+        if tag != expected:
+            written = sentence.words[at][-2]
+            place = f"line {sentence.line + at}"
+            return f"{place}: found the gold tag {quoted(written)}, where the rows have {quoted(expected)}"
+    return ""
+
+
+def _begins_document(table: pa.Table) -> list[bool] | None:
+    """Tell for each row whether a document begins with it; None where the rows have no documents."""
+    if DOCUMENT not in table.column_names:
+        return None
+    numbers = table.column(DOCUMENT).to_pylist()
+    return [True, *(number != before for before, number in pairwise(numbers))] if numbers else []

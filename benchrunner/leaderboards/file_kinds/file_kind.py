@@ -1,0 +1,96 @@
+"""The contract of a kind of file: it writes answers as bytes, and finds every fault in bytes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, final
+
+from benchrunner.file_faults import Faults
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+NO_OTHER_COUNTS: Mapping[int, str] = MappingProxyType({})
+
+
+@final
+@dataclass(frozen=True)
+class Answers:
+    """The answers to one split, in the order of its rows, and where they come from."""
+
+    values: Sequence[Any]
+    """The answers as the task's problem decodes them: the task's labels, numbers or texts, not the board's spelling."""
+    table: pa.Table | None = None
+    """The rows of the split, needed by kinds of file that hold columns of the rows, such as ids."""
+    extra_figures: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    """Further figures of each row, by name, as `Problem.extra_figures` gives them."""
+    fit: str = ""
+    """Id of the fit that gave the answers."""
+    method: str = ""
+    """Name of the fit's method."""
+    filled: str = ""
+    """Reason why the majority answers instead of the requested fit; empty for answers of the requested fit."""
+
+
+@final
+@dataclass(frozen=True)
+class ExpectedRows:
+    """The rows that a file must answer."""
+
+    count: int
+    """Expected number of answers."""
+    other_counts: Mapping[int, str] = field(default_factory=dict)
+    """Numbers of answers that are common mistakes -> which rows have that number."""
+    table: pa.Table | None = None
+    """The rows, with the columns `FileKind.row_columns`, to compare the file with; None where they are not known."""
+
+    def check_count(self, count: int, unit: str, faults: Faults) -> None:
+        """Add a fault if the count is not the expected one."""
+        if count != self.count:
+            hint = f" ({self.other_counts[count]})" if count in self.other_counts else ""
+            faults.say(f"{count:,} {unit if count == 1 else unit + 's'}{hint}, expected {self.count:,}")
+
+
+class FileKind(ABC):
+    """A kind of file. Plugins subclass it for files that none of the built-in kinds describes."""
+
+    unit: ClassVar[str] = "line"
+    """Unit used to locate a fault, for example 'line'."""
+
+    @abstractmethod
+    def write(self, name: str, answers: Answers) -> bytes:
+        """Write the file's content. Raises a `RequestError` that names every answer that cannot be written."""
+
+    def check(
+        self,
+        name: str,
+        content: bytes,
+        rows: int,
+        other_rows: Mapping[int, str] = NO_OTHER_COUNTS,
+        table: pa.Table | None = None,
+    ) -> list[str]:
+        """List the faults of a file's content, a sentence each; see `ExpectedRows` for the arguments."""
+        faults = Faults(name, self.unit)
+        self.find_faults(content, ExpectedRows(rows, other_rows, table), faults)
+        return faults.sentences()
+
+    @abstractmethod
+    def find_faults(self, content: bytes, expected: ExpectedRows, faults: Faults) -> None:
+        """Add every fault of a file's content to `faults`."""
+
+    @property
+    def row_columns(self) -> tuple[str, ...]:
+        """Columns of the rows that the file holds, such as ids. Writing needs them; checking compares with them."""
+        return ()
+
+    @property
+    def labels_by_text(self) -> Mapping[str, str]:
+        """The file's text of each label -> the task's label; empty where answers are not labels."""
+        return {}
+
+    def max_bytes(self, rows: int) -> int:
+        """Largest size of a file with so many rows. Nothing is read of a larger file."""
+        return 2**20 + 4096 * rows
