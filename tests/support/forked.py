@@ -43,7 +43,9 @@ class Process:
         env: Mapping[str, str] | None = None,
         cwd: Path | None = None,
         start_new_session: bool = False,
+        imports: Sequence[str] = (),
     ) -> None:
+        """Start the process. `imports` names more modules that the server imports first, for this and later forks."""
         folder = Path(tempfile.mkdtemp(dir=_server().folder))
         self._out, self._err = folder / "out", folder / "err"
         self.returncode: int | None = None
@@ -54,6 +56,7 @@ class Process:
                 "cwd": str(cwd or Path.cwd()),
                 "streams": [str(self._out), str(self._err)],
                 "session": start_new_session,
+                "imports": list(imports),
             }
         )
 
@@ -68,6 +71,7 @@ class Process:
         end = time.monotonic() + timeout
         while (code := self.poll()) is None:
             if time.monotonic() > end:
+                self.kill()
                 raise TimeoutError(f"The process {self.pid} did not end within {timeout} s.")
             time.sleep(0.01)
         return code
@@ -88,10 +92,14 @@ class Process:
 
 
 def run(
-    arguments: Sequence[str], *, env: Mapping[str, str] | None = None, timeout: float = 600
+    arguments: Sequence[str],
+    *,
+    env: Mapping[str, str] | None = None,
+    imports: Sequence[str] = (),
+    timeout: float = 600,
 ) -> subprocess.CompletedProcess[str]:
     """Run `python ARGUMENTS` to its end."""
-    process = Process(arguments, env=env)
+    process = Process(arguments, env=env, imports=imports)
     out, err = process.communicate(timeout)
     return subprocess.CompletedProcess(list(arguments), process.wait(), out, err)
 
@@ -136,25 +144,25 @@ def _server() -> _Server:
 
 def _import() -> None:
     """Import what commands import. A process of a launcher imports DeepSpeed itself where there is a GPU to choose."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for name in LIBRARIES:
-            importlib.import_module(name)
-        if not sys.modules["torch"].cuda.is_available():
-            os.environ["DS_ACCELERATOR"] = "cpu"
-            _import_installed("deepspeed")
-        for name in PACKAGES:
-            package = _import_installed(name)
-            for module in pkgutil.walk_packages(package.__path__ if package else (), f"{name}."):
-                if not module.name.endswith("__main__"):
-                    _import_installed(module.name)
+    for name in LIBRARIES:
+        _import_installed(name)
+    if not sys.modules["torch"].cuda.is_available():
+        os.environ["DS_ACCELERATOR"] = "cpu"
+        _import_installed("deepspeed")
+    for name in PACKAGES:
+        package = _import_installed(name)
+        for module in pkgutil.walk_packages(package.__path__ if package else (), f"{name}."):
+            if not module.name.endswith("__main__"):
+                _import_installed(module.name)
 
 
 def _import_installed(name: str) -> ModuleType | None:
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return importlib.import_module(name)
+        except ImportError:
+            return None
 
 
 def _serve(replies: TextIO) -> dict[str, Any]:
@@ -164,7 +172,10 @@ def _serve(replies: TextIO) -> dict[str, Any]:
         if "poll" in request:
             ended, status = os.waitpid(request["poll"], os.WNOHANG)
             print(json.dumps(os.waitstatus_to_exitcode(status) if ended else None), file=replies, flush=True)
-        elif child := os.fork():
+            continue
+        for name in request["imports"]:
+            _import_installed(name)
+        if child := os.fork():
             print(child, file=replies, flush=True)
         else:
             replies.close()

@@ -13,6 +13,7 @@ pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's e
 
 from pretraining_runs import corpus, environment, losses, run, words
 
+import forked
 from benchrunner.commands.main import main
 from benchrunner.errors import DataError, RequestError
 from benchrunner_bert.pretraining.deepspeed import launch
@@ -125,30 +126,30 @@ except RequestError as error:
 """
 
 
-def launched(asked: list[str], *, rank: int, port: int, local: int) -> subprocess.Popen[str]:
-    """One of two processes."""
-    common = {**environment(), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+def launched(asked: list[str], *, rank: int, port: int, local: int) -> forked.Process:
+    """Start one of two processes."""
+    common = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
     own = {"RANK": str(rank), "LOCAL_RANK": str(local), "PYTHONWARNINGS": "ignore"}
-    return subprocess.Popen(asked, env=common | own, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return forked.Process(asked[1:], env=environment(**common, **own))
 
 
-def ended(started: list[subprocess.Popen[str]], codes: list[int]) -> list[tuple[str, str]]:
-    """What each said."""
+def ended(processes: list[forked.Process], codes: list[int]) -> list[tuple[str, str]]:
+    """Return what each process wrote to standard output and standard error."""
     try:
-        said = [one.communicate(timeout=500) for one in started]
+        texts = [process.communicate() for process in processes]
     finally:
-        for one in started:
-            one.kill()
-    assert [one.returncode for one in started] == codes, said
-    return said
+        for process in processes:
+            process.kill()
+    assert [process.returncode for process in processes] == codes, texts
+    return texts
 
 
-def test_the_first_process_of_a_machine_prepares_and_its_failure_ends_all(tmp_path: Path) -> None:
+def test_the_first_process_prepares_and_its_failure_ends_all(tmp_path: Path) -> None:
     port, asked = launch.free_port(), [sys.executable, "-c", ONCE, str(tmp_path / "log")]
-    started = [launched(asked, rank=rank, local=rank, port=port) for rank in range(2)]
-    said = ended(started, [0, 0])
-    assert said[0][0].endswith("made no such corpus")
-    assert said[1][0].endswith("made Another process could not prepare the corpus; it says why.")
+    processes = [launched(asked, rank=rank, local=rank, port=port) for rank in range(2)]
+    texts = ended(processes, [0, 0])
+    assert texts[0][0].endswith("made no such corpus")
+    assert texts[1][0].endswith("made Another process could not prepare the corpus; it says why.")
 
 
 # Whole runs
