@@ -79,7 +79,7 @@ def test_an_identity_does_not_depend_on_the_order_of_keys() -> None:
     assert identity({"a": 1, "b": 2}) == identity({"b": 2, "a": 1}) != identity({"a": 2, "b": 1})
 
 
-def test_a_prediction_is_of_a_fit_a_task_a_split_rows_and_settings() -> None:
+def test_a_prediction_id_depends_on_each_of_its_fields() -> None:
     one = Prediction("f", "mine/task", "s", "d", {})
     others = [{"fit": "g"}, {"task": "mine/other"}, {"split": "t"}, {"data": "e"}, {"settings": {"tau": 1.0}}]
     ids = {one.id, *(replace(one, **change).id for change in others)}  # type: ignore[arg-type]
@@ -113,14 +113,14 @@ def test_other_rows_labels_or_weights_are_another_fit(tmp_path: Path) -> None:
     assert planned(tmp_path / "newer", register_backbones=[OneBackbone(Newer(), lambda folder: None)]) != first
 
 
-def test_another_name_for_the_same_task_and_weights_is_the_same_fit(tmp_path: Path) -> None:
+def test_renaming_the_task_and_backbone_leaves_the_fit_the_same(tmp_path: Path) -> None:
     from benchrunner.testing import tiny_family
 
     renamed = {"register_tasks": [mood(name="other/mood")], "register_backbones": [tiny_family("other/words")]}
     assert planned(tmp_path / "one") == planned(tmp_path / "two", **renamed)
 
 
-def test_another_version_of_a_plugin_with_a_part_in_it_is_another_fit(tmp_path: Path) -> None:
+def test_a_fit_depends_on_the_versions_of_the_plugins_it_uses(tmp_path: Path) -> None:
     made = runner(tmp_path)
 
     def with_versions(own_version: str, idle_version: str) -> str:
@@ -134,14 +134,14 @@ def test_another_version_of_a_plugin_with_a_part_in_it_is_another_fit(tmp_path: 
     assert with_versions("1", "2") == first, "a plugin without a part in it changes nothing"
 
 
-def test_a_limit_beyond_the_data_changes_no_data_and_a_tighter_one_does(tmp_path: Path) -> None:
+def test_only_a_limit_below_the_row_count_changes_the_data(tmp_path: Path) -> None:
     made = runner(tmp_path)
     task = made.plugins.task("mood")
     fits = {limit: made.plan(task, "words", recipe=QUICK.changed(limit_train=limit)) for limit in (None, 9999, 10)}
     assert fits[None].data == fits[9999].data != fits[10].data
 
 
-def test_a_method_that_never_looks_has_one_fit_for_every_backbone_and_seed(tmp_path: Path) -> None:
+def test_majority_has_one_fit_for_every_backbone_and_seed(tmp_path: Path) -> None:
     made = runner(tmp_path)
     task = made.plugins.task("mood")
     one = made.plan(task, "words", method="majority", seed=0)

@@ -21,7 +21,7 @@ def test_a_good_task_passes(tmp_path: Path) -> None:
     check_task(mood(), tmp_path)
 
 
-def test_a_task_without_demo_files_is_checked_on_data_that_lies_somewhere(tmp_path: Path) -> None:
+def test_a_task_without_demo_files_is_checked_on_workspace_data(tmp_path: Path) -> None:
     files(1, tmp_path)
     check_task(mood(demo_files=None), tmp_path, workspace=Workspace(tmp_path, tmp_path, data=tmp_path))
     with pytest.raises(PluginError, match="give a workspace with its data"):

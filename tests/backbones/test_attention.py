@@ -60,7 +60,7 @@ def drawn(batch: FlatBatch, heads: int, size: int, dtype: torch.dtype) -> torch.
 @pytest.mark.parametrize(("heads", "size"), [(1, 1), (3, 7), (2, 32), (1, 48), (2, 64), (1, 80), (2, 128)])
 @pytest.mark.parametrize("rate", [0.0, 0.1, 0.5])
 @pytest.mark.parametrize("left_only", [False, True], ids=["both ways", "left only"])
-def test_both_implementations_and_their_gradients_equal_the_plain_one(
+def test_both_kernels_and_their_gradients_equal_plain_attention(
     lengths: tuple[int, ...], heads: int, size: int, rate: float, left_only: bool
 ) -> None:
     batch = batch_of(lengths, Dropout(3, 1, 0))
@@ -113,7 +113,7 @@ def test_no_sequence_sees_another_one(rate: float) -> None:
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.1])
-def test_no_token_sees_a_later_one_where_attention_looks_left_only(rate: float) -> None:
+def test_left_only_attention_never_sees_a_later_token(rate: float) -> None:
     batch = batch_of((2, 3, 3, 5), Dropout(3, 1, 0))
     qkv = drawn(batch, 2, 8, torch.float32).detach()
     changed = qkv.clone()
@@ -123,7 +123,7 @@ def test_no_token_sees_a_later_one_where_attention_looks_left_only(rate: float) 
     assert same == [True] * 10 + [False] * 3
 
 
-def test_attention_under_autocast_keeps_the_precision_it_is_given() -> None:
+def test_attention_under_autocast_keeps_the_input_precision() -> None:
     batch = batch_of((2, 3, 3, 5), Dropout(3, 1, 0))
     qkv = drawn(batch, 2, 8, torch.float32)
     with torch.autocast("cpu", torch.bfloat16):
@@ -159,7 +159,7 @@ def causal(is_causal: bool = False) -> None:
     """As torch 2.10 named it."""
 
 
-def test_the_variable_length_kernel_is_asked_in_the_words_of_its_version() -> None:
+def test_left_only_arguments_match_the_installed_varlen_kernel() -> None:
     assert _to_the_left(windows) == {"window_size": (-1, 0)}
     assert _to_the_left(causal) == {"is_causal": True}
     assert _to_the_left(varlen_attn).keys() <= inspect.signature(varlen_attn).parameters.keys()

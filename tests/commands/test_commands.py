@@ -132,7 +132,7 @@ REFUSED: dict[str, tuple[list[str], str]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_a_request_that_cannot_be_understood_is_answered_with_what_to_do(name: str, line: Line) -> None:
+def test_an_invalid_request_is_answered_with_what_to_do(name: str, line: Line) -> None:
     words, reason = REFUSED[name]
     assert reason in line.asked(*words)
     assert not list(line.home.glob("runs/*/record.json"))
@@ -203,7 +203,7 @@ def test_everything_that_a_script_reads_is_json_and_nothing_else(line: Line) -> 
         json.loads(out, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
 
 
-def test_predict_answers_a_file_on_standard_output_or_into_a_file(line: Line) -> None:
+def test_predict_writes_answers_to_standard_output_or_a_file(line: Line) -> None:
     run = line.fitted()
     (line.home / "mine.txt").write_text("a sunny day\na bleak day\n")
     code, out, _ = line("predict", run[:6], "mine.txt", "--runs", "runs")
@@ -254,7 +254,7 @@ def test_a_damaged_run_is_named_and_what_to_do_about_it(name: str, line: Line) -
     assert f"runs/{run}/{name}: cannot be read by this version" in said and "remove its folder" in said
 
 
-def test_a_submission_with_missing_tasks_is_refused_with_the_list_or_filled(line: Line) -> None:
+def test_a_submission_with_missing_tasks_is_refused_or_filled(line: Line) -> None:
     (line.home / "data" / "mood" / "dev.tsv").unlink()
     submit = ("submit", "moods", "--backbone", "words", *line.places(), "--quiet")
     said = line.asked(*submit)
@@ -277,7 +277,7 @@ def test_a_submission_is_written_and_checked(line: Line) -> None:
     assert line("check", "data/mood", "--board", "moods")[0] == 1
 
 
-def test_a_submission_that_the_board_would_refuse_is_refused_before_anything_is_fitted(line: Line) -> None:
+def test_a_submission_the_board_rejects_fails_before_any_fit(line: Line) -> None:
     path = line.home / "data" / "mood" / "test.tsv"
     path.write_text(path.read_text() + "one more\n")
     said = line.asked("submit", "moods", "--backbone", "words", *line.places())

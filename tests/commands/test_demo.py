@@ -40,7 +40,7 @@ def test_the_demo_goes_the_whole_way(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "--tasks mine/mood" in hint
 
 
-def test_a_backbone_with_a_twin_is_shown_beside_it_and_alone_in_the_archive(
+def test_a_twin_backbone_is_compared_but_not_submitted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "twin").mkdir()

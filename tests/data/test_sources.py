@@ -92,7 +92,7 @@ def test_a_file_without_a_header_gets_its_names_from_the_source(tmp_path: Path) 
     assert read(source, tmp_path, "1\tfirst\n0\tsecond\n").table.column("a").to_pylist() == ["first", "second"]
 
 
-def test_quoted_fields_may_hold_separators_quotes_and_line_breaks(tmp_path: Path) -> None:
+def test_quoted_fields_may_hold_commas_quotes_and_line_breaks(tmp_path: Path) -> None:
     rows = read(CSV, tmp_path, 'text,mood\n"a, ""b""\nc",1\nd,0\n')
     assert rows.table.to_pydict() == {"a": ['a, "b"\nc', "d"], "label": ["1", "0"]}
     assert rows.lines == [2, 4]
@@ -105,7 +105,7 @@ def test_the_first_spelling_that_exists_is_read(tmp_path: Path) -> None:
     assert source.read(workspace(tmp_path)).origin == str(tmp_path / "two" / "t.tsv")
 
 
-def test_an_absent_file_is_not_there_and_says_where_it_was_sought(tmp_path: Path) -> None:
+def test_a_missing_file_is_not_found_and_lists_searched_places(tmp_path: Path) -> None:
     source = TextTable(("one/t.tsv", "two/t.tsv"), {"a": "text"})
     with pytest.raises(DataNotFound, match=r"one.t\.tsv \(or 1 other usual place\)"):
         source.read(workspace(tmp_path))
@@ -230,7 +230,7 @@ def ask(hub: dict[str, str], *questions: tuple[str, str, dict[str, str]]) -> lis
     return answers
 
 
-def test_hub_rows_have_label_names_and_short_decimals_and_stay_for_offline_use(tmp_path: Path) -> None:
+def test_hub_rows_have_label_names_and_decimals_and_are_cached(tmp_path: Path) -> None:
     data = tmp_path / "hub" / "datasets" / "lab" / "moods"
     (data / "small").mkdir(parents=True)
     table = {"text": ["x", "y", None], "mood": [0, 1, -1], "grade": pa.array([4.2, 3.083, None], pa.float32())}

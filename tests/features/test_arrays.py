@@ -48,7 +48,7 @@ FILES = ("tokens.npy", "segments.npy", "starts.npy", "groups.npy", "owner.npy", 
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_missing_empty_or_cut_file_is_an_error_and_not_other_features(tmp_path: Path, name: str) -> None:
+def test_a_missing_empty_or_truncated_file_is_an_error(tmp_path: Path, name: str) -> None:
     features(20).save(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == set(FILES)
     content = (tmp_path / name).read_bytes()

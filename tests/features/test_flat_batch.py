@@ -34,7 +34,7 @@ a_sequence = some.lists(some.integers(0, 999), min_size=1, max_size=9)
 some_units = some.lists(some.lists(a_sequence, min_size=1, max_size=4), min_size=1, max_size=9)
 
 
-def test_a_batch_orders_sequences_by_length_and_can_restore_the_order_of_the_units() -> None:
+def test_a_batch_sorts_by_length_and_can_restore_the_unit_order() -> None:
     units = [[[5, 6, 7]], [[8]], [[9, 10, 11]], [[12, 13]]]
     batch = collate(made(units), np.array([2, 1, 0]), CPU)
     assert batch.tokens.tolist() == [8, 9, 10, 11, 5, 6, 7]
@@ -79,7 +79,7 @@ def test_ranges_follow_one_another() -> None:
 
 
 @given(some.lists(some.integers(1, 30), min_size=1, max_size=20), some.integers(1, 60))
-def test_micro_batches_hold_every_unit_once_and_keep_to_the_budget(lengths: list[int], budget: int) -> None:
+def test_micro_batches_hold_each_unit_once_within_the_budget(lengths: list[int], budget: int) -> None:
     tokens = np.array(lengths)
     units = np.arange(len(lengths))[::-1]
     parts = micro_batches(units, tokens, budget)

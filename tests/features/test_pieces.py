@@ -27,7 +27,7 @@ def test_two_runs_of_pieces_become_a_pair_with_its_segments() -> None:
     assert joined.first.tolist() == [1, 8] and joined.second.tolist() == [5, 11]
 
 
-def test_a_single_run_ends_in_the_first_segment_without_a_separator() -> None:
+def test_a_single_part_is_all_in_the_first_segment() -> None:
     joined = FRAME.join(part((0, 0), (8, 2)))
     assert joined.sequences.tokens.tolist() == [1, 4, 1, 18, 19, 4]
     assert not joined.sequences.segments.any() and FRAME.size(pair=False) == 2

@@ -23,7 +23,7 @@ def test_a_derived_seed_is_the_same_for_ever() -> None:
     assert all(0 <= derived(seed) < 2**63 for seed in range(50))
 
 
-def test_an_order_holds_everything_once_and_differs_from_place_to_place() -> None:
+def test_a_permutation_is_complete_and_differs_between_epochs() -> None:
     first, second = (permutation(100, 3, "order", epoch) for epoch in (0, 1))
     assert sorted(first) == sorted(second) == list(range(100))
     assert not np.array_equal(first, second)
@@ -50,7 +50,7 @@ def test_neighbouring_elements_are_dropped_independently() -> None:
         assert abs(together - 0.81) < 0.002
 
 
-def test_a_mask_is_the_same_for_the_same_seed_step_and_site_and_no_other() -> None:
+def test_a_dropout_mask_is_determined_by_seed_step_part_and_site() -> None:
     def mask(seed: int, step: int, part: int, site: str) -> torch.Tensor:
         return kept(Dropout(seed, step, part), 64, 64, site=site)
 

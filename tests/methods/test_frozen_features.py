@@ -43,7 +43,7 @@ def test_each_choice_reads_the_layers_it_names(choice: str, wanted: list[int]) -
 
 
 @pytest.mark.parametrize("choice", ["second-to-last", "concat-last-4", "weighted-sum-last-4"])
-def test_a_choice_that_needs_more_layers_is_refused_with_the_number(choice: str) -> None:
+def test_features_needing_more_layers_are_refused_with_the_count(choice: str) -> None:
     enough = r"1 layer\(s\), enough for embeddings, last or weighted-sum-all"
     with pytest.raises(RequestError, match=rf"--features {choice} needs a deeper encoder: this encoder has {enough}"):
         chosen_layers(choice, 1)
@@ -71,7 +71,7 @@ def test_states_are_computed_once_and_are_those_of_the_encoder(tmp_path: Path) -
     np.testing.assert_allclose(kept, wanted.numpy(), atol=2e-3)
 
 
-def test_what_a_killed_fit_left_of_its_states_is_removed_by_the_next(tmp_path: Path) -> None:
+def test_partial_states_of_a_killed_fit_are_removed_by_the_next(tmp_path: Path) -> None:
     made = runner(tmp_path)
     fitted(made)
     folder = next((tmp_path / "cache" / "states").iterdir())
@@ -99,7 +99,7 @@ def test_the_encoder_stays_as_it_was_and_the_head_learns(tmp_path: Path) -> None
     assert accuracy is not None and accuracy > 0.9, "48 rows are learnt by heart"
 
 
-def test_fine_tuning_with_a_bilstm_on_top_learns_as_well_and_moves_the_encoder(tmp_path: Path) -> None:
+def test_fine_tuning_with_a_bilstm_head_also_trains_the_encoder(tmp_path: Path) -> None:
     made = runner(tmp_path)
     recipe = Recipe(**{**SHORT, "epochs": 20, "dropout": 0.0})
     fit = made.plan(made.plugins.task("mood"), "words", method="finetune+bilstm", recipe=recipe)
@@ -110,7 +110,7 @@ def test_fine_tuning_with_a_bilstm_on_top_learns_as_well_and_moves_the_encoder(t
     assert accuracy is not None and accuracy > 0.9, "48 rows are learnt by heart"
 
 
-def test_what_only_one_method_reads_does_not_tell_another_methods_fits_apart(tmp_path: Path) -> None:
+def test_settings_a_method_does_not_read_do_not_change_its_fits(tmp_path: Path) -> None:
     made = runner(tmp_path)
     task = made.plugins.task("mood")
 
@@ -126,7 +126,7 @@ def test_its_usual_rate_is_not_that_of_fine_tuning(tmp_path: Path) -> None:
     assert made.plan(made.plugins.task("mood"), "words", method="features").recipe.lr == 1e-3
 
 
-def test_a_features_fit_hands_its_head_on_where_it_reads_the_same_layers(tmp_path: Path) -> None:
+def test_a_features_fit_reuses_a_head_over_the_same_layers(tmp_path: Path) -> None:
     made = runner(tmp_path)
     first = fitted(made)
     recipe = Recipe(**{**SHORT, "features": "last", "lr": 0.0})

@@ -79,7 +79,7 @@ def test_its_weights_come_from_the_seed_alone() -> None:
     assert not any(torch.equal(one, other[name]) for name, one in first.items() if name != "output.bias")
 
 
-def test_dropout_stands_before_every_layer_and_is_drawn_from_its_place() -> None:
+def test_bilstm_dropout_is_reproducible_and_changes_the_states() -> None:
     batch, head = batch_of([1, 2], dropping=True), BiLstmHead(12, HeadShape("token", 2), seed=1)
     states = torch.ones(len(batch.tokens), 12)
     first, again, without = (head.read(states, batch, rate=rate) for rate in (0.5, 0.5, 0.0))

@@ -57,7 +57,7 @@ def test_hooks_are_ten_and_have_these_signatures() -> None:
 
 
 @pytest.mark.parametrize("name", SIGNATURES)
-def test_the_plugin_in_a_docstring_has_the_hook_with_all_its_arguments(name: str) -> None:
+def test_each_docstring_plugin_has_the_full_hook_signature(name: str) -> None:
     module = documented(name)
     assert list(inspect.signature(getattr(module, name)).parameters) == list(
         inspect.signature(hooks()[name]).parameters

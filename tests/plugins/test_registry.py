@@ -175,7 +175,7 @@ def test_two_plugins_may_not_offer_one_board_or_one_backbone() -> None:
             plugins.backbone(asked, WORKSPACE)
 
 
-def test_names_are_understood_by_their_last_part_where_that_says_enough() -> None:
+def test_an_unambiguous_last_part_is_enough_to_name_a_task() -> None:
     plugins = found(("other", plugin(register_tasks=[mood(name="other/mood"), pairs()])))
     assert plugins.task("pairs").name == "mine/pairs"
     with pytest.raises(RequestError, match="'mood' could be mine/mood or other/mood: say which"):
@@ -204,7 +204,7 @@ def test_an_unknown_backbone_is_answered_with_known_ones(tmp_path: Path) -> None
     assert plugins.backbone("words", WORKSPACE)[0].name == "tiny/words"
 
 
-def test_a_family_that_fails_on_a_name_does_not_hide_the_one_that_knows_it(tmp_path: Path) -> None:
+def test_a_failing_family_does_not_hide_one_that_knows_the_name(tmp_path: Path) -> None:
     plugins = found(("a stumbler", plugin(register_backbones=[Stumbling()])))
     TinyBackbone().load(WORKSPACE, seed=0).save(tmp_path)
     plugins.families.reverse()
@@ -293,7 +293,7 @@ def test_listing_what_there_is_loads_nothing_heavy() -> None:
     assert loaded_after("from benchrunner.commands.main import main; main(['list'])") == set()
 
 
-def test_a_task_made_of_another_plugins_parts_is_told_apart_by_both_versions() -> None:
+def test_a_task_with_parts_of_two_plugins_has_both_as_suppliers() -> None:
     lender, borrower = ModuleType("lender"), ModuleType("borrower")
 
     class Borrowed(TextTable):

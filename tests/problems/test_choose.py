@@ -35,7 +35,7 @@ def test_a_row_is_one_unit_of_as_many_sequences_as_choices() -> None:
     assert features.targets["label"].tolist() == [2, 0]
 
 
-def test_the_loss_is_one_softmax_over_a_rows_choices_whatever_their_lengths() -> None:
+def test_the_loss_is_one_softmax_over_the_choices_of_a_row() -> None:
     features = NEXT.encode(table(), TinyEncoder(), Recipe(), training=True)
     batch = collate(features, np.array([1, 0]), torch.device("cpu"))
     scores = torch.tensor([[0.5], [1.0], [-1.0], [2.0], [0.0], [1.0]])  # row 1's, then row 0's

@@ -123,7 +123,7 @@ def test_thresholds_are_tuned_on_all_splits_that_select(
     assert made.settings(fit) == {"thresholds": expected}
 
 
-def test_a_setting_that_json_cannot_hold_is_its_own_fault_and_no_crash(tmp_path: Path) -> None:
+def test_a_setting_that_is_not_json_serializable_is_a_fit_error(tmp_path: Path) -> None:
     problem = Marks()
     problem.given = {"thresholds": np.zeros(2)}
     made = runner(tmp_path, register_tasks=[marks(problem)])

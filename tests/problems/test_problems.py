@@ -57,7 +57,7 @@ def test_an_unknown_label_is_an_error_with_its_line(label: Any) -> None:
 
 
 @pytest.mark.parametrize("label", ["nan", "5.001", "-0.1", "inf", "high", "", None, float("nan")])
-def test_a_number_that_is_none_or_out_of_range_is_an_error_with_its_line(label: Any) -> None:
+def test_an_invalid_or_out_of_range_number_is_reported_by_line(label: Any) -> None:
     with pytest.raises(DataError, match=r"f\.tsv:2: label .* is not a number from 0 to 5"):
         checked(GRADE, a=["x"], label=[label])
 
@@ -125,7 +125,7 @@ def test_a_head_has_one_output_for_each_label_or_one_number() -> None:
     assert (MOOD.head, GRADE.head) == (HeadShape("sequence", 3), HeadShape("sequence", 1))
 
 
-def test_answers_in_files_are_parsed_or_refused_with_what_was_expected() -> None:
+def test_answers_in_files_are_parsed_or_refused_with_a_reason() -> None:
     assert MOOD.parse("calm") == "calm"
     assert GRADE.parse("5.5") == 5.5
     with pytest.raises(ValueError, match=r"^one of glad, sad, calm$"):
@@ -135,7 +135,7 @@ def test_answers_in_files_are_parsed_or_refused_with_what_was_expected() -> None
             GRADE.parse(text)
 
 
-def test_the_majority_is_the_most_frequent_label_and_the_first_of_equals() -> None:
+def test_majority_is_the_most_frequent_or_first_of_tied_labels() -> None:
     often = checked(MOOD, a=["x"] * 3, label=["sad", "calm", "calm"])
     assert MOOD.decode(MOOD.majority_output(often)[None], NO_TABLE, {}) == ["calm"]
     tied = checked(MOOD, a=["x"] * 2, label=["calm", "sad"])
@@ -165,7 +165,7 @@ def test_labels_are_different_and_more_than_one() -> None:
             Classify(labels)
 
 
-def test_two_problems_are_the_same_to_a_head_only_with_the_same_labels_in_order() -> None:
+def test_equal_problem_identity_needs_the_same_labels_in_order() -> None:
     assert MOOD.identity() == Classify(("glad", "sad", "calm")).identity()
     assert MOOD.identity() != Classify(("sad", "glad", "calm")).identity()
     assert GRADE.identity() != Regress(0, 1).identity()

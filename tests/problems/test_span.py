@@ -116,7 +116,7 @@ def test_a_question_longer_than_allowed_loses_its_end() -> None:
     assert features.lengths.tolist() == [1 + 3 + 1 + 2 + 1]
 
 
-def test_a_question_takes_half_of_a_sequence_at_most_and_a_length_without_room_is_refused() -> None:
+def test_a_question_takes_half_at_most_and_tiny_lengths_fail() -> None:
     data = table(("a b c d e", "x y", ["x"]))
     assert encoded(data, length=9).lengths.tolist() == [1 + 3 + 1 + 2 + 1]
     assert encoded(data, length=5).lengths.tolist() == [5, 5], "one word of each, and a window for each of the context"
@@ -203,7 +203,7 @@ def test_the_tuned_threshold_is_as_good_as_the_best_of_all(given: list[tuple[int
     assert total(tuned["tau"]) == max(total(cut / 2) for cut in range(-9, 10))
 
 
-def test_a_question_without_any_span_does_not_keep_the_others_from_being_tuned() -> None:
+def test_tuning_ignores_a_question_without_any_span() -> None:
     data = table(("q", "a b", ["a"]), ("r", "a b", []), ("s", "\x00 \x01", []))
     found = outputs(-1.0, -3.0, 0.0)
     found[2, 1:, SCORE] = -np.inf
@@ -223,7 +223,7 @@ def test_how_much_of_a_question_is_read_is_part_of_the_identity() -> None:
     assert Span(max_question=8).identity() != CUT.identity() == MAYBE.identity()
 
 
-def test_a_problem_without_unanswerable_questions_answers_always_and_tunes_nothing() -> None:
+def test_answerable_problems_always_answer_and_tune_nothing() -> None:
     data = table(("q", "a b", ["a"]), problem=CUT)
     assert CUT.decode(outputs(-5.0), data, CUT.decoding) == ["a"]
     assert not CUT.tunes and CUT.tune(outputs(-5.0), data, EXACT) == {}
@@ -243,20 +243,20 @@ def test_the_average_of_copies_is_the_one_itself() -> None:
     assert np.array_equal(average([one, one, one]), one)
 
 
-def test_the_average_of_copies_keeps_the_best_of_spans_over_the_same_characters() -> None:
+def test_average_keeps_the_best_span_of_the_same_characters() -> None:
     """One character may have several pieces: an accent on its own, the bytes of an emoji."""
     one = np.array([[[0, 0, 1], [3, 4, 9], [3, 4, 2]]], dtype=np.float32)
     assert average([one, one])[0, 1].tolist() == [3, 4, 9]
 
 
-def test_an_average_ranks_by_mean_scores_and_lets_the_lowest_stand_in_for_what_is_not_listed() -> None:
+def test_average_ranks_by_mean_with_lowest_score_where_unlisted() -> None:
     first = np.array([[[0, 0, 1], [0, 1, 9], [2, 3, 5]]], dtype=np.float32)
     second = np.array([[[0, 0, 3], [2, 3, 8], [4, 5, 4]]], dtype=np.float32)
     mean = average([first, second])[0].tolist()
     assert mean == [[0, 0, 2], [0, 1, 6.5], [2, 3, 6.5]], "0-1: (9 + 4) / 2; 2-3: (5 + 8) / 2; 4-5: (5 + 4) / 2 is out"
 
 
-def test_majority_says_none_where_that_can_be_right_and_else_the_whole_context() -> None:
+def test_majority_is_no_answer_if_allowed_or_the_whole_context() -> None:
     without, within = table(("q", "a b", []), ("r", "c", ["c"])), table(("q", "a b", ["a"]))
     assert MAYBE.decode(MAYBE.majority_output(without)[None].repeat(2, 0), without, MAYBE.decoding) == ["", ""]
     assert CUT.decode(CUT.majority_output(within)[None], within, CUT.decoding) == ["a b"]
@@ -295,14 +295,14 @@ def test_an_id_that_stands_twice_is_named_with_its_other_place() -> None:
     assert kept.notes == ("left out 1 bad row(s), as asked: f.json, row 1, the id 'same' stands at row 0 already",)
 
 
-def test_what_a_bad_row_holds_is_escaped_and_cut_where_it_is_shown() -> None:
+def test_text_of_a_bad_row_is_escaped_and_shortened_in_the_error() -> None:
     good = rows(("q", "oak tree", ["oak"])).table.to_pydict()
     bad = {**good, "id": ["\x1b[31m\n"], "answers": [["elm" * 100]]}
     with pytest.raises(BadRows, match=r"row 0: '\\x1b\[31m\\n' has the answer 'elm(elm)*e?l?\.\.\.' at character 0"):
         CUT.check(Rows(pa.table(bad), "f.json"), labelled=True)
 
 
-def test_columns_that_are_missing_or_of_another_kind_are_an_error() -> None:
+def test_missing_columns_or_wrong_column_types_are_an_error() -> None:
     with pytest.raises(DataError, match="no column context, answers, starts; found id, question"):
         CUT.check(Rows(pa.table({"id": ["a"], "question": ["b"]}), "f.json"), labelled=True)
     good = rows(("q", "oak tree", ["oak"])).table
@@ -310,7 +310,7 @@ def test_columns_that_are_missing_or_of_another_kind_are_an_error() -> None:
         CUT.check(Rows(good.set_column(4, "starts", pa.array([["here"]])), "f.json"), labelled=True)
 
 
-def test_the_loss_is_the_mean_of_starts_and_ends_over_whole_sequences() -> None:
+def test_the_loss_averages_start_and_end_over_whole_sequences() -> None:
     data = table(("q", "oak elm ash", ["elm ash"]), ("what is it", "fir", ["fir"]), ("q r", "oak", []))
     features = encoded(data)
     batch = collate(features, np.array([2, 0, 1]), CPU, multiple=16)

@@ -64,7 +64,7 @@ def scored(features: Features) -> list[list[int]]:
     ]
 
 
-def test_a_word_is_learned_at_its_first_piece_and_nothing_at_the_others() -> None:
+def test_only_the_first_piece_of_a_word_has_a_target() -> None:
     features = encode(table(["ab c", "d"], labels=[["B-X", "O"], ["I-X"]]))
     assert shown(features) == ["[abc]", "[d]"]
     no = IGNORED
@@ -101,14 +101,14 @@ def test_a_sentence_longer_than_a_window_counts_where_it_begins() -> None:
 
 @pytest.mark.parametrize("context", CONTEXTS)
 @pytest.mark.parametrize("training", [True, False])
-def test_a_word_longer_than_a_window_is_cut_and_scored_at_its_first_piece(context: str, training: bool) -> None:
+def test_a_word_longer_than_a_window_is_cut_and_scored_at_start(context: str, training: bool) -> None:
     rows = table(["a bcdefgh i"], document=[0])
     features = encode(rows, context=context, max_length=5, training=training)
     assert shown(features) == ["[a]", "[bcd]", "[i]"]
     assert scored(features) == [[0], [1], [2]]
 
 
-def test_at_prediction_windows_overlap_by_half_and_a_word_is_scored_where_it_has_most_context() -> None:
+def test_prediction_windows_overlap_by_half_and_use_most_context() -> None:
     features = encode(
         table(["a b c d", "e f g h i"], document=[0, 0]), context="document", max_length=6, training=False
     )
@@ -117,7 +117,7 @@ def test_at_prediction_windows_overlap_by_half_and_a_word_is_scored_where_it_has
     assert scored(features) == [[0, 1, 2], [3, 4], [5, 6], [7, 8]]
 
 
-def test_a_window_of_ones_own_stands_in_the_middle_of_the_document() -> None:
+def test_context_window_centres_each_sentence_in_its_own_window() -> None:
     rows = table(["a b", "c d", "e", "f g", "h"], document=[0, 0, 0, 0, 1])
     features = encode(rows, context="window", max_length=7)
     assert shown(features) == ["[abcde]", "[bcdef]", "[cdefg]", "[cdefg]", "[h]"]
@@ -130,7 +130,7 @@ sizes = st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=12), min_size=
 
 @settings(max_examples=300, deadline=None)
 @given(sizes=sizes, draw=st.data(), room=st.integers(9, 30), context=st.sampled_from(CONTEXTS), training=st.booleans())
-def test_every_word_is_scored_once_in_the_window_that_shows_most_around_it(
+def test_each_word_is_scored_once_in_its_window_of_most_context(
     sizes: list[list[int]], draw: st.DataObject, room: int, context: str, training: bool
 ) -> None:
     words = np.cumsum([0, *itertools.chain.from_iterable(sizes)])

@@ -75,7 +75,7 @@ def test_an_ensembles_identity_is_its_members_in_any_order(tmp_path: Path) -> No
     assert Ensemble((first, second)).id == Ensemble((second, first)).id != Ensemble((first, first)).id
 
 
-def test_members_that_answer_different_tasks_or_nothing_are_refused(tmp_path: Path) -> None:
+def test_members_of_several_tasks_or_no_members_are_refused(tmp_path: Path) -> None:
     made = made_with_trees(tmp_path)
     files(1, tmp_path / "data")
     with pytest.raises(RequestError, match=r"answer one task, not several: .*mine/mood.*mine/trees|.*mine/trees.*"):
@@ -86,7 +86,7 @@ def test_members_that_answer_different_tasks_or_nothing_are_refused(tmp_path: Pa
         answer(["zz"], made)
 
 
-def test_predict_answers_a_split_or_a_file_by_one_run_or_by_several(
+def test_predict_answers_a_split_or_file_with_one_or_more_runs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made = runner(tmp_path)
@@ -128,7 +128,7 @@ def test_predict_writes_a_boards_files(tmp_path: Path, capsys: pytest.CaptureFix
     assert "20 answers in" in capsys.readouterr().out
 
 
-def test_a_file_that_shows_labels_is_not_written_for_rows_read_without(
+def test_a_file_showing_labels_is_refused_for_unlabelled_rows(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made = runner(tmp_path)
@@ -169,7 +169,7 @@ def test_an_ensemble_is_submitted_without_any_fitting(tmp_path: Path, capsys: py
     assert "the option lr has no effect" in capsys.readouterr().err
 
 
-def test_a_run_that_the_board_has_no_file_for_is_refused_and_not_passed_over(tmp_path: Path) -> None:
+def test_a_run_without_a_file_on_the_board_is_refused(tmp_path: Path) -> None:
     files(1, tmp_path / "data")
     made = made_with_trees(tmp_path)
     ids = [fit(made, "mood").id, fit(made).id]

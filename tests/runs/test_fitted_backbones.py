@@ -52,7 +52,7 @@ def weights(runner: Runner, fit: Fit) -> dict[str, bytes]:
     }
 
 
-def test_the_second_stage_begins_with_the_firsts_encoder_and_head_to_the_bit(tmp_path: Path) -> None:
+def test_a_second_stage_starts_from_exact_first_stage_weights(tmp_path: Path) -> None:
     """A rate of zero leaves them as they were found."""
     runner = made(tmp_path)
     first = first_stage(runner)
@@ -88,9 +88,7 @@ runner.run(second_stage(runner, first_stage(runner)))
 
 
 @pytest.mark.parametrize("stages_in_one_process", [True, False])
-def test_a_second_stage_that_is_killed_goes_on_and_the_first_is_not_run_again(
-    tmp_path: Path, stages_in_one_process: bool
-) -> None:
+def test_a_killed_second_stage_resumes_and_keeps_the_first(tmp_path: Path, stages_in_one_process: bool) -> None:
     if not stages_in_one_process:
         first_stage(made(tmp_path))
     words = [sys.executable, "-c", SCRIPT, str(tmp_path)]

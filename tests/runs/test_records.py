@@ -75,7 +75,7 @@ def test_a_crash_at_any_step_leaves_no_folder(crash: Callable[..., Any], tmp_pat
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_process_killed_while_writing_leaves_nothing_that_looks_whole(tmp_path: Path) -> None:
+def test_a_process_killed_while_writing_leaves_no_complete_file(tmp_path: Path) -> None:
     code = (
         "import os, sys; from pathlib import Path; from benchrunner.files import *\n"
         "def half(part):\n    (part / 'a').write_text('half') if part.is_dir() else part.write_text('half')\n"
@@ -129,7 +129,7 @@ BAD += [json.dumps({**RECORD.as_json(), "scores": wrong}) for wrong in ([], {"f1
 
 
 @pytest.mark.parametrize("text", BAD)
-def test_a_record_that_cannot_be_read_names_its_file_and_what_to_do(text: str, tmp_path: Path) -> None:
+def test_an_unreadable_record_is_reported_with_file_and_remedy(text: str, tmp_path: Path) -> None:
     folder = RunFolder(tmp_path, "abc")
     folder.path.mkdir()
     (folder.path / "record.json").write_text(text)

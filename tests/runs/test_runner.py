@@ -66,7 +66,7 @@ def test_a_finished_fit_is_read_and_not_run_again(tmp_path: Path) -> None:
     assert method.fitted == 1
 
 
-def test_a_diverged_fit_is_read_and_not_run_again_and_has_no_answers(tmp_path: Path) -> None:
+def test_a_diverged_fit_is_not_run_again_and_has_no_answers(tmp_path: Path) -> None:
     made, fit = with_method(tmp_path, method := Moody([Outcome("diverged", "the loss was nan")]))
     assert [made.run(fit).status for _ in range(2)] == ["diverged"] * 2
     assert method.fitted == 1
@@ -84,7 +84,7 @@ def test_a_failed_fit_says_why_and_is_tried_again(tmp_path: Path) -> None:
     assert method.fitted == 3
 
 
-def test_a_real_loss_that_is_not_finite_is_a_record_that_says_the_step(tmp_path: Path) -> None:
+def test_a_non_finite_loss_is_recorded_as_diverged_with_the_step(tmp_path: Path) -> None:
     made = runner(tmp_path)
     fit = made.plan(made.plugins.task("mood"), "words", recipe=QUICK.changed(lr=1e38, clip=0.0, warmup=0.0))
     record = made.run(fit)
@@ -113,7 +113,7 @@ def test_rows_without_labels_have_answers_and_no_scores(tmp_path: Path) -> None:
     assert [np.load(one).shape for one in made.folder(fit).path.glob("outputs/*.npy")] == [(20, 2)]
 
 
-def test_changed_rows_are_predicted_again_and_a_changed_training_set_is_refused(tmp_path: Path) -> None:
+def test_changed_rows_repredict_and_a_changed_train_set_fails(tmp_path: Path) -> None:
     made, fit = with_method(tmp_path, Moody())
     before = made.predict(fit, "test").folder
     for name in ("test", "train"):
@@ -168,7 +168,7 @@ def test_the_record_is_on_disk_before_observers_are_told(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("error", [ValueError("sulking"), SystemExit(4)])
-def test_an_observer_that_fails_is_reported_once_and_stops_nobody(
+def test_a_failing_observer_is_reported_once_and_stops_nothing(
     error: BaseException, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(*_: Any) -> None:
@@ -200,7 +200,7 @@ def test_an_observer_that_fails_is_reported_once_and_stops_nobody(
     ]
 
 
-def test_weights_that_are_gone_are_fitted_again_when_needed_and_are_the_same(tmp_path: Path) -> None:
+def test_deleted_weights_are_refitted_identically_when_needed(tmp_path: Path) -> None:
     made = runner(tmp_path)
     fit = fine_tuned(made)
     weights = (made.folder(fit).model / "tiny.safetensors").read_bytes()
@@ -232,7 +232,7 @@ def test_two_tasks_of_one_fit_have_their_own_scores(tmp_path: Path) -> None:
     assert made.predict(other, "dev").record.scores.keys() == {"matthews"}
 
 
-def test_a_finished_fit_is_a_backbone_and_its_head_goes_on_where_the_problem_is_the_same(tmp_path: Path) -> None:
+def test_a_fit_is_a_backbone_with_its_head_for_equal_problems(tmp_path: Path) -> None:
     other = Classify(("sad", "glad"))
     made = runner(tmp_path, register_tasks=[mood(), mood(name="mine/again"), mood(name="mine/other", problem=other)])
     first = fine_tuned(made)
@@ -269,7 +269,7 @@ def test_what_cannot_be_started_from_says_why(tmp_path: Path) -> None:
         made.plan(task, f"run:{tuned.id}")
 
 
-def test_a_device_that_cannot_be_used_is_said_before_anything_is_recorded(tmp_path: Path) -> None:
+def test_an_unusable_device_is_refused_before_recording_anything(tmp_path: Path) -> None:
     files(1, tmp_path / "data")
     workspace = Workspace(tmp_path / "runs", tmp_path / "cache", data=tmp_path / "data")
     made = Runner(discover(extra=[("own", own())], installed=False), workspace, device="nonsense")
@@ -291,7 +291,7 @@ def test_a_users_own_file_is_answered_in_its_order(tmp_path: Path) -> None:
     assert answer([str(made.folder(fit).path)], made, file=tmp_path / "mine.txt").answers == ["sad", "glad", "sad"]
 
 
-def test_a_users_file_that_cannot_be_understood_is_refused_with_its_place(tmp_path: Path) -> None:
+def test_an_invalid_user_file_is_refused_with_its_line(tmp_path: Path) -> None:
     made = runner(tmp_path)
     fit = made.plan(made.plugins.task("mood"), "", method="majority")
     made.run(fit)
@@ -319,7 +319,7 @@ def test_lines_of_text_are_no_pairs(tmp_path: Path) -> None:
         read_questions(pairs(), tmp_path / "lines.txt", Workspace(tmp_path, tmp_path))
 
 
-def test_an_exported_fit_is_the_backbones_own_layout_and_nothing_is_overwritten(tmp_path: Path) -> None:
+def test_export_uses_the_backbone_layout_and_never_overwrites(tmp_path: Path) -> None:
     made = runner(tmp_path)
     fit = fine_tuned(made)
     export(fit.id, tmp_path / "out", made)
@@ -370,7 +370,7 @@ print(made.run(fit).status, made.predict(fit, "dev").answers[0], flush=True)
 """
 
 
-def test_of_two_processes_that_want_one_fit_one_runs_it_and_the_other_waits(tmp_path: Path) -> None:
+def test_two_processes_wanting_one_fit_run_it_once(tmp_path: Path) -> None:
     files(1, tmp_path / "data")
     command = [sys.executable, "-c", TWO, str(tmp_path)]
     pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)

@@ -77,7 +77,7 @@ def study(made: Runner, **changes: Any) -> Result:
 ACCURACY = Term("mine/mood", "dev", "accuracy")
 
 
-def test_the_grid_point_with_the_best_mean_is_chosen_and_its_best_restart_selected(tmp_path: Path) -> None:
+def test_best_mean_grid_point_and_its_best_restart_are_chosen(tmp_path: Path) -> None:
     (cell,) = study(chancy(tmp_path)).cells
     assert cell.chosen is not None and cell.chosen.lr == 8
     assert selected_fit(cell).seed == 2
@@ -145,7 +145,7 @@ def test_a_flagged_restart_stays_in_the_mean_and_is_counted(tmp_path: Path) -> N
     assert cell.spreads[ACCURACY].mean.value == 0.0
 
 
-def test_a_restart_that_failed_or_diverged_has_no_score_and_is_told_with_its_reason(tmp_path: Path) -> None:
+def test_a_failed_or_diverged_restart_has_no_score_but_a_reason(tmp_path: Path) -> None:
     endings = {0: Outcome("diverged", "the loss was nan"), 1: FitError("out of memory")}
     result = study(chancy(tmp_path, endings))
     (cell,) = result.cells
@@ -171,7 +171,7 @@ def test_a_note_says_whose_it_is_unless_it_is_everybodys(tmp_path: Path) -> None
     ]
 
 
-def test_a_cell_without_a_finished_fit_has_no_figures_and_says_why(tmp_path: Path) -> None:
+def test_a_cell_without_a_finished_fit_has_only_a_reason(tmp_path: Path) -> None:
     result = study(chancy(tmp_path, {0: ValueError("no")}), seeds=(0,))
     (cell,) = result.cells
     assert (cell.selected, dict(cell.spreads)) == (None, {})
@@ -201,7 +201,7 @@ def test_a_fit_that_cannot_predict_is_lost_and_the_others_go_on(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("content", [None, "text\tmood\na\tblue\n"])
-def test_what_is_wrong_with_dev_is_said_before_anything_is_fitted(content: str | None, tmp_path: Path) -> None:
+def test_a_faulty_dev_file_is_reported_before_anything_is_fitted(content: str | None, tmp_path: Path) -> None:
     made, path = chancy(tmp_path), tmp_path / "data" / "mood" / "dev.tsv"
     path.unlink() if content is None else path.write_text(content)
     with pytest.raises(DataError, match=r"dev\.tsv"):
@@ -226,7 +226,7 @@ def test_a_finished_study_is_read_and_not_run_again(tmp_path: Path) -> None:
     assert comparison_table.as_json(study(chancy(tmp_path, bad))) == first
 
 
-def test_a_method_that_needs_no_backbone_is_fitted_once_whatever_the_grid(tmp_path: Path) -> None:
+def test_a_method_without_a_backbone_is_fitted_once_for_any_grid(tmp_path: Path) -> None:
     made = runner(tmp_path)
     result = study(made, method="majority")
     (cell,) = result.cells
@@ -300,7 +300,7 @@ def test_what_a_board_wants_is_checked_before_anything_is_fitted(tmp_path: Path)
         check_counts(board(), [made.plugins.task("mood")], made)
 
 
-def test_missing_tasks_are_named_with_the_reason_and_filled_by_the_majority(tmp_path: Path) -> None:
+def test_missing_tasks_are_given_a_reason_and_filled_by_majority(tmp_path: Path) -> None:
     made = runner(tmp_path)
     task = made.plugins.task("mood")
     assert missing(board(), [task], ["mine/mood"], made) == {}

@@ -141,7 +141,7 @@ def kitchen(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     return Kitchen(tmp_path, capsys)
 
 
-def test_a_study_makes_its_systems_once_fits_them_and_shows_what_was_published(kitchen: Kitchen) -> None:
+def test_a_study_makes_systems_once_and_shows_published_scores(kitchen: Kitchen) -> None:
     code, out, err = kitchen("--study", "study.toml", "--json", "--limit-train", "16")
     assert code == 0, err
     assert (kitchen.home / "made.txt").read_text() == "rye fits\nspelt fits\n"
@@ -179,7 +179,7 @@ def test_what_is_typed_goes_before_what_the_file_says(kitchen: Kitchen) -> None:
     assert [len(one["restarts"]) for one in found["cells"]] == [1, 1]
 
 
-def test_a_system_without_a_finished_fit_leaves_a_gap_and_the_reason(kitchen: Kitchen) -> None:
+def test_a_system_without_a_finished_fit_shows_a_gap_and_reason(kitchen: Kitchen) -> None:
     words = ["--study", "study.toml", "--quiet", "--lr", "1e38", "--columns", "taste,loss", "--restarts", "1"]
     code, out, _ = kitchen(*words, "--set", "doughs=spelt")
     assert code == 1
@@ -221,7 +221,7 @@ REFUSED: dict[str, tuple[list[str], str]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_a_study_that_cannot_be_understood_is_refused_before_anything_is_made(name: str, kitchen: Kitchen) -> None:
+def test_bad_study_arguments_are_refused_before_making_anything(name: str, kitchen: Kitchen) -> None:
     words, reason = REFUSED[name]
     assert reason in kitchen.asked(*words)
     assert kitchen.made() == []
@@ -257,7 +257,7 @@ FAULTY = {
 
 
 @pytest.mark.parametrize("name", FAULTY)
-def test_what_a_file_asks_for_and_is_not_there_is_said_before_anything_is_made(name: str, kitchen: Kitchen) -> None:
+def test_faulty_study_entries_are_refused_before_making_anything(name: str, kitchen: Kitchen) -> None:
     old, new, reason = FAULTY[name]
     (kitchen.home / "study.toml").write_text(STUDY.replace(old, new, 1))
     said = kitchen.asked()

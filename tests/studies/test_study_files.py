@@ -202,7 +202,7 @@ WRONG: list[tuple[dict[str, str], str]] = [
 
 
 @pytest.mark.parametrize(("given", "reason"), WRONG)
-def test_a_wrong_or_missing_parameter_is_answered_with_all_of_them(
+def test_a_wrong_or_missing_parameter_error_lists_all_parameters(
     given: dict[str, str], reason: str, tmp_path: Path
 ) -> None:
     with pytest.raises(RequestError) as refused:
@@ -242,7 +242,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Package:
     return made
 
 
-def test_the_files_in_a_plugins_package_are_studies_under_its_name(
+def test_study_files_in_a_plugin_package_are_named_after_it(
     package: Package, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     modules = [(name, package(name)) for name in ("here", "there")]

@@ -122,7 +122,7 @@ def test_rows_without_labels_cannot_score_anything(tmp_path: Path) -> None:
         scores_of_file(task(), Rows(pa.table({"a": ["x"]}), "test.tsv"), file(tmp_path, "sad\n"))
 
 
-def test_an_answer_that_does_not_fit_its_row_is_told_with_the_file(tmp_path: Path) -> None:
+def test_an_answer_not_fitting_its_row_is_reported_with_the_file(tmp_path: Path) -> None:
     def compute(gold: Sequence[object], said: Sequence[object]) -> float:
         raise DataError("Row 0 has 3 words, but 1 tags were predicted for it.")
 
@@ -130,7 +130,7 @@ def test_an_answer_that_does_not_fit_its_row_is_told_with_the_file(tmp_path: Pat
         scores_of_file(replace(task(), metrics=(Metric("f1", compute),)), ROWS, file(tmp_path, "sad\n" * 4))
 
 
-def test_spellings_that_are_the_tasks_own_labels_are_not_told_twice(tmp_path: Path) -> None:
+def test_spellings_equal_to_the_labels_are_not_listed_twice(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"expected one of sad, glad\.$"):
         scores_of_file(task(), ROWS, file(tmp_path, "sad\nsad\nblue\nsad\n"), spellings={"sad": "sad", "glad": "glad"})
 
@@ -217,7 +217,7 @@ def say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     return run
 
 
-def test_a_file_in_the_official_layout_is_scored_by_the_official_scorer(say: Say) -> None:
+def test_a_file_in_official_layout_uses_the_official_scorer(say: Say) -> None:
     words = ("score", "mine/mood", "said.txt", "--data", "data", "--weights", "weights.txt")
     assert say(*words) == (0, "['weights'] beside said.txt\n", "")
     assert say(*words[:-2]) == (0, "[] beside said.txt\n", "An odd file.\n")

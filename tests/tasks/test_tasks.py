@@ -51,7 +51,7 @@ def test_the_first_source_that_has_the_rows_gives_them(tmp_path: Path) -> None:
     assert mood().load("train", workspace(tmp_path)).origin == str(tmp_path / "first" / "train.tsv")
 
 
-def test_a_source_with_bad_rows_is_an_error_and_no_reason_to_ask_the_next(tmp_path: Path) -> None:
+def test_bad_rows_are_an_error_without_trying_the_next_source(tmp_path: Path) -> None:
     write(tmp_path, "first/train.tsv", "text\tmood\nyes\tgald\n")
     write(tmp_path, "second/train.tsv", "text\tmood\nyes\tglad\n")
     with pytest.raises(DataError, match=r"first.train\.tsv:2: label 'gald' is not one of glad, sad"):

@@ -15,7 +15,7 @@ from tiny_encoder import MOOD, TinyEncoder, features
 from tiny_fits import CPU
 
 
-def test_fresh_heads_come_from_the_seed_and_are_cut_at_two_deviations() -> None:
+def test_fresh_heads_follow_the_seed_and_a_truncated_normal() -> None:
     shape = HeadShape("sequence", 500)
     first, again, other = (LinearHead(64, shape, seed=seed).output.weight for seed in (1, 1, 2))
     assert torch.equal(first, again) and not torch.equal(first, other)
@@ -23,7 +23,7 @@ def test_fresh_heads_come_from_the_seed_and_are_cut_at_two_deviations() -> None:
     assert not LinearHead(64, shape, seed=1).output.bias.any()
 
 
-def test_a_head_over_sequences_answers_in_the_order_of_the_units_and_one_over_tokens_in_the_batchs() -> None:
+def test_sequence_heads_keep_unit_order_and_token_heads_do_not() -> None:
     data, encoder = features(9), TinyEncoder()
     head = LinearHead(12, MOOD.head, seed=1)
     units = np.array([5, 0, 8, 3])
@@ -36,9 +36,7 @@ def test_a_head_over_sequences_answers_in_the_order_of_the_units_and_one_over_to
 
 @pytest.mark.parametrize("micro_tokens", [1, 30, 10_000])
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
-def test_predictions_stand_in_the_order_of_the_rows_however_they_were_computed(
-    micro_tokens: int, precision: str
-) -> None:
+def test_predictions_are_in_row_order_for_any_micro_batch_size(micro_tokens: int, precision: str) -> None:
     data, encoder = features(40), TinyEncoder(dropout=0.5)
     head = LinearHead(12, MOOD.head, seed=1)
     nn.init.normal_(head.output.weight, generator=torch.Generator().manual_seed(1))

@@ -53,7 +53,7 @@ def test_a_batch_computed_in_parts_is_the_same_batch(tmp_path: Path, micro_token
     assert difference(whole, parts) < 1e-5
 
 
-def test_a_loss_over_words_is_their_mean_however_the_batch_is_split(tmp_path: Path) -> None:
+def test_a_word_loss_is_the_mean_over_words_for_any_batch_split(tmp_path: Path) -> None:
     """Windows of one word and of many: the mean over windows would be another figure."""
     tags = Tag(("O", "B-TREE"))
     sentences = [["oak"], ["by", "the", "lake", "stood", "an", "elm"], ["no", "tree"]]

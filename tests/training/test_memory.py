@@ -41,7 +41,7 @@ def room_for(limit: int, fault: Callable[[int], RuntimeError] = torchs_own) -> C
 
 
 @pytest.mark.parametrize("fault", [torchs_own, the_allocators])
-def test_a_batch_that_is_too_large_is_halved_and_that_is_the_same_as_having_asked_for_it(
+def test_halving_a_too_large_batch_equals_asking_for_the_smaller(
     tmp_path: Path, fault: Callable[[int], RuntimeError]
 ) -> None:
     even = features(60, shortest=9, longest=9)  # 10 tokens each, 80 a batch
@@ -55,7 +55,7 @@ def test_a_batch_that_is_too_large_is_halved_and_that_is_the_same_as_having_aske
     assert tight.losses == pytest.approx(free.losses, abs=2e-6)
 
 
-def test_memory_that_runs_out_half_way_through_a_batch_counts_nothing_twice(tmp_path: Path) -> None:
+def test_running_out_of_memory_mid_batch_counts_nothing_twice(tmp_path: Path) -> None:
     calls = 0
 
     def fails_once(model: Model) -> Model:

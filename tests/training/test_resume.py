@@ -100,12 +100,12 @@ def check_resumed(
     assert left_by(home) == left_by(tmp_path / "whole")
 
 
-def test_killed_then_interrupted_then_finished_is_the_same_to_the_bit(tmp_path: Path) -> None:
+def test_a_fit_killed_then_interrupted_ends_bit_identical(tmp_path: Path) -> None:
     check_resumed(tmp_path, "--epochs", "5", stops=(signal.SIGKILL, signal.SIGINT), apart=15)
 
 
 @pytest.mark.slow
-def test_a_fit_that_was_killed_many_times_ends_the_same_to_the_bit(tmp_path: Path) -> None:
+def test_a_fit_killed_many_times_ends_bit_identical(tmp_path: Path) -> None:
     check_resumed(tmp_path, "--epochs", "20", stops=(signal.SIGKILL,) * 8, apart=37)
 
 

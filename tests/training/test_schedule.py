@@ -25,7 +25,7 @@ def test_every_epoch_meets_every_unit_once(units: int, batch_size: int, epochs: 
 
 
 @given(some.lists(some.integers(0, 12), min_size=1, max_size=40).filter(any), some.integers(1, 10), some.integers(1, 3))
-def test_units_that_count_for_several_are_met_once_and_batches_are_of_the_asked_size_on_the_average(
+def test_weighted_units_occur_once_and_batches_average_the_size(
     counts: list[int], batch_size: int, epochs: int
 ) -> None:
     schedule = Schedule(np.array(counts), Recipe(batch_size=batch_size, epochs=epochs), seed=1)
@@ -38,7 +38,7 @@ def test_units_that_count_for_several_are_met_once_and_batches_are_of_the_asked_
     assert schedule.steps == schedule.first_steps[-1]
 
 
-def test_an_epochs_order_is_its_own_and_can_be_asked_for_out_of_turn() -> None:
+def test_each_epoch_has_its_own_order_accessible_at_any_time() -> None:
     schedule, again = (Schedule(np.ones(40, dtype=np.int64), Recipe(batch_size=40), seed=1) for _ in range(2))
     first, second = schedule.batch(0), schedule.batch(1)
     assert not np.array_equal(first, second)
@@ -57,7 +57,7 @@ def test_the_rate_rises_over_the_warm_up_and_falls_to_zero() -> None:
     assert [rising.lr(step) for step in range(4)] == pytest.approx([0, 2, 4, 6])
 
 
-def test_what_decay_leaves_of_an_untouched_weight_is_known_beforehand() -> None:
+def test_decay_of_a_weight_without_gradient_is_computed_ahead() -> None:
     schedule = Schedule(
         np.ones(4, dtype=np.int64), Recipe(lr=0.5, batch_size=1, epochs=1, warmup=0.5, weight_decay=0.1), seed=0
     )

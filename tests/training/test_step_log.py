@@ -49,7 +49,7 @@ def test_a_half_line_is_none(log: Path, half: str) -> None:
     assert log.read_bytes() == whole
 
 
-def test_a_line_whose_end_alone_is_missing_is_whole_and_the_next_one_begins_below_it(log: Path) -> None:
+def test_a_last_line_without_newline_is_kept_and_appended_below(log: Path) -> None:
     log.write_bytes(log.read_bytes().removesuffix(b"\n"))
     step_log.cut_back(log, 30)
     step_log.append(log, 40, {})

@@ -45,7 +45,7 @@ def test_every_file_is_a_study_of_the_plugin() -> None:
 
 
 @pytest.mark.parametrize("name", NEEDED)
-def test_the_commands_of_a_study_are_understood_and_leave_what_it_reads(name: str) -> None:
+def test_study_commands_are_valid_and_make_the_models_it_uses(name: str) -> None:
     found = study(name, out="my models", more="--cased --zero 1", **{"blank-lines": "0"})
     asked = [understood(words) for words in found.commands]
     homes = [one.out for one in asked]
@@ -64,7 +64,7 @@ def test_the_commands_of_a_study_are_understood_and_leave_what_it_reads(name: st
 
 
 @pytest.mark.parametrize("name", NEEDED)
-def test_the_columns_of_a_study_are_figures_of_tasks_that_there_are(name: str) -> None:
+def test_study_columns_name_known_splits_and_metrics(name: str) -> None:
     pytest.importorskip("benchrunner_glue")
     plugins, found = discover(), study(name)
     for recipe in (found.recipe, *(column.recipe for column in found.columns)):
@@ -103,7 +103,7 @@ TABLE_8 = {
 """The paper's rows: per cent of MASK, SAME and RND -> MNLI, NER fine-tuned, NER from features."""
 
 
-def test_the_rates_of_table_8_are_in_the_order_in_which_pretrain_takes_them() -> None:
+def test_table_8_mask_rates_are_in_the_order_of_pretrain() -> None:
     found = study("table8")
     rows = {}
     for system in found.systems:
@@ -122,12 +122,12 @@ def test_a_scaled_down_study_scales_its_warm_up_and_its_points() -> None:
     assert asked.name == "figure5-2-128-500-mlm-nsp"
 
 
-def test_the_points_of_figure_5_are_those_of_which_the_paper_speaks() -> None:
+def test_figure_5_exports_at_the_steps_named_in_the_paper() -> None:
     asked = understood(next(iter(study("figure5").commands)))
     assert asked.export_at == (50_000, 100_000, 200_000, 500_000, 1_000_000)
 
 
-def test_who_reads_of_names_in_the_news_is_told_that_the_papers_model_is_cased() -> None:
+def test_table_8_ner_columns_note_that_the_paper_model_is_cased() -> None:
     notes = {column.name: column.note for column in study("table8").columns}
     assert notes.pop("MNLI") == ""
     assert len(notes) == 2 and all("--set more=--cased" in note for note in notes.values())

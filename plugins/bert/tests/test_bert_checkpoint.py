@@ -176,7 +176,7 @@ def test_a_bin_file_that_holds_something_else_is_a_clear_error(folder: Path, val
 # Weights that are not this model's
 
 
-def test_missing_unexpected_and_misshapen_weights_are_listed_together(folder: Path) -> None:
+def test_missing_unexpected_and_misshapen_weights_are_all_listed(folder: Path) -> None:
     def spoil(tensors: Tensors) -> Tensors:
         del tensors["encoder.layer.1.output.dense.bias"]
         del tensors["encoder.layer.0.attention.self.key.weight"]
@@ -272,7 +272,7 @@ def test_what_a_configuration_leaves_out_is_as_published(folder: Path) -> None:
     assert (found.activation, found.dropout, found.attention_dropout, found.epsilon) == ("gelu", 0.1, 0.1, 1e-12)
 
 
-def test_a_folder_of_another_kind_of_model_is_not_taken_for_a_bert(folder: Path, tmp_path: Path) -> None:
+def test_a_folder_with_another_model_type_is_not_found_as_bert(folder: Path, tmp_path: Path) -> None:
     workspace = Workspace(runs=tmp_path, cache=tmp_path)
     assert isinstance(BertFamily().find(str(folder), workspace), FolderBert)
     assert BertFamily().find(str(configured(folder, model_type="roberta")), workspace) is None
@@ -283,7 +283,7 @@ def test_a_folder_of_another_kind_of_model_is_not_taken_for_a_bert(folder: Path,
 # Revisions
 
 
-def test_a_revision_changes_with_everything_that_is_read_and_with_nothing_else(folder: Path, tmp_path: Path) -> None:
+def test_the_revision_depends_only_on_the_files_that_are_read(folder: Path, tmp_path: Path) -> None:
     workspace = Workspace(runs=tmp_path, cache=tmp_path / "cache")
 
     def revision(where: Path) -> str:

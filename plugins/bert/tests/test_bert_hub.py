@@ -75,7 +75,7 @@ def total() -> float:
     return sum(one.double().sum().item() for one in model.parameters())
 
 
-def test_a_hub_id_is_downloaded_once_and_then_found_without_the_hub(root: Path, tmp_path: Path) -> None:
+def test_a_hub_model_is_downloaded_once_and_then_found_offline(root: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
     with Hub(root) as hub:
         environment = hub.environment(home)
@@ -92,9 +92,7 @@ def test_a_hub_id_is_downloaded_once_and_then_found_without_the_hub(root: Path, 
         assert asked(environment, home, "somebody/small-bert", "old/bare-bert", offline=offline) == [first, bare]
 
 
-def test_a_released_model_comes_from_its_repository_and_what_is_not_there_is_one_clear_error(
-    root: Path, tmp_path: Path
-) -> None:
+def test_hub_models_load_and_missing_files_are_a_clear_error(root: Path, tmp_path: Path) -> None:
     with Hub(root) as hub:
         references = ("bert/tiny", "somebody/gpt", "somebody/nothing", "somebody/no-weights")
         tiny, other, missing, weightless = asked(hub.environment(tmp_path / "home"), tmp_path, *references)

@@ -46,7 +46,7 @@ def parameters(config: Configuration) -> int:
         ("medium", 30522, 41_373_184),
     ],
 )
-def test_the_published_sizes_have_the_published_numbers_of_parameters(size: str, vocabulary: int, count: int) -> None:
+def test_published_sizes_have_the_published_parameter_counts(size: str, vocabulary: int, count: int) -> None:
     assert parameters(Configuration.of_size(size, vocabulary)) == count
 
 
@@ -84,7 +84,7 @@ def test_a_size_that_cannot_be_is_refused(size: str, workspace: Workspace) -> No
 
 
 @pytest.mark.parametrize("size", ["2/96/3", "1/32", "1/24/24"])
-def test_fresh_weights_are_the_same_each_time_and_drawn_as_published(size: str, workspace: Workspace) -> None:
+def test_fresh_weights_are_reproducible_and_drawn_as_published(size: str, workspace: Workspace) -> None:
     backbone = BertFamily().find(f"bert/random-{size}", workspace)
     assert isinstance(backbone, RandomBert)
     first, other = backbone.load(workspace, seed=1), backbone.load(workspace, seed=2)
@@ -96,7 +96,7 @@ def test_fresh_weights_are_the_same_each_time_and_drawn_as_published(size: str, 
     assert first.embeddings.word.num_embeddings == first.tokenizer.size == 8000
 
 
-def test_loading_fresh_weights_leaves_the_global_generator_where_a_reader_expects_it(workspace: Workspace) -> None:
+def test_fresh_weights_do_not_depend_on_the_global_generator(workspace: Workspace) -> None:
     """Nothing that is drawn afterwards is what the model drew."""
     backbone = RandomBert("bert/random-1/32", "1/32")
     torch.manual_seed(1)
@@ -143,7 +143,7 @@ def test_all_released_models_are_listed_once() -> None:
         ("google/bert_uncased_L-12_H-768_A-12", "google/bert_uncased_L-12_H-768_A-12"),
     ],
 )
-def test_a_released_model_is_found_by_all_its_names_without_asking_the_hub(
+def test_a_released_model_is_found_by_any_of_its_names_offline(
     reference: str, repository: str, workspace: Workspace
 ) -> None:
     found, family = discover().backbone(reference, workspace)

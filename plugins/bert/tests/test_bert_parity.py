@@ -54,7 +54,7 @@ def largest_difference(ours: Bert, other: BertModel, features: Features, *, drop
 
 @pytest.mark.parametrize("pairs", [False, True])
 @pytest.mark.parametrize("dropped", [False, True])
-def test_every_layer_and_the_pooler_of_a_released_model_equal_transformers(pairs: bool, dropped: bool) -> None:
+def test_released_model_layers_and_pooler_equal_transformers(pairs: bool, dropped: bool) -> None:
     ours, other = read(minilm(), seed=0), theirs(minilm())
     features = encoded(ours, FIRST, SECOND if pairs else None, max_length=128)
     assert len(set(features.lengths.tolist())) > 3
@@ -85,7 +85,7 @@ SHAPES = [
 
 
 @pytest.mark.parametrize("changes", SHAPES, ids=str)
-def test_every_shape_saved_by_us_is_the_same_model_in_transformers(tmp_path: Path, changes: dict[str, int]) -> None:
+def test_a_model_saved_here_is_the_same_in_transformers(tmp_path: Path, changes: dict[str, int]) -> None:
     ours = fresh(**changes)
     ours.save(tmp_path)
     other = theirs(tmp_path)
@@ -97,7 +97,7 @@ def test_every_shape_saved_by_us_is_the_same_model_in_transformers(tmp_path: Pat
     assert all(torch.equal(one, again.state_dict()[name]) for name, one in ours.state_dict().items())
 
 
-def test_every_shape_saved_by_transformers_is_the_same_model_here(tmp_path: Path) -> None:
+def test_a_model_saved_by_transformers_is_the_same_here(tmp_path: Path) -> None:
     fresh().save(tmp_path / "ours")
     other = theirs(tmp_path / "ours")
     other.save_pretrained(tmp_path / "theirs")
@@ -108,7 +108,7 @@ def test_every_shape_saved_by_transformers_is_the_same_model_here(tmp_path: Path
         assert largest_difference(again, other, features) < NEAR
 
 
-def test_a_saved_released_model_loads_by_name_alone_and_gives_the_same_numbers(tmp_path: Path) -> None:
+def test_auto_classes_load_a_saved_model_with_equal_outputs(tmp_path: Path) -> None:
     ours = read(minilm(), seed=0)
     ours.save(tmp_path)
     model, tokenizer = AutoModel.from_pretrained(tmp_path).eval(), AutoTokenizer.from_pretrained(tmp_path)
@@ -120,7 +120,7 @@ def test_a_saved_released_model_loads_by_name_alone_and_gives_the_same_numbers(t
         torch.testing.assert_close(ours.summary(ours(flat), flat)[flat.restore], wanted, rtol=0, atol=NEAR)
 
 
-def test_an_exported_classifier_is_theirs_with_equal_logits_and_labels(tmp_path: Path) -> None:
+def test_an_exported_classifier_has_equal_logits_in_transformers(tmp_path: Path) -> None:
     ours = fresh()
     head = LinearHead(ours.hidden_size, ANSWER.head, seed=3)
     torch.nn.init.normal_(head.output.bias, generator=torch.Generator().manual_seed(1))

@@ -118,7 +118,7 @@ def test_more_texts_than_one_chunk_stay_in_order(released: tuple[BertTokenizer, 
     assert found[4_096] == rows(ours.assemble(["4096"], None, 16))[0]
 
 
-def test_segments_and_special_tokens_stand_where_the_paper_has_them(
+def test_segments_and_special_tokens_are_placed_as_in_the_paper(
     released: tuple[BertTokenizer, PreTrainedTokenizerBase],
 ) -> None:
     ours, _ = released
@@ -190,7 +190,7 @@ def test_the_settings_beside_a_vocabulary_are_followed(tmp_path: Path) -> None:
         assert other("Paris é 中中")["input_ids"][1:-1] == wanted, changes
 
 
-def test_a_saved_tokenizer_is_read_alike_from_either_of_its_files(tmp_path: Path) -> None:
+def test_either_file_of_a_saved_tokenizer_gives_the_same_ids(tmp_path: Path) -> None:
     words = ("Paris", "paris", "é", "e", "中", "##中", "中中")
     cases: list[dict[str, object]] = [
         {"do_lower_case": True},
@@ -217,7 +217,7 @@ def test_a_vocabulary_from_windows_is_read_alike(tmp_path: Path) -> None:
     assert ids(folder, "paris x") == wanted == [5, 1]
 
 
-def test_the_last_of_two_equal_pieces_counts_and_the_embeddings_are_counted_by_numbers(tmp_path: Path) -> None:
+def test_a_duplicate_piece_gets_the_last_id_and_size_counts_both(tmp_path: Path) -> None:
     tokenizer = BertTokenizer.read(vocabulary(tmp_path, "paris", "paris"))
     assert rows(tokenizer.assemble(["paris"], None, 8))[0][0] == [2, 6, 3]
     assert tokenizer.size == 7

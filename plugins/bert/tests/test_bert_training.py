@@ -126,7 +126,7 @@ def test_fifty_steps_of_a_small_bert_equal_transformers(tmp_path: Path, micro_to
 
 
 @pytest.mark.slow
-def test_fifty_steps_of_a_released_model_on_real_text_equal_transformers(tmp_path: Path) -> None:
+def test_fifty_steps_on_real_text_equal_transformers(tmp_path: Path) -> None:
     first, second = (column[:400] for column in real_pairs("train.tsv"))
     labels = [at % 2 for at in range(400)]
     recipe = Recipe(lr=5e-5, epochs=1, batch_size=8, dropout=0.0, max_length=128)

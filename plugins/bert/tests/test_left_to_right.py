@@ -46,7 +46,7 @@ def sentence(bert: Bert, tokens: list[int]) -> FlatBatch:
 
 
 @pytest.mark.parametrize("dropped", [False, True], ids=["predicting", "training"])
-def test_another_later_token_changes_no_earlier_state_and_the_summary(dropped: bool) -> None:
+def test_a_later_token_changes_the_summary_but_no_earlier_state(dropped: bool) -> None:
     bert = fresh(direction=LEFT, layers=3)
     bert.set_dropout(0.1)
     tokens = [2, 100, 200, 300, 400, 3]
@@ -120,7 +120,7 @@ def test_both_kernels_have_the_same_gradients() -> None:
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-6)
 
 
-def test_transformers_reads_the_restriction_and_computes_the_same_states(tmp_path: Path) -> None:
+def test_transformers_computes_the_same_left_to_right_states(tmp_path: Path) -> None:
     bert = fresh(direction=LEFT)
     bert.save(tmp_path)
     other = BertModel.from_pretrained(tmp_path, attn_implementation="eager").eval()
@@ -193,7 +193,7 @@ def test_fresh_models_keep_the_revisions_they_had(tmp_path: Path) -> None:
     assert RandomBert("bert/random-tiny", "tiny").revision(workspace).startswith("0f17f1e51aa214a7")
 
 
-def test_a_head_that_reads_summaries_is_not_exported_as_one_that_reads_first_tokens(tmp_path: Path) -> None:
+def test_left_to_right_models_export_span_heads_not_classifiers(tmp_path: Path) -> None:
     bert = fresh(direction=LEFT)
     head = LinearHead(bert.hidden_size, ANSWER.head, seed=0)
     with pytest.raises(CheckpointError, match="kind 'single_label_classification' on a left-to-right BERT"):

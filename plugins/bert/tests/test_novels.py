@@ -88,7 +88,7 @@ def test_it_expects_what_a_reader_expects(before: str, word: str, after: str, tm
 
 
 @OFFICIAL
-def test_it_predicts_unread_novels_better_than_their_own_word_counts(tmp_path: Path) -> None:
+def test_the_model_beats_unigram_counts_on_held_out_novels(tmp_path: Path) -> None:
     """The counts are of the held-out text itself: no other unigram model can be better on it."""
     assert REAL is not None
     trained = {one["name"] for one in json.loads((NOVELS.folder / "corpus.json").read_text())["plan"]["sources"]}

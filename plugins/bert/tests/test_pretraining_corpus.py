@@ -60,14 +60,14 @@ def test_more_blank_lines_may_be_asked_for_or_none_count(tmp_path: Path) -> None
     assert read(text(tmp_path / "b", content, 0)) == [["Title", "One.", "Two.", "Next", "Three.", "Four."]]
 
 
-def test_a_mark_carriage_returns_and_bad_bytes_are_left_out_and_counted(tmp_path: Path) -> None:
+def test_bom_crlf_and_bad_bytes_are_cleaned_and_counted(tmp_path: Path) -> None:
     source = text(tmp_path / "a", b"\xef\xbb\xbfCaf\xc3\xa9.\r\n\r\nna\xefve \xff\xfe \xe2\x82.\r\nplain\n")
     assert read(source) == [["Café."], ["na\ufffdve \ufffd\ufffd \ufffd\ufffd.", "plain"]]
     facts = source.facts()
     assert (facts.bom, facts.crlf, facts.bad_bytes, facts.size) == (True, 3, 5, source.path.stat().st_size)
 
 
-def test_a_replacement_character_that_is_really_there_is_not_counted(tmp_path: Path) -> None:
+def test_a_genuine_replacement_character_is_not_a_bad_byte(tmp_path: Path) -> None:
     assert text(tmp_path / "a", "a \ufffd b".encode()).facts().bad_bytes == 0
 
 
@@ -84,7 +84,7 @@ def test_lines_beyond_one_block_are_whole(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("end", [b"", b"\n", b" \r\n\r\nAnother document."])
 @pytest.mark.parametrize("word", ["word é ", "无空格", pytest.param("é" * 5000 + " ", id="wide")])
-def test_enormous_lines_are_cut_between_words_or_else_between_characters(tmp_path: Path, word: str, end: bytes) -> None:
+def test_huge_lines_are_split_between_words_or_characters(tmp_path: Path, word: str, end: bytes) -> None:
     line = (word * (5_000_000 // len(word.encode()))).strip()
     source = text(tmp_path / "a", b"One.\n" + line.encode() + end)
     first, *others = read(source)
@@ -110,7 +110,7 @@ def test_what_is_no_utf8_text_at_all_is_refused(tmp_path: Path, content: bytes) 
         read(text(tmp_path / "a", content))
 
 
-def test_a_text_in_another_encoding_is_refused_and_a_few_bad_bytes_are_not(tmp_path: Path) -> None:
+def test_another_encoding_is_refused_but_a_few_bad_bytes_are_not(tmp_path: Path) -> None:
     russian = "Все счастливые семьи похожи друг на друга. " * 2000
     with pytest.raises(DataError, match=r"a: not a file of UTF-8 text: [\d,]+ of its first 65,536 bytes are none"):
         read(text(tmp_path / "a", russian.encode("cp1251")))
@@ -141,7 +141,7 @@ def test_compressed_files_are_refused_by_name(
 # JSON lines and tables
 
 
-def test_every_json_line_is_a_document_and_its_line_breaks_end_paragraphs(tmp_path: Path) -> None:
+def test_each_json_line_is_a_document_split_at_its_line_breaks(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     first, second = b'{"text": "One.\\nTwo.\\r\\n\\nThree.", "id": 7}', b'{"text": "lone \\ud800 \xff"}'
     path.write_bytes(b"\xef\xbb\xbf" + first + b"\r\n\n" + second + b'\n{"text": ""}\n')

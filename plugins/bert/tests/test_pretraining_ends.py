@@ -100,7 +100,7 @@ def test_a_run_that_another_process_works_at_is_refused(tmp_path: Path, monkeypa
         pass
 
 
-def test_what_killed_processes_left_half_written_is_removed_and_nothing_else(tmp_path: Path) -> None:
+def test_sweep_removes_only_half_written_files(tmp_path: Path) -> None:
     for name in ("checkpoints/.step-00000001.zz.part/state", "exports/.step-2.y.part/a", ".model.x.part/b", "model/c"):
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).touch()
@@ -116,7 +116,7 @@ def test_what_killed_processes_left_half_written_is_removed_and_nothing_else(tmp
 
 
 @pytest.mark.parametrize("world", [1, 2, 3, 4, 7])
-def test_every_process_has_a_sequence_in_every_part_and_no_part_is_larger_than_was_asked_for(world: int) -> None:
+def test_each_rank_has_sequences_in_each_round_within_budget(world: int) -> None:
     class Fake:
         def __init__(self, micro_tokens: int) -> None:
             self.engine = type("Engine", (), {"world": world})

@@ -26,7 +26,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> TokenStore:
     return large_store(tmp_path_factory.mktemp("large"))
 
 
-def test_the_same_seed_and_index_give_the_same_instance_and_others_another(large: TokenStore) -> None:
+def test_an_instance_is_determined_by_its_seed_and_index(large: TokenStore) -> None:
     maker, again = instances(large), instances(large)
     for index in (7, 3, 7, 10**9):
         assert same(maker.make(index), again.make(index))
@@ -71,7 +71,7 @@ def test_an_epoch_is_a_permutation(size: int, key: int) -> None:
     assert sorted(shuffled(index, size, key) for index in range(size)) == list(range(size))
 
 
-def test_permutations_are_unlike_each_other_and_unlike_the_corpus() -> None:
+def test_permutations_are_unlike_each_other_and_the_corpus_order() -> None:
     one, other = ([shuffled(index, 5000, key) for index in range(5000)] for key in (1, 2))
     for first, second in ((one, other), (one, range(5000)), (one[1:], one[:-1])):
         assert abs(stats.spearmanr(list(first), list(second)).statistic) < 0.06
@@ -96,7 +96,7 @@ def coverage(maker: Instances, tokens: int, epochs: int) -> np.ndarray:
     return seen / epochs
 
 
-def test_every_token_is_met_about_once_an_epoch_at_the_edges_of_documents_too(tmp_path: Path) -> None:
+def test_single_segments_cover_each_token_about_once_an_epoch(tmp_path: Path) -> None:
     documents = [[4] * 300, [7, 3] * 60, [6], [2] * 3, [5, 1, 9, 12] * 20]
     store = numbered(tmp_path, documents)
     single = coverage(instances(store, objective="mlm", length=64, short=0.0), store.tokens, 40)
@@ -109,7 +109,7 @@ def test_every_token_is_met_about_once_an_epoch_at_the_edges_of_documents_too(tm
     assert (single[edges[:-1]] >= 1).all() and (single[edges[1:] - 1] >= 1).all()
 
 
-def test_pairs_meet_every_token_of_documents_in_which_something_follows(tmp_path: Path) -> None:
+def test_pairs_cover_all_documents_of_two_sentences_or_more(tmp_path: Path) -> None:
     documents = [[4] * 300, [7, 3] * 60, [6], [2] * 3, [5, 1, 9, 12] * 20]
     store = numbered(tmp_path, documents)
     maker = instances(store, length=64, short=0.0)

@@ -68,7 +68,7 @@ def test_the_files_and_names_are_the_published_ones(objective: str, tmp_path: Pa
     assert (config.get("attention_direction") == "left-to-right") == (objective == "ltr")
 
 
-def test_transformers_finds_every_weight_by_itself_and_writes_the_same_ones(tmp_path: Path) -> None:
+def test_transformers_loads_and_resaves_every_weight_unchanged(tmp_path: Path) -> None:
     whole = model("mlm+nsp")
     export(whole, tmp_path / "ours", CARD)
     other, found = BertForPreTraining.from_pretrained(tmp_path / "ours", output_loading_info=True)
@@ -148,7 +148,7 @@ def card(tmp_path: Path, objective: str = "mlm+nsp", given: Card = CARD) -> str:
     return (tmp_path / "out" / "README.md").read_text()
 
 
-def test_the_card_says_what_was_trained_on_what_and_with_what_outcome(tmp_path: Path) -> None:
+def test_the_card_states_the_settings_the_corpus_and_the_results(tmp_path: Path) -> None:
     lines = card(tmp_path).splitlines()
     assert lines[:6] == ["---", "library_name: transformers", "tags: [benchrunner, bert]", "---", "", "# bert/novels"]
     for line in (
@@ -174,7 +174,7 @@ def test_the_card_says_what_was_trained_on_what_and_with_what_outcome(tmp_path: 
     assert Manifest.from_json(found) == NOVELS
 
 
-def test_the_card_of_a_left_to_right_model_warns_of_libraries_that_ignore_the_restriction(tmp_path: Path) -> None:
+def test_a_left_to_right_card_warns_that_libraries_may_ignore_it(tmp_path: Path) -> None:
     text = card(tmp_path, "ltr")
     assert "**Its attention looks left only.**" in text and "would ignore the restriction" in text
     assert "Its objective trains no pooler" in text
@@ -182,7 +182,7 @@ def test_the_card_of_a_left_to_right_model_warns_of_libraries_that_ignore_the_re
     assert f"| parameters | {sum(one.numel() for one in tensors.values()):,}, heads included |" in text
 
 
-def test_a_long_list_of_files_is_cut_short_and_whole_beside_the_card(tmp_path: Path) -> None:
+def test_a_long_file_list_is_shortened_in_the_card_only(tmp_path: Path) -> None:
     sources = [SourceFacts(f"part-{at:04}.txt", at, "00", bad_bytes=at == 7) for at in range(1234)]
     text = card(tmp_path, given=dataclasses.replace(CARD, corpus=corpus(*sources)))
     assert "\nBytes that were not UTF-8 and were replaced: 1.\n" in text

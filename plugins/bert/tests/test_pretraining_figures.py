@@ -35,7 +35,7 @@ def sums(tokens: int, pairs: int) -> Sums:
     return Sums(*(torch.tensor(float(one)) for one in (2.0 * tokens, tokens, 1, 0.7 * pairs, pairs, 1)))
 
 
-def test_one_process_speaks_for_all_of_them_by_its_share_of_the_batch(clock: list[float]) -> None:
+def test_rates_are_scaled_from_one_process_to_the_whole_batch(clock: list[float]) -> None:
     """Of five sequences on four processes the first has two, the others one each."""
     found = window(world=4, batch_size=5)
     found.add(sums(10, 5), np.array([100, 100]))
@@ -58,7 +58,7 @@ def test_seconds_that_were_not_spent_on_learning_do_not_count(clock: list[float]
     assert (figures["sequences_per_second"], figures["tokens_per_second"]) == (2.0, 100.0)
 
 
-def test_losses_are_means_of_all_steps_and_rates_of_this_processs(clock: list[float]) -> None:
+def test_losses_include_steps_before_a_restart_and_rates_do_not(clock: list[float]) -> None:
     """Three tokens were predicted before the process began, ten since."""
     earlier = window(world=1, batch_size=2)
     assert earlier.pending == ()

@@ -70,7 +70,7 @@ def test_nearly_every_token_of_endless_sentences_is_read(tmp_path: Path, kind: s
             assert np.quantile(seen, 0.95) < 20 * 2.5, "no stretch is read much more often than others"
 
 
-def test_without_pairs_the_end_of_a_document_is_read_inside_its_last_sentence(tmp_path: Path) -> None:
+def test_without_pairs_the_end_of_a_long_last_sentence_is_read(tmp_path: Path) -> None:
     store = numbered(tmp_path, [[60, 3], [64]])
     maker = instances(store, objective="mlm", length=22, short=0.0)
     with watched(store) as seen:
@@ -78,7 +78,7 @@ def test_without_pairs_the_end_of_a_document_is_read_inside_its_last_sentence(tm
     assert (seen[[0, 43, 62, 63, 107, 126]] >= 1).all()
 
 
-def test_any_stretch_of_a_sentence_that_is_too_long_alone_stays_in_a_pair(tmp_path: Path) -> None:
+def test_a_pair_takes_a_random_stretch_of_a_too_long_sentence(tmp_path: Path) -> None:
     maker = instances(store := numbered(tmp_path, [[50, 50]] * 2), length=43, short=0.0)
     with watched(store) as seen:
         made(maker, 1500)
@@ -99,7 +99,7 @@ def test_any_stretch_of_a_sentence_that_is_too_long_alone_stays_in_a_pair(tmp_pa
         (128, "ltr", "3c9f73715e71967f"),
     ],
 )
-def test_sentences_that_fit_give_the_instances_that_they_always_gave(
+def test_instances_of_sentences_that_fit_have_not_changed(
     tmp_path: Path, length: int, objective: str, expected: str
 ) -> None:
     """Written down before long sentences were treated otherwise; two of these sentences fit a sequence."""

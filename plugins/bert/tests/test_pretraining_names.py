@@ -79,7 +79,7 @@ def test_shared_tokens_have_one_vocabulary(tmp_path: Path) -> None:
     assert "pieces 300, now 200" in run(words(tmp_path, "two", *shared, "--vocab-size", "200", steps=1), code=2)
 
 
-def test_a_vocabulary_of_a_corpus_that_changed_before_a_token_was_written_is_learnt_again(tmp_path: Path) -> None:
+def test_vocabulary_is_relearnt_if_corpus_changed_before_tokens(tmp_path: Path) -> None:
     corpus(tmp_path / "corpus")
     shared = ["--tokens", str(tmp_path / "tokens")]
     run(words(tmp_path, "one", *shared, steps=1))

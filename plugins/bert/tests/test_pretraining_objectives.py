@@ -215,7 +215,7 @@ def test_no_predictions_have_no_loss() -> None:
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
-def test_fresh_weights_come_from_the_seed_and_are_drawn_as_published(objective: str) -> None:
+def test_fresh_weights_follow_the_seed_and_the_published_draw(objective: str) -> None:
     config = Configuration(vocabulary=8000, hidden=48, layers=1, heads=4, inner=96, positions=64)
     tokenizer = fresh().tokenizer
     first, again, other = (
@@ -255,7 +255,7 @@ def test_an_objective_that_does_not_exist_is_refused() -> None:
 
 
 @pytest.mark.parametrize(("objective", "direction"), [("ltr", "both"), ("mlm", "left-to-right")])
-def test_an_objective_and_an_attention_that_do_not_fit_are_refused(objective: str, direction: str) -> None:
+def test_an_objective_with_the_wrong_attention_is_refused(objective: str, direction: str) -> None:
     with pytest.raises(RequestError, match=f"The objective {objective} needs attention that looks"):
         PretrainingModel(fresh(direction=direction), named(objective))
 
@@ -264,9 +264,7 @@ def test_an_objective_and_an_attention_that_do_not_fit_are_refused(objective: st
     ("size", "vocabulary", "count"),
     [("base", 30522, 110_106_428), ("large", 30522, 336_226_108), ("base", 28996, 108_932_934)],
 )
-def test_the_published_models_with_their_heads_have_the_published_numbers_of_parameters(
-    size: str, vocabulary: int, count: int
-) -> None:
+def test_pretraining_models_have_published_parameter_counts(size: str, vocabulary: int, count: int) -> None:
     with torch.device("meta"):
         whole = PretrainingModel(Bert(Configuration.of_size(size, vocabulary), NoTokenizer()), named("mlm+nsp"))
     assert sum(one.numel() for one in whole.parameters()) == count
@@ -347,7 +345,7 @@ def test_attention_that_looks_left_needs_little_more_than_half() -> None:
     assert saved == 3 * 2 * (2 * 2 * 128) * (9 - 6)  # three passes, two layers, two products, three pairs fewer
 
 
-def test_a_step_of_base_costs_what_six_operations_a_weight_and_token_say() -> None:
+def test_step_flops_of_base_are_six_per_weight_and_token() -> None:
     """The rule of thumb, over the weights that are multiplied with; attention comes on top."""
     config = Configuration.of_size("base", 30522)
     lengths = np.full(256, 128)

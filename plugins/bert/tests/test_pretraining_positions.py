@@ -20,7 +20,7 @@ def waved(*, positions: int = 200, hidden: int = 64, deviation: float = 0.02) ->
     return embeddings.position.weight.detach().double()
 
 
-def test_how_alike_two_positions_are_depends_on_their_distance_alone_and_falls_with_it() -> None:
+def test_position_similarity_depends_only_on_distance_and_decays() -> None:
     found = waved()
     alike = found @ found.T / found[0].dot(found[0])
     for distance in range(200):
@@ -49,7 +49,7 @@ def test_waves_are_as_wide_as_what_is_drawn_beside_them(hidden: int) -> None:
     assert math.sqrt(found.pow(2).mean().item()) == pytest.approx(0.03, rel=0.05)
 
 
-def test_a_run_begins_with_them_says_so_and_goes_on_only_as_it_began(tmp_path: Path) -> None:
+def test_a_run_may_start_from_waves_but_not_resume_without_them(tmp_path: Path) -> None:
     pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
     corpus(tmp_path / "corpus")
     run(words(tmp_path, "out", "--positions", "waves", "--lr", "0", steps=1))  # nothing is learnt at a rate of 0

@@ -50,7 +50,7 @@ def test_an_empty_corpus_is_refused(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "corpus is empty" in refused(words(tmp_path, "out"), capsys)
 
 
-def test_a_vocabulary_without_a_mask_or_that_is_not_there_is_refused(
+def test_a_vocabulary_that_is_missing_or_lacks_mask_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     corpus(tmp_path / "corpus")
@@ -176,7 +176,7 @@ def test_of_several_texts_the_one_that_changed_is_named() -> None:
         check_same({"overrides": {"gradient_clipping": 0.5}}, {"overrides": {}}, Path("out"))
 
 
-def test_a_name_that_another_model_took_meanwhile_is_not_taken_from_it(tmp_path: Path) -> None:
+def test_a_name_announced_for_another_model_is_refused(tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         write(tmp_path / name / "config.json", "{}")
@@ -211,7 +211,7 @@ def test_without_deepspeed_the_extra_is_named(
     assert "extra 'pretrain'" in refused(words(tmp_path, "out"), capsys)
 
 
-def test_a_checkpoint_that_cannot_be_read_names_itself_and_the_way_back(tmp_path: Path) -> None:
+def test_an_unreadable_checkpoint_is_named_and_can_be_removed(tmp_path: Path) -> None:
     corpus(tmp_path / "corpus")
     asked = words(tmp_path, "out", "--checkpoint-steps", "4", steps=8)
     run(asked)

@@ -64,9 +64,7 @@ def documents(store: TokenStore) -> list[list[list[int]]]:
 
 
 @pytest.mark.parametrize("shard_tokens", [1, 5, 12, 1000])
-def test_the_tokens_are_the_tokenizers_with_borders_of_sentences_and_documents(
-    tmp_path: Path, shard_tokens: int
-) -> None:
+def test_a_store_holds_tokens_and_sentence_and_document_starts(tmp_path: Path, shard_tokens: int) -> None:
     store = write(tmp_path / "store", corpus(tmp_path / "in"), WORDS, shard_tokens=shard_tokens)
     tokenizer = WORDS.tokenizer()
     assert documents(store) == [[tokenizer.pieces([one]).tokens.tolist() for one in texts] for texts in DOCUMENTS]
@@ -170,7 +168,7 @@ store_writer.write(folder, Corpus.named([text]), Vocabulary.read(words), shard_t
 
 
 @pytest.mark.parametrize("moment", ["reading", "saving", "joining"])
-def test_a_writer_killed_with_kill_9_is_finished_by_the_next_one_to_the_same_bytes(tmp_path: Path, moment: str) -> None:
+def test_a_writer_killed_by_sigkill_is_resumed_to_the_same_bytes(tmp_path: Path, moment: str) -> None:
     whole = numbered(tmp_path, [[5, 3, 9] * 4, [8] * 10, [1] * 30], shard_tokens=40)
     text, words = tmp_path / "corpus.txt", tmp_path / "words.txt"
     command = [sys.executable, "-c", KILLED, str(tmp_path / "again"), str(text), str(words), moment]
@@ -205,7 +203,7 @@ class Failing(Source):
             yield one
 
 
-def test_wherever_a_writer_stops_the_next_one_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
+def test_a_writer_stopped_anywhere_is_resumed_to_the_same_bytes(tmp_path: Path) -> None:
     whole = numbered(tmp_path, [[5, 3, 9] * 2, [8] * 5, [1] * 9], shard_tokens=16)
     words, text = whole.vocabulary, TextFile(tmp_path / "corpus.txt", "corpus.txt")
     for after in range(0, 24, 3):
@@ -240,7 +238,7 @@ def test_a_full_disk_is_told_and_what_is_whole_stays(tmp_path: Path, monkeypatch
 # Refusals
 
 
-def test_a_changed_corpus_is_refused_with_the_first_file_that_differs(tmp_path: Path) -> None:
+def test_a_changed_corpus_is_refused_naming_the_first_difference(tmp_path: Path) -> None:
     begun = corpus(tmp_path / "in")
     write(tmp_path / "store", begun, WORDS)
     (tmp_path / "in" / "b.txt").write_text("More.", encoding="utf-8")
@@ -325,7 +323,7 @@ def test_a_flipped_bit_is_found_by_verifying(tmp_path: Path) -> None:
         store.verify()
 
 
-def test_a_folder_without_a_store_or_with_a_damaged_manifest_is_refused(tmp_path: Path) -> None:
+def test_a_missing_store_or_damaged_manifest_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="holds no tokens"):
         TokenStore.open(tmp_path)
     for content in ("{", "[]", '{"format": 2}', '{"format": 1, "plan": {}}'):

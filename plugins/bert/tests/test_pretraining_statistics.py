@@ -67,7 +67,7 @@ def test_masking_keeps_to_the_rates_over_a_million_chosen_tokens(large: TokenSto
     check_masking(large, (0.8, 0.1, 0.1), 6_700_000)
 
 
-def test_half_of_the_pairs_are_neighbours_and_no_random_document_is_favoured(large: TokenStore) -> None:
+def test_half_the_pairs_are_neighbours_and_the_rest_are_uniform(large: TokenStore) -> None:
     found = made(instances(large, length=32), 20_000)
     following = sum(one.is_next for one in found)
     assert stats.binomtest(following, len(found), 0.5).pvalue > LEAST

@@ -52,7 +52,7 @@ learn_vocabulary(lambda: [" ".join(words)], Path(sys.argv[1]), size=300)
 """
 
 
-def test_a_text_full_of_ties_gives_the_same_vocabulary_in_every_process(tmp_path: Path) -> None:
+def test_ties_give_the_same_vocabulary_in_every_process(tmp_path: Path) -> None:
     """Left to itself the trainer decides ties by numbers that are drawn anew in each process."""
     found = set()
     for number in range(4):
@@ -107,7 +107,7 @@ def test_only_a_line_feed_ends_a_piece_of_a_vocabulary(tmp_path: Path) -> None:
     assert Vocabulary.read(tmp_path / "vocab.txt").size == 9
 
 
-def test_special_tokens_may_stand_anywhere_and_capital_letters_make_it_cased(tmp_path: Path) -> None:
+def test_special_tokens_may_be_anywhere_and_capitals_imply_cased(tmp_path: Path) -> None:
     (tmp_path / "vocab.txt").write_text("a\r\n[MASK]\r\n[SEP]\r\nB\r\n[CLS]\r\n[UNK]\r\n[PAD]\r\n", encoding="utf-8")
     found = Vocabulary.read(tmp_path / "vocab.txt")
     assert (found.special, found.mask, found.lowercase, found.size) == ((6, 5, 4, 2, 1), 1, False, 7)

@@ -100,7 +100,7 @@ def exported(line: Callable[..., int], source: Path, target: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", ["ours-3-bf16", "theirs-2-bf16"])
-def test_an_exported_checkpoint_is_a_backbone_and_loads_in_transformers(
+def test_an_exported_checkpoint_loads_here_and_in_transformers(
     shared: Path, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from transformers import AutoTokenizer, BertForMaskedLM, BertForPreTraining
@@ -136,7 +136,7 @@ def test_names_that_a_wrapper_made_longer_are_understood(alone: Path, tmp_path: 
     assert "bert.pooler.dense.bias" in names and not any(name.startswith("module.") for name in names)
 
 
-def test_half_precision_weights_without_their_fp32_ones_are_exported_and_said(alone: Path, tmp_path: Path) -> None:
+def test_export_without_fp32_weights_says_it_is_half_precision(alone: Path, tmp_path: Path) -> None:
     sample = copied(alone / "theirs-0-bf16", tmp_path)
     path = tag(sample) / "mp_rank_00_model_states.pt"
     content = torch.load(path, weights_only=False)
@@ -178,7 +178,7 @@ class Malicious:
 
 
 @pytest.mark.parametrize("name", ["mp_rank_00_model_states.pt", share(1)])
-def test_a_pickle_that_would_run_a_command_is_refused_and_runs_nothing(
+def test_a_malicious_pickle_is_refused_and_not_executed(
     shared: Path, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sample = copied(shared / "theirs-2-bf16", tmp_path)

@@ -34,7 +34,7 @@ def load(folder: Path, task: Task, split: str) -> list[dict[str, str]]:
     return rows
 
 
-def test_the_same_seed_writes_the_same_bytes_and_another_seed_others(demo: Path, tmp_path: Path) -> None:
+def test_demo_files_are_determined_by_the_seed(demo: Path, tmp_path: Path) -> None:
     again, other = write(tmp_path / "again", seed=1), write(tmp_path / "other", seed=2)
     for path in demo.rglob("*.tsv"):
         name = path.relative_to(demo)

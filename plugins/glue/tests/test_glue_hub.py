@@ -30,7 +30,7 @@ print(json.dumps(found))
 """
 
 
-def test_every_split_of_every_task_is_the_same_from_files_and_from_the_hub(tmp_path: Path) -> None:
+def test_all_splits_are_the_same_from_files_and_from_the_hub(tmp_path: Path) -> None:
     tasks = list(register_tasks())
     for task in tasks:
         assert task.demo_files is not None

@@ -89,7 +89,7 @@ def test_no_answer_is_an_answer_to_the_script_for_2_0(
 GOLD = [["Paris", "city of Paris"], [], ["Rome"], []]
 
 
-def test_the_figures_of_2_0_are_also_told_apart_by_kind_of_question() -> None:
+def test_2_0_scores_are_also_given_by_kind_of_question() -> None:
     found = {one.name: score(one, GOLD, ["of Paris", "", "", "Oslo"]) for one in ANSWERED_OR_NONE}
     assert found == {
         "f1": Score(100.0 * (0.8 + 1) / 4),

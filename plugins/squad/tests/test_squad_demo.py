@@ -26,7 +26,7 @@ def test_the_task_keeps_its_contract(tmp_path: Path, task) -> None:  # type: ign
     check_task(task, tmp_path)
 
 
-def test_the_files_have_the_official_names_and_another_seed_gives_others(tmp_path: Path) -> None:
+def test_demo_files_have_official_names_and_differ_by_seed(tmp_path: Path) -> None:
     for version in ("v1.1", "v2.0"):
         write(version, 1, tmp_path / "one")
         write(version, 2, tmp_path / "two")

@@ -77,7 +77,7 @@ def changed(change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
     return content
 
 
-def test_questions_come_in_the_files_order_with_all_their_answers(tmp_path: Path) -> None:
+def test_questions_keep_the_file_order_and_all_their_answers(tmp_path: Path) -> None:
     assert load(tmp_path, FILE) == ROWS
     assert load(tmp_path, json.dumps(FILE, ensure_ascii=False)) == ROWS  # the offsets count characters, not bytes
 
@@ -86,7 +86,7 @@ def test_a_file_of_1_1_can_be_asked_as_one_of_2_0(tmp_path: Path) -> None:
     assert load(tmp_path, FILE, "2.0") == ROWS
 
 
-def test_2_0_has_questions_without_an_answer_and_1_1_refuses_them(tmp_path: Path) -> None:
+def test_2_0_reads_unanswerable_questions_and_1_1_refuses_them(tmp_path: Path) -> None:
     none = {"answers": [], "is_impossible": True, "plausible_answers": [{"text": "Paris", "answer_start": 28}]}
     content = changed(lambda question: question.update(none))
     assert load(tmp_path, content, "2.0")[0] == {**ROWS[0], "answers": [], "starts": []}
@@ -118,7 +118,7 @@ def test_the_usual_folders_are_searched(tmp_path: Path, name: str) -> None:
     assert len(TASKS["squad/1.1"].load("train", workspace(tmp_path))) == 2
 
 
-def test_a_file_that_is_not_there_is_told_with_its_searched_paths(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported_with_the_searched_paths(tmp_path: Path) -> None:
     with pytest.raises(DataNotFound, match=r"no file .*train-v1\.1\.json \(or 2 other usual places\)"):
         SquadFile(("train-v1.1.json", "squad/train-v1.1.json", "SQuAD/train-v1.1.json")).read(workspace(tmp_path))
 
@@ -238,7 +238,7 @@ def real_data() -> Path:
 
 
 @pytest.mark.parametrize(("version", "split"), [("1.1", "train"), ("1.1", "dev"), ("2.0", "train"), ("2.0", "dev")])
-def test_the_real_files_have_the_official_counts_and_every_answer_stands_at_its_place(version: str, split: str) -> None:
+def test_real_files_have_official_counts_and_true_answer_offsets(version: str, split: str) -> None:
     folder, task = real_data(), TASKS[f"squad/{version}"]
     if not (folder / "squad" / f"{split}-v{version}.json").is_file():
         pytest.skip(f"{split}-v{version}.json is not there")

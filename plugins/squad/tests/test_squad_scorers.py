@@ -75,7 +75,7 @@ def test_the_official_scripts_figures_to_the_last_digit(version: str) -> None:
     }
 
 
-def test_1_1_counts_a_question_without_an_answer_as_wrong_and_says_so(tmp_path: Path) -> None:
+def test_1_1_counts_a_missing_answer_as_wrong_and_says_so(tmp_path: Path) -> None:
     found = scored(tmp_path, "1.1", {"q1": ["Paris"], "q2": ["Rome"], "q3": ["Oslo"]}, {"q2": "in Rome"})
     assert figures(found) == {"exact_match": 0.0, "f1": 100.0 * (2 / 3) / 3}
     assert found.notes[0].endswith(
@@ -92,7 +92,7 @@ def test_2_0_refuses_to_score_the_rest(tmp_path: Path) -> None:
         scored(tmp_path, "2.0", {"q1": ["Paris"], "q2": []}, {"q1": "", "q2": ""}, {"q1": 0.5})
 
 
-def test_2_0_without_probabilities_says_nothing_of_thresholds_and_counts_are_whole(tmp_path: Path) -> None:
+def test_2_0_without_probabilities_has_int_totals_no_thresholds(tmp_path: Path) -> None:
     found = scored(tmp_path, "2.0", {"q1": ["Paris"], "q2": []}, {"q1": "Paris", "q2": "Rome"})
     assert figures(found) == {
         "exact": 50.0, "f1": 50.0, "total": 2, "HasAns_exact": 100.0, "HasAns_f1": 100.0, "HasAns_total": 1,
@@ -109,7 +109,7 @@ def test_figures_of_questions_that_are_not_there_are_absent(tmp_path: Path) -> N
     assert found["NoAns_total"] == Score(0)
 
 
-def test_the_best_cut_may_lie_between_equal_probabilities_in_the_order_of_their_file(tmp_path: Path) -> None:
+def test_best_cut_may_split_equal_probabilities_in_file_order(tmp_path: Path) -> None:
     gold: dict[str, list[str]] = {"right": ["Paris"], "wrong": []}
     said = {"right": "Paris", "wrong": "Rome"}
     good = scored(tmp_path, "2.0", gold, said, {"right": 0.5, "wrong": 0.5})
@@ -145,7 +145,7 @@ def test_answers_to_other_questions_are_ignored_aloud(tmp_path: Path, version: s
 
 
 @given(st.data())
-def test_the_best_cut_equals_a_brute_force_where_all_probabilities_differ(data: st.DataObject) -> None:
+def test_best_cut_of_distinct_probabilities_equals_brute_force(data: st.DataObject) -> None:
     probabilities = data.draw(st.lists(st.integers(1, 999), unique=True, max_size=12))
     gains = [data.draw(st.sampled_from((-1.0, 0.0, 0.25, 0.5, 1.0))) for _ in probabilities]  # sums of them are exact
     steps = [(number / 1000, gain) for number, gain in zip(probabilities, gains, strict=True)]
@@ -217,7 +217,7 @@ def test_text_that_is_not_utf8_is_told_with_its_line(tmp_path: Path) -> None:
         scorer.score(tmp_path / "absent.json", rows({"q1": ["été"]}), {})
 
 
-def test_without_labelled_questions_there_is_nothing_to_score_against(tmp_path: Path) -> None:
+def test_scoring_without_gold_answers_is_an_error(tmp_path: Path) -> None:
     import pyarrow as pa
 
     scorer = TASKS["squad/1.1"].scorer

@@ -56,7 +56,7 @@ def load(folder: Path) -> Rows:
     )
 
 
-def test_a_row_is_a_question_with_a_document_and_the_first_place_that_names_the_answer(tmp_path: Path) -> None:
+def test_a_row_is_a_question_a_document_and_its_first_answer(tmp_path: Path) -> None:
     write(tmp_path, question())
     rows = load(tmp_path)
     cities, web = rows.table.to_pylist()
@@ -126,7 +126,7 @@ def test_two_questions_of_one_id_are_refused(tmp_path: Path) -> None:
         load(tmp_path)
 
 
-def test_documents_without_a_text_are_counted_and_the_first_is_named(tmp_path: Path) -> None:
+def test_documents_without_text_are_counted_and_the_first_named(tmp_path: Path) -> None:
     write(tmp_path, question(), texts={"wikipedia/Sea.txt": "The Hague"})
     with pytest.raises(
         DataError, match=r"2 of 3 documents have no text; the first is .*wikipedia.Dutch_cities\.txt\. Unpack"

@@ -55,7 +55,7 @@ def reason(pieces: np.ndarray, first: int, last: int) -> str:
 
 @pytest.mark.parametrize("case", ["uncased", "cased"])
 @pytest.mark.parametrize("name", ["squad/1.1", "squad/2.0"])
-def test_every_gold_answer_of_the_real_dev_files_comes_back_as_it_is_written(name: str, case: str) -> None:
+def test_gold_answers_of_the_real_dev_files_are_recovered(name: str, case: str) -> None:
     task: Task = TASKS[name]
     model = encoder(case)
     table = task.load("dev", Workspace(Path(), Path(), data=REAL)).table

@@ -22,13 +22,13 @@ def load(folder: Path, content: str, *, split: str = "dev", path: str = "swag/va
     return SWAG.load(split, Workspace(runs=folder / "runs", cache=folder / "cache", data=folder))
 
 
-def test_a_choice_is_the_beginning_of_the_second_sentence_with_an_ending(tmp_path: Path) -> None:
+def test_a_choice_joins_the_second_sentence_start_and_an_ending(tmp_path: Path) -> None:
     rows = load(tmp_path, f"{HEAD},label\n{START},gold,runs.,eats.,falls.,reads.,2\n")
     choices = ["He runs.", "He eats.", "He falls.", "He reads."]
     assert rows.table.to_pylist() == [{"a": "He sits.", "choices": choices, "label": 2}]
 
 
-def test_where_the_second_sentence_has_no_beginning_the_endings_stand_alone(tmp_path: Path) -> None:
+def test_an_empty_second_sentence_start_leaves_the_endings_alone(tmp_path: Path) -> None:
     rows = load(tmp_path, f"{HEAD},label\n0,anetv_1,7,x,He sits.,,gold,Runs.,Eats.,Falls.,Reads.,0\n")
     assert rows.table.column("choices").to_pylist() == [["Runs.", "Eats.", "Falls.", "Reads."]]
 

@@ -44,7 +44,7 @@ def write(folder: Path, seed: int) -> Path:
     return folder
 
 
-def test_the_same_seed_writes_the_same_bytes_and_another_seed_others(tmp_path: Path) -> None:
+def test_demo_files_are_determined_by_the_seed(tmp_path: Path) -> None:
     one, again, other = (write(tmp_path / name, seed) for name, seed in (("one", 1), ("again", 1), ("other", 2)))
     for name in ("train", "val", "test"):
         path = f"swag/{name}.csv"
@@ -121,7 +121,7 @@ def test_a_prediction_file_is_scored_one_number_a_line(
     assert "said.txt:80: found '4'; expected a whole number from 0 to 3" in capsys.readouterr().err
 
 
-def test_a_submission_is_written_and_checks_clean_but_for_its_counts(tmp_path: Path, plugins: Plugins) -> None:
+def test_a_demo_submission_fails_only_the_official_row_counts(tmp_path: Path, plugins: Plugins) -> None:
     workspace = Workspace(
         runs=tmp_path / "runs",
         cache=tmp_path / "cache",
