@@ -16,6 +16,9 @@ Everything the command line does can be done from here:
 Importing this loads no torch, so that looking around stays quick.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from benchrunner.backbones.backbone import Backbone, BackboneFamily, OneBackbone
 from benchrunner.backbones.export_kind import ExportKind
 from benchrunner.data.delimited import TextTable
@@ -81,7 +84,6 @@ from benchrunner.metrics import (
     mean_reciprocal_rank,
     roc_auc,
 )
-from benchrunner.plugins.diagnosis import Diagnosis, diagnose
 from benchrunner.plugins.discovery import discover
 from benchrunner.plugins.hookspecs import hookimpl
 from benchrunner.plugins.listing import Listed, list_offers
@@ -97,24 +99,27 @@ from benchrunner.problems.tag import Tag
 from benchrunner.progress import Event
 from benchrunner.recipes import GRIDS, Grid, Recipe
 from benchrunner.records import Record
-from benchrunner.runs.answering import Answered, answer, export, write_board_files
-from benchrunner.runs.ensembles import Ensemble
-from benchrunner.runs.executors import Local
-from benchrunner.runs.file_scores import FileScores, score_file
-from benchrunner.runs.predictor import Predicted
-from benchrunner.runs.runner import Runner
-from benchrunner.studies.demo import Demo
-from benchrunner.studies.study import Result, Study
-from benchrunner.studies.study_file_run import run_study_file
-from benchrunner.studies.study_options import StudyOptions
-from benchrunner.studies.study_run import run_study
-from benchrunner.studies.study_table import StudyFileResult
-from benchrunner.studies.submissions import CheckedSubmission, Submission, check_submission, write_submission
 from benchrunner.tasks.data_status import SplitStatus, data_status
 from benchrunner.tasks.scorers import Scored, Scorer
 from benchrunner.tasks.suites import Average, Suite, Term
 from benchrunner.tasks.task import Role, Split, Task
 from benchrunner.workspace import Settings, Workspace
+
+if TYPE_CHECKING:
+    from benchrunner.plugins.diagnosis import Diagnosis, diagnose
+    from benchrunner.runs.answering import Answered, answer, export, write_board_files
+    from benchrunner.runs.ensembles import Ensemble
+    from benchrunner.runs.executors import Local
+    from benchrunner.runs.file_scores import FileScores, score_file
+    from benchrunner.runs.predictor import Predicted
+    from benchrunner.runs.runner import Runner
+    from benchrunner.studies.demo import Demo
+    from benchrunner.studies.study import Result, Study
+    from benchrunner.studies.study_file_run import run_study_file
+    from benchrunner.studies.study_options import StudyOptions
+    from benchrunner.studies.study_run import run_study
+    from benchrunner.studies.study_table import StudyFileResult
+    from benchrunner.studies.submissions import CheckedSubmission, Submission, check_submission, write_submission
 
 __version__ = "0.1.0"
 
@@ -255,3 +260,32 @@ __all__ = [
     "write_json",
     "write_submission",
 ]
+
+_LATER = {
+    "benchrunner.plugins.diagnosis": ("Diagnosis", "diagnose"),
+    "benchrunner.runs.answering": ("Answered", "answer", "export", "write_board_files"),
+    "benchrunner.runs.ensembles": ("Ensemble",),
+    "benchrunner.runs.executors": ("Local",),
+    "benchrunner.runs.file_scores": ("FileScores", "score_file"),
+    "benchrunner.runs.predictor": ("Predicted",),
+    "benchrunner.runs.runner": ("Runner",),
+    "benchrunner.studies.demo": ("Demo",),
+    "benchrunner.studies.study": ("Result", "Study"),
+    "benchrunner.studies.study_file_run": ("run_study_file",),
+    "benchrunner.studies.study_options": ("StudyOptions",),
+    "benchrunner.studies.study_run": ("run_study",),
+    "benchrunner.studies.study_table": ("StudyFileResult",),
+    "benchrunner.studies.submissions": ("CheckedSubmission", "Submission", "check_submission", "write_submission"),
+}
+"""Module -> names that only programs use, not plugins when they are loaded: imported at their first use, so that
+`benchrunner list` starts quickly."""
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """Import a name of `_LATER` at its first use (PEP 562)."""
+        for module, names in _LATER.items():
+            if name in names:
+                value = globals()[name] = getattr(import_module(module), name)
+                return value
+        raise AttributeError(f"module 'benchrunner' has no attribute '{name}'")

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
 
 from benchrunner.commands import options
 from benchrunner.commands.output import DONE, FAILED, print_json
 from benchrunner.commands.parser import Commands
-from benchrunner.tasks.data_status import SplitStatus, data_status
+
+if TYPE_CHECKING:
+    from benchrunner.tasks.data_status import SplitStatus
 
 
 def add(commands: Commands) -> None:
@@ -25,6 +28,8 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the status of every split; exit code 1 if data cannot be used, or if fetch did not find it."""
+    from benchrunner.tasks.data_status import data_status
+
     fetch = arguments.action == "fetch"
     arguments.offline = arguments.offline or not fetch
     workspace = options.workspace(arguments)

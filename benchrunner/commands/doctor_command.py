@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from benchrunner.commands import options
 from benchrunner.commands.output import DONE, FAILED, print_json
 from benchrunner.commands.parser import Commands
-from benchrunner.plugins.diagnosis import Diagnosis, diagnose
+
+if TYPE_CHECKING:
+    from benchrunner.plugins.diagnosis import Diagnosis
 
 
 def add(commands: Commands) -> None:
@@ -20,6 +23,8 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the diagnosis; exit code 1 if a plugin could not be used."""
+    from benchrunner.plugins.diagnosis import diagnose
+
     diagnosis = diagnose(arguments.plugins, options.workspace(arguments))
     if arguments.json:
         print_json(diagnosis.as_json())

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from benchrunner.errors import RequestError
 from benchrunner.recipes import CONTEXTS, GRIDS, LAYERS, SAMPLES
+from benchrunner.studies.number_texts import numbers
 from benchrunner.workspace import CHECKPOINT_SECONDS, Workspace
 
 if TYPE_CHECKING:
@@ -58,7 +59,6 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 def add_recipe(parser: argparse.ArgumentParser) -> None:
     """Add the options that say how fits are made."""
-    from benchrunner.studies.study_options import numbers
 
     def listed(kind: Callable[[str], T]) -> Callable[[str], tuple[T, ...]]:
         return _argument_type(numbers(kind))

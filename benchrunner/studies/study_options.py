@@ -5,15 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, final
+from typing import Any, final
 
 from benchrunner.errors import RequestError, UnknownName
 from benchrunner.recipes import GRIDS, SPECIAL, Grid, Recipe
 from benchrunner.runs.runner import Runner
+from benchrunner.studies.number_texts import number, numbers
 from benchrunner.studies.study import Study
 from benchrunner.tasks.task import Task
-
-T = TypeVar("T")
 
 
 @final
@@ -158,31 +157,6 @@ _HIDES: Mapping[str, Sequence[str]] = {
 def options_read(task: Task, method: str | None, runner: Runner) -> set[str]:
     """Name the special recipe fields that a task's fits read, by `method` or else by the task's own method."""
     return {*task.problem.recipe_fields, *runner.plugins.method(method or task.method).recipe_fields}
-
-
-def numbers(kind: Callable[[str], T]) -> Callable[[str], tuple[T, ...]]:
-    """Make a reader of numbers that are separated by commas; it raises a `ValueError` that says what is wrong."""
-
-    def values(text: str) -> tuple[T, ...]:
-        try:
-            return tuple(kind(part) for part in text.split(","))
-        except ValueError:
-            raise ValueError(f"'{text}' is not a list of numbers such as 1,2") from None
-
-    return values
-
-
-def number(kind: Callable[[str], T]) -> Callable[[str], T]:
-    """Make a reader of one number; it raises a `ValueError` that says what is wrong."""
-
-    def value(text: str) -> T:
-        try:
-            return kind(text)
-        except ValueError:
-            wanted = "a whole number" if kind is int else "a number"
-            raise ValueError(f"'{text}' is not {wanted}") from None
-
-    return value
 
 
 READERS: Mapping[str, Callable[[str], Any]] = {

@@ -99,7 +99,7 @@ def _names(public: ModuleType) -> str:
 def origin(module: str, name: str) -> str:
     """Find the module that defines a name which another module imports."""
     known = modules(CORE)
-    for node in ast.parse(known[module].read_text(encoding="utf-8")).body:
+    for node in ast.walk(ast.parse(known[module].read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and name in [alias.asname or alias.name for alias in node.names]:
             below = f"{node.module}.{name}"
             return below if below in known else origin(str(node.module), name)
