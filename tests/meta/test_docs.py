@@ -17,7 +17,7 @@ from benchrunner.plugins.discovery import discover
 from benchrunner.studies import study_file
 from distributions import HOMES, ROOT
 from documents import blocks, named_files, prose, shown_commands
-from generated_docs import PARTS, documentation, generated, origin, pages
+from generated_docs import PARTS, commands, documentation, generated, origin, pages
 
 INSIDE_ONLY = (*(ROOT / "docs").glob("*.md"), ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md")
 """Pages that are read in the repository only; the others are also shown by package indexes."""
@@ -79,6 +79,16 @@ def test_every_command_shown_is_understood() -> None:
     for line in shown:
         if not line.endswith("--help"):
             known.parse_args(shlex.split(line, comments=True)[1:])  # a mistake exits with its message
+
+
+def test_the_guide_names_a_function_for_every_command() -> None:
+    """The table stands below the heading "From Python"."""
+    part = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8").partition("## From Python")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (`.*?) \| (`.*?) \|$", part, re.MULTILINE)
+    shown = {name for names, _ in rows for name in re.findall(r"`(\w+)`", names)}
+    assert shown == set(re.findall(r"^\| `(\w+)` \|", commands(), re.MULTILINE))
+    for name in [name for _, names in rows for name in re.findall(r"`(\w+)`", names)]:
+        assert name in benchrunner.__all__
 
 
 def test_the_readme_is_short() -> None:
