@@ -79,7 +79,11 @@ class Process:
     def communicate(self, timeout: float = 600) -> tuple[str, str]:
         """Wait for the end; return what the process wrote to standard output and standard error."""
         self.wait(timeout)
-        return self._out.read_text(encoding="utf-8"), self._err.read_text(encoding="utf-8")
+        return self.output(), self._err.read_text(encoding="utf-8")
+
+    def output(self) -> str:
+        """Return what the process has written to standard output so far."""
+        return self._out.read_text(encoding="utf-8") if self._out.exists() else ""
 
     def send_signal(self, number: int) -> None:
         """Send a signal, unless the process has ended."""

@@ -7,8 +7,7 @@ import json
 import os
 import shutil
 import signal
-import subprocess
-import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +16,7 @@ import numpy as np
 import pytest
 from pretraining_texts import FIRST, numbered, vocabulary
 
+import forked
 from benchrunner.errors import DataError, RequestError
 from benchrunner_bert.backbones import VOCABULARY
 from benchrunner_bert.pretraining.corpus import store_writer
@@ -169,13 +169,15 @@ store_writer.write(folder, Corpus.named([text]), Vocabulary.read(words), shard_t
 
 @pytest.mark.parametrize("moment", ["reading", "saving", "joining"])
 def test_a_writer_killed_by_sigkill_is_resumed_to_the_same_bytes(tmp_path: Path, moment: str) -> None:
+    """To the same bytes, after kill -9."""
     whole = numbered(tmp_path, [[5, 3, 9] * 4, [8] * 10, [1] * 30], shard_tokens=40)
     text, words = tmp_path / "corpus.txt", tmp_path / "words.txt"
-    command = [sys.executable, "-c", KILLED, str(tmp_path / "again"), str(text), str(words), moment]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
-        assert writer.stdout is not None and writer.stdout.readline() == "now\n"
-        writer.send_signal(signal.SIGKILL)
-    assert writer.returncode == -signal.SIGKILL
+    writer = forked.Process(["-c", KILLED, str(tmp_path / "again"), str(text), str(words), moment])
+    while writer.output() != "now\n":
+        assert writer.poll() is None, writer.communicate()
+        time.sleep(0.01)
+    writer.kill()
+    assert writer.wait() == -signal.SIGKILL
     with pytest.raises(DataError, match=r"again is not finished: there is no manifest\.json"):
         TokenStore.open(tmp_path / "again")
     kept = (tmp_path / "again" / "00001.tokens.npy").stat().st_mtime_ns
@@ -328,7 +330,7 @@ def test_a_missing_store_or_damaged_manifest_is_refused(tmp_path: Path) -> None:
         TokenStore.open(tmp_path)
     for content in ("{", "[]", '{"format": 2}', '{"format": 1, "plan": {}}'):
         (tmp_path / "manifest.json").write_text(content, encoding="utf-8")
-        with pytest.raises(DataError, match=r"manifest\.json: "):
+        with pytest.raises(DataError, match=r"manifest\.json:"):
             TokenStore.open(tmp_path)
 
 
@@ -340,9 +342,9 @@ def test_two_writers_of_one_store_do_not_disturb_each_other(tmp_path: Path) -> N
         "store_writer.write(Path(sys.argv[1]), corpus.Corpus.named([sys.argv[2]]),"
         "vocabulary.Vocabulary.read(Path(sys.argv[3])), shard_tokens=5)"
     )
-    command = [sys.executable, "-c", script, str(tmp_path / "store"), str(tmp_path / "in"), str(VOCABULARY)]
-    writers = [subprocess.Popen(command) for _ in range(2)]
-    assert [one.wait(timeout=120) for one in writers] == [0, 0]
+    arguments = ["-c", script, str(tmp_path / "store"), str(tmp_path / "in"), str(VOCABULARY)]
+    writers = [forked.Process(arguments) for _ in range(2)]
+    assert [writer.wait() for writer in writers] == [0, 0]
     write(tmp_path / "alone", corpus(tmp_path / "in"), WORDS, shard_tokens=5)
     assert contents(tmp_path / "store") == contents(tmp_path / "alone")
     shutil.rmtree(tmp_path / "alone")

@@ -23,6 +23,10 @@ RATES = [(0.8, 0.1, 0.1), (1.0, 0.0, 0.0), (0.8, 0.2, 0.0), (0.8, 0.0, 0.2), (0.
 """[MASK], random, same: the six rows of Table 8."""
 
 
+SIZES = pytest.mark.parametrize("count", [6_000, pytest.param(40_000, marks=pytest.mark.slow)])
+"""Numbers of instances."""
+
+
 def check_masking(store: TokenStore, rates: tuple[float, float, float], candidates: int) -> None:
     """Over so many tokens: the share that is chosen, what becomes of them, where they stand, what random ones are."""
     maker = instances(store, masking=rates, short=0.0, objective="mlm")
@@ -67,8 +71,10 @@ def test_masking_keeps_to_the_rates_over_a_million_chosen_tokens(large: TokenSto
     check_masking(large, (0.8, 0.1, 0.1), 6_700_000)
 
 
-def test_half_the_pairs_are_neighbours_and_the_rest_are_uniform(large: TokenStore) -> None:
-    found = made(instances(large, length=32), 20_000)
+@SIZES
+def test_half_the_pairs_are_neighbours_and_the_rest_are_uniform(large: TokenStore, count: int) -> None:
+    """No other document is favoured."""
+    found = made(instances(large, length=32), count)
     following = sum(one.is_next for one in found)
     assert stats.binomtest(following, len(found), 0.5).pvalue > LEAST
     pairs = [spans(original(one)) for one in found if not one.is_next]
@@ -78,15 +84,17 @@ def test_half_the_pairs_are_neighbours_and_the_rest_are_uniform(large: TokenStor
     assert stats.chisquare(distances[1:]).pvalue > LEAST
 
 
-def test_one_in_ten_aims_at_any_shorter_length_alike(large: TokenStore) -> None:
-    lengths = Counter(len(one.tokens) - 2 for one in made(instances(large, objective="mlm", length=42), 20_000))
+@SIZES
+def test_one_in_ten_aims_at_any_shorter_length_alike(large: TokenStore, count: int) -> None:
+    lengths = Counter(len(one.tokens) - 2 for one in made(instances(large, objective="mlm", length=42), count))
     expected = np.full(40, 0.1 / 40)
     expected[-1] += 0.9
-    assert pooled(np.array([lengths[one] for one in range(1, 41)]), expected * 20_000) > LEAST
+    assert pooled(np.array([lengths[one] for one in range(1, 41)]), expected * count) > LEAST
 
 
-def test_a_pair_is_parted_between_any_two_of_its_sentences_alike(large: TokenStore) -> None:
-    found = made(instances(large, length=43, short=0.0), 8_000)
+@SIZES
+def test_a_pair_is_parted_anywhere_between_its_sentences(large: TokenStore, count: int) -> None:
+    found = made(instances(large, length=43, short=0.0), count)
     firsts = Counter(len(spans(original(one))[0]) for one in found)
     assert stats.chisquare([firsts[one] for one in range(1, 40)]).pvalue > LEAST
     nexts = Counter(len(spans(original(one))[0]) for one in found if one.is_next)
