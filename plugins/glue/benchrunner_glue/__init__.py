@@ -1,4 +1,4 @@
-"""GLUE for benchrunner: nine tasks, and AX among MNLI's splits (Wang et al. 2019)."""
+"""GLUE for benchrunner (Wang et al. 2019): nine tasks; the diagnostic set AX is a split of MNLI."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GLUE's two averages. They are different figures, and both have been called "the average"."""
+"""The two averages over GLUE: of the BERT paper and of the leaderboard. Publications call both "the average"."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PAPER_AVERAGE = Average(
     "paper average",
     tuple((term,) for term in (_MATCHED, _MISMATCHED, _QQP, _QNLI, _SST2, _COLA, _STSB, _MRPC, _RTE)),
 )
-"""Of Table 1 in Devlin et al. 2019: nine columns that weigh the same, one metric each, WNLI left out."""
+"""The average of Table 1 in Devlin et al. 2019: the mean of nine columns, one metric each, without WNLI."""
 
 GLUE_SCORE = Average(
     "GLUE score",
@@ -35,6 +35,6 @@ GLUE_SCORE = Average(
         (_WNLI,),
     ),
 )
-"""The leaderboard's: nine tasks that weigh the same, a task's own figures averaged first, WNLI in."""
+"""The leaderboard's score: the mean over nine tasks with WNLI; the figures of one task are averaged first."""
 
 GLUE = Suite("glue", averages=(PAPER_AVERAGE, GLUE_SCORE))

@@ -1,109 +1,120 @@
-"""Writes small data sets of our own making in the official file layout, with its quirks."""
+"""Writes small generated data sets in the official file layout, with its quirks."""
 
 from __future__ import annotations
 
 import random
 from pathlib import Path
 
-from benchrunner_glue.games import ELSEWHERE, GAMES, WORDS, Game
+from benchrunner_glue.demo_layouts import LAYOUTS, Layout
+from benchrunner_glue.demo_texts import TEXTS, Texts
+from benchrunner_glue.demo_words import ELSEWHERE, WORDS
 
-SLIPS = 0.04
-"""The share of rows with somebody's wrong answer, as in data that people labelled."""
+WRONG_SHARE = 0.04
+"""Share of rows with a random answer, because data that people label has wrong answers too."""
+
+Row = tuple[list[str], str]
+"""The texts of a row and its answer, as the files spell it."""
 
 
 def write(task: str, seed: int, folder: Path) -> None:
-    """The task's files below the folder: the same bytes for the same seed."""
-    for game in GAMES[task]:
-        draw = random.Random(f"{game.folder} {seed}")
-        home = folder / game.folder
+    """Write the task's files below the folder. Equal seeds give equal bytes."""
+    texts = TEXTS[task]
+    for layout in LAYOUTS[task]:
+        draw = random.Random(f"{layout.folder} {seed}")
+        home = folder / layout.folder
         home.mkdir(parents=True, exist_ok=True)
-        seen: list[tuple[list[str], str]] = []
-        for name, count in game.files:
-            rows = _contrary(seen, count, draw) if game.contrary and name == "dev" else _rows(game, name, count, draw)
-            seen = seen or rows
-            (home / f"{name}.tsv").write_bytes(_file(game, name, rows, draw).encode())
+        train_rows: list[Row] = []
+        for name, count in layout.files:
+            if texts.contradicts_train and name == "dev":
+                rows = _contradicting_rows(train_rows, count, draw)
+            else:
+                rows = _rows(texts, count, draw, elsewhere="mismatched" in name)
+            train_rows = train_rows or rows
+            (home / f"{name}.tsv").write_bytes(_file(layout, name, rows, draw).encode())
 
 
-def _rows(game: Game, file: str, count: int, draw: random.Random) -> list[tuple[list[str], str]]:
-    """Texts and answers: labels in exact proportion, shuffled; no two rows have the same texts."""
-    labels = [label for label, (percent, _) in game.answers.items() for _ in range(-(-percent * count // 100))]
+def _rows(templates: Texts, count: int, draw: random.Random, *, elsewhere: bool) -> list[Row]:
+    """Make rows with different texts, shuffled, with the labels in their exact proportions."""
+    labels = [label for label, (percent, _) in templates.answers.items() for _ in range(-(-percent * count // 100))]
     draw.shuffle(labels)
     rows: dict[tuple[str, ...], str] = {}
     for label in labels[:count]:
-        answer = draw.choice(list(game.answers)) if draw.random() < SLIPS and not game.contrary else label
-        templates = [game.first] * bool(game.first) + [game.answers[label][1]]
+        is_wrong = draw.random() < WRONG_SHARE and not templates.contradicts_train
+        answer = draw.choice(list(templates.answers)) if is_wrong else label
+        choices = [templates.first] * bool(templates.first) + [templates.answers[label][1]]
         texts: tuple[str, ...] = ()
         while not texts or texts in rows:
-            words = _words("mismatched" in file, draw)
-            texts = tuple(draw.choice(some).format_map(words) for some in templates)
+            words = _words(draw, elsewhere=elsewhere)
+            texts = tuple(draw.choice(templates_of_text).format_map(words) for templates_of_text in choices)
         rows[texts] = answer
     return [(list(texts), answer) for texts, answer in rows.items()]
 
 
-def _contrary(rows: list[tuple[list[str], str]], count: int, draw: random.Random) -> list[tuple[list[str], str]]:
-    """The majority's share as in the original: 40 of 71."""
-    other = {"0": "1", "1": "0"}
-    flipped = [(texts, other[answer]) for texts, answer in rows]
+def _contradicting_rows(rows: list[Row], count: int, draw: random.Random) -> list[Row]:
+    """Take rows of train and give them the opposite answers; 40 of 71 rows have the answer 0, as in WNLI."""
+    opposite = {"0": "1", "1": "0"}
+    flipped = [(texts, opposite[answer]) for texts, answer in rows]
     zeros, ones = ([row for row in flipped if row[1] == label] for label in "01")
     chosen = draw.sample(zeros, count * 40 // 71) + draw.sample(ones, count - count * 40 // 71)
     return draw.sample(chosen, count)
 
 
-def _words(elsewhere: bool, draw: random.Random) -> dict[str, str]:
-    """One choice for every slot, and another one for `slot2`."""
+def _words(draw: random.Random, *, elsewhere: bool) -> dict[str, str]:
+    """Choose two different words for every slot of the templates: `slot` and `slot2`."""
     words = {}
     for slot, choices in (WORDS | ELSEWHERE if elsewhere else WORDS).items():
         words[slot], words[f"{slot}2"] = draw.sample(choices.split("|" if "|" in choices else " "), 2)
     return words
 
 
-def _file(game: Game, name: str, rows: list[tuple[list[str], str]], draw: random.Random) -> str:
-    answered = "test" not in name and name != "diagnostic"
-    columns = (game.columns if answered else game.test_columns).split("|")
+def _file(layout: Layout, name: str, rows: list[Row], draw: random.Random) -> str:
+    has_answers = "test" not in name and name != "diagnostic"
+    columns = (layout.columns if has_answers else layout.test_columns).split("|")
     if name.startswith("dev_"):  # five people judged each of MNLI's dev rows
         columns = [*columns[:-2], "label1", "label2", "label3", "label4", "label5", columns[-1]]
-    lines = [] if game.headless and answered else ["\t".join(columns)]
-    for at, (texts, answer) in enumerate(rows):
-        values = _values(at, texts, answer, draw)
+    lines = [] if layout.no_header and has_answers else ["\t".join(columns)]
+    for number, (texts, answer) in enumerate(rows):
+        values = _values(number, texts, answer, draw)
         lines.append("\t".join(values[column] for column in columns))
-    if game.folder == "QQP" and name == "train":
+    if layout.folder == "QQP" and name == "train":  # the official file has questions with line ends too
         lines.insert(
             len(lines) // 2, "9001\t601\t602\tIs it too late to learn\n\nto swim?\tCan adults learn to swim?\t1"
         )
-    return "\ufeff" * (game.bom and answered) + "\n".join(lines) + "\n"
+    return "\ufeff" * (layout.byte_order_mark and has_answers) + "\n".join(lines) + "\n"
 
 
-def _values(at: int, texts: list[str], answer: str, draw: random.Random) -> dict[str, str]:
-    """Every column that any of the files has."""
-    first, last, number = texts[0], texts[-1], draw.randrange(100_000, 999_999)
+def _values(number: int, texts: list[str], answer: str, draw: random.Random) -> dict[str, str]:
+    """Make a row's values of all columns that any of the files has."""
+    first, last, random_id = texts[0], texts[-1], draw.randrange(100_000, 999_999)
     answers = dict.fromkeys(("label", "label1", "label2", "label3", "gold_label", "Quality", "is_duplicate"), answer)
     answers |= {f"label{judge}": draw.choice((answer, answer, "neutral")) for judge in (4, 5)}
     texts_of = dict.fromkeys(("sentence1", "question1", "#1 String", "question"), first)
     texts_of |= dict.fromkeys(("sentence", "sentence2", "question2", "#2 String"), last)
     parses = {f"sentence{n}_parse": f"(ROOT (S {text}))" for n, text in ((1, first), (2, last))}
     parses |= {f"sentence{n}_binary_parse": f"( {text} )" for n, text in ((1, first), (2, last))}
-    numbers = {"index": at, "id": at, "qid1": 2 * at + 1, "qid2": 2 * at + 2, "#1 ID": number, "#2 ID": number + 7}
+    numbers = {"index": number, "id": number, "qid1": 2 * number + 1, "qid2": 2 * number + 2}
+    numbers |= {"#1 ID": random_id, "#2 ID": random_id + 7}
     return {
         **answers,
         **texts_of,
         **parses,
         **{name: str(value) for name, value in numbers.items()},
-        "score": _graded(answer, draw),
+        "score": _grade(answer, draw),
         "source": draw.choice(("gj04", "bc01", "r-67")),
         "star": "*" if answer == "0" else "",
         "genre": draw.choice(("fiction", "government", "slate", "telephone", "travel")),
-        "promptID": str(number),
-        "pairID": f"{number}{answer[0]}",
+        "promptID": str(random_id),
+        "pairID": f"{random_id}{answer[0]}",
         "filename": "MSRvid",
         "year": "2012test",
-        "old_index": f"{at:04}",
+        "old_index": f"{number:04}",
         "source1": "none",
         "source2": "none",
     }
 
 
-def _graded(level: str, draw: random.Random) -> str:
-    """A mean of several people's grades near the level, with the three decimals of STS-B."""
+def _grade(level: str, draw: random.Random) -> str:
+    """Make a mean of several people's grades near the level, with three decimals as in STS-B."""
     if not level.isdigit():
         return ""
     return f"{min(5.0, max(0.0, int(level) + draw.choice((-0.4, -0.2, -0.083, 0.0, 0.0, 0.2, 0.333)))):.3f}"

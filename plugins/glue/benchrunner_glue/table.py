@@ -1,4 +1,4 @@
-"""The nine tasks: one row each, and how a row becomes a task with its official files and its hub data set."""
+"""The nine tasks as rows of a table; a row makes a task with its official files and its data set on the hub."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ from benchrunner import (
 from benchrunner_glue import demo
 
 REPOSITORY = "nyu-mll/glue"
-"""GLUE's home on the hub."""
+"""Repository of GLUE on the hub."""
 ROOTS = ("", "glue/", "GLUE/", "glue_data/")
-"""Where people unpack the official archives, below the data folder; the last is the download script's choice."""
+"""Folders below the data folder that are searched; the download script writes into the last."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """One split: what the hub calls it, how many rows it officially has, which files it is."""
+    """One split: its name on the hub, its official number of rows, and its files."""
 
     role: Role
     hub: str
-    """The hub's name of the split."""
+    """Name of the split on the hub."""
     rows: int
-    """The official count."""
+    """Official number of rows."""
     configuration: str = ""
-    """The hub's configuration, where it is not the task's own."""
+    """Configuration on the hub; empty for the one with the task's name."""
     files: tuple[str, ...] = ()
-    """Below the root, where they are not FOLDER/SPLIT.tsv."""
+    """Paths below a folder of `ROOTS`; empty for FOLDER/SPLIT.tsv."""
 
 
 def _three(train: int, dev: int, test: int) -> dict[str, Part]:
@@ -56,36 +56,37 @@ def _three(train: int, dev: int, test: int) -> dict[str, Part]:
 
 @dataclass(frozen=True)
 class Row:
-    """One task as the official files and the hub have it. Every hub label is already spelled our way."""
+    """One task as the official files and the hub have it. The hub spells labels as the task does."""
 
     name: str
     folder: str
-    """Of the official layout."""
+    """Folder of the official layout."""
     about: str
     texts: tuple[str, ...]
-    """The files' columns of the text, or of the two texts."""
+    """Columns of the files with the text, or with the two texts."""
     label: str
-    """The files' label column; the hub's is always `label`."""
+    """Column of the files with the label; on the hub, the column is always `label`."""
     problem: Problem
     metrics: tuple[Metric, ...]
-    """The headline first."""
+    """Metrics, the headline first."""
     parts: Mapping[str, Part]
     spelled: Mapping[str, str] = field(default_factory=dict)
-    """The files' spelling of a label -> ours."""
+    """The files' text of a label -> the task's label."""
     hub_texts: tuple[str, ...] | None = None
-    """The hub's columns, where they are not the files'."""
+    """Columns on the hub with the texts; None for the same names as in the files."""
     counted: str = "index"
-    """The column that counts the rows of a test file."""
-    headless: tuple[str, ...] | None = None
-    """The columns of train and dev files that have no header line."""
+    """Column of a test file that counts its rows from 0."""
+    names: tuple[str, ...] | None = None
+    """Names of the columns of train and dev, where these files have no header line."""
     breaks: bool = False
-    """Train and dev hold records that are broken across lines inside a question."""
+    """Whether train and dev have records with line ends inside a question."""
     method: str = "finetune"
     reason: str = ""
     select_on: tuple[str, ...] = ()
-    """The dev splits that select, where there are several."""
+    """The dev splits that select, where a task has several."""
 
     def task(self, suite: Suite) -> Task:
+        """Make the task of this row."""
         return Task(
             name=f"glue/{self.name}",
             about=self.about,
@@ -103,19 +104,19 @@ class Row:
         )
 
     def _file(self, split: str, part: Part) -> TextTable:
-        answered = part.role != "test"
+        has_labels = part.role != "test"
         files = part.files or (f"{self.folder}/{split}.tsv",)
         return TextTable(
             path=tuple(f"{root}{file}" for root in ROOTS for file in files),
-            columns=_columns(self.texts, self.label if answered else None),
-            names=self.headless if answered else None,
+            columns=_columns(self.texts, self.label if has_labels else None),
+            names=self.names if has_labels else None,
             labels=self.spelled,
-            counted=None if answered else self.counted,
-            breaks_inside_fields=self.breaks and answered,
+            counted=None if has_labels else self.counted,
+            breaks_inside_fields=self.breaks and has_labels,
         )
 
     def _hub(self, part: Part) -> HubTable:
-        """The label of a test row is never read: MRPC's test rows have theirs on the hub."""
+        """Make the source on the hub. Labels of test rows are never read, although MRPC's are on the hub."""
         label = "label" if part.role != "test" else None
         return HubTable(
             REPOSITORY, part.configuration or self.name, part.hub, _columns(self.hub_texts or self.texts, label)
@@ -131,7 +132,7 @@ def _columns(texts: tuple[str, ...], label: str | None) -> dict[str, str]:
 TABLE = (
     Row("cola", "CoLA", "Is the sentence acceptable English?", ("sentence",), "label",
         Classify(("unacceptable", "acceptable")), (MATTHEWS,), _three(8_551, 1_043, 1_063),
-        spelled={"0": "unacceptable", "1": "acceptable"}, headless=("source", "label", "star", "sentence")),
+        spelled={"0": "unacceptable", "1": "acceptable"}, names=("source", "label", "star", "sentence")),
     Row("sst2", "SST-2", "Is what the review says positive or negative?", ("sentence",), "label",
         Classify(("negative", "positive")), (ACCURACY,), _three(67_349, 872, 1_821),
         spelled={"0": "negative", "1": "positive"}),
@@ -152,7 +153,7 @@ TABLE = (
             "test_mismatched": Part("test", "test_mismatched", 9_847),
             "ax": Part("test", "test", 1_104, configuration="ax",
                        files=("diagnostic/diagnostic.tsv", "AX/diagnostic.tsv", "AX/test.tsv")),
-        }, select_on=("dev_matched",)),  # as BERT's own figures: Devlin et al. 2019, Table 6 and GLUE's MNLI-m
+        }, select_on=("dev_matched",)),  # as for BERT's figures: Devlin et al. 2019, Table 6 and GLUE's MNLI-m
     Row("qnli", "QNLI", "Does the sentence hold the answer to the question?", ("question", "sentence"), "label",
         Classify(("entailment", "not_entailment")), (ACCURACY,), _three(104_743, 5_463, 5_463)),
     Row("rte", "RTE", "Does the first text entail the second?", ("sentence1", "sentence2"), "label",
@@ -160,12 +161,13 @@ TABLE = (
     Row("wnli", "WNLI", "Is the pronoun replaced by the right noun?", ("sentence1", "sentence2"), "label",
         Classify(("not_entailment", "entailment")), (ACCURACY,), _three(635, 71, 146),
         spelled={"0": "not_entailment", "1": "entailment"}, method="majority",
-        reason="dev repeats train's sentences with the opposite answers, so what is learned misleads; the majority "
+        reason="dev repeats train's sentences with the opposite answers, so a learned answer misleads; the majority "
                "class is the paper's policy and scores 65.1 on test"),
 )
 # fmt: on
 
 
 def tasks(suite: Suite) -> Iterator[Task]:
+    """Yield the nine tasks in the order of the leaderboard."""
     for row in TABLE:
         yield row.task(suite)

@@ -1,7 +1,6 @@
-"""Makes `nyu-mll/glue` as it stands on the hub, from the TSV files of the official layout.
+"""Makes `nyu-mll/glue` as it is on the hub from the TSV files of the official layout.
 
-Written from the data set's card, with the standard library's own reading of the files: it shares no code with the
-reader that it is there to check.
+Written from the data set's card. Reads the files with the standard library and shares no code with the package.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ LABELS = {
     "wnli": ("not_entailment", "entailment"),
     "ax": ("entailment", "neutral", "contradiction"),
 }
-"""The class_label names of the card, in its order; stsb has a float32 score."""
+"""Names of the labels (class_label) in the order of the card; stsb has a float32 score."""
 FOLDERS = {
     "cola": "CoLA",
     "sst2": "SST-2",
@@ -46,7 +45,7 @@ TEXTS = {
     "qqp": {"question1": "question1", "question2": "question2"},
     "qnli": {"question": "question", "sentence": "sentence"},
 }
-"""The hub's column -> the files'; the other configurations have sentence1 and sentence2 in both."""
+"""Column on the hub -> column in the files. Other configurations have sentence1 and sentence2 in both."""
 ANSWERS = {"mrpc": "Quality", "stsb": "score", "qqp": "is_duplicate", "mnli": "gold_label"}
 SPLITS = {
     "mnli": ("train", "validation_matched", "validation_mismatched", "test_matched", "test_mismatched"),
@@ -55,7 +54,7 @@ SPLITS = {
 
 
 def build(files: Path, repository: Path) -> None:
-    """Parquet files and the card, below `repository`, of every task whose folder is there."""
+    """Write parquet files and the card of every task whose folder exists."""
     card: dict[str, list[Any]] = {"configs": [], "dataset_info": []}
     for name, folder in FOLDERS.items():
         if not (files / folder).is_dir():
@@ -67,21 +66,20 @@ def build(files: Path, repository: Path) -> None:
             path = repository / name / f"{split}-00000-of-00001.parquet"
             path.parent.mkdir(parents=True, exist_ok=True)
             parquet.write_table(table, path)
-        card["configs"].append(
-            {"config_name": name, "data_files": [{"split": one, "path": f"{name}/{one}-*"} for one in splits]}
-        )
+        data_files = [{"split": split, "path": f"{name}/{split}-*"} for split in splits]
+        card["configs"].append({"config_name": name, "data_files": data_files})
         card["dataset_info"].append({"config_name": name, "features": list(_features(name))})
     (repository / "README.md").write_text(_front_matter(card), encoding="utf-8")
 
 
 def _table(name: str, path: Path) -> pa.Table:
-    """The columns and types of the hub; rows with a missing value are left out, as the hub's own script did."""
+    """Make a table as on the hub. Rows with a missing value are left out, as the hub's own script did."""
     with path.open(encoding="utf-8-sig", newline="") as lines:
         head = ["source", "label", "star", "sentence"] if name == "cola" and path.stem != "test" else None
-        found = list(csv.DictReader(lines, head, delimiter="\t", quoting=csv.QUOTE_NONE))
+        records = list(csv.DictReader(lines, head, delimiter="\t", quoting=csv.QUOTE_NONE))
     texts, answer = _texts(name), ANSWERS.get(name, "label")
-    rows = [row for row in found if all(row.get(column, "") is not None for column in (*texts.values(), answer))]
-    columns: dict[str, pa.Array] = {ours: pa.array([row[theirs] for row in rows]) for ours, theirs in texts.items()}
+    rows = [row for row in records if all(row.get(column, "") is not None for column in (*texts.values(), answer))]
+    columns: dict[str, pa.Array] = {name: pa.array([row[column] for row in rows]) for name, column in texts.items()}
     answers = [_number(name, row.get(answer)) for row in rows]
     columns["label"] = pa.array(answers, pa.float32() if name == "stsb" else pa.int64())
     columns["idx"] = pa.array(range(len(rows)), pa.int32())
@@ -93,7 +91,7 @@ def _texts(name: str) -> dict[str, str]:
 
 
 def _number(name: str, answer: str | None) -> float | int:
-    """-1 stands for a test row's hidden label; MRPC's are not hidden on the hub."""
+    """Give a label's number. A hidden label of a test row is -1; those of MRPC are not hidden on the hub."""
     if answer is None:
         return 1 if name == "mrpc" else -1
     if name == "stsb":

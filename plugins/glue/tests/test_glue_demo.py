@@ -1,4 +1,4 @@
-"""The demo data: real layout, real quirks, the same bytes for the same seed, and something to learn."""
+"""The demo data: official layout and quirks, equal bytes for equal seeds, and tasks that can be learned."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def load(folder: Path, task: Task, split: str) -> list[dict[str, str]]:
     return rows
 
 
-def test_demo_files_are_determined_by_the_seed(demo: Path, tmp_path: Path) -> None:
+def test_equal_seeds_alone_write_equal_bytes(demo: Path, tmp_path: Path) -> None:
     again, other = write(tmp_path / "again", seed=1), write(tmp_path / "other", seed=2)
     for path in demo.rglob("*.tsv"):
         name = path.relative_to(demo)
@@ -60,7 +60,7 @@ def test_the_files_have_the_official_quirks(demo: Path) -> None:
 
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=TASKS.keys())
-def test_every_split_loads_and_sentences_are_short_and_quoted(demo: Path, task: Task) -> None:
+def test_every_split_loads_and_texts_are_short_with_quotes(demo: Path, task: Task) -> None:
     texts = [
         row[column] for split in task.splits for row in load(demo, task, split) for column in row if column in "ab"
     ]
@@ -71,7 +71,7 @@ def test_every_split_loads_and_sentences_are_short_and_quoted(demo: Path, task: 
 
 
 def naive_bayes(train: list[dict[str, str]], dev: list[dict[str, str]]) -> float:
-    """The accuracy of counting words: what a small encoder can learn from these rows at the least."""
+    """Compute the accuracy of naive Bayes on words: the least that a small encoder can learn from these rows."""
     words: dict[str, Counter[str]] = defaultdict(Counter)
     for row in train:
         words[row["label"]].update(set(re.findall(r"\w+", row.get("b", row["a"]).lower())))
@@ -83,7 +83,7 @@ def naive_bayes(train: list[dict[str, str]], dev: list[dict[str, str]]) -> float
             share *= (words[label][word] + 0.1) / (sizes[label] + 0.2)
         return share
 
-    return sum(max(sizes, key=lambda one: likelihood(one, row)) == row["label"] for row in dev) / len(dev)
+    return sum(max(sizes, key=lambda label: likelihood(label, row)) == row["label"] for row in dev) / len(dev)
 
 
 @pytest.mark.parametrize("name", [name for name in TASKS if name not in ("stsb", "wnli")])

@@ -1,4 +1,4 @@
-"""Tiny files with the official files' quirks, bad files, and the real files where they are at hand."""
+"""Tiny files with the official files' quirks, bad files, and the real files where they are available."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_stsb_scores_are_numbers(tmp_path: Path) -> None:
     assert rows == [{"a": "A plane.", "b": "An air plane.", "label": 4.2}]
 
 
-def test_qqp_train_loses_its_known_broken_records_aloud(tmp_path: Path) -> None:
+def test_broken_records_of_qqp_train_are_dropped_with_a_note(tmp_path: Path) -> None:
     head = "id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate\n"
     broken = '133\t1\t2\tWas he real?\n\n"\tIs there any evidence?\t0\n'
     content = f"{head}{broken}134\t3\t4\tWhy?\tHow come?\t1\n"
@@ -78,7 +78,7 @@ def test_a_qqp_test_file_counts_by_its_id(tmp_path: Path) -> None:
         load(tmp_path, "qqp", "test", "QQP/test.tsv", f"{head}1\tA?\tB?\n")
 
 
-def test_mnlis_label_is_the_gold_one_among_many(tmp_path: Path) -> None:
+def test_mnlis_label_is_the_gold_label_among_several(tmp_path: Path) -> None:
     start = f"3\t31\t31n\tfiction\t{PARSES}\tP.\tH."
     judged = (
         f"{MNLI_HEAD}\tlabel1\tlabel2\tlabel3\tlabel4\tlabel5\tgold_label\n{start}\t" + "neutral\t" * 5 + "entailment\n"
@@ -90,13 +90,13 @@ def test_mnlis_label_is_the_gold_one_among_many(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["diagnostic/diagnostic.tsv", "AX/diagnostic.tsv", "glue/AX/test.tsv"])
-def test_ax_is_found_under_its_usual_names(tmp_path: Path, path: str) -> None:
+def test_ax_has_several_searched_names(tmp_path: Path, path: str) -> None:
     rows = load(tmp_path, "mnli", "ax", path, "index\tsentence1\tsentence2\n0\tThe cat sat.\tIt did not.\n")
     assert rows == [{"a": "The cat sat.", "b": "It did not."}]
 
 
 @pytest.mark.parametrize("root", ["", "glue/", "GLUE/", "glue_data/"])
-def test_the_usual_folders_are_searched(tmp_path: Path, root: str) -> None:
+def test_the_known_folders_are_searched(tmp_path: Path, root: str) -> None:
     content = "index\tquestion\tsentence\tlabel\n0\tWhen?\tIn 1848.\tentailment\n"
     rows = load(tmp_path, "qnli", "dev", f"{root}QNLI/dev.tsv", content)
     assert rows == [{"a": "When?", "b": "In 1848.", "label": "entailment"}]
@@ -109,7 +109,7 @@ def test_wnlis_zero_is_not_entailment(tmp_path: Path) -> None:
     assert [row["label"] for row in rows] == ["not_entailment", "entailment"]
 
 
-def test_windows_line_ends_are_no_part_of_a_label(tmp_path: Path) -> None:
+def test_windows_line_ends_are_not_part_of_a_label(tmp_path: Path) -> None:
     rows = load(
         tmp_path, "rte", "dev", "RTE/dev.tsv", "index\tsentence1\tsentence2\tlabel\r\n0\tA\tB\tnot_entailment\r\n"
     )
@@ -175,7 +175,7 @@ def test_a_bad_file_is_one_error_with_file_and_line(
 
 
 def real_data() -> Path:
-    """The official files, where somebody has them: they may not be passed on, so nothing depends on them."""
+    """Find the official files, which may not be redistributed; skips the test where they are missing."""
     named = os.environ.get("BENCHRUNNER_REAL_DATA")
     folder = (Path(named) if named else Path.home() / ".cache" / "benchrunner-real-data") / "glue"
     if not folder.is_dir():

@@ -1,4 +1,4 @@
-"""The nine rows: names, official counts, metrics, and what importing them costs."""
+"""The nine tasks: names, official counts, metrics, averages, and that importing them loads no heavy library."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_f1_is_of_the_second_label_as_officially(name: str) -> None:
     assert TASKS[name].metrics[0].compute([yes, no, no], [yes, yes, no]) == pytest.approx(2 / 3)
 
 
-def test_files_are_asked_before_the_hub_and_test_labels_never() -> None:
+def test_files_are_read_before_the_hub_and_test_labels_never() -> None:
     for task in TASKS.values():
         for split in task.splits.values():
             file, hub = split.sources
@@ -98,7 +98,7 @@ def test_recipes_are_the_papers_and_only_wnli_is_not_learned() -> None:
 
 
 def cells(average: Average, row: str) -> dict[Term, float]:
-    """Published figures in the order of the average's terms."""
+    """Assign published figures to the terms of an average, in their order."""
     terms = [term for group in average.terms for term in group]
     return dict(zip(terms, map(float, row.replace("/", " ").split()), strict=True))
 
@@ -113,26 +113,26 @@ def cells(average: Average, row: str) -> dict[Term, float]:
         ("86.7/85.9 72.1 92.7 94.9 60.5 86.5 89.3 70.1", 82.1),  # BERT-LARGE
     ],
 )
-def test_the_paper_average_is_the_one_of_table_1(row: str, average: float) -> None:
-    found = PAPER_AVERAGE.of(cells(PAPER_AVERAGE, row))
-    assert found is not None
-    assert round(found, 1) == average
+def test_the_paper_average_equals_table_1(row: str, average: float) -> None:
+    mean = PAPER_AVERAGE.of(cells(PAPER_AVERAGE, row))
+    assert mean is not None
+    assert round(mean, 1) == average
 
 
-def test_the_published_elmo_average_predates_its_qnli_score() -> None:
-    """The final Table 1 prints 71.0 beside QNLI 79.8; its own cells average to 70.94."""
-    found = PAPER_AVERAGE.of(cells(PAPER_AVERAGE, "76.4/76.1 64.8 79.8 90.4 36.0 73.3 84.9 56.8"))
-    assert found == pytest.approx(71.0, abs=0.06)
+def test_elmos_published_average_is_not_that_of_its_cells() -> None:
+    """The final Table 1 prints an average of 71.0 with QNLI 79.8; the mean of its cells is 70.94."""
+    mean = PAPER_AVERAGE.of(cells(PAPER_AVERAGE, "76.4/76.1 64.8 79.8 90.4 36.0 73.3 84.9 56.8"))
+    assert mean == pytest.approx(71.0, abs=0.06)
 
 
 def test_the_glue_score_is_the_leaderboards() -> None:
     large = "60.5  94.9  89.3/85.4  86.5/87.6  72.1/89.3  86.7/85.9  92.7  70.1  65.1"
-    found = GLUE_SCORE.of(cells(GLUE_SCORE, large))
-    assert found is not None
-    assert round(found, 1) == 80.5
+    mean = GLUE_SCORE.of(cells(GLUE_SCORE, large))
+    assert mean is not None
+    assert round(mean, 1) == 80.5
 
 
-def test_every_term_of_an_average_is_a_figure_that_its_task_has() -> None:
+def test_every_term_of_an_average_is_a_metric_of_its_task() -> None:
     tasks: dict[str, Task] = {task.name: task for task in TASKS.values()}
     for average in GLUE.averages:
         for term in (term for group in average.terms for term in group):
@@ -140,7 +140,7 @@ def test_every_term_of_an_average_is_a_figure_that_its_task_has() -> None:
             assert term.metric in [metric.name for metric in tasks[term.task].metrics]
 
 
-def test_offering_the_tasks_loads_nothing_heavy() -> None:
+def test_registering_the_tasks_loads_no_heavy_library() -> None:
     code = "import sys, benchrunner_glue; list(benchrunner_glue.register_tasks()); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"torch", "numpy", "pyarrow", "datasets", "scipy", "sklearn"} & set(loaded)
