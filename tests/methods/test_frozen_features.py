@@ -16,6 +16,8 @@ from benchrunner.recipes import LAYERS, Recipe
 from benchrunner.testing import TinyEncoder
 from inline import runner
 
+pytestmark = pytest.mark.usefixtures("narrow_bilstm")
+
 SHORT: dict[str, Any] = {"lr": 3e-3, "epochs": 2, "batch_size": 8}
 
 

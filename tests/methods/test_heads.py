@@ -29,6 +29,14 @@ def alone(head: BiLstmHead, states: torch.Tensor) -> torch.Tensor:
     return states
 
 
+def test_the_bilstm_has_the_size_of_the_paper() -> None:
+    """Devlin et al. 2019, 5.3: two layers of 768, half of them in each direction."""
+    head = BiLstmHead(12, HeadShape("token", 3), seed=1)
+    sizes = [(layer.input_size, layer.hidden_size, layer.bidirectional) for layer in head.layers]
+    assert sizes == [(12, 384, True), (768, 384, True)]
+    assert head.output.in_features == 768
+
+
 @pytest.mark.parametrize("multiple", [1, 64])
 def test_every_token_reads_its_own_sequence_in_both_directions(multiple: int) -> None:
     batch = batch_of([3, 7, 0, 11], multiple=multiple)

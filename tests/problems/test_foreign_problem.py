@@ -23,6 +23,8 @@ from benchrunner.runs.answering import answer
 from benchrunner.testing import check_task, sentences
 from inline import runner
 
+pytestmark = pytest.mark.usefixtures("narrow_bilstm")
+
 
 class Marks(Problem):
     """Any of two marks for a text, or none: a threshold for each is tuned on dev."""
