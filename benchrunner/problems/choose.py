@@ -1,4 +1,4 @@
-"""One of several continuations: each is a sequence of its own, and one softmax goes over all of a row's."""
+"""One of several continuations of a text: a sequence per continuation, and one softmax over those of a row."""
 
 from __future__ import annotations
 
@@ -27,10 +27,13 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True)
 class Choose(Problem):
-    """Columns: `a`, `choices` (so many texts a row), `label` (the right one's number, from 0) where labelled."""
+    """One of several texts. The head gives a score per text; a softmax goes over the texts of a row.
+
+    Columns: `a`; `choices`, a list of texts; `label`, the number of the right text from 0, in rows that are labelled.
+    """
 
     choices: int
-    """Texts to choose from in every row."""
+    """How many texts every row offers."""
     name: str = "choose"
     label_columns = ("label",)
 
@@ -47,45 +50,45 @@ class Choose(Problem):
 
     @property
     def head(self) -> HeadShape:
-        """One number a sequence: a vector's product with its summary."""
+        """One number per sequence: the product of a learned vector with the sequence's summary."""
         return HeadShape("sequence", 1)
 
     def check(self, rows: Rows, *, labelled: bool) -> pa.Table:
         import pyarrow as pa
 
         names = rows.table.column_names
-        if missing := [one for one in ("a", "choices", *["label"] * labelled) if one not in names]:
+        if missing := [name for name in ("a", "choices", *["label"] * labelled) if name not in names]:
             raise DataError(f"{rows.origin}: no column {', '.join(missing)}; found {', '.join(names)}.")
         columns = {
-            "a": pa.array(self._firsts(rows), pa.string()),
+            "a": pa.array(self._first_texts(rows), pa.string()),
             "choices": pa.array(self._choices(rows), pa.list_(pa.string())),
         }
         labels = rows.table.column("label").to_pylist() if "label" in names else []
-        if labelled or any(one is not None for one in labels):
-            columns["label"] = pa.array([self._checked_label(rows, at, one) for at, one in enumerate(labels)])
+        if labelled or any(label is not None for label in labels):
+            columns["label"] = pa.array([self._checked_label(rows, row, label) for row, label in enumerate(labels)])
         return pa.table(columns)
 
     @staticmethod
-    def _firsts(rows: Rows) -> list[str]:
+    def _first_texts(rows: Rows) -> list[str]:
         texts: list[str] = rows.table.column("a").to_pylist()
-        for at, text in enumerate(texts):
+        for row, text in enumerate(texts):
             if not isinstance(text, str):
-                raise DataError(f"{rows.where(at)}: column 'a' must be text, found {text!r}.")
+                raise DataError(f"{rows.where(row)}: column 'a' must be text, found {text!r}.")
         return texts
 
     def _choices(self, rows: Rows) -> list[list[str]]:
         choices: list[list[str]] = rows.table.column("choices").to_pylist()
-        for at, some in enumerate(choices):
-            texts = some if isinstance(some, list) else []
-            if len(texts) != self.choices or not all(isinstance(one, str) for one in texts):
-                raise DataError(f"{rows.where(at)}: column 'choices' must hold {self.choices} texts, found {some!r}.")
+        for row, value in enumerate(choices):
+            texts = value if isinstance(value, list) else []
+            if len(texts) != self.choices or not all(isinstance(text, str) for text in texts):
+                raise DataError(f"{rows.where(row)}: column 'choices' must hold {self.choices} texts, found {value!r}.")
         return choices
 
-    def _checked_label(self, rows: Rows, at: int, value: Any) -> int:
+    def _checked_label(self, rows: Rows, row: int, value: Any) -> int:
         try:
             return self.parse(str(value))
         except ValueError as expected:
-            raise DataError(f"{rows.where(at)}: label {value!r} is not {expected}.") from None
+            raise DataError(f"{rows.where(row)}: label {value!r} is not {expected}.") from None
 
     def encode(self, table: pa.Table, encoder: Encoder, recipe: Recipe, *, training: bool) -> Features:
         import numpy as np
@@ -93,7 +96,7 @@ class Choose(Problem):
         from benchrunner.features.arrays import Features
 
         first = [text for text in table.column("a").to_pylist() for _ in range(self.choices)]
-        second = [text for some in table.column("choices").to_pylist() for text in some]
+        second = [text for choices in table.column("choices").to_pylist() for text in choices]
         sequences = encoder.assemble(first, second, min(recipe.max_length, encoder.max_length))
         labels = self.gold(table)
         return Features.of(
@@ -110,14 +113,14 @@ class Choose(Problem):
         return torch.nn.functional.cross_entropy(scores, batch.targets["label"], reduction="sum")
 
     def gather(self, outputs: np.ndarray, features: Features, table: pa.Table) -> np.ndarray:
-        """(rows, choices)"""
+        """Return the scores of each row's texts, (rows, choices)."""
         return outputs.reshape(-1, self.choices)
 
     def decode(self, outputs: np.ndarray, table: pa.Table, settings: Mapping[str, Any]) -> list[Any]:
-        return [int(at) for at in outputs.argmax(axis=-1)]
+        return [int(number) for number in outputs.argmax(axis=-1)]
 
     def extra_figures(self, outputs: np.ndarray, table: pa.Table, settings: Mapping[str, Any]) -> dict[str, list[Any]]:
-        """`probabilities`: one a choice, in their order."""
+        """Return `probabilities`: for each row a list with one probability per text, in the order of the texts."""
         return {"probabilities": softmax(outputs).tolist()}
 
     def average(self, outputs: Sequence[np.ndarray]) -> np.ndarray:
@@ -132,12 +135,12 @@ class Choose(Problem):
         return self.gold(table)
 
     def majority_output(self, table: pa.Table) -> np.ndarray:
-        """The place at which the right one stands most often; of equally frequent ones the first."""
+        """Choose the number that is right most often; among equally frequent numbers, the smallest."""
         import numpy as np
 
         counts = Counter(table.column("label").to_pylist())
-        likeliest = max(range(self.choices), key=lambda at: counts[at])
-        return np.asarray(np.eye(self.choices, dtype=np.float32)[likeliest])
+        majority = max(range(self.choices), key=lambda number: counts[number])
+        return np.asarray(np.eye(self.choices, dtype=np.float32)[majority])
 
     def fallback_output(self) -> np.ndarray:
         import numpy as np

@@ -1,4 +1,4 @@
-"""The kinds of question that tasks share: how rows become sequences, what is learned, how outputs become answers."""
+"""The interface of a kind of question: how rows become sequences, what is learned, how outputs become answers."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class HeadShape:
-    """The outputs that a problem asks a method to build on top of an encoder."""
+    """The outputs that a problem needs from the head that a method puts on an encoder."""
 
     level: Literal["sequence", "token"]
-    """One output for each sequence's summary, or one for each token."""
+    """Whether there is one output per sequence or one per token."""
     width: int
-    """Numbers in one output."""
+    """How many numbers an output has."""
     dropout: bool = True
     """Whether dropout is applied to the input of the output layer, as the released code does for all but spans."""
     summary: bool = True
@@ -44,21 +44,24 @@ class HeadShape:
 
 
 class Problem(ABC):
-    """A kind of question. Nothing here knows a benchmark or a model.
+    """A kind of question that tasks share. A problem knows no benchmark and no model.
 
-    Rows are encoded to features; a head's outputs are gathered to *raw outputs*, which are kept; raw outputs are
-    decoded to one answer a row. What comes after gathering needs no model, so it can be done again in other ways.
+    The way of the data: `check` and `encode` turn rows into features; a head gives outputs, and `gather` turns these
+    into raw outputs, which are kept on disk; `decode` turns raw outputs into one answer per row. No step after `gather`
+    needs the model, so the same raw outputs can be decoded again with other settings.
     """
 
     name: str
+    """The kind of question, for people and for `identity`."""
     recipe_fields: tuple[str, ...] = ("max_length",)
-    """The fields of a recipe that change how rows are encoded."""
+    """Names of the recipe fields that change how rows are encoded."""
 
     @abstractmethod
     def identity(self) -> dict[str, Any]:
-        """Everything of it that decides what is learned, as JSON: the kind, the labels in order, how rows are encoded.
+        """Describe as JSON what decides what is learned: the kind of question, the labels in order, the encoding.
 
-        Part of a fit's identity and of the cache's keys; a head goes on from an earlier fit whose problem is the same.
+        The description is part of the identity of fits and of the keys of the feature cache. A fit that starts from
+        another fit takes over its head if both problems have the same identity.
         """
 
     @property
@@ -68,40 +71,43 @@ class Problem(ABC):
 
     @property
     def export_kind(self) -> ExportKind | None:
-        """How other libraries know a linear head for this problem, or None where none does: it is then not exported."""
+        """How other libraries know a linear head for this problem. None: no library does, and `export` refuses."""
         return None
-
-    @property
-    def tunes(self) -> bool:
-        """Whether `tune` has anything to choose."""
-        return type(self).tune is not Problem.tune
-
-    @property
-    def decoding(self) -> Mapping[str, Any]:
-        """What decides how outputs are gathered and decoded, as JSON: part of the identity of what is kept of them."""
-        return {}
-
-    @abstractmethod
-    def check(self, rows: Rows, *, labelled: bool) -> pa.Table:
-        """The rows with this problem's columns and types, or a `DataError` with the place of the first bad one."""
-
-    @abstractmethod
-    def encode(self, table: pa.Table, encoder: Encoder, recipe: Recipe, *, training: bool) -> Features:
-        """The rows as flat sequences, with their targets where they are labelled.
-
-        `training` asks for what is learned from, else for what `gather` can turn into answers.
-        """
 
     @property
     @abstractmethod
     def head(self) -> HeadShape:
-        """The outputs wanted."""
+        """The outputs that the problem needs from a head."""
+
+    @property
+    def tunes(self) -> bool:
+        """Whether `tune` chooses settings on dev."""
+        return type(self).tune is not Problem.tune
+
+    @property
+    def decoding(self) -> Mapping[str, Any]:
+        """Default settings of `gather` and `decode`, as JSON; part of the identity of kept outputs and predictions."""
+        return {}
+
+    @abstractmethod
+    def check(self, rows: Rows, *, labelled: bool) -> pa.Table:
+        """Return the rows with the problem's columns and types, or raise `DataError` with the place of a bad row.
+
+        `labelled` says whether labels are required.
+        """
+
+    @abstractmethod
+    def encode(self, table: pa.Table, encoder: Encoder, recipe: Recipe, *, training: bool) -> Features:
+        """Turn rows into token sequences, with targets if the rows are labelled.
+
+        Features to train on (`training` True) and features whose outputs `gather` reads (False) may differ.
+        """
 
     @abstractmethod
     def loss(self, outputs: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
-        """The sum of the losses of a batch, in fp32; training divides by the whole batch's `Features.loss_weights`.
+        """Return the sum of the losses of a batch, in fp32; training divides it by the batch's `loss_weight`.
 
-        Outputs are one a sequence in the units' order, or one a token in the batch's own.
+        `outputs` holds one output per sequence in the order of the units, or one per token in the order of the batch.
         """
 
     def gather(self, outputs: np.ndarray, features: Features, table: pa.Table) -> np.ndarray:
@@ -113,41 +119,45 @@ class Problem(ABC):
         return outputs
 
     def recurrent_sequences(self, features: Features, table: pa.Table) -> tuple[np.ndarray, Features]:
-        """What a recurrent head on frozen states reads: places of tokens in `features`, and these as sequences.
+        """Return the sequences that a recurrent head on frozen states reads.
 
-        Every token of every sequence, unless a problem knows shorter ones.
+        The first value is the index in `features` of each token that the head reads, the second the sequences that
+        these tokens form. By default, the head reads every token of every sequence.
         """
         import numpy as np
 
         return np.arange(len(features.tokens), dtype=np.int64), features
 
     def output_count(self, table: pa.Table) -> int:
-        """How many raw outputs the rows have: one a row, unless a problem has another measure."""
+        """Return the number of raw outputs for the rows; by default one per row."""
         return int(table.num_rows)
 
     @abstractmethod
     def decode(self, outputs: np.ndarray, table: pa.Table, settings: Mapping[str, Any]) -> list[Any]:
-        """Raw outputs to one answer a row, as JSON has it; `settings` is `decoding`, with what was tuned put in."""
+        """Turn raw outputs into one answer per row; an answer is a value that JSON can hold.
+
+        `settings` are those of `decoding`, in which tuned settings replace defaults.
+        """
 
     def tune(self, outputs: np.ndarray, table: pa.Table, metric: Metric) -> Mapping[str, Any]:
-        """The settings with which these labelled rows' answers score best, as JSON; empty where there is no choice."""
+        """Return the settings with which the answers to these labelled rows score best, as JSON; empty for defaults."""
         return {}
 
     def extra_figures(self, outputs: np.ndarray, table: pa.Table, settings: Mapping[str, Any]) -> dict[str, list[Any]]:
-        """What else can be said of each row, for files that ask for it: probabilities, by name."""
+        """Return further figures of each row by name, for example "probabilities", for metrics and boards."""
         return {}
 
     def average(self, outputs: Sequence[np.ndarray]) -> np.ndarray:
-        """Several fits' raw outputs for the same rows as one: what an ensemble answers with."""
+        """Combine the raw outputs of several fits for the same rows into those of an ensemble."""
         raise RequestError(f"Answers to problems of the kind '{self.name}' cannot be averaged.")
 
     def spell(self, answer: Any) -> str:
-        """An answer as it is written to a prediction file."""
+        """Write an answer as a line of a prediction file has it."""
         return str(answer)
 
     @abstractmethod
     def parse(self, text: str) -> Any:
-        """What `spell` wrote, or `ValueError` with what was expected."""
+        """Read an answer that `spell` wrote, or raise `ValueError` with what was expected."""
 
     def gold(self, table: pa.Table) -> list[Any] | None:
         """Return what metrics compare each row's answer with, or None for rows without labels."""
@@ -155,7 +165,7 @@ class Problem(ABC):
         return table.column(column).to_pylist() if column in table.column_names else None
 
     def best_answer(self, gold: Any) -> Any:
-        """An answer that is as right as can be."""
+        """Return an answer that is right for a gold value."""
         return gold
 
     def strata(self, table: pa.Table) -> list[Any] | None:
@@ -164,7 +174,7 @@ class Problem(ABC):
 
     @abstractmethod
     def majority_output(self, table: pa.Table) -> np.ndarray:
-        """One raw output of the best answer that ignores the question: what `majority` predicts everywhere."""
+        """Return one raw output for the training rows' best constant answer, which `majority` gives to every row."""
 
     def fallback_output(self) -> np.ndarray | None:
         """Return one raw output of some valid answer, to fill a board's file for which there is no data at all.

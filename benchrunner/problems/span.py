@@ -1,15 +1,14 @@
-"""An answer cut out of a text, or none: a start and an end by their scores, over windows where the text is long."""
+"""An answer that is a span of a text, or none: a score for every start and every end, over windows of long texts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.backbones.export_kind import ExportKind
-from benchrunner.errors import BadRows, DataError, RequestError
-from benchrunner.file_faults import quoted
 from benchrunner.problems.problem import HeadShape, Problem
+from benchrunner.problems.span_rows import BEYOND, checked_rows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,38 +19,35 @@ if TYPE_CHECKING:
     from benchrunner.data.rows import Rows
     from benchrunner.features.arrays import Features
     from benchrunner.features.flat_batch import FlatBatch
-    from benchrunner.features.pieces import Pieces
     from benchrunner.metrics import Metric
     from benchrunner.recipes import Recipe
-
-WHOLE = 2.0**24
-"""A character behind the end of every text; the largest whole number up to which fp32 holds all."""
 
 
 @final
 @dataclass(frozen=True)
 class Span(Problem):
-    """Columns: `id`, `question`, `context`, and where labelled `answers` with the character at which each `starts`.
+    """An answer cut out of a context (Devlin et al. 2019, 4.2 and 4.3).
 
-    Devlin et al. 2019, 4.2 and 4.3. A row without answers is a question that the context does not answer; where the
-    problem knows such questions, "none" is the span of the first special token alone, and it is the answer unless the
-    best span scores higher by more than `tau`, which is tuned on dev.
+    Columns: `id`, `question`, `context`; in rows that are labelled, `answers`, a list of right answers, and `starts`,
+    the character at which each answer begins. A row without answers is a question that the context does not answer. If
+    there are such questions, the span of the first special token stands for "no answer"; it is the answer unless the
+    score of the best span is higher by more than `tau`, which is tuned on dev.
     """
 
     unanswerable: bool = False
     """Whether there are questions without an answer."""
     max_question: int = 64
-    """Pieces of a question that are read; of a short sequence it takes half at most."""
+    """Longer questions are cut to this number of pieces, and to half of a sequence."""
     max_answer: int = 30
-    """The most pieces of an answer."""
+    """The largest number of pieces of an answer."""
     n_best: int = 20
-    """Spans kept for each question."""
+    """How many spans are kept for each question."""
     name: str = "span"
     label_columns = ("answers", "starts")
     recipe_fields = ("max_length", "stride")
 
     def identity(self) -> dict[str, Any]:
-        """One head, S and E, whatever it is asked: a fit on answerable questions hands it on."""
+        """Describe the head, which is the same with and without unanswerable questions: fits can pass it on."""
         return {"kind": self.name, "max_question": self.max_question}
 
     @property
@@ -69,107 +65,23 @@ class Span(Problem):
 
     @property
     def head(self) -> HeadShape:
-        """Two numbers a token, S.T and E.T, over the last states as they are."""
+        """Two numbers per token: its score as the start and its score as the end, without dropout."""
         return HeadShape("token", 2, dropout=False)
 
     def check(self, rows: Rows, *, labelled: bool) -> pa.Table:
-        import pyarrow as pa
-
-        names = rows.table.column_names
-        labelled = labelled or ("answers" in names and rows.table.column("answers").null_count < len(rows))
-        wanted = ["id", "question", "context", *["answers", "starts"] * labelled]
-        if missing := [one for one in wanted if one not in names]:
-            raise DataError(f"{rows.origin}: no column {', '.join(missing)}; found {', '.join(names)}.")
-        types = {"answers": pa.list_(pa.string()), "starts": pa.list_(pa.int64())}
-        try:
-            table = pa.table({name: rows.table.column(name).cast(types.get(name, pa.string())) for name in wanted})
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            raise DataError(f"{rows.origin}: a column is of the wrong kind: {error}.") from None
-        if faults := dict(self._faults(table, labelled)):
-            raise BadRows({at: rows.where(at) for at in faults}, faults)
-        return table
-
-    def _faults(self, table: pa.Table, labelled: bool) -> Iterator[tuple[int, str]]:
-        """Row and reason."""
-        seen = dict[str, int]()
-        for at, row in enumerate(_rows(table)):
-            name, question, context, answers, starts = row
-            if any(not isinstance(one, str) for one in (name, question, context)):
-                yield at, "id, question and context must be texts"
-            elif name in seen:
-                yield at, f"the id {quoted(name)} stands at row {seen[name]} already"
-            elif not context.strip():
-                yield at, f"{quoted(name)} has an empty context"
-            elif len(context) > WHOLE:
-                yield at, f"{quoted(name)} has a context of {len(context):,} characters; {WHOLE:,.0f} can be told apart"
-            elif answers is None or starts is None:
-                if labelled:
-                    yield at, f"{quoted(name)} is not labelled: its list of answers is missing"
-            elif reason := self._answer_fault(context, answers, starts):
-                yield at, f"{quoted(name)} {reason}"
-            seen.setdefault(name, at)
-
-    def _answer_fault(self, context: str, answers: list[Any], starts: list[Any]) -> str:
-        if not answers and not self.unanswerable:
-            return "has no answer"
-        if len(answers) != len(starts):
-            return f"has {len(answers)} answers and {len(starts)} places for them"
-        for text, start in zip(answers, starts, strict=True):
-            if not isinstance(text, str) or not text or not isinstance(start, int):
-                return f"has the answer {text!r} at {start!r}; expected a text and a whole number"
-            if start < 0 or context[start : start + len(text)] != text:
-                found = context[max(start, 0) : max(start, 0) + len(text)]
-                return f"has the answer {quoted(text)} at character {start}, where the context has {quoted(found)}"
-        return ""
+        return checked_rows(rows, labelled=labelled, unanswerable=self.unanswerable)
 
     def encode(self, table: pa.Table, encoder: Encoder, recipe: Recipe, *, training: bool) -> Features:
-        """A window is a unit: [CLS] question [SEP] part of the context [SEP], moving on by the recipe's stride."""
-        import numpy as np
+        """Encode each row as windows over its context; a window is a unit."""
+        from benchrunner.problems.span_windows import encoded_windows
 
-        from benchrunner.features.arrays import Features
-        from benchrunner.features.flat_batch import ranges
-        from benchrunner.features.pieces import Part
-
-        texts = table.column("context").combine_chunks().dictionary_encode()
-        which = np.asarray(texts.indices, dtype=np.int64)
-        contexts = encoder.pieces(texts.dictionary.to_pylist())
-        questions = encoder.pieces(table.column("question").to_pylist())
-        inside = min(recipe.max_length, encoder.max_length) - encoder.frame.size(pair=True)
-        if inside < 2:
-            raise RequestError(f"max_length must be at least {recipe.max_length - inside + 2} to hold a pair.")
-        # A question takes half of a sequence at most, so that one of any length can be answered.
-        asked = np.minimum(questions.counts, min(self.max_question, inside // 2))
-        room = inside - asked
-        size, step = contexts.counts[which], np.minimum(room, recipe.stride)
-        windows = 1 + np.maximum(0, -(-(size - room) // step))
-        row = np.repeat(np.arange(table.num_rows), windows)
-        begins = ranges(np.zeros_like(windows), windows) * step[row]
-        counts = np.minimum(room[row], size[row] - begins)
-        first = contexts.starts[which[row]] + begins
-        joined = encoder.frame.join(
-            Part(questions.tokens, questions.starts[row], asked[row]), Part(contexts.tokens, first, counts)
-        )
-        targets = dict[str, np.ndarray]()
-        if (found := _answer_pieces(table, which, contexts)) is not None:
-            inside = (found[0][row] >= first) & (found[1][row] < first + counts)
-            for name, piece in zip(("start", "end"), found, strict=True):
-                place = joined.second - joined.sequences.starts[:-1] + piece[row] - first
-                targets[name] = np.where(inside, place, 0)  # the window does not hold the answer: "none"
-        return Features.of(
-            joined.sequences,
-            owner=row,
-            targets=targets,
-            guides={
-                "place": joined.second,
-                "begin": begins,
-                "count": counts,
-                "text": contexts.starts[which[row]],
-                "spans": contexts.spans,
-            },
-        )
+        return encoded_windows(table, encoder, recipe, max_question=self.max_question)
 
     def loss(self, outputs: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
-        """The mean of start's and end's, as in the released code; each softmax goes over the whole sequence."""
+        """Return the mean of the losses of start and end, as in the released code.
+
+        Each softmax goes over all tokens of a sequence.
+        """
         import torch
 
         scores = outputs.float()
@@ -183,28 +95,29 @@ class Span(Problem):
         return (total - right).sum() / 2
 
     def gather(self, outputs: np.ndarray, features: Features, table: pa.Table) -> np.ndarray:
-        """(rows, 1 + n_best, 3): see `nbest`."""
+        """Return the best spans of each row, (rows, 1 + n_best, 3), in the layout of `span_candidates`."""
         import numpy as np
 
         from benchrunner.problems.span_candidates import Window, nbest
 
         guides = features.guides
         borders = np.searchsorted(features.owner, np.arange(table.num_rows + 1))
-        nulls = outputs[features.starts[:-1]].sum(axis=1)
+        null_scores = outputs[features.starts[:-1]].sum(axis=1)
         spans = np.asarray(guides["spans"])
         lists = []
         for row in range(table.num_rows):
             windows = []
-            for at in range(borders[row], borders[row + 1]):
-                place = int(guides["place"][at])
-                scores = outputs[place : place + int(guides["count"][at])]
-                windows.append(Window(int(guides["begin"][at]), scores[:, 0], scores[:, 1], float(nulls[at])))
+            for window in range(borders[row], borders[row + 1]):
+                place = int(guides["place"][window])
+                scores = outputs[place : place + int(guides["count"][window])]
+                begin, null_score = int(guides["begin"][window]), float(null_scores[window])
+                windows.append(Window(begin, scores[:, 0], scores[:, 1], null_score))
             text = int(guides["text"][borders[row]])
             lists.append(nbest(windows, spans[text:], size=self.n_best, longest=self.max_answer))
         return np.stack(lists)
 
     def decode(self, outputs: np.ndarray, table: pa.Table, settings: Mapping[str, Any]) -> list[Any]:
-        """Cut from the context as it is written; "" is the answer that there is none."""
+        """Cut each answer from its context; the empty text stands for "no answer"."""
         tau = settings.get("tau", 0.0)
         answered = self._margin(outputs) > tau
         best = outputs[:, 1, :2].astype(int).tolist()
@@ -213,18 +126,25 @@ class Span(Problem):
         return [context[first:last] if given else "" for context, (first, last), given in rows]
 
     def _margin(self, outputs: np.ndarray) -> np.ndarray:
-        """By how much the best span beats "none"; where there is no "none", every span does."""
+        """Return the score of each row's best span minus the score of "no answer", fp64 (rows,).
+
+        Without unanswerable questions the margin is infinite, so that the best span is the answer.
+        """
         import numpy as np
 
         from benchrunner.problems.span_candidates import NONE, SCORE
 
-        best, none = (outputs[:, at, SCORE].astype(np.float64) for at in (1, NONE))
+        best, none = (outputs[:, line, SCORE].astype(np.float64) for line in (1, NONE))
         if not self.unanswerable:
             return np.where(np.isfinite(best), np.inf, -np.inf)
         return np.asarray(best - none)
 
     def tune(self, outputs: np.ndarray, table: pa.Table, metric: Metric) -> Mapping[str, Any]:
-        """`tau` with the best mean; between two questions' margins it lies in the middle."""
+        """Choose the `tau` with the best mean of the metric over the rows; it lies midway between two rows' margins.
+
+        Rows are sorted by margin. Lowering `tau` past a row changes its answer from "no answer" to its best span, so
+        one pass over the gains of the rows finds the best `tau`.
+        """
         import numpy as np
 
         gold = self.gold(table)
@@ -232,19 +152,19 @@ class Span(Problem):
             return {}
         margin = self._margin(outputs)
         order = np.argsort(-margin, kind="stable")
-        order = order[np.isfinite(margin[order])]  # without any span the answer is "none", whatever tau
+        order = order[np.isfinite(margin[order])]  # a row without any span has "no answer" for every tau
         if not len(order):
             return {}
         margin = margin[order]
         texts = self.decode(outputs, table, {"tau": -np.inf})
-        gains = np.array([metric.per_row(gold[at], texts[at]) - metric.per_row(gold[at], "") for at in order])
+        gains = np.array([metric.per_row(gold[row], texts[row]) - metric.per_row(gold[row], "") for row in order])
         totals = np.concatenate([[0.0], np.cumsum(gains)])
         cuts = np.concatenate([[margin[0] + 1], (margin[:-1] + margin[1:]) / 2, [margin[-1] - 1]])
-        possible = np.concatenate([[True], margin[:-1] > margin[1:], [True]])  # equal margins are answered alike
+        possible = np.concatenate([[True], margin[:-1] > margin[1:], [True]])  # no tau lies between equal margins
         return {"tau": float(cuts[np.where(possible, totals, -np.inf).argmax()])}
 
     def extra_figures(self, outputs: np.ndarray, table: pa.Table, settings: Mapping[str, Any]) -> dict[str, list[Any]]:
-        """`no_answer`: the probability of "none" beside the best span alone. It grows as the margin falls."""
+        """Return `no_answer`: the probability of "no answer" in a softmax over it and the best span."""
         import numpy as np
 
         with np.errstate(over="ignore"):
@@ -256,7 +176,7 @@ class Span(Problem):
         return average(outputs)
 
     def spell(self, answer: Any) -> str:
-        """On one line, as all text files of answers are."""
+        """Write the answer on one line: white space becomes single spaces."""
         return " ".join(str(answer).split())
 
     def parse(self, text: str) -> str:
@@ -266,44 +186,14 @@ class Span(Problem):
         return gold[0] if gold else ""
 
     def majority_output(self, table: pa.Table) -> np.ndarray:
-        """Without a look at the question: none, where that can be right, else the whole context."""
+        """Answer "no answer" if some training row has none, else the whole context."""
         import numpy as np
 
         from benchrunner.problems.span_candidates import NONE, SCORE
 
-        found = np.zeros((1 + self.n_best, 3), dtype=np.float32)
-        found[:, SCORE] = -np.inf
-        if self.unanswerable and not all(self.gold(table) or []):
-            found[NONE, SCORE] = 0.0
-        else:
-            found[NONE, SCORE], found[1] = 0.0, (0.0, WHOLE, WHOLE)
-        return found
-
-
-def _rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:
-    """id, question, context, answers, starts of each row; None for what an unlabelled table lacks."""
-    columns = (
-        table.column(name).to_pylist() if name in table.column_names else [None] * table.num_rows
-        for name in ("id", "question", "context", "answers", "starts")
-    )
-    return zip(*columns, strict=True)
-
-
-def _answer_pieces(table: pa.Table, which: np.ndarray, contexts: Pieces) -> tuple[np.ndarray, np.ndarray] | None:
-    """The pieces, counted over all contexts, with which each row's first answer begins and ends.
-
-    -1 where there is none. None for rows without labels.
-    """
-    import numpy as np
-
-    if "answers" not in table.column_names:
-        return None
-    answers, starts = (table.column(name).to_pylist() for name in ("answers", "starts"))
-    left = np.array([some[0] if some else -1 for some in starts])
-    right = left + np.array([len(some[0]) if some else 0 for some in answers])
-    far = 1 + int(contexts.spans.max(initial=0))  # texts one after another, on one line of numbers
-    base = np.repeat(np.arange(len(contexts.counts)), contexts.counts) * far
-    first = np.searchsorted(base + contexts.spans[:, 1], which * far + np.maximum(left, 0), side="right")
-    last = np.searchsorted(base + contexts.spans[:, 0], which * far + right, side="left") - 1
-    there = (left >= 0) & (first <= last)
-    return np.where(there, first, -1), np.where(there, last, -1)
+        output = np.zeros((1 + self.n_best, 3), dtype=np.float32)
+        output[:, SCORE] = -np.inf
+        output[NONE, SCORE] = 0.0
+        if not self.unanswerable or all(self.gold(table) or []):
+            output[1] = (0.0, BEYOND, BEYOND)
+        return output

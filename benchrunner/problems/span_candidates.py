@@ -1,7 +1,7 @@
-"""The best spans of a text by their scores: found exactly, kept by character, averaged over several models.
+"""The best spans of a text: found exactly from the scores of starts and ends, and averaged over several models.
 
-A question's list is (1 + n, 3) numbers: from, to, score. The first line is the answer "none", whose place means
-nothing; spans follow, the best first; lines that no span fills score minus infinity.
+The spans of a question are an array (1 + n, 3): first character, end, score. Line 0 is "no answer", whose characters
+mean nothing. The best spans follow, in order of their scores; lines without a span have the score minus infinity.
 """
 
 from __future__ import annotations
@@ -12,44 +12,49 @@ from dataclasses import dataclass
 import numpy as np
 
 FROM, TO, SCORE = range(3)
+"""Columns of the array."""
 NONE = 0
-"""The line of the answer "none"."""
+"""The line of "no answer"."""
+
+Character = tuple[float, float]
+"""First character and end of a span."""
 
 
 @dataclass(frozen=True)
 class Window:
-    """A part of a text with the scores of its pieces."""
+    """A part of a text, with the scores of its pieces."""
 
     first: int
-    """Its first piece, counted over the text's."""
+    """Number of the window's first piece in the text."""
     starts: np.ndarray
-    """fp32 (pieces,): the score of each as the first of an answer"""
+    """fp32 (pieces,): score of each piece as the start of an answer"""
     ends: np.ndarray
-    """fp32 (pieces,): and as the last"""
+    """fp32 (pieces,): score of each piece as the end of an answer"""
     null: float
-    """The score of "none" """
+    """Score of "no answer"."""
 
 
 def nbest(windows: Sequence[Window], spans: np.ndarray, *, size: int, longest: int) -> np.ndarray:
-    """The list of one text; `spans` are its pieces' characters, `longest` the most pieces of an answer.
+    """Return the array of the `size` best spans of a text. `spans` holds the characters of the text's pieces.
 
-    A span may begin only in the window in which its first piece has most context: windows overlap, and what one of
-    them sees at its edge another sees in full.
+    A span has at most `longest` pieces. It must begin in the window in which its first piece has most context: where
+    windows overlap, a piece at the edge of one window is inside another.
     """
-    found = np.zeros((1 + size, 3), dtype=np.float32)
-    found[:, SCORE] = -np.inf
-    found[NONE, SCORE] = min(window.null for window in windows)
-    candidates = [_best(*one, size=size, longest=longest) for one in zip(windows, _owned(windows), strict=True)]
-    scores = np.concatenate([scores for scores, _, _ in candidates])
+    array = np.zeros((1 + size, 3), dtype=np.float32)
+    array[:, SCORE] = -np.inf
+    array[NONE, SCORE] = min(window.null for window in windows)
+    candidates = [
+        _best(window, owned, size=size, longest=longest) for window, owned in zip(windows, _owned(windows), strict=True)
+    ]
+    scores, first, last = (np.concatenate(parts) for parts in zip(*candidates, strict=True))
     order = np.argsort(-scores, kind="stable")[:size]
-    first, last = (np.concatenate([one[at] for one in candidates])[order] for at in (1, 2))
-    lines = found[1 : 1 + len(order)]
-    lines[:, FROM], lines[:, TO], lines[:, SCORE] = spans[first, 0], spans[last, 1], scores[order]
-    return found
+    lines = array[1 : 1 + len(order)]
+    lines[:, FROM], lines[:, TO], lines[:, SCORE] = spans[first[order], 0], spans[last[order], 1], scores[order]
+    return array
 
 
 def _best(window: Window, owned: np.ndarray, *, size: int, longest: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Scores, first and last pieces of a window's best spans: every start with every end that is not too far off."""
+    """Return scores, first pieces and last pieces of the best of all spans of a window with up to `longest` pieces."""
     pieces = len(window.starts)
     width = min(longest, max(pieces, 1))
     starts = np.where(owned, window.starts, -np.inf).astype(np.float32)
@@ -59,48 +64,52 @@ def _best(window: Window, owned: np.ndarray, *, size: int, longest: int) -> tupl
     scores = (starts[:, None] + np.lib.stride_tricks.sliding_window_view(ends, width)).ravel()
     chosen = np.sort(np.argpartition(-scores, size - 1)[:size]) if len(scores) > size else np.arange(len(scores))
     chosen = chosen[np.isfinite(scores[chosen])]
-    first, further = np.divmod(chosen, width)
-    return scores[chosen], window.first + first, window.first + first + further
+    first, length = np.divmod(chosen, width)
+    return scores[chosen], window.first + first, window.first + first + length
 
 
 def _owned(windows: Sequence[Window]) -> list[np.ndarray]:
-    """For each window which of its pieces have most context there: the smaller side counts, then the window's size."""
+    """Return for each window which of its pieces have most context in it, bool (pieces,).
+
+    The context of a piece is its distance from the nearer edge; among equal distances, the larger window has more.
+    """
     if len(windows) == 1:
         return [np.ones(len(windows[0].starts), dtype=bool)]
-    context = np.full((len(windows), max(one.first + len(one.starts) for one in windows)), -1.0)
-    for at, one in enumerate(windows):
-        size = len(one.starts)
+    context = np.full((len(windows), max(window.first + len(window.starts) for window in windows)), -1.0)
+    for number, window in enumerate(windows):
+        size = len(window.starts)
         place = np.arange(size)
-        context[at, one.first : one.first + size] = np.minimum(place, size - 1 - place) + 0.01 * size
+        context[number, window.first : window.first + size] = np.minimum(place, size - 1 - place) + 0.01 * size
     owner = context.argmax(axis=0)
-    return [owner[one.first : one.first + len(one.starts)] == at for at, one in enumerate(windows)]
+    return [owner[window.first : window.first + len(window.starts)] == number for number, window in enumerate(windows)]
 
 
 def average(lists: Sequence[np.ndarray]) -> np.ndarray:
-    """Several models' lists for the same questions, (questions, 1 + n, 3) each, as one of mean scores.
+    """Return the spans with the best mean scores. Each member holds one model's spans, (questions, 1 + n, 3).
 
-    A span that is not on a model's list scores there at most what the last on it does: that stands in.
+    A span that is not among a model's spans scores at most as much as the model's last span, whose score stands in.
     """
-    return np.stack([_averaged(one) for one in zip(*lists, strict=True)])
+    return np.stack([_average_of_question(members) for members in zip(*lists, strict=True)])
 
 
-def _averaged(members: Iterable[np.ndarray]) -> np.ndarray:
+def _average_of_question(members: Iterable[np.ndarray]) -> np.ndarray:
     members = list(members)
-    known, least = [], []
-    for one in members:
-        scores = dict[tuple[float, float], float]()
-        for first, last, score in one[1:][np.isfinite(one[1:, SCORE])].tolist():
-            scores.setdefault((first, last), score)  # several pieces may stand for one character: the best comes first
-        known.append(scores)
-        least.append(min(scores.values(), default=-np.inf))
-    union = dict.fromkeys(span for one in known for span in one)
+    scores_of, lowest = [], []
+    for array in members:
+        scores = dict[Character, float]()
+        for first, end, score in array[1:][np.isfinite(array[1:, SCORE])].tolist():
+            scores.setdefault((first, end), score)  # several pieces may have the same characters: the best comes first
+        scores_of.append(scores)
+        lowest.append(min(scores.values(), default=-np.inf))
+    union = dict.fromkeys(span for scores in scores_of for span in scores)
     means = {
-        span: float(np.mean([one.get(span, low) for one, low in zip(known, least, strict=True)])) for span in union
+        span: float(np.mean([scores.get(span, low) for scores, low in zip(scores_of, lowest, strict=True)]))
+        for span in union
     }
     best = sorted(means, key=lambda span: -means[span])[: len(members[0]) - 1]
-    found = np.zeros_like(members[0])
-    found[:, SCORE] = -np.inf
-    found[NONE, SCORE] = np.mean([float(one[NONE, SCORE]) for one in members])
+    array = np.zeros_like(members[0])
+    array[:, SCORE] = -np.inf
+    array[NONE, SCORE] = np.mean([float(member[NONE, SCORE]) for member in members])
     for line, span in enumerate(best, start=1):
-        found[line] = (*span, means[span])
-    return found
+        array[line] = (*span, means[span])
+    return array

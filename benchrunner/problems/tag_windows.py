@@ -1,4 +1,4 @@
-"""Which words share a sequence, and in which of the sequences that show a word it is scored."""
+"""Windows over sentences and documents: which words share a sequence, and in which sequence each word is scored."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ from benchrunner.features.flat_batch import ranges
 
 @dataclass(frozen=True)
 class Borders:
-    """Where words, sentences and documents begin; every array ends with where the last one ends."""
+    """The places at which words, sentences and documents begin, and as each array's last entry the end of the last."""
 
     words: np.ndarray
-    """int64 (words + 1,): counted in pieces"""
+    """int64 (words + 1,): first piece of each word"""
     sentences: np.ndarray
-    """int64 (sentences + 1,): counted in words"""
+    """int64 (sentences + 1,): first word of each sentence"""
     documents: np.ndarray | None
-    """int64 (documents + 1,): counted in words; None where nobody knows"""
+    """int64 (documents + 1,): first word of each document; None if unknown"""
 
 
 @dataclass(frozen=True)
 class Windows:
-    """Runs of neighbouring words. Every word is shown in one window or several and scored in one of them."""
+    """Windows of neighbouring words. Each word is shown in one window or more and scored in one of them."""
 
     first: np.ndarray
-    """int64 (windows,): the first word shown"""
+    """int64 (windows,): the first word that a window shows"""
     end: np.ndarray
-    """int64 (windows,): the word behind the last one shown"""
+    """int64 (windows,): the word after the last word that a window shows"""
     scored_in: np.ndarray
-    """int64 (words,): the window in which each word is scored; every window scores some word"""
+    """int64 (words,): the window in which each word is scored; at least one word is scored in each window"""
 
 
 def windows(borders: Borders, context: str, room: int, *, training: bool) -> Windows:
-    """Windows of at most `room` pieces, of which no word may have more.
+    """Divide the words into windows of at most `room` pieces; no word may have more pieces.
 
-    What is learned from shows every sentence once: whole where it fits, and in the context `document` packed with its
-    neighbours. At prediction, what is too long for one window has several that overlap by half a window or more, and
-    each word is scored where the smaller of the numbers of pieces on its two sides is largest. The context `window`
-    shows a sentence as it is, with as much of its document on both sides as there is room for.
+    In training, each sentence is shown once: whole if it fits, and in the context `document` together with neighbouring
+    sentences. In prediction, text that is too long for one window gets several windows that overlap by half a window or
+    more. A word is scored in the window where the smaller of the numbers of pieces on its two sides is largest. The
+    context `window` shows a sentence with as much of its document on both sides as there is room for.
     """
     words, sentences, documents = borders.words, borders.sentences, borders.documents
     if documents is None:
@@ -62,33 +62,39 @@ def windows(borders: Borders, context: str, room: int, *, training: bool) -> Win
 
 
 def _packed(places: np.ndarray, borders: np.ndarray, room: int) -> np.ndarray:
-    """Where runs of items begin that are as long as fit and cross no border; `places` says where each item lies."""
-    at, cuts = places.tolist(), [0]
+    """Return where the longest runs of items begin that fit into `room` pieces and cross no border, int64 (runs + 1,).
+
+    `places` holds the first piece of each item, and the end of the last item.
+    """
+    first_piece, cuts = places.tolist(), [0]
     for border in borders[1:].tolist():
         while cuts[-1] < border:
-            cuts.append(min(bisect_right(at, at[cuts[-1]] + room, lo=cuts[-1]) - 1, border))
+            cuts.append(min(bisect_right(first_piece, first_piece[cuts[-1]] + room, lo=cuts[-1]) - 1, border))
     return np.array(cuts, dtype=np.int64)
 
 
 def _overlapping(places: np.ndarray, borders: np.ndarray, room: int) -> tuple[np.ndarray, np.ndarray]:
-    """First and end of windows over each part between borders; the last one of a part reaches back to be full."""
-    at, found = places.tolist(), list[tuple[int, int]]()
+    """Return the first item and the end of windows over each part between borders, int64 (windows,) each.
+
+    A window begins half a window after the window before it. The last window of a part begins early enough to be full.
+    """
+    first_piece, pairs = places.tolist(), list[tuple[int, int]]()
     for start, border in pairwise(borders.tolist()):
         first = start
-        while at[border] - at[first] > room:
-            end = bisect_right(at, at[first] + room, lo=first) - 1
-            found.append((first, end))
-            half = bisect_right(at, at[first] + room // 2, lo=first) - 1
+        while first_piece[border] - first_piece[first] > room:
+            end = bisect_right(first_piece, first_piece[first] + room, lo=first) - 1
+            pairs.append((first, end))
+            half = bisect_right(first_piece, first_piece[first] + room // 2, lo=first) - 1
             first = min(max(half, first + 1), end)
-        found.append((bisect_left(at, at[border] - room, lo=start), border))
-    pairs = np.array(found, dtype=np.int64).reshape(-1, 2)
-    return pairs[:, 0], pairs[:, 1]
+        pairs.append((bisect_left(first_piece, first_piece[border] - room, lo=start), border))
+    array = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    return array[:, 0], array[:, 1]
 
 
 def _widened(
     words: np.ndarray, documents: np.ndarray, first: np.ndarray, end: np.ndarray, room: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The same windows in the middle of as many whole words of their documents as there is room for."""
+    """Extend each window on both sides by whole words of its document, as far as there is room."""
     document = np.searchsorted(documents, first, side="right") - 1
     start, stop = words[documents[document]], words[documents[document + 1]]
     spare = room - (words[end] - words[first])
@@ -98,7 +104,10 @@ def _widened(
 
 
 def _best(words: np.ndarray, own: tuple[np.ndarray, np.ndarray], shown: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-    """Of the windows that may score each word, the one with most context; of equal ones the first. int64 (words,)."""
+    """Return the window in which each word has most context, int64 (words,); among equal windows, the first.
+
+    A window may score the words from `own[0]` to `own[1]`, and shows those from `shown[0]` to `shown[1]`.
+    """
     counts = own[1] - own[0]
     window = np.repeat(np.arange(len(counts)), counts)
     word = ranges(own[0], counts)

@@ -1,0 +1,90 @@
+"""Encode questions about long texts: windows over each context, and the tokens at which the answers begin and end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from benchrunner.errors import RequestError
+from benchrunner.features.arrays import Features
+from benchrunner.features.flat_batch import ranges
+from benchrunner.features.pieces import Part, Pieces
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from benchrunner.backbones.encoder import Encoder
+    from benchrunner.recipes import Recipe
+
+
+def encoded_windows(table: pa.Table, encoder: Encoder, recipe: Recipe, *, max_question: int) -> Features:
+    """Encode each row as one or several windows: [CLS] question [SEP] part of the context [SEP].
+
+    A window is a unit. The parts of a context begin `recipe.stride` pieces after one another. A question is cut to
+    `max_question` pieces, and to half of the sequence. Targets `start` and `end` are places in the window; both are 0,
+    the place of [CLS], where the window does not hold the whole answer.
+
+    Guides, for each window: `place`, the token of the features at which the context begins; `begin`, the number of the
+    first piece in the context; `count`, the number of pieces; `text`, the row of `spans` that is the context's first
+    piece. `spans` holds the characters of all pieces of all contexts.
+    """
+    contexts, context_of = _distinct_contexts(table, encoder)
+    questions = encoder.pieces(table.column("question").to_pylist())
+    free = min(recipe.max_length, encoder.max_length) - encoder.frame.size(pair=True)
+    if free < 2:
+        raise RequestError(f"max_length must be at least {recipe.max_length - free + 2} to hold a pair.")
+    question_counts = np.minimum(questions.counts, min(max_question, free // 2))
+    room = free - question_counts
+    size, step = contexts.counts[context_of], np.minimum(room, recipe.stride)
+    windows = 1 + np.maximum(0, -(-(size - room) // step))
+    row = np.repeat(np.arange(table.num_rows), windows)
+    begins = ranges(np.zeros_like(windows), windows) * step[row]
+    counts = np.minimum(room[row], size[row] - begins)
+    first = contexts.starts[context_of[row]] + begins  # the first piece of each window, counted over all contexts
+    joined = encoder.frame.join(
+        Part(questions.tokens, questions.starts[row], question_counts[row]), Part(contexts.tokens, first, counts)
+    )
+    targets = dict[str, np.ndarray]()
+    if (answers := _answer_pieces(table, context_of, contexts)) is not None:
+        inside = (answers[0][row] >= first) & (answers[1][row] < first + counts)
+        for name, piece in zip(("start", "end"), answers, strict=True):
+            place = joined.second - joined.sequences.starts[:-1] + piece[row] - first
+            targets[name] = np.where(inside, place, 0)
+    return Features.of(
+        joined.sequences,
+        owner=row,
+        targets=targets,
+        guides={
+            "place": joined.second,
+            "begin": begins,
+            "count": counts,
+            "text": contexts.starts[context_of[row]],
+            "spans": contexts.spans,
+        },
+    )
+
+
+def _distinct_contexts(table: pa.Table, encoder: Encoder) -> tuple[Pieces, np.ndarray]:
+    """Return the pieces of each distinct context, and the number of each row's context, int64 (rows,)."""
+    texts = table.column("context").combine_chunks().dictionary_encode()
+    return encoder.pieces(texts.dictionary.to_pylist()), np.asarray(texts.indices, dtype=np.int64)
+
+
+def _answer_pieces(table: pa.Table, context_of: np.ndarray, contexts: Pieces) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the first and the last piece of each row's first answer, int64 (rows,), or None for rows without labels.
+
+    Pieces are counted over all contexts; -1 for rows without an answer.
+    """
+    if "answers" not in table.column_names:
+        return None
+    answers, starts = (table.column(name).to_pylist() for name in ("answers", "starts"))
+    begin = np.array([places[0] if places else -1 for places in starts])
+    end = begin + np.array([len(texts[0]) if texts else 0 for texts in answers])
+    # Characters of all contexts on one line of numbers: context c has those from c * length on.
+    length = 1 + int(contexts.spans.max(initial=0))
+    offset = np.repeat(np.arange(len(contexts.counts)), contexts.counts) * length
+    first = np.searchsorted(offset + contexts.spans[:, 1], context_of * length + np.maximum(begin, 0), side="right")
+    last = np.searchsorted(offset + contexts.spans[:, 0], context_of * length + end, side="left") - 1
+    exists = (begin >= 0) & (first <= last)
+    return np.where(exists, first, -1), np.where(exists, last, -1)
