@@ -38,7 +38,7 @@ def wandering(seed: int, folder: Path) -> None:
 
 BAD: dict[str, tuple[dict[str, Any], str]] = {
     "a metric that is never right": ({"metrics": (Metric("odd", never_right),)}, "odd of the right answers is not"),
-    "files that differ from call to call": ({"demo_files": wandering}, "other files for the same seed"),
+    "files that differ from call to call": ({"demo_files": wandering}, "different files for the same seed"),
     "files of another layout": (
         {"demo_files": lambda seed, folder: (folder / "mood").mkdir(parents=True)},
         "split train: No data for mine/mood",
@@ -70,7 +70,7 @@ class Another(TinyBackbone):
     def load(self, workspace: Workspace, *, seed: int) -> Encoder:
         encoder = TinyEncoder()
         if self.name == "drawn anew":
-            torch.nn.init.normal_(encoder.layer.weight)
+            torch.nn.init.normal_(encoder.qkv.weight)
         if self.name == "mixed":
             encoder.summary = lambda hidden, batch: hidden.mean(0).expand(len(batch.starts) - 1, -1)  # type: ignore[method-assign]
         if self.name == "long":
@@ -84,7 +84,7 @@ class Another(TinyBackbone):
 FAULTS = {
     "revision": "revision differs from call to call",
     "drawn anew": "two loads with one seed are two models",
-    "mixed": "depends on the others in its batch",
+    "mixed": "depends on the other sequences in its batch",
     "long": "assemble keeps more tokens than max_length",
     "forgetful": "fine-tuned, saved and read again, the encoder is another model",
 }

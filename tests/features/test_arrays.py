@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchrunner.features.arrays import Features, Sequences
-from tiny_encoder import features
+from tiny_fits import features
 
 
 def same(one: Features, other: Features) -> bool:

@@ -21,10 +21,11 @@ from benchrunner.testing import tiny_family
 from inline import ROWS, files, plugins
 
 PACKAGE = Path(benchrunner.__file__).parent
+SURFACES = [benchrunner, benchrunner.engine, benchrunner.testing]
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("surface", [benchrunner, benchrunner.engine], ids=["benchrunner", "benchrunner.engine"])
+@pytest.mark.parametrize("surface", SURFACES, ids=[module.__name__ for module in SURFACES])
 def test_all_is_complete_sorted_and_importable(surface: ModuleType) -> None:
     for name in surface.__all__:
         assert getattr(surface, name) is not None  # imports the names that are imported at their first use
@@ -53,7 +54,7 @@ def test_first_party_plugins_use_the_public_surface_only() -> None:
     public = {
         *(("benchrunner", name) for name in benchrunner.__all__),
         *(("benchrunner.engine", name) for name in benchrunner.engine.__all__),
-        *(("benchrunner.testing", name) for name in vars(benchrunner.testing)),
+        *(("benchrunner.testing", name) for name in benchrunner.testing.__all__),
     }
     outside = {
         f"{path.relative_to(ROOT)}: {module} {name}"

@@ -13,7 +13,8 @@ from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.features.randomness import Dropout
 from benchrunner.methods.heads import BILSTM_WIDTH, HEADS, BiLstmHead, Kind, LayerMix, LinearHead
 from benchrunner.problems.problem import HeadShape
-from tiny_encoder import TinyEncoder, features
+from benchrunner.testing import TinyEncoder
+from tiny_fits import features
 
 CPU = torch.device("cpu")
 

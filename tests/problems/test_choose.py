@@ -14,7 +14,7 @@ from benchrunner.errors import DataError, PluginError
 from benchrunner.features.flat_batch import collate
 from benchrunner.problems.choose import Choose
 from benchrunner.recipes import Recipe
-from tiny_encoder import TinyEncoder
+from benchrunner.testing import TinyEncoder
 
 NEXT = Choose(3)
 ROWS = {
@@ -31,7 +31,7 @@ def table(**changes: Any) -> pa.Table:
 def test_a_row_is_one_unit_of_as_many_sequences_as_choices() -> None:
     features = NEXT.encode(table(), TinyEncoder(), Recipe(), training=True)
     assert features.groups.tolist() == [0, 3, 6] and features.owner.tolist() == [0, 0, 0, 1, 1, 1]
-    assert features.lengths.tolist() == [4, 7, 4, 6, 6, 7]
+    assert features.lengths.tolist() == [6, 9, 6, 8, 8, 9]
     assert features.targets["label"].tolist() == [2, 0]
 
 

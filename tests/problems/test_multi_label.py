@@ -20,10 +20,9 @@ from benchrunner.errors import DataError, PluginError, Undefined
 from benchrunner.metrics import ACCURACY, EXACT_MATCH, Metric, f1_micro
 from benchrunner.problems.multi_label import THRESHOLDS, MultiLabel
 from benchrunner.recipes import Recipe
-from benchrunner.testing import check_task, sentences
+from benchrunner.testing import TinyEncoder, check_task, sentences
 from command_line import CommandLine
 from inline import plugins
-from tiny_encoder import TinyEncoder
 
 MOODS = MultiLabel(("glad", "sad", "calm"))
 NO_TABLE = pa.table({})

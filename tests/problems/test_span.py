@@ -20,7 +20,7 @@ from benchrunner.metrics import Metric
 from benchrunner.problems.span import Span
 from benchrunner.problems.span_candidates import FROM, NONE, SCORE, TO, Window, average, nbest
 from benchrunner.recipes import Recipe
-from tiny_encoder import TinyEncoder
+from benchrunner.testing import TinyEncoder
 
 CUT, MAYBE = Span(), Span(unanswerable=True)
 CPU = torch.device("cpu")

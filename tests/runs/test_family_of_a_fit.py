@@ -20,7 +20,7 @@ class Fresh(TinyBackbone):
     def load(self, workspace: Workspace, *, seed: int) -> Encoder:
         encoder = TinyEncoder()
         with torch.no_grad():
-            encoder.layer.weight.zero_()
+            encoder.qkv.weight.zero_()
         return encoder
 
 
@@ -51,7 +51,7 @@ def fitted(runner: Runner, backbone: str = "tiny/words", *, seed: int = 0) -> Fi
 def is_trained(encoder: Encoder) -> bool:
     """Whether these are the weights of a fit, not those that `Fresh` makes up."""
     assert isinstance(encoder, TinyEncoder)
-    return bool(encoder.layer.weight.any()) and not torch.equal(encoder.layer.weight, TinyEncoder().layer.weight)
+    return bool(encoder.qkv.weight.any()) and not torch.equal(encoder.qkv.weight, TinyEncoder().qkv.weight)
 
 
 def loaded(runner: Runner, reference: str) -> Encoder:

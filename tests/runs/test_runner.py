@@ -324,7 +324,7 @@ def test_export_uses_the_backbone_layout_and_never_overwrites(tmp_path: Path) ->
     fit = fine_tuned(made)
     export(fit.id, tmp_path / "out", made)
     assert (
-        made.plugins.backbone(str(tmp_path / "out"), made.workspace)[0].load(made.workspace, seed=0).hidden_size == 16
+        made.plugins.backbone(str(tmp_path / "out"), made.workspace)[0].load(made.workspace, seed=0).hidden_size == 12
     )
     with pytest.raises(RequestError, match="out exists already"):
         export(fit.id, tmp_path / "out", made)

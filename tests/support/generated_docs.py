@@ -77,11 +77,9 @@ def engine() -> str:
 
 def testing() -> str:
     """List what plugin authors can use in their own tests."""
-    values = [(name, value) for name, value in vars(benchrunner.testing).items() if not name.startswith("_")]
-    own = [
-        (name, value) for name, value in values if getattr(value, "__module__", "").startswith("benchrunner.testing")
-    ]
-    return table(("name", "what it is"), [(f"`{name}`", first_line(value)) for name, value in sorted(own)])
+    names = benchrunner.testing.__all__
+    rows = [(f"`{name}`", documentation(origin("benchrunner.testing", name), name)) for name in names]
+    return table(("name", "what it is"), rows)
 
 
 def _names(public: ModuleType) -> str:

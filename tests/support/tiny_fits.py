@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 import torch
 
@@ -16,14 +17,20 @@ from benchrunner.features.arrays import Features
 from benchrunner.features.flat_batch import FlatBatch
 from benchrunner.methods.heads import LinearHead
 from benchrunner.recipes import Recipe
+from benchrunner.testing import MOOD, TinyEncoder, sentences
 from benchrunner.training.checkpoints import Checkpoint
 from benchrunner.training.embedding_rows import WordsInUse
 from benchrunner.training.loop import Training
-from tiny_encoder import MOOD, TinyEncoder, features
 
 CPU = torch.device("cpu")
 RECIPE = Recipe(lr=5e-3, epochs=3, batch_size=8)
 Model = Callable[[FlatBatch], torch.Tensor]
+
+
+def features(count: int, *, seed: int = 0, shortest: int = 3, longest: int = 14) -> Features:
+    """Encode made-up sentences with their labels, for training."""
+    table = pa.table(sentences(count, seed=seed, shortest=shortest, longest=longest))
+    return MOOD.encode(table, TinyEncoder(), Recipe(), training=True)
 
 
 @dataclass

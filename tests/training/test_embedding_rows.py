@@ -16,11 +16,11 @@ from benchrunner import OneBackbone, Workspace
 from benchrunner.backbones.encoder import Encoder
 from benchrunner.errors import PluginError
 from benchrunner.features.flat_batch import FlatBatch, collate
-from benchrunner.testing import TinyBackbone, check_backbone
-from benchrunner.testing import TinyEncoder as SavedEncoder
+from benchrunner.testing import TinyBackbone, TinyEncoder, check_backbone
+from benchrunner.testing.tiny_encoder import VOCABULARY
 from benchrunner.training.embedding_rows import WHOLE_TABLE, WordsInUse, narrowed
 from inline import QUICK, runner
-from tiny_encoder import TinyEncoder, features
+from tiny_fits import features
 
 CPU = torch.device("cpu")
 PADDING = 5
@@ -71,7 +71,7 @@ def test_the_encoder_sees_the_tokenizers_ids(kind: type[TinyEncoder]) -> None:
     encoder, data = kind(), features(60)
     whole = states(encoder)
     assert narrowed(encoder, data) is not None
-    assert len(encoder.word.weight) < encoder.vocabulary
+    assert len(encoder.word.weight) < VOCABULARY
     assert all(map(torch.equal, states(encoder), whole))
 
 
@@ -115,29 +115,15 @@ def test_a_padding_that_no_example_holds_has_a_row() -> None:
     assert torch.equal(table(torch.tensor([UNUSED])), torch.zeros(1, 12))
 
 
-class SavedFunctional(SavedEncoder):
-    """`Functional`, for whole fits."""
-
-    def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
-        yield torch.tanh(self.layer(functional.embedding(batch.tokens, self.table.weight)))
-
-
-class SavedCounting(SavedEncoder):
-    """Adds a feature that is derived from ids, for whole fits."""
-
-    def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
-        yield torch.tanh(self.layer(self.table(batch.tokens) + (batch.tokens % 7)[:, None]))
-
-
 class OfKind(TinyBackbone):
-    """A backbone of one of these, by name."""
+    """A backbone whose encoder is of the class that its name says."""
 
     def revision(self, workspace: Workspace) -> str:
         return f"{self.name} {super().revision(workspace)}"
 
     def load(self, workspace: Workspace, *, seed: int) -> Encoder:
         encoder = super().load(workspace, seed=seed)
-        encoder.__class__ = {"functional": SavedFunctional, "counting": SavedCounting}[self.name]
+        encoder.__class__ = {"functional": Functional, "counting": Counting}[self.name]
         return encoder
 
 

@@ -5,20 +5,36 @@ from __future__ import annotations
 import os
 import shutil
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
+from benchrunner.features.arrays import Sequences
 from benchrunner.problems.classify import Classify
 from benchrunner.problems.problem import Problem
 from benchrunner.recipes import Recipe
+from benchrunner.testing import MOOD, TinyEncoder
+from benchrunner.testing import sentences as columns
 from benchrunner.training.feature_cache import Cache
-from tiny_encoder import MOOD, TinyEncoder, sentences
 
 CODE = {"core": "1"}
+
+
+def sentences(count: int) -> pa.Table:
+    return pa.table(columns(count))
+
+
+class Counting(TinyEncoder):
+    """Counts how often it encodes rows."""
+
+    assembled = 0
+
+    def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:
+        self.assembled += 1
+        return super().assemble(first, second, max_length)
 
 
 def encodings(
@@ -31,7 +47,8 @@ def encodings(
     code: Mapping[str, str] = CODE,
 ) -> int:
     """How often the encoder had to work."""
-    encoder = TinyEncoder(fingerprint=fingerprint)
+    encoder = Counting()
+    encoder.tokenizer_fingerprint = fingerprint
     recipe = Recipe(max_length=length)
     found = cache.features(table, problem, encoder, recipe, code, training=True)
     wanted = problem.encode(table, TinyEncoder(), recipe, training=True)

@@ -10,9 +10,9 @@ from torch import nn
 from benchrunner.features.flat_batch import collate
 from benchrunner.methods.heads import LinearHead
 from benchrunner.problems.problem import HeadShape
+from benchrunner.testing import MOOD, TinyEncoder
 from benchrunner.training.inference import predict
-from tiny_encoder import MOOD, TinyEncoder, features
-from tiny_fits import CPU
+from tiny_fits import CPU, features
 
 
 def test_fresh_heads_follow_the_seed_and_a_truncated_normal() -> None:

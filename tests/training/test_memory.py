@@ -11,8 +11,7 @@ import torch
 
 from benchrunner.errors import FitError
 from benchrunner.features.flat_batch import FlatBatch
-from tiny_encoder import features
-from tiny_fits import RECIPE, Killed, Model, difference, fitted, killed_after
+from tiny_fits import RECIPE, Killed, Model, difference, features, fitted, killed_after
 
 
 def torchs_own(tokens: int) -> RuntimeError:
@@ -44,7 +43,7 @@ def room_for(limit: int, fault: Callable[[int], RuntimeError] = torchs_own) -> C
 def test_halving_a_too_large_batch_equals_asking_for_the_smaller(
     tmp_path: Path, fault: Callable[[int], RuntimeError]
 ) -> None:
-    even = features(60, shortest=9, longest=9)  # 10 tokens each, 80 a batch
+    even = features(60, shortest=8, longest=8)  # 10 tokens each, 80 a batch
     one = fitted(tmp_path / "halved", data=even, dropout=0.1, wrap=room_for(25, fault))
     assert one.training.micro_tokens == 20
     assert one.training.recipe.micro_tokens == 8192
@@ -75,7 +74,7 @@ def test_running_out_of_memory_mid_batch_counts_nothing_twice(tmp_path: Path) ->
 
 
 def test_the_halved_budget_outlives_a_kill(tmp_path: Path) -> None:
-    even = features(60, shortest=9, longest=9)
+    even = features(60, shortest=8, longest=8)
     options: dict[str, Any] = {"data": even, "dropout": 0.1, "wrap": room_for(25), "checkpoint_seconds": -1.0}
     unbroken = fitted(tmp_path / "unbroken", **options)
     with pytest.raises(Killed):
@@ -86,7 +85,7 @@ def test_the_halved_budget_outlives_a_kill(tmp_path: Path) -> None:
 
 
 def test_one_unit_that_does_not_fit_is_an_error_that_says_so(tmp_path: Path) -> None:
-    data = features(60, shortest=9, longest=9)
+    data = features(60, shortest=8, longest=8)
     with pytest.raises(FitError, match="single unit of 10 tokens: use a shorter max_length"):
         fitted(tmp_path, data=data, wrap=room_for(9))
 

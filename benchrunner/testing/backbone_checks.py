@@ -1,0 +1,126 @@
+"""The check of a backbone: its revision, its encoder's shapes and independence of sequences, saving and training."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+import torch
+
+from benchrunner.backbones.backbone import Backbone, BackboneFamily
+from benchrunner.backbones.encoder import Encoder
+from benchrunner.data.rows import Rows
+from benchrunner.features.flat_batch import collate
+from benchrunner.fits import Fit
+from benchrunner.methods.finetune import Finetune
+from benchrunner.methods.method import Job
+from benchrunner.recipes import Recipe
+from benchrunner.testing.contract import refuse
+from benchrunner.testing.moods import MOOD, sentences
+from benchrunner.training.embedding_rows import WHOLE_TABLE
+from benchrunner.training.feature_cache import Cache
+from benchrunner.workspace import Workspace
+
+if TYPE_CHECKING:
+    from benchrunner.features.arrays import Features
+
+
+def check_backbone(backbone: Backbone, family: BackboneFamily, workspace: Workspace, folder: Path) -> None:
+    """Check that revision and load are stable, that shapes are right, that sequences are independent of each other, and
+    that an encoder is the same model when it is saved and read again: as loaded, and fine-tuned."""
+    faults: list[str] = []
+    if backbone.revision(workspace) != backbone.revision(workspace):
+        faults.append("revision differs from call to call")
+    encoder, again = (backbone.load(workspace, seed=0).eval() for _ in range(2))
+    texts = sentences(4)["a"]
+    with torch.inference_mode():
+        summaries = _summaries(encoder, texts)
+        faults += _shape_faults(encoder, texts, summaries)
+        if not torch.equal(summaries, _summaries(again, texts)):
+            faults.append("two loads with one seed are two models")
+        folder.mkdir(parents=True, exist_ok=True)
+        encoder.save(folder)
+        saved = family.find(str(folder), workspace)
+        if saved is None:
+            faults.append("the family does not find the folder that its own encoder saved")
+        elif not torch.equal(summaries, _summaries(saved.load(workspace, seed=1).eval(), texts)):
+            faults.append("saved and read again, the encoder is another model")
+    faults += _training_faults(backbone, family, workspace)
+    refuse(backbone.name, faults)
+
+
+def _shape_faults(encoder: Encoder, texts: Sequence[str], summaries: torch.Tensor) -> Iterator[str]:
+    """Check the shape of summaries, that sequences of a batch are independent, and that `max_length` is kept."""
+    shape, expected = tuple(summaries.shape), (len(texts), encoder.hidden_size)
+    if shape != expected:
+        yield f"summary gives {shape} for {len(texts)} sequences, not {expected}"
+    else:
+        alone = torch.cat([_summaries(encoder, [text]) for text in texts])
+        if not torch.allclose(summaries, alone, atol=1e-5):
+            yield "a sequence's summary depends on the other sequences in its batch"
+    if encoder.assemble(texts, None, 3).starts.tolist()[-1] > 3 * len(texts):
+        yield "assemble keeps more tokens than max_length"
+
+
+def _training_faults(backbone: Backbone, family: BackboneFamily, workspace: Workspace) -> Iterator[str]:
+    """Fine-tune for a few steps, save, and predict with the encoder in memory and with the encoder read back."""
+    import pyarrow as pa
+
+    with tempfile.TemporaryDirectory() as name:
+        home, table = Path(name), pa.table(sentences(16))
+        recipe = Recipe(lr=1e-3, epochs=2, batch_size=8)
+        job = Job(
+            fit=Fit("check", backbone.name, "finetune", recipe, 0, "", MOOD.identity(), "", {}),
+            problem=MOOD,
+            workspace=workspace,
+            cache=Cache(home / "cache"),
+            device="cpu",
+            model=home / "model",
+            checkpoint=home / "checkpoint",
+            log=home / "log.jsonl",
+            report=lambda event: None,
+            train=Rows(table, "sentences"),
+            backbone=_Loaded(backbone.load(workspace, seed=0)),
+        )
+        outcome = Finetune().fit(job)
+        if outcome.status != "done":
+            yield f"fine-tuning on {len(table)} sentences ends early: {outcome.reason}"
+            return
+        if WHOLE_TABLE in outcome.notes:
+            yield "word_embedding is used for more than looking up batch.tokens; it must be None then"
+        saved = family.find(str(job.model), workspace)
+        if saved is None:
+            yield "the family does not find the folder that a fit with its encoder left"
+            return
+        trained, read = (Finetune().predict(replace(job, backbone=model), table) for model in (job.backbone, saved))
+        if not np.array_equal(trained, read):
+            yield "fine-tuned, saved and read again, the encoder is another model"
+
+
+@final
+@dataclass(frozen=True)
+class _Loaded(Backbone):
+    """A backbone whose encoder is loaded already, so that the check keeps the encoder that a fit trains."""
+
+    encoder: Encoder
+    name: str = "loaded"
+    about: str = "an encoder in memory"
+
+    def revision(self, workspace: Workspace) -> str:
+        return ""
+
+    def load(self, workspace: Workspace, *, seed: int) -> Encoder:
+        return self.encoder
+
+
+def _summaries(encoder: Encoder, texts: Sequence[str]) -> torch.Tensor:
+    """Compute the summary of each text, in the order of the texts: (texts, hidden)."""
+    import pyarrow as pa
+
+    features: Features = MOOD.encode(pa.table({"a": list(texts)}), encoder, Recipe(), training=False)
+    batch = collate(features, np.arange(len(texts)), torch.device("cpu"))
+    return encoder.summary(encoder(batch), batch)[batch.restore]
