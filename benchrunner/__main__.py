@@ -1,5 +1,7 @@
 """`python -m benchrunner`."""
 
+# PYTHON_ARGCOMPLETE_OK: see benchrunner/commands/main.py
+
 import sys
 
 from benchrunner.commands.main import main

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn, TypeAlias, final
 
-from benchrunner.errors import closest_names
-
 Commands: TypeAlias = "argparse._SubParsersAction[Any]"
 """The collection that commands are added to: `register_commands` hands it to plugins."""
+
+
+CLOSE = 0.7
+"""Similarity (difflib's ratio) from which a word is suggested: one or two letters are wrong in a word of five."""
 
 
 @final
@@ -61,6 +64,7 @@ class Parser(argparse.ArgumentParser):
         raise argparse.ArgumentError(action, f"there is no choice '{value}'.{close}{listed}")
 
 
-def _suggestion(name: str, known: Iterable[str]) -> str:
-    close = closest_names(name, known)
-    return f" Did you mean {' or '.join(close)}?" if close else ""
+def _suggestion(word: str, known: Iterable[str]) -> str:
+    names = {name.lstrip("-"): name for name in known}  # dashes would make all options alike
+    close = difflib.get_close_matches(word.lstrip("-"), names, n=2, cutoff=CLOSE)
+    return f" Did you mean {' or '.join(names[name] for name in close)}?" if close else ""

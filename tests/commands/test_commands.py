@@ -6,61 +6,13 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from benchrunner import discover
-from benchrunner.commands.main import main
-from inline import files, mood, own, pairs, plugin, plugins
-
-BOTH = {"register_tasks": [mood(), pairs()]}
-
-
-class Line:
-    """A command line of the inline plugins below one folder."""
-
-    def __init__(self, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        self.home, self._capsys, self.plugins = home, capsys, plugins(**BOTH)
-        files(1, home / "data")
-
-    def __call__(self, *words: str) -> tuple[int, str, str]:
-        """Exit code, standard output and standard error."""
-        try:
-            code = main(words, plugins=self.plugins)
-        except SystemExit as stopped:
-            code = int(stopped.code or 0)
-        said = self._capsys.readouterr()
-        assert "Traceback" not in said.err + said.out
-        return code, said.out, said.err
-
-    def asked(self, *words: str) -> str:
-        """What is said to a request that cannot be understood."""
-        code, out, err = self(*words)
-        assert (code, out) == (2, ""), (code, out, err)
-        return err
-
-    def places(self) -> list[str]:
-        return ["--data", str(self.home / "data"), "--runs", str(self.home / "runs")]
-
-    def run(self, *words: str) -> tuple[int, str, str]:
-        return self("run", "mood", *self.places(), "--quiet", "--device", "cpu", *words)
-
-    def fitted(self, *words: str) -> str:
-        """The id of a fit of the backbone, or of what the words ask for."""
-        code, out, err = self.run(*(words or ("--backbone", "words")), "--json")
-        assert code == 0, err
-        return str(json.loads(out)["cells"][0]["selected"])
-
-
-@pytest.fixture
-def line(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Line:
-    monkeypatch.setenv("BENCHRUNNER_CACHE", str(tmp_path / "cache"))
-    monkeypatch.delenv("BENCHRUNNER_DATA", raising=False)
-    monkeypatch.chdir(tmp_path)
-    return Line(tmp_path, capsys)
-
+from command_line import Shell
+from inline import mood, own, pairs, plugin
 
 HERE = ["--data", "data"]
 REFUSED: dict[str, tuple[list[str], str]] = {
@@ -103,7 +55,7 @@ REFUSED: dict[str, tuple[list[str], str]] = {
     "seeds and restarts": (["run", "mood", "--seeds", "0", "--restarts", "2"], "not allowed with argument"),
     "two things to start from": (["run", "mood", "--backbone", "a", "--init-from", "b"], "not allowed with argument"),
     "grid": (["run", "mood", "--grid", "papr"], "argument --grid: there is no choice 'papr'. Did you mean paper"),
-    "precision": (["run", "mood", "--precision", "fp8"], "there is no choice 'fp8'. Did you mean fp32?"),
+    "precision": (["run", "mood", "--precision", "fp8"], "there is no choice 'fp8'. Choose from auto, fp32, bf16."),
     "device": (["run", "mood", *HERE, "--backbone", "words", "--device", "gpu"], "Device 'gpu' cannot be used"),
     "no such data": (["run", "mood", "--data", "absent"], "--data absent: there is no such folder."),
     "no data at all": (["run", "mood", "--backbone", "words"], "No data for mine/mood, split train:"),
@@ -115,7 +67,7 @@ REFUSED: dict[str, tuple[list[str], str]] = {
     ),
     "unknown kind": (
         ["list", "models"],
-        "there is no choice 'models'. Did you mean methods? Choose from tasks, backbones",
+        "there is no choice 'models'. Choose from tasks, backbones",
     ),
     "file to check": (["check", "absent.zip"], "absent.zip: there is no such file or folder."),
     "file to score": (["score", "mood", "absent.tsv", *HERE], "absent.tsv: cannot be read: No such file"),
@@ -132,10 +84,10 @@ REFUSED: dict[str, tuple[list[str], str]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_an_invalid_request_is_answered_with_what_to_do(name: str, line: Line) -> None:
+def test_an_invalid_request_is_answered_with_what_to_do(name: str, shell: Shell) -> None:
     words, reason = REFUSED[name]
-    assert reason in line.asked(*words)
-    assert not list(line.home.glob("runs/*/record.json"))
+    assert reason in shell.refused(*words)
+    assert not list(shell.folder.glob("runs/*/record.json"))
 
 
 BAD_DATA = {
@@ -150,44 +102,46 @@ BAD_DATA = {
 
 
 @pytest.mark.parametrize("content", BAD_DATA)
-def test_a_bad_data_file_is_one_line_with_file_and_line(content: str, line: Line) -> None:
-    (line.home / "data" / "mood" / "train.tsv").write_bytes(content.encode(errors="surrogateescape"))
-    said = line.asked("run", "mood", *line.places(), "--backbone", "words")
+def test_a_bad_data_file_is_one_line_with_file_and_line(content: str, shell: Shell) -> None:
+    (shell.folder / "data" / "mood" / "train.tsv").write_bytes(content.encode(errors="surrogateescape"))
+    said = shell.refused("run", "mood", *shell.folders(), "--backbone", "words")
     assert said.count("\n") == 1
     assert BAD_DATA[content] in said
-    code, out, _ = line("data", "status", "mood", "--data", "data")
+    code, out, _ = shell("data", "status", "mood", "--data", "data")
     assert code == 1
     assert BAD_DATA[content] in out
 
 
-def test_run_prints_a_table_and_where_the_run_is(line: Line) -> None:
-    code, out, err = line.run("--backbone", "words", "--restarts", "2")
+def test_run_prints_a_table_and_where_the_run_is(shell: Shell) -> None:
+    code, out, err = shell.run("--backbone", "words", "--restarts", "2")
     assert (code, err) == (0, "")
     assert "mine/mood" in out and "majority" in out and "mean ± sd (2)" in out
-    (selected,) = [path.parents[1].name for path in line.home.glob("runs/*/model/head.safetensors")]
+    (selected,) = [path.parents[1].name for path in shell.folder.glob("runs/*/model/head.safetensors")]
     assert f"mine/mood: run {selected} in" in out
 
 
-def test_tasks_and_backbones_that_are_named_twice_count_once(line: Line) -> None:
-    words = ("compare", "words", "words", "--tasks", "mood", "mine/mood,mood", *line.places(), "--quiet", "--json")
-    code, out, _ = line(*words)
+def test_tasks_and_backbones_that_are_named_twice_count_once(shell: Shell) -> None:
+    words = ("compare", "words", "words", "--tasks", "mood", "mine/mood,mood", *shell.folders(), "--quiet", "--json")
+    code, out, _ = shell(*words)
     found = json.loads(out)
     assert code == 0
     assert (found["backbones"], [cell["task"] for cell in found["cells"]]) == (["words"], ["mine/mood"])
 
 
-def test_a_fit_that_failed_is_exit_code_1_and_says_why(line: Line) -> None:
-    code, out, _ = line.run("--backbone", "words", "--lr", "1e38")
+def test_a_fit_that_failed_is_exit_code_1_and_says_why(shell: Shell) -> None:
+    code, out, _ = shell.run("--backbone", "words", "--lr", "1e38")
     assert code == 1
     assert "has no scores: diverged: the loss was not a finite number at step" in " ".join(out.split())
 
 
-def test_everything_that_a_script_reads_is_json_and_nothing_else(line: Line) -> None:
+def test_everything_that_a_script_reads_is_json_and_nothing_else(shell: Shell) -> None:
     def chat(fit: Any) -> None:
         print("done", fit.id)
 
-    line.plugins = discover(extra=[("own", own(**BOTH)), ("chatty", plugin(after_fit=chat))], installed=False)
-    (line.home / "said.txt").write_text("\n".join(["glad"] * 24))
+    shell.plugins = discover(
+        extra=[("own", own(register_tasks=[mood(), pairs()])), ("chatty", plugin(after_fit=chat))], installed=False
+    )
+    (shell.folder / "said.txt").write_text("\n".join(["glad"] * 24))
     commands = [
         ["list"],
         ["doctor"],
@@ -197,116 +151,118 @@ def test_everything_that_a_script_reads_is_json_and_nothing_else(line: Line) -> 
         ["compare", "words", "--tasks", "mood", "--device", "cpu"],
     ]
     for words in commands:
-        places = line.places() if words[0] in ("run", "compare") else ["--data", "data"] if words[0] != "list" else []
-        code, out, err = line(*words, *places, "--json")
+        places = shell.folders() if words[0] in ("run", "compare") else ["--data", "data"] if words[0] != "list" else []
+        code, out, err = shell(*words, *places, "--json")
         assert code == 0, err
         json.loads(out, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
 
 
-def test_predict_writes_answers_to_standard_output_or_a_file(line: Line) -> None:
-    run = line.fitted()
-    (line.home / "mine.txt").write_text("a sunny day\na bleak day\n")
-    code, out, _ = line("predict", run[:6], "mine.txt", "--runs", "runs")
+def test_predict_writes_answers_to_standard_output_or_a_file(shell: Shell) -> None:
+    run = shell.fitted()
+    (shell.folder / "mine.txt").write_text("a sunny day\na bleak day\n")
+    code, out, _ = shell("predict", run[:6], "mine.txt", "--runs", "runs")
     assert code == 0
     assert [one.split("\t")[0] for one in out.splitlines()] == ["index", "0", "1"]
-    code, said, _ = line("predict", run, "mine.txt", "--runs", "runs", "--out", "deep/said.tsv")
+    code, said, _ = shell("predict", run, "mine.txt", "--runs", "runs", "--out", "deep/said.tsv")
     assert (code, said) == (0, "2 answers in deep/said.tsv\n")
-    assert (line.home / "deep" / "said.tsv").read_text() == out
-    assert "absent.txt: there is no such file" in line.asked("predict", run, "absent.txt", "--runs", "runs")
-    code, _, err = line("predict", run, "mine.txt", "--runs", "runs", "--out", "data")
+    assert (shell.folder / "deep" / "said.tsv").read_text() == out
+    assert "absent.txt: there is no such file" in shell.refused("predict", run, "absent.txt", "--runs", "runs")
+    code, _, err = shell("predict", run, "mine.txt", "--runs", "runs", "--out", "data")
     assert (code, err) == (1, "benchrunner: data: Is a directory\n")
 
 
-def test_what_is_unusual_about_predicted_rows_is_said(line: Line) -> None:
-    run = line.fitted()
-    path = line.home / "data" / "mood" / "dev.tsv"
+def test_what_is_unusual_about_predicted_rows_is_said(shell: Shell) -> None:
+    run = shell.fitted()
+    path = shell.folder / "data" / "mood" / "dev.tsv"
     path.write_text(path.read_text() + "one more\tglad\n")
-    code, out, err = line("predict", run, *line.places())
+    code, out, err = shell("predict", run, *shell.folders())
     assert code == 0 and len(out.splitlines()) == 1 + 25
     assert err.startswith(f"{path}: 25 rows, where the official count is 24\n")
 
 
-def test_a_predicted_file_can_be_scored_again(line: Line) -> None:
-    run = line.fitted()
-    line("predict", run, "data/mood/dev.tsv", "--runs", "runs", "--out", "said.tsv")
-    code, out, _ = line("score", "mood", "said.tsv", "--data", "data", "--json")
-    _, ran, _ = line.run("--backbone", "words", "--json")
+def test_a_predicted_file_can_be_scored_again(shell: Shell) -> None:
+    run = shell.fitted()
+    shell("predict", run, "data/mood/dev.tsv", "--runs", "runs", "--out", "said.tsv")
+    code, out, _ = shell("score", "mood", "said.tsv", "--data", "data", "--json")
+    _, ran, _ = shell.run("--backbone", "words", "--json")
     scores = {one["metric"]: one["best_on_dev"]["value"] for one in json.loads(ran)["cells"][0]["scores"]}
     assert code == 0
     assert {name: one["value"] for name, one in json.loads(out).items()} == scores
 
 
-def test_nothing_is_exported_over_what_is_there(line: Line) -> None:
-    run = line.fitted()
-    assert line("export", run, "out/model", "--runs", "runs")[0] == 0
-    assert (line.home / "out" / "model" / "tiny.safetensors").is_file()
-    assert "out/model exists already" in line.asked("export", run, "out/model", "--runs", "runs")
-    majority = line.fitted("--method", "majority")
-    assert "leaves no model" in line.asked("export", majority, "other", "--runs", "runs")
+def test_nothing_is_exported_over_what_is_there(shell: Shell) -> None:
+    run = shell.fitted()
+    assert shell("export", run, "out/model", "--runs", "runs")[0] == 0
+    assert (shell.folder / "out" / "model" / "tiny.safetensors").is_file()
+    assert "out/model exists already" in shell.refused("export", run, "out/model", "--runs", "runs")
+    majority = shell.fitted("--method", "majority")
+    assert "leaves no model" in shell.refused("export", majority, "other", "--runs", "runs")
 
 
 @pytest.mark.parametrize("name", ["record.json", "fit.json"])
-def test_a_damaged_run_is_named_and_what_to_do_about_it(name: str, line: Line) -> None:
-    run = line.fitted()
-    path = line.home / "runs" / run / name
+def test_a_damaged_run_is_named_and_what_to_do_about_it(name: str, shell: Shell) -> None:
+    run = shell.fitted()
+    path = shell.folder / "runs" / run / name
     path.write_text(path.read_text()[:40])
-    said = line.asked("predict", run, "data/mood/test.tsv", "--runs", "runs")
+    said = shell.refused("predict", run, "data/mood/test.tsv", "--runs", "runs")
     assert f"runs/{run}/{name}: cannot be read by this version" in said and "remove its folder" in said
 
 
-def test_a_submission_with_missing_tasks_is_refused_or_filled(line: Line) -> None:
-    (line.home / "data" / "mood" / "dev.tsv").unlink()
-    submit = ("submit", "moods", "--backbone", "words", *line.places(), "--quiet")
-    said = line.asked(*submit)
+def test_a_submission_with_missing_tasks_is_refused_or_filled(shell: Shell) -> None:
+    (shell.folder / "data" / "mood" / "dev.tsv").unlink()
+    submit = ("submit", "moods", "--backbone", "words", *shell.folders(), "--quiet")
+    said = shell.refused(*submit)
     assert "A submission to moods needs every task, and these are missing:\n  - mine/mood: no data for its spl" in said
     assert "Nothing was fitted" in said
-    code, out, _ = line(*submit, "--fill", "majority")
+    code, out, _ = shell(*submit, "--fill", "majority")
     assert code == 0
     assert "moods.tsv is filled: no data for its split dev; the training majority" in out
-    assert line("check", "moods.zip") == (0, "moods.zip is a valid moods submission.\n", "")
+    assert shell("check", "moods.zip") == (0, "moods.zip is a valid moods submission.\n", "")
 
 
-def test_a_submission_is_written_and_checked(line: Line) -> None:
-    code, out, _ = line("submit", "moods", "--backbone", "words", *line.places(), "--quiet", "--out", "sent/mine.zip")
+def test_a_submission_is_written_and_checked(shell: Shell) -> None:
+    code, out, _ = shell(
+        "submit", "moods", "--backbone", "words", *shell.folders(), "--quiet", "--out", "sent/mine.zip"
+    )
     assert code == 0
     assert "sent/mine.zip is ready for moods" in out
-    assert line("check", "sent/mine.zip")[0] == 0
-    assert "cannot tell which leaderboard" in line.asked("check", "data/mood")
-    gold = line.asked("check", "sent/mine.zip", "--board", "moods", "--gold", "data/mood/dev.tsv")
+    assert shell("check", "sent/mine.zip")[0] == 0
+    assert "cannot tell which leaderboard" in shell.refused("check", "data/mood")
+    gold = shell.refused("check", "sent/mine.zip", "--board", "moods", "--gold", "data/mood/dev.tsv")
     assert "The files of moods name no rows to compare: leave --gold out." in gold
-    assert line("check", "data/mood", "--board", "moods")[0] == 1
+    assert shell("check", "data/mood", "--board", "moods")[0] == 1
 
 
-def test_a_submission_the_board_rejects_fails_before_any_fit(line: Line) -> None:
-    path = line.home / "data" / "mood" / "test.tsv"
+def test_a_submission_the_board_rejects_fails_before_any_fit(shell: Shell) -> None:
+    path = shell.folder / "data" / "mood" / "test.tsv"
     path.write_text(path.read_text() + "one more\n")
-    said = line.asked("submit", "moods", "--backbone", "words", *line.places())
+    said = shell.refused("submit", "moods", "--backbone", "words", *shell.folders())
     assert "has 21 rows; The board of moods wants 20" in said
-    said = line.asked("submit", "moods", "--backbone", "words", "--tasks", "pairs", *line.places())
+    said = shell.refused("submit", "moods", "--backbone", "words", "--tasks", "pairs", *shell.folders())
     assert "moods takes no answers to mine/pairs, but to mine/mood." in said
-    assert not list(line.home.glob("runs/*/model"))
+    assert not list(shell.folder.glob("runs/*/model"))
 
 
-def test_data_status_says_what_is_found_and_what_is_not(line: Line) -> None:
-    code, out, err = line("data", "status", "--data", "data")
+def test_data_status_says_what_is_found_and_what_is_not(shell: Shell) -> None:
+    code, out, err = shell("data", "status", "--data", "data")
     assert code == 0
     assert len([one for one in out.splitlines() if one.startswith("mine/mood") and "rows" in one]) == 3
     assert len([one for one in out.splitlines() if one.startswith("mine/pairs") and "not found" in one]) == 3
     assert "Give --data DIR" in err
-    assert line("data", "fetch", "pairs", "--data", "data")[0] == 1
+    assert shell("data", "fetch", "pairs", "--data", "data")[0] == 1
 
 
-def test_with_no_plugins_everything_says_what_to_install(line: Line) -> None:
-    line.plugins = discover(installed=False)
-    assert "tasks: none" in line("list")[1]
-    assert "tasks and backbones come from plugins, so install some" in line("doctor")[1]
-    assert "There is no task 'mood'. No plugin offers a task: see 'benchrunner doctor'" in line.asked("run", "mood")
-    assert "No installed task can write demo data" in line.asked("demo")
+def test_with_no_plugins_everything_says_what_to_install(shell: Shell) -> None:
+    shell.plugins = discover(installed=False)
+    assert "tasks: none" in shell("list")[1]
+    assert "tasks and backbones come from plugins, so install some" in shell("doctor")[1]
+    assert "There is no task 'mood'. No plugin offers a task: see 'benchrunner doctor'" in shell.refused("run", "mood")
+    assert "No installed task can write demo data" in shell.refused("demo")
 
 
-def test_every_command_has_help(line: Line) -> None:
+def test_every_command_has_help(shell: Shell) -> None:
     for words in ([], *([name] for name in ("demo", "list", "doctor", "data", "run", "compare", "predict", "export"))):
-        code, out, _ = line(*words, "--help")
+        code, out, _ = shell(*words, "--help")
         assert (code, out[:6]) == (0, "usage:")
 
 

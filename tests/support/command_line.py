@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from benchrunner.commands.main import main
 from benchrunner.plugins.registry import Plugins
+from inline import files, mood, pairs
+from inline import plugins as inline_plugins
 
 
 class CommandLine:
@@ -30,3 +33,43 @@ class CommandLine:
     def fitted(self) -> list[str]:
         """The ids of the runs that hold a model."""
         return sorted(path.name for path in self.runs.iterdir() if (path / "model" / "head.json").exists())
+
+
+class Shell:
+    """Runs commands of the inline plugins in one folder; standard output and standard error are kept apart."""
+
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.folder, self._capsys = folder, capsys
+        self.plugins = inline_plugins(register_tasks=[mood(), pairs()])
+        files(1, folder / "data")
+
+    def __call__(self, *words: str) -> tuple[int, str, str]:
+        """Run a command; return its exit code, standard output and standard error. No traceback is shown."""
+        self._capsys.readouterr()
+        try:
+            code = main(words, plugins=self.plugins)
+        except SystemExit as stopped:
+            code = int(stopped.code or 0)
+        written = self._capsys.readouterr()
+        assert "Traceback" not in written.err + written.out
+        return code, written.out, written.err
+
+    def refused(self, *words: str) -> str:
+        """Run a command that is not understood; return the error."""
+        code, out, err = self(*words)
+        assert (code, out) == (2, ""), (code, out, err)
+        return err
+
+    def folders(self) -> list[str]:
+        """The options that name the data and the runs."""
+        return ["--data", str(self.folder / "data"), "--runs", str(self.folder / "runs")]
+
+    def run(self, *words: str) -> tuple[int, str, str]:
+        """Run `run mood` without progress on the CPU."""
+        return self("run", "mood", *self.folders(), "--quiet", "--device", "cpu", *words)
+
+    def fitted(self, *words: str) -> str:
+        """Fit the tiny backbone, or what the words ask for; return the id of the run."""
+        code, out, err = self.run(*(words or ("--backbone", "words")), "--json")
+        assert code == 0, err
+        return str(json.loads(out)["cells"][0]["selected"])

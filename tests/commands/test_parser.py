@@ -1,0 +1,88 @@
+"""The parser: versions, suggestions for mistyped words, and commands that are only parsed."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from typing import Any
+
+import pytest
+
+import benchrunner
+from benchrunner import discover
+from benchrunner.commands.parser import Parser
+from command_line import Shell
+from inline import own, plugin
+
+MISTYPED: dict[str, tuple[list[str], str]] = {
+    "command": (["comapre", "words"], "there is no command 'comapre'. Did you mean compare?"),
+    "strange command": (["xyzzy"], "there is no command 'xyzzy'. Choose from demo, list, doctor, data, run, compare"),
+    "option": (["run", "mood", "--bakbone", "words"], "there is no option --bakbone. Did you mean --backbone?"),
+    "option with a value": (["run", "mood", "--epoch5=3"], "there is no option --epoch5. Did you mean --epochs?"),
+    "option before what it needs": (["submit", "moods", "--bakbone", "b"], "there is no option --bakbone. Did you"),
+    "strange option": (["list", "--xyzzy"], "there is no option --xyzzy.\n"),
+    "option of another command": (["list", "--tasks", "mood"], "there is no option --tasks."),
+    "option of no command": (["--versoin"], "there is no option --versoin. Did you mean --version?"),
+    "short option": (["list", "-x"], "these words have no meaning here: -x.\n"),
+    "choice": (
+        ["run", "mood", "--keep", "selcted"],
+        "argument --keep: there is no choice 'selcted'. Did you mean ",
+    ),
+    "strange choice": (["data", "look"], "argument action: there is no choice 'look'. Choose from status, fetch."),
+    "word too many": (["doctor", "please"], "these words have no meaning here: please.\n"),
+    "value of a wrong type": (["run", "mood", "--stride", "far"], "argument --stride: invalid int value: 'far'."),
+    "option without a value": (["run", "mood", "--lr"], "argument --lr: expected one argument."),
+}
+
+
+@pytest.mark.parametrize("name", MISTYPED)
+def test_a_mistyped_word_is_answered_with_the_closest(name: str, shell: Shell) -> None:
+    words, reason = MISTYPED[name]
+    error = shell.refused(*words)
+    command = words[0] if words[0] in ("run", "submit", "list", "data", "doctor") else ""
+    program = f"benchrunner {command}".strip()
+    assert error.startswith(f"{program}: {reason}"[: len(error)])
+    assert error.endswith(f"\nSee '{program} --help'.\n")
+    assert len(error.splitlines()) == 2
+
+
+def test_abbreviated_options_and_values_with_dashes_work(shell: Shell) -> None:
+    assert shell("--parse-only", "run", "mood", "--back", "words", "--dropout", "-0.5") == (0, "", "")
+
+
+def test_words_behind_two_dashes_are_no_options() -> None:
+    parser = Parser(prog="mine")
+    parser.add_argument("words", nargs="*")
+    assert parser.parse_args(["--", "--strange"]).words == ["--strange"]
+
+
+def test_a_command_that_passes_words_on_gets_them_all() -> None:
+    parser = Parser(prog="mine")
+    commands = parser.add_subparsers()
+    commands.add_parser("launch").add_argument("words", nargs=argparse.REMAINDER)
+    assert parser.parse_args(["launch", "train.py", "--strange", "1"]).words == ["train.py", "--strange", "1"]
+
+
+def test_commands_of_plugins_suggest_too(shell: Shell) -> None:
+    def hello(cli: Any) -> None:
+        command = cli.add_parser("hello")
+        command.add_argument("--loudly", action="store_true")
+        command.set_defaults(run=lambda arguments: 0)
+
+    greeter = plugin(register_commands=hello)
+    shell.plugins = discover(extra=[("own", own()), ("greeter", greeter)], installed=False)
+    assert shell("hello", "--loudly")[0] == 0
+    assert "benchrunner hello: there is no option --loudy. Did you mean --loudly?" in shell.refused("hello", "--loudy")
+    assert "Did you mean hello?" in shell.refused("helo")
+
+
+def test_the_version_is_the_one_that_fits_are_identified_by(shell: Shell) -> None:
+    code, out, err = shell("--version")
+    assert (code, out, err) == (0, f"benchrunner {shell.plugins.core.version}\n", "")
+    assert re.match(rf"benchrunner ({re.escape(benchrunner.__version__)}|0)\b", out)
+
+
+def test_a_command_can_be_parsed_without_being_run(shell: Shell) -> None:
+    assert shell("--parse-only", "run", "mood", "--backbone", "words") == (0, "", "")
+    assert not (shell.folder / "runs").exists()
+    assert "there is no option --bakbone" in shell.refused("--parse-only", "run", "mood", "--bakbone", "words")

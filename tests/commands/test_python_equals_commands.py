@@ -1,0 +1,238 @@
+"""Whatever a command does can be called from Python, with the same results: proven command by command."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchrunner import (
+    Demo,
+    Runner,
+    StudyOptions,
+    Workspace,
+    answer,
+    check_submission,
+    data_status,
+    diagnose,
+    discover,
+    export,
+    list_offers,
+    run_study,
+    run_study_file,
+    score_file,
+    write_board_files,
+    write_submission,
+)
+from benchrunner.commands.main import parser
+from benchrunner.studies import comparison_table, study_table
+from command_line import Shell
+
+STUDY = """
+title = "Which words?"
+
+[parameters.rate]
+about = "learning rate"
+default = "1e-2"
+
+[recipe]
+lr = "{rate}"
+
+[[system]]
+name = "tiny"
+backbone = "tiny/words"
+
+[[column]]
+name = "mood"
+task = "mine/mood"
+"""
+
+
+def runner(shell: Shell, runs: str = "python") -> Runner:
+    """A runner on the shell's data, with runs of its own: nothing that a command has computed is read."""
+    workspace = Workspace.from_environment(data=shell.folder / "data", runs=shell.folder / runs)
+    return Runner(shell.plugins, workspace, device="cpu")
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """The files below a folder."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def printed_json(shell: Shell, *words: str) -> Any:
+    code, out, err = shell(*words, "--json")
+    assert code == 0, err
+    return json.loads(out)
+
+
+def same_json(value: Any) -> Any:
+    """The value as a reader of JSON gets it."""
+    return json.loads(json.dumps(value))
+
+
+def list_is_equal(shell: Shell) -> None:
+    offers = list_offers(shell.plugins)
+    assert printed_json(shell, "list") == {
+        kind: [value.as_json() for value in values] for kind, values in offers.items()
+    }
+    out = shell("list")[1]
+    assert all(f"  {value.name} " in out for values in offers.values() for value in values)
+
+
+def doctor_is_equal(shell: Shell) -> None:
+    diagnosis = diagnose(shell.plugins, runner(shell, "runs").workspace)
+    assert printed_json(shell, "doctor", *shell.folders()) == same_json(diagnosis.as_json())
+    assert diagnosis.is_sound
+
+
+def data_is_equal(shell: Shell) -> None:
+    workspace = runner(shell).workspace
+    workspace = replace(workspace, settings=replace(workspace.settings, offline=True))
+    splits = data_status(shell.plugins.tasks.values(), workspace)
+    assert [split.rows for split in splits] == [48, 24, 20, None, None, None]
+    printed = printed_json(shell, "data", "status", "--data", str(shell.folder / "data"))
+    assert printed == same_json([split.as_json() for split in splits])
+
+
+def run_is_equal(shell: Shell) -> None:
+    printed = printed_json(shell, "run", "mood", "--backbone", "words", *shell.folders(), "--device", "cpu")
+    own = runner(shell)
+    study = StudyOptions().study(["words"], shell.plugins.tasks_of(["mood"]), own)
+    assert printed == same_json(comparison_table.as_json(run_study(study, own)))
+
+
+def compare_is_equal(shell: Shell) -> None:
+    words = ("--lr", "1e-2,2e-2", "--restarts", "2", *shell.folders(), "--device", "cpu", "--quiet")
+    printed = printed_json(shell, "compare", "words", "--tasks", "mood", *words)
+    own, options = runner(shell), StudyOptions(lr=(1e-2, 2e-2), restarts=2)
+    result = run_study(options.study(["words"], shell.plugins.tasks_of(["mood"]), own), own)
+    assert printed == same_json(comparison_table.as_json(result))
+    code, out, _ = shell("compare", "words", "--tasks", "mood", *words)
+    assert code == (0 if result.is_complete else 1)
+    assert all(f"  {note}\n" in out for note in comparison_table.footnotes(result))
+
+
+def compare_with_a_study_is_equal(shell: Shell) -> None:
+    (shell.folder / "study.toml").write_text(STUDY)
+    words = ("--study", "study.toml", "--set", "rate=2e-2", "--limit-train", "16", "--device", "cpu", "--quiet")
+    printed = printed_json(shell, "compare", *words, *shell.folders())
+    options = StudyOptions(limit_train=16)
+    result = run_study_file("study.toml", runner(shell), parameters={"rate": "2e-2"}, options=options)
+    assert printed == same_json(study_table.as_json(result))
+    assert {cell["recipe"]["lr"] for part in printed["results"] for cell in part["cells"]} == {2e-2}
+
+
+def predict_is_equal(shell: Shell) -> None:
+    run = shell.fitted()
+    (shell.folder / "mine.txt").write_text("a sunny day\na bleak day\n")
+    own = runner(shell, "runs")
+    assert shell("predict", run, "mine.txt", *shell.folders())[1] == (
+        answer([run], own, file=Path("mine.txt")).as_text()
+    )
+    answered = answer([run], own, split="test")
+    shell("predict", run, "--split", "test", "--board", "moods", "--out", "command", *shell.folders())
+    written = write_board_files(answered, shell.plugins.leaderboard("moods"), Path("python"))
+    assert written == [Path("python", "moods.tsv")]
+    assert contents(Path("python")) == contents(Path("command"))
+    code, _, err = shell("predict", run, *shell.folders())
+    scores = answer([run], own).scores
+    assert code == 0 and err.splitlines() == [
+        f"mine/mood {name} {(score.value or 0) * 100:.2f}" for name, score in scores.items()
+    ]
+
+
+def export_is_equal(shell: Shell) -> None:
+    run = shell.fitted()
+    assert shell("export", run, "command", *shell.folders())[0] == 0
+    export(run, Path("python"), runner(shell, "runs"))
+    assert contents(Path("python")) == contents(Path("command")) != {}
+
+
+def submit_is_equal(shell: Shell) -> None:
+    words = ("--lr", "1e-2", *shell.folders(), "--device", "cpu", "--quiet", "--out", "command.zip")
+    code, out, _ = shell("submit", "moods", "--backbone", "words", *words)
+    board, options = shell.plugins.leaderboard("moods"), StudyOptions(lr=(1e-2,))
+    submission = write_submission(board, Path("python.zip"), runner(shell), backbone="words", options=options)
+    assert (code, submission.faults) == (0, ())
+    assert Path("python.zip").read_bytes() == Path("command.zip").read_bytes()
+    assert Path("python.zip.json").read_bytes() == Path("command.zip.json").read_bytes()
+    assert f"Upload it at {board.url}\n" in out and submission.board is board
+
+
+def submit_filled_is_equal(shell: Shell) -> None:
+    (shell.folder / "data" / "mood" / "dev.tsv").unlink()
+    words = ("--fill", "majority", *shell.folders(), "--quiet", "--out", "command.zip")
+    code, out, _ = shell("submit", "moods", "--backbone", "words", *words)
+    board = shell.plugins.leaderboard("moods")
+    submission = write_submission(board, Path("python.zip"), runner(shell), backbone="words", fill=True)
+    assert code == 0 and Path("python.zip.json").read_bytes() == Path("command.zip.json").read_bytes()
+    [file] = submission.manifest.filled
+    assert f"  moods.tsv is filled: {file.filled}\n" in out
+
+
+def check_is_equal(shell: Shell) -> None:
+    Path("moods.tsv").write_text("id\tmood\n0\t1\n1\tglad\n")
+    code, out, _ = shell("check", "moods.tsv")
+    checked = check_submission(Path("moods.tsv"), shell.plugins)
+    assert code == 1 and len(checked.faults) > 1
+    assert out.splitlines()[:-1] == list(checked.faults)
+    assert out.endswith(f"{len(checked.faults)} problems; {checked.board.name} would not accept it as meant.\n")
+
+
+def score_is_equal(shell: Shell) -> None:
+    Path("said.txt").write_text("glad\n" * 24)
+    task = shell.plugins.task("mood")
+    scored = score_file(task, Path("said.txt"), runner(shell))
+    printed = printed_json(shell, "score", "mood", "said.txt", "--data", "data")
+    assert printed == {name: score.as_json() for name, score in scored.scores.items()}
+    by_gold = score_file(task, Path("said.txt"), runner(shell), gold=Path("data/mood/dev.tsv"))
+    assert shell("score", "mood", "said.txt", "--gold", "data/mood/dev.tsv")[1] == f"{by_gold.text}\n"
+
+
+def demo_is_equal(shell: Shell) -> None:
+    code, out, _ = shell("demo", "--out", "command", "--device", "cpu", "--jobs", "1", "--quiet")
+    demo = Demo.plan(Path("python"), shell.plugins)
+    demo.write_data()
+    own = Runner(demo.plugins, demo.workspace, device="cpu")
+    result = run_study(demo.study, own)
+    [submission] = demo.write_submissions(result, own)
+    assert code == 0 and submission.faults == ()
+    assert submission.path == Path("python", "moods.zip") and f"3. Wrote {Path('command', 'moods.zip')} with" in out
+    for name in ("moods.zip", "moods.zip.json"):
+        assert Path("python", name).read_bytes() == Path("command", name).read_bytes()
+    assert contents(Path("python", "data")) == contents(Path("command", "data"))
+
+
+PROOFS: Mapping[str, Callable[[Shell], None]] = {
+    "list": list_is_equal,
+    "doctor": doctor_is_equal,
+    "data": data_is_equal,
+    "run": run_is_equal,
+    "compare": compare_is_equal,
+    "compare --study": compare_with_a_study_is_equal,
+    "predict": predict_is_equal,
+    "export": export_is_equal,
+    "submit": submit_is_equal,
+    "submit --fill": submit_filled_is_equal,
+    "check": check_is_equal,
+    "score": score_is_equal,
+    "demo": demo_is_equal,
+}
+
+
+@pytest.mark.parametrize("command", PROOFS)
+def test_python_gives_what_the_command_gives(command: str, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "environ", os.environ.copy())  # some commands forbid the hub to the whole process
+    PROOFS[command](shell)
+
+
+def test_every_command_of_the_core_is_proven() -> None:
+    whole = parser(discover(installed=False))
+    [commands] = [action for action in whole._actions if isinstance(action, argparse._SubParsersAction)]
+    assert set(commands.choices) == {command.split()[0] for command in PROOFS}
