@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import forked
 from benchrunner.plugins.discovery import discover
 from distributions import HOMES, ROOT
 from documents import blocks, shown_commands
@@ -76,9 +77,7 @@ def test_the_added_task_is_installed_listed_and_fitted(tmp_path: Path) -> None:
 
     def told(*words: str, expected: int = 0) -> str:
         environment = {**os.environ, "PYTHONPATH": str(site), "BENCHRUNNER_CACHE": str(tmp_path / "cache")}
-        done = subprocess.run(
-            [sys.executable, "-m", *words], capture_output=True, text=True, cwd=tmp_path, env=environment, check=False
-        )
+        done = forked.run(["-m", *words], cwd=tmp_path, env=environment)
         assert done.returncode == expected, done.stdout + done.stderr
         return done.stdout + done.stderr
 

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+import forked
+
 STRANGER = Path(__file__).parents[1] / "support" / "installed_plugin"
 QUICK = ("--epochs", "4", "--lr", "1e-3", "--batch-size", "8", "--device", "cpu", "--quiet")
 
@@ -37,8 +39,7 @@ def surroundings(home: Path) -> dict[str, str]:
 
 
 def benchrunner(home: Path, *words: str, code: int = 0) -> str:
-    command = [sys.executable, "-m", "benchrunner", *words]
-    done = subprocess.run(command, cwd=home, env=surroundings(home), capture_output=True, text=True)
+    done = forked.run(["-m", "benchrunner", *words], cwd=home, env=surroundings(home))
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
     return done.stdout if code == 0 else done.stderr
@@ -92,4 +93,5 @@ def test_it_keeps_the_contract_of_a_task(home: Path, tmp_path: Path) -> None:
         "import sys, pathlib; from benchrunner.testing import check_task; import bbc_for_benchrunner as bbc\n"
         "for task in bbc.register_tasks(): check_task(task, pathlib.Path(sys.argv[1]))"
     )
-    subprocess.run([sys.executable, "-c", code, tmp_path], env=surroundings(home), check=True)
+    done = forked.run(["-c", code, str(tmp_path)], env=surroundings(home))
+    assert done.returncode == 0, done.stderr

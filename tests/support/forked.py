@@ -99,11 +99,12 @@ def run(
     arguments: Sequence[str],
     *,
     env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
     imports: Sequence[str] = (),
     timeout: float = 600,
 ) -> subprocess.CompletedProcess[str]:
     """Run `python ARGUMENTS` to its end."""
-    process = Process(arguments, env=env, imports=imports)
+    process = Process(arguments, env=env, cwd=cwd, imports=imports)
     out, err = process.communicate(timeout)
     return subprocess.CompletedProcess(list(arguments), process.wait(), out, err)
 
