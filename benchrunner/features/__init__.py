@@ -1,1 +1,1 @@
-"""Features: encoded rows as flat arrays, and the flat batches made of them."""
+"""Features: encoded rows as flat arrays, the flat batches made of them, and the random numbers of training."""

@@ -1,4 +1,4 @@
-"""Encoded rows as flat arrays: sequences without padding, in memory or memory-mapped from a cache folder."""
+"""Features: encoded rows as flat arrays without padding, in memory or memory-mapped from a cache folder."""
 
 from __future__ import annotations
 
@@ -11,49 +11,49 @@ from typing import Any
 import numpy as np
 
 IGNORED = -100
-"""The target of a token that no loss looks at; torch's own cross-entropy knows it."""
+"""Target of tokens that have no loss; the default `ignore_index` of torch's cross-entropy."""
 
 
 @dataclass(frozen=True)
 class Sequences:
-    """Token sequences one after another."""
+    """Token sequences, joined in one array."""
 
     tokens: np.ndarray
-    """int32 (tokens,)"""
+    """int32 (tokens,): token ids"""
     segments: np.ndarray
-    """int8 (tokens,)"""
+    """int8 (tokens,): segment of each token"""
     starts: np.ndarray
     """int64 (sequences + 1,): sequence i is tokens[starts[i]:starts[i + 1]]"""
 
 
 @dataclass(frozen=True)
 class Features:
-    """A data set as the engine reads it. Three levels: units hold sequences, sequences hold tokens; rows own sequences.
+    """An encoded data set. Units hold sequences, and sequences hold tokens; each sequence belongs to a row.
 
-    A unit is what is shuffled and counted by the batch size and never split: a row of classify, a row's four
-    sequences in choose, a window in span and tag.
+    A unit is never split. Training shuffles units, and the batch size counts them: a row of classify, the four
+    sequences of a row of choose, a window of span and tag.
     """
 
     tokens: np.ndarray
-    """int32 (tokens,)"""
+    """int32 (tokens,): token ids"""
     segments: np.ndarray
-    """int8 (tokens,)"""
+    """int8 (tokens,): segment of each token"""
     starts: np.ndarray
-    """int64 (sequences + 1,)"""
+    """int64 (sequences + 1,): sequence i is tokens[starts[i]:starts[i + 1]]"""
     groups: np.ndarray
     """int64 (units + 1,): unit u is sequences groups[u] to groups[u + 1]"""
     owner: np.ndarray
-    """int64 (sequences,): the row that each sequence came from"""
+    """int64 (sequences,): the row of each sequence"""
     targets: Mapping[str, np.ndarray]
-    """By name, one entry a unit; empty where the rows have no labels."""
+    """By name: one entry per unit. Empty for rows without labels."""
     token_targets: Mapping[str, np.ndarray] = field(default_factory=dict)
-    """By name, one entry a token; `IGNORED` where a token has none."""
+    """By name: one entry per token, `IGNORED` for tokens without a target."""
     guides: Mapping[str, np.ndarray] = field(default_factory=dict)
-    """What turns outputs back into answers: the problem's own affair, shapes included."""
+    """By name: arrays of any shape with which the problem's `gather` finds the answers in the outputs."""
     counts: np.ndarray | None = None
-    """int64 (units,): how much of the recipe's batch each takes; None is 1 each"""
+    """int64 (units,): how much each unit counts in the batch size; None is 1 for each"""
     loss_weights: np.ndarray | None = None
-    """int64 (units,): what each one's loss is a sum over; None is 1 each"""
+    """int64 (units,): how many losses are summed in a unit; None is 1 for each"""
 
     @classmethod
     def of(
@@ -85,14 +85,16 @@ class Features:
 
     @property
     def units(self) -> int:
+        """Number of units."""
         return len(self.groups) - 1
 
     @property
     def batch_counts(self) -> np.ndarray:
+        """How much each unit counts in the batch size, int64 (units,)."""
         return np.ones(self.units, dtype=np.int64) if self.counts is None else self.counts
 
     def loss_weight(self, units: np.ndarray) -> int:
-        """What the summed loss of these units is divided by."""
+        """Return the number by which the summed loss of the given units is divided."""
         return len(units) if self.loss_weights is None else int(self.loss_weights[units].sum())
 
     @property
@@ -106,7 +108,7 @@ class Features:
         return np.diff(self.starts[self.groups])
 
     def save(self, folder: Path) -> None:
-        """One array a file, so that each can be memory-mapped."""
+        """Write each array to a file of its own, so that it can be memory-mapped."""
         for name in _PARTS:
             np.save(folder / f"{name}.npy", getattr(self, name))
         contents: dict[str, list[str]] = {}
@@ -122,14 +124,14 @@ class Features:
 
     @classmethod
     def open(cls, folder: Path) -> Features:
-        """What `save` wrote, memory-mapped; `OSError` or `ValueError` where files are missing or damaged."""
+        """Memory-map what `save` wrote; raises `OSError` or `ValueError` if files are missing or damaged."""
 
         def array(name: str) -> np.ndarray:
             try:
-                found: np.ndarray = np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
+                values: np.ndarray = np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
             except EOFError:
                 raise ValueError(f"{folder / name}.npy is empty") from None
-            return found
+            return values
 
         contents = json.loads((folder / "contents.json").read_text(encoding="utf-8"))
         parts: dict[str, Any] = {name: array(name) for name in (*_PARTS, *contents["optional"])}

@@ -1,4 +1,4 @@
-"""The only batch there is: sequences one after another, without padding."""
+"""The flat batch: the sequences of a batch one after another, without padding. There is no other kind of batch."""
 
 from __future__ import annotations
 
@@ -12,70 +12,79 @@ from benchrunner.features.arrays import IGNORED, Features
 from benchrunner.features.randomness import Dropout, NoDropout
 
 FILLING = 0
-"""The id of tokens that fill a batch up: see `collate`."""
+"""The id of the filling tokens at the end of a batch: see `collate`."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """Neighbouring sequences of one length: a dense block inside the flat batch."""
+    """Neighbouring sequences of equal length: a dense block inside the flat batch."""
 
     start: int
-    """Its first token."""
+    """The block's first token in the batch."""
     count: int
+    """How many sequences the block holds."""
     length: int
+    """Tokens of each sequence."""
 
     @property
     def stop(self) -> int:
+        """The token after the block's last token."""
         return self.start + self.count * self.length
 
 
 @dataclass(frozen=True)
 class FlatBatch:
-    """Whole units, their sequences ordered by length so that equal lengths are neighbours."""
+    """A batch of whole units. Sequences are in the order of their lengths, so that equal lengths form blocks."""
 
     tokens: torch.Tensor
-    """int64 (T,); the last few may be filling, which belongs to no sequence: see `collate`"""
+    """int64 (T,): token ids; tokens at the end may be filling, which belongs to no sequence: see `collate`"""
     segments: torch.Tensor
-    """int64 (T,)"""
+    """int64 (T,): segment of each token: 0, or 1 in the second text of a pair"""
     positions: torch.Tensor
-    """int64 (T,): 0 at the first token of every sequence"""
+    """int64 (T,): position of each token in its sequence, from 0"""
     starts: torch.Tensor
     """int32 (N + 1,): sequence i is tokens starts[i] to starts[i + 1]"""
     blocks: tuple[Block, ...]
-    """The sequences again, as blocks of equal length."""
+    """The same sequences, as blocks of equal length."""
     restore: torch.Tensor
-    """int64 (N,): where the sequences of the units, in the units' order, stand in this batch"""
+    """int64 (N,): index in this batch of each sequence, in the order of the units"""
     targets: Mapping[str, torch.Tensor]
-    """By name, one entry a unit, in the units' order; or one a token, in this batch's."""
+    """By name: one entry per unit, in the order of the units, or one per token, in the order of this batch."""
     feature_positions: torch.Tensor
-    """int64 (T,): where each token stands in the features; 0 for filling"""
+    """int64 (T,): index of each token in the features; 0 for filling"""
     dropout: Dropout = field(default_factory=NoDropout)
-    """What drops in this pass; drops nothing unless training gives one."""
+    """The dropout of this forward pass; drops nothing outside of training."""
 
     @property
     def dropping(self) -> bool:
+        """Whether this forward pass applies dropout."""
         return not isinstance(self.dropout, NoDropout)
 
     @property
     def real(self) -> int:
-        """Tokens of all sequences, without the filling."""
+        """Number of tokens without the filling."""
         return self.blocks[-1].stop
 
     @property
     def owner(self) -> torch.Tensor:
-        """int64 (real,): the sequence of each token, as they stand here."""
+        """int64 (real,): the sequence of each token, as its index in this batch."""
         lengths = self.starts.diff().long()
         return torch.repeat_interleave(torch.arange(len(lengths), device=lengths.device), lengths)
 
     @property
     def longest(self) -> int:
+        """Tokens of the longest sequence."""
         return max(block.length for block in self.blocks)
 
 
 def collate(
     features: Features, units: np.ndarray, device: torch.device, *, dropout: Dropout | None = None, multiple: int = 1
 ) -> FlatBatch:
-    """The batch of some units, T filled up to a multiple: layers compute the filling, and nothing reads it."""
+    """Build the batch of the given units.
+
+    Filling tokens make the number of tokens a multiple of `multiple`. Layers compute states of the filling; nothing
+    reads these states.
+    """
     counts = np.diff(features.groups)[units]
     sequences = ranges(features.groups[units], counts)
     lengths = features.starts[sequences + 1] - features.starts[sequences]
@@ -117,17 +126,17 @@ def collate(
 
 
 def rounding(precision: str) -> int:
-    """The multiple that a batch's tokens are filled up to.
+    """Return the multiple to which a batch's number of tokens is filled up.
 
-    Half-precision products are compiled for their shape when it is first seen (oneDNN on the CPU), or are fast at
-    round shapes only (CUDA); flat batches would bring a new shape every step. At most 63 tokens of some hundreds or
-    thousands are filling.
+    Products in half precision are compiled for each new shape (oneDNN on the CPU) or are fast for round shapes only
+    (CUDA), and without filling every flat batch has a new shape. Of some hundreds or thousands of tokens, at most 63
+    are filling.
     """
     return 64 if precision == "bf16" else 1
 
 
 def ranges(starts: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """start, start + 1, ... for every (start, count), one after another: int64 (sum of counts,)."""
+    """Return start, start + 1, ... of `count` numbers for every (start, count), joined: int64 (sum of counts,)."""
     ends = np.cumsum(counts)
     total = int(ends[-1]) if len(ends) else 0
     places: np.ndarray = np.arange(total, dtype=np.int64) + np.repeat(starts - (ends - counts), counts)
@@ -135,6 +144,7 @@ def ranges(starts: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def _blocks(lengths: np.ndarray) -> Iterator[Block]:
+    """Yield the blocks of sequences that are sorted by length."""
     start = 0
     for length, count in zip(*np.unique(lengths, return_counts=True), strict=True):
         yield Block(start, int(count), int(length))
@@ -142,7 +152,10 @@ def _blocks(lengths: np.ndarray) -> Iterator[Block]:
 
 
 def micro_batches(units: np.ndarray, tokens: np.ndarray, budget: int) -> list[np.ndarray]:
-    """Units split so that each part has at most `budget` tokens, or is a single unit. `tokens` holds every unit's."""
+    """Split units into parts of at most `budget` tokens; a unit with more tokens is a part by itself.
+
+    `tokens` holds the number of tokens of every unit of the features.
+    """
     if tokens[units].sum() <= budget:
         return [units]
     parts, part, used = list[np.ndarray](), list[int](), 0

@@ -1,6 +1,6 @@
-"""Texts as the tokenizer's pieces with their places in the text, and the special tokens that make sequences of them.
+"""Pieces: the tokens of texts with their places in the text, and the special tokens that make sequences of them.
 
-What problems need that cut texts themselves: windows over a long paragraph, words with a tag each.
+Problems use pieces to cut texts themselves: into windows over a long paragraph, or into words that have a tag each.
 """
 
 from __future__ import annotations
@@ -15,42 +15,42 @@ from benchrunner.features.flat_batch import ranges
 
 @dataclass(frozen=True)
 class Pieces:
-    """Texts one after another, without special tokens."""
+    """The tokens of several texts, joined in one array, without special tokens."""
 
     tokens: np.ndarray
-    """int32 (pieces,)"""
+    """int32 (pieces,): token ids"""
     spans: np.ndarray
-    """int32 (pieces, 2): the characters of its text that a piece stands for, from and to"""
+    """int32 (pieces, 2): first character and end of each piece in its text"""
     starts: np.ndarray
     """int64 (texts + 1,): text i is pieces starts[i] to starts[i + 1]"""
 
     @property
     def counts(self) -> np.ndarray:
-        """Pieces of each text."""
+        """Number of pieces of each text, int64 (texts,)."""
         return np.diff(self.starts)
 
 
 @dataclass(frozen=True)
 class Part:
-    """One run of pieces for each sequence that is to be made."""
+    """A range of pieces for each sequence that `Frame.join` makes."""
 
     tokens: np.ndarray
-    """int32 (pieces,): all there are"""
+    """int32 (pieces,): token ids of all pieces"""
     begins: np.ndarray
-    """int64 (sequences,): where a sequence's run begins in them"""
+    """int64 (sequences,): first piece of each sequence's range"""
     counts: np.ndarray
-    """int64 (sequences,)"""
+    """int64 (sequences,): number of pieces in each range"""
 
 
 @dataclass(frozen=True)
 class Joined:
-    """Sequences made of parts."""
+    """Sequences made of parts, and where the parts are in them."""
 
     sequences: Sequences
     first: np.ndarray
-    """int64 (sequences,): where the first part begins, counted over all tokens"""
+    """int64 (sequences,): token at which the first part begins, counted over all sequences"""
     second: np.ndarray
-    """int64 (sequences,): where the second does; where it would, if there is none"""
+    """int64 (sequences,): token at which the second part begins, or would begin if there were one"""
 
 
 @dataclass(frozen=True)
@@ -58,36 +58,39 @@ class Frame:
     """The special tokens around one text or two, and the segments of both."""
 
     before: tuple[int, ...]
+    """Token ids before the first text."""
     between: tuple[int, ...]
+    """Token ids between two texts."""
     after: tuple[int, ...]
+    """Token ids after the last text."""
     unknown: int
-    """Stands for a word that has no pieces."""
+    """Token id for a word without pieces."""
     segments: tuple[int, int] = (0, 1)
-    """Of everything up to the second text, and of the rest. A single text ends with `after` in the first segment."""
+    """Segments of the tokens before the second text, and of the others; a single text is in the first segment only."""
 
     def size(self, *, pair: bool) -> int:
-        """Tokens of a sequence that are none of the texts'."""
+        """Return the number of special tokens in a sequence."""
         return len(self.before) + len(self.after) + pair * len(self.between)
 
     def join(self, first: Part, second: Part | None = None) -> Joined:
-        """One sequence for each run of pieces, or for each pair of runs."""
+        """Make one sequence of each range of pieces, or of each pair of ranges."""
         between = self.between if second is not None else ()
         counts = second.counts if second is not None else np.zeros_like(first.counts)
         lengths = first.counts + counts + self.size(pair=second is not None)
         starts = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-        ours = starts[:-1] + len(self.before)
-        theirs = ours + first.counts + len(between)
+        first_begins = starts[:-1] + len(self.before)
+        second_begins = first_begins + first.counts + len(between)
         tokens = np.empty(starts[-1], dtype=np.int32)
         segments = np.full(starts[-1], self.segments[0], dtype=np.int8)
         for special, places in (
             (self.before, starts[:-1]),
-            (between, ours + first.counts),
-            (self.after, theirs + counts),
+            (between, first_begins + first.counts),
+            (self.after, second_begins + counts),
         ):
-            for at, token in enumerate(special):
-                tokens[places + at] = token
-        tokens[ranges(ours, first.counts)] = first.tokens[ranges(first.begins, first.counts)]
+            for offset, token in enumerate(special):
+                tokens[places + offset] = token
+        tokens[ranges(first_begins, first.counts)] = first.tokens[ranges(first.begins, first.counts)]
         if second is not None:
-            tokens[ranges(theirs, counts)] = second.tokens[ranges(second.begins, counts)]
-            segments[ranges(theirs, counts + len(self.after))] = self.segments[1]
-        return Joined(Sequences(tokens, segments, starts), ours, theirs)
+            tokens[ranges(second_begins, counts)] = second.tokens[ranges(second.begins, counts)]
+            segments[ranges(second_begins, counts + len(self.after))] = self.segments[1]
+        return Joined(Sequences(tokens, segments, starts), first_begins, second_begins)

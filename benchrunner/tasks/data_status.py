@@ -20,6 +20,7 @@ class SplitStatus:
     task: str
     split: str
     official_rows: int | None
+    """The official number of rows, if there is one."""
     rows: int | None = None
     """Number of rows; None if the data is missing or cannot be used."""
     origin: str = ""
@@ -27,21 +28,23 @@ class SplitStatus:
     fingerprint: str = ""
     """SHA-256 of the rows."""
     notes: tuple[str, ...] = ()
+    """Remarks for the user, one sentence each."""
     is_missing: bool = False
-    """Whether no source has the data; otherwise `problem` says why it cannot be used."""
+    """Whether no source has the data."""
     problem: str = ""
+    """Why there are no rows: where the data was looked for, or why it cannot be used."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the status as JSON values."""
         status: dict[str, Any] = {"task": self.task, "split": self.split, "official_rows": self.official_rows}
         if self.rows is None:
             return status | {"rows": None, "missing": self.is_missing, "problem": self.problem}
-        found = {"origin": self.origin, "sha256": self.fingerprint, "notes": list(self.notes)}
-        return status | {"rows": self.rows} | found
+        data = {"origin": self.origin, "sha256": self.fingerprint, "notes": list(self.notes)}
+        return status | {"rows": self.rows} | data
 
 
 def data_status(tasks: Iterable[Task], workspace: Workspace) -> list[SplitStatus]:
-    """Load every split of the tasks and tell what was found; an offline workspace asks only its folders and caches."""
+    """Load every split of the tasks and return its status. An offline workspace looks into folders and caches only."""
     return [_status(task, name, split, workspace) for task in tasks for name, split in task.splits.items()]
 
 

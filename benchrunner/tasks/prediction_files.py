@@ -1,4 +1,4 @@
-"""Anybody's prediction file against labelled rows, with the task's own metrics."""
+"""Score prediction files of any system against labelled rows, with the task's own metrics."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _HEADER = ["index", "prediction"]
 
 
 def rows_of(task: Task, split: str, path: Path, workspace: Workspace) -> Rows:
-    """A split's rows from a file of the task's own layout, wherever it lies."""
+    """Read the rows of a split from a file in the task's own layout, wherever the file lies."""
     if not path.is_file():
         raise RequestError(f"--gold {path}: there is no such file.")
-    shapes = (source.at(path) for source in task.splits[split].sources)
-    found = next((one for one in shapes if one is not None), None)
-    if found is None:
+    moved = (source.at(path) for source in task.splits[split].sources)
+    source = next((source for source in moved if source is not None), None)
+    if source is None:
         raise RequestError(f"{task.name} has no file layout for its split {split}; leave --gold out.")
-    rows = found.read(workspace)
+    rows = source.read(workspace)
     if not len(rows):
         raise DataError(f"{path}: no rows.")
     return task.checked(rows, workspace, labelled=task.splits[split].role != "test")
@@ -36,37 +36,37 @@ def rows_of(task: Task, split: str, path: Path, workspace: Workspace) -> Rows:
 def scores_of_file(
     task: Task, rows: Rows, path: Path, *, spellings: Mapping[str, str] | None = None
 ) -> dict[str, Score]:
-    """Each of the task's metrics for the answers in a file.
+    """Compute each metric of the task for the answers in a file.
 
-    The file is `index<TAB>prediction` below that header, rows in any order, or one answer a line in the order of the
-    rows. Answers are the task's labels or numbers, or one of `spellings`: a file's text -> the task's label.
+    The file has the header `index<TAB>prediction` and the rows in any order, or one answer per line in the order of the
+    rows. Answers are written as the task's problem parses them, or as `spellings` says: text in the file -> label.
     """
     if task.problem.gold(rows.table) is None:
         raise DataError(f"{rows.origin}: these rows have no labels, so nothing can be scored; choose a labelled split.")
     answers = _read(path, len(rows), task.problem, spellings or {})
     try:
         return task.scores(rows.table, answers)
-    except DataError as error:  # an answer that does not fit its row: too few tags for the words
+    except DataError as error:  # an answer does not fit its row, for example too few tags for the words
         raise DataError(f"{path}: {error}") from None
 
 
 def _read(path: Path, rows: int, problem: Problem, spellings: Mapping[str, str]) -> list[Any]:
-    """The file's answers in the order of the rows."""
+    """Return the file's answers in the order of the rows."""
     lines = _lines(path)
     indexed = "\t" in lines[0]
-    while not lines[-1] and (indexed or len(lines) > rows):  # of one answer a line, the last may be that there is none
+    while not lines[-1] and (indexed or len(lines) > rows):  # with one answer per line, the last answers may be empty
         lines.pop()
     answers = _indexed(path, lines, rows) if indexed else dict(enumerate(enumerate(lines, start=1)))
     if len(answers) != rows:
-        found = f"{len(answers):,} answer{'s' * (len(answers) != 1)}{'' if indexed else ', one on each line'}"
+        count = f"{len(answers):,} answer{'s' * (len(answers) != 1)}{'' if indexed else ', one on each line'}"
         missing = next((index for index in range(rows) if index not in answers), None)
         first = "" if missing is None else f" The first without an answer is row {missing}."
-        raise DataError(f"{path}: {found}; expected {rows:,}, one for each row.{first}")
+        raise DataError(f"{path}: {count}; expected {rows:,}, one for each row.{first}")
     return [_parsed(path, *answers[index], problem, spellings) for index in range(rows)]
 
 
 def _lines(path: Path) -> list[str]:
-    """The lines; line ends and byte order marks of any system are no matter here, unlike in a submission."""
+    """Return the lines. Unlike in submissions, line ends and byte order marks of any system are accepted."""
     text = read_text(path, "is it a text file? Unpack archives first.")
     lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
     if lines == [""]:
@@ -75,7 +75,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def _indexed(path: Path, lines: list[str], rows: int) -> dict[int, tuple[int, str]]:
-    """Index -> (line, answer)."""
+    """Return index -> (line, answer)."""
     if lines[0].split("\t") != _HEADER:
         raise DataError(f"{path}:1: expected the header 'index<TAB>prediction', found {quoted(lines[0])}.")
     answers: dict[int, tuple[int, str]] = {}
@@ -101,7 +101,7 @@ def _parsed(path: Path, line: int, text: str, problem: Problem, spellings: Mappi
     if text in spellings:
         try:
             return problem.parse(spellings[text])
-        except ValueError:  # a board or a data file that knows another label set: of no use here
+        except ValueError:  # the spelling is of a board or a data file with other labels
             pass
     others = [spelling for spelling, label in spellings.items() if spelling != label]
     also = f" (or, as files spell them, {', '.join(others)})" if others else ""

@@ -13,28 +13,28 @@ from benchrunner.metrics import Score
 
 @dataclass(frozen=True)
 class Scored:
-    """What an official scorer says of a file."""
+    """The figures of an official scorer for a prediction file."""
 
     figures: Mapping[str, Score]
-    """By the scorer's own names, on its own scale."""
+    """Figures by the names that the scorer gives them, on its own scale."""
     text: str
-    """The same for people."""
+    """The figures as text for people."""
     notes: tuple[str, ...] = ()
-    """What is unusual about a file and no figure says: one sentence each, which names the file."""
+    """Remarks about the file that no figure shows; one sentence each, which names the file."""
 
 
 class Scorer(ABC):
-    """An official scorer: the layout of prediction files that it reads, and its figures to the last digit."""
+    """An official scorer: reads its layout of prediction files and computes its figures to the last digit."""
 
     options: Mapping[str, str] = {}
-    """Further files that it may be given: the name of a command-line option -> its help."""
+    """Options of `score` that name further files: the option's name -> its help text."""
     needs_gold: bool = True
-    """False where a prediction file holds the gold answers too; they are then compared only if the user names some."""
+    """False if prediction files hold the gold answers too; they are then checked only if the user names gold files."""
 
     @abstractmethod
     def recognizes(self, path: Path) -> bool:
-        """Whether a file looks like this layout; others are read as `index<TAB>prediction` or an answer a line."""
+        """Say whether a file has this layout; other files are read as `index<TAB>prediction` or one answer per line."""
 
     @abstractmethod
     def score(self, path: Path, gold: Rows | None, files: Mapping[str, Path]) -> Scored:
-        """The figures, or a `DataError` that names file and place; `files` are those of the options that were given."""
+        """Compute the figures, or raise a `DataError` with file and place. `files` are those of the given options."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Term:
-    """One figure inside an average: a task's metric on a split."""
+    """A figure that enters an average: a metric of a task on a split."""
 
     task: str
     split: str
@@ -17,13 +17,14 @@ class Term:
 
 @dataclass(frozen=True)
 class Average:
-    """A mean over terms; figures in one inner tuple are averaged first."""
+    """The mean over several figures, as benchmarks report it."""
 
     name: str
     terms: tuple[tuple[Term, ...], ...]
+    """The figures. Those of an inner tuple are averaged first, for example two metrics of one task."""
 
     def of(self, cells: Mapping[Term, float]) -> float | None:
-        """The average, or None where a figure is missing."""
+        """Compute the average; None if a figure is missing."""
         if any(term not in cells for group in self.terms for term in group):
             return None
         means = [sum(cells[term] for term in group) / len(group) for group in self.terms]
@@ -32,8 +33,8 @@ class Average:
 
 @dataclass(frozen=True)
 class Suite:
-    """Tasks that are reported together, and the averages that are taken over them."""
+    """Tasks that are reported together, and the averages over their figures."""
 
     name: str
     averages: tuple[Average, ...] = ()
-    """Over dev splits; each is printed under its own name."""
+    """Averages over figures on dev splits; tables show each under its name."""

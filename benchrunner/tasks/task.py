@@ -1,4 +1,4 @@
-"""The row of a task: its data, its kind of question, its metrics, its recipe."""
+"""A task: its data, its kind of question, its metrics, its recipe."""
 
 from __future__ import annotations
 
@@ -27,37 +27,42 @@ Role = Literal["train", "dev", "test"]
 
 @dataclass(frozen=True)
 class Split:
-    """One named part of a task's data."""
+    """A named part of a task's data."""
 
     role: Role
-    """What it is for: fits learn from train, `Task.select_on` chooses among dev splits, submissions answer test."""
+    """What the split is for."""
     sources: tuple[Source, ...]
-    """Asked in this order; the first that has the rows gives them."""
+    """Sources in the order in which they are tried; the first that has the data is read."""
     rows: int | None = None
-    """The official count, where there is one; a difference is said, not hidden."""
+    """The official number of rows, if there is one. A note says where the data has another number."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """A question asked of text, with everything needed to fit and score an answer to it."""
+    """A question about texts, with everything that is needed to fit a model to it and to score the answers."""
 
     name: str
-    """`suite/task`, lower case."""
+    """`suite/task`, in lower case."""
     about: str
     """One line for `benchrunner list`."""
     problem: Problem
+    """The kind of question."""
     splits: Mapping[str, Split]
+    """Splits by name; exactly one has the role "train"."""
     metrics: tuple[Metric, ...]
-    """The first is the headline: what selection looks at."""
+    """The first is the headline metric, by which fits are selected."""
     recipe: Recipe = field(default_factory=Recipe)
+    """Default hyper-parameters."""
     method: str = "finetune"
+    """Name of the default method."""
     method_reason: str = ""
-    """Why the default method is not `finetune`, said wherever the task is shown."""
+    """Why the default method is not `finetune`; shown with the task's results."""
     suite: Suite | None = None
+    """The suite with whose tasks this task is reported and averaged."""
     scorer: Scorer | None = None
-    """Reads prediction files in the layout that the official scorer reads, beside our own; None where there is none."""
+    """Reads prediction files in the layout of the official scorer, besides the core's own layouts."""
     demo_files: Callable[[int, Path], None] | None = None
-    """Writes a small data set of this task in its real file layout: (seed, folder)."""
+    """Takes (seed, folder) and writes a small data set of this task in its real file layout."""
     select_on: tuple[str, ...] = ()
     """Names of the dev splits that select: the grid point and the restart with the highest mean of the headline metric
     over these splits win, and thresholds are tuned on the rows of all of them. Empty means every dev split."""
@@ -90,27 +95,26 @@ class Task:
 
     @property
     def train(self) -> str:
-        """The name of the training split."""
+        """Name of the training split."""
         return self.named("train")[0]
 
     def named(self, role: Role) -> list[str]:
-        """The names of the splits of one role, in the order of the row."""
+        """Return the names of the splits with a role, in the order of `splits`."""
         return [name for name, split in self.splits.items() if split.role == role]
 
     def load(self, split: str, workspace: Workspace) -> Rows:
-        """The checked rows of a split from the first of its sources that has them."""
+        """Return the checked rows of a split from the first source that has the data, or raise `DataNotFound`."""
         if split not in self.splits:
             raise RequestError(f"{self.name} has no split '{split}'; it has {', '.join(self.splits)}.")
-        wanted = self.splits[split]
-        tried = []
-        for source in wanted.sources:
+        reasons = []
+        for source in self.splits[split].sources:
             try:
                 rows = source.read(workspace)
             except DataNotFound as reason:
-                tried.append(str(reason))
+                reasons.append(f"  - {reason}")
                 continue
-            return self._checked(rows, wanted, workspace)
-        raise DataNotFound(f"No data for {self.name}, split {split}:\n" + "\n".join(f"  - {one}" for one in tried))
+            return self._checked(rows, self.splits[split], workspace)
+        raise DataNotFound("\n".join([f"No data for {self.name}, split {split}:", *reasons]))
 
     @property
     def scores_extra_figures(self) -> bool:
@@ -131,7 +135,7 @@ class Task:
         return scores(self.metrics, gold, {**(extra_figures or {}), ANSWERS: answers})
 
     def checked(self, rows: Rows, workspace: Workspace, *, labelled: bool) -> Rows:
-        """Rows as the problem wants them, without bad ones where the user asked for that."""
+        """Return rows that the problem has checked, without bad rows if the workspace asks to leave these out."""
         try:
             table = self.problem.check(rows, labelled=labelled)
         except BadRows as bad:
