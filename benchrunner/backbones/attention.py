@@ -1,4 +1,4 @@
-"""Attention over ragged sequences: one function, one fixed table of implementations, no timing and no guessing."""
+"""Attention over the sequences of a flat batch. A fixed table chooses the implementation; nothing is timed."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ Kernel = Callable[[torch.Tensor, FlatBatch, float, str, bool], torch.Tensor]
 
 
 def attend(qkv: torch.Tensor, batch: FlatBatch, *, rate: float, site: str, left_only: bool = False) -> torch.Tensor:
-    """Every token attends to its own sequence: (T, 3, heads, size) -> (T, heads * size).
+    """Let every token attend to the tokens of its own sequence: (T, 3, heads, size) -> (T, heads * size).
 
-    `rate` is the dropout of the attention probabilities; with `left_only` a token sees itself and those before it.
+    `rate` is the dropout of the attention probabilities, `site` the name of the layer for drawing the mask. With
+    `left_only`, a token attends only to itself and to the tokens before it.
     """
     dropping = rate > 0 and batch.dropping
     kernel = implementation(qkv.device, qkv.dtype, qkv.shape[-1], dropping=dropping)
@@ -26,7 +27,7 @@ def attend(qkv: torch.Tensor, batch: FlatBatch, *, rate: float, site: str, left_
 
 
 def implementation(device: torch.device, dtype: torch.dtype, size: int, *, dropping: bool) -> Kernel:
-    """The table. Varlen kernels take half precision and no dropout; only the explicit one takes a drawn mask."""
+    """Choose the kernel: `explicit` for dropout, `varlen` for half precision on a GPU, `grouped` otherwise."""
     if dropping:
         return explicit
     if device.type == "cuda" and dtype in (torch.float16, torch.bfloat16) and size % 8 == 0 and size <= 256:
@@ -35,7 +36,7 @@ def implementation(device: torch.device, dtype: torch.dtype, size: int, *, dropp
 
 
 def grouped(qkv: torch.Tensor, batch: FlatBatch, rate: float, site: str, left_only: bool = False) -> torch.Tensor:
-    """scaled_dot_product_attention over each block of equally long sequences: nothing is padded."""
+    """Compute torch's scaled_dot_product_attention for each block of equally long sequences, without padding."""
     outputs = []
     for block in batch.blocks:
         query, key, value = _blocks(qkv, block)
@@ -46,10 +47,10 @@ def grouped(qkv: torch.Tensor, batch: FlatBatch, rate: float, site: str, left_on
 
 
 def varlen(qkv: torch.Tensor, batch: FlatBatch, rate: float, site: str, left_only: bool = False) -> torch.Tensor:
-    """One kernel for all sequences; it reads their borders."""
+    """Compute all sequences in one kernel that takes their borders; for half precision without dropout."""
     from torch.nn.attention.varlen import varlen_attn
 
-    query, key, value = (one.contiguous() for one in qkv[: batch.real].unbind(1))
+    query, key, value = (part.contiguous() for part in qkv[: batch.real].unbind(1))
     longest, restriction = batch.longest, _to_the_left(varlen_attn) if left_only else {}
     output = varlen_attn(query, key, value, batch.starts, batch.starts, longest, longest, **restriction)
     assert isinstance(output, torch.Tensor)
@@ -57,39 +58,39 @@ def varlen(qkv: torch.Tensor, batch: FlatBatch, rate: float, site: str, left_onl
 
 
 def _to_the_left(kernel: Callable[..., object]) -> dict[str, Any]:
-    """How this version of torch is asked to look left only: its first one with the kernel had another word for it."""
+    """Give the argument for `left_only`, whose name depends on the version of torch."""
     windows = "window_size" in inspect.signature(kernel).parameters
     return {"window_size": (-1, 0)} if windows else {"is_causal": True}
 
 
 def explicit(qkv: torch.Tensor, batch: FlatBatch, rate: float, site: str, left_only: bool = False) -> torch.Tensor:
-    """softmax, the drawn mask and two products, block by block, with the gradient written out."""
-    with torch.autocast(qkv.device.type, enabled=False):  # its types are its own affair
+    """Compute softmax, dropout with a drawn mask, and both products for each block; the gradient is written by hand."""
+    with torch.autocast(qkv.device.type, enabled=False):  # `_Explicit` chooses its own types
         output: torch.Tensor = _Explicit.apply(qkv, batch, rate, site, left_only)  # type: ignore[no-untyped-call]
     return output
 
 
 def _blocks(x: torch.Tensor, block: Block) -> torch.Tensor:
-    """One block of (T, k, heads, size) as a view (k, count, heads, length, size)."""
+    """View one block of (T, k, heads, size) as (k, count, heads, length, size)."""
     return x[block.start : block.stop].view(block.count, block.length, *x.shape[1:]).permute(2, 0, 3, 1, 4)
 
 
 def _packed(x: torch.Tensor, block: Block, kind: torch.dtype) -> torch.Tensor:
-    """The same as (k, count * heads, length, size) in one piece: one copy, so that no product makes its own."""
+    """Copy one block of (T, k, heads, size) to (k, count * heads, length, size), contiguous for matrix products."""
     view = _blocks(x, block)
     return torch.empty(view.shape, dtype=kind, device=x.device).copy_(view).flatten(1, 2)
 
 
 def _later(length: int, device: torch.device) -> torch.Tensor:
-    """True where a column's token comes after a row's: (length, length)."""
+    """Mask of the tokens that come after each token: bool (length, length), True above the diagonal."""
     return torch.ones(length, length, dtype=torch.bool, device=device).triu(1)
 
 
 class _Explicit(torch.autograd.Function):
-    """One node in the graph instead of eight a block; gradients go straight into one (T, 3, heads, size) tensor.
+    """Attention with dropout as one node of the graph; gradients are written into one (T, 3, heads, size) tensor.
 
-    On the CPU its products are fp32 whatever qkv is: they are a few per cent of a layer's, and small half-precision
-    products cost more to compile for all their shapes than to compute.
+    On the CPU the products are computed in fp32, also for qkv in half precision: they are a few per cent of a layer's
+    time, and compiling half-precision kernels for all their shapes costs more than computing in fp32.
     """
 
     @staticmethod
@@ -110,7 +111,7 @@ class _Explicit(torch.autograd.Function):
                 scores.masked_fill_(_later(block.length, qkv.device), -torch.inf)
             probabilities = torch.softmax(scores, -1)
             keep = drawn.view_as(probabilities)
-            # Scaling by 1 / (1 - rate) is left to the output, which is smaller than the probabilities.
+            # The output is scaled by 1 / (1 - rate), because it is smaller than the probabilities.
             context = torch.bmm(probabilities * keep, value)
             _blocks(output, block)[0].copy_(context.view(block.count, heads, block.length, size))
             kept += [flat, probabilities, keep]

@@ -1,4 +1,4 @@
-"""A backbone: a name, a revision, and a way to load it."""
+"""The base classes of backbones and of families of backbones."""
 
 from __future__ import annotations
 
@@ -15,64 +15,65 @@ if TYPE_CHECKING:
 
 
 class Backbone(ABC):
-    """A model with its tokenizer, not yet loaded."""
+    """A pre-trained model with its tokenizer, by name; `load` reads it."""
 
     name: str
-    """As the user would name it again."""
+    """The name by which a user finds the backbone again."""
     about: str
-    """One line for `benchrunner list`."""
+    """Description in one line, for `benchrunner list`."""
     for_demo: bool = False
-    """Small enough for `benchrunner demo`, and at hand without a network."""
+    """True if the backbone is small enough for `benchrunner demo` and needs no network."""
     twin: str = ""
-    """The name of the same model with fresh weights, to show what pre-training is worth; empty where there is none."""
+    """Name of the same architecture with random weights, to show what pre-training is worth; empty if there is none."""
 
     @abstractmethod
     def revision(self, workspace: Workspace) -> str:
-        """A hash of the weights, the configuration and the tokenizer: the same revision is the same model."""
+        """Return a hash of weights, configuration and tokenizer: equal revisions are equal models."""
 
     @abstractmethod
     def load(self, workspace: Workspace, *, seed: int) -> Encoder:
-        """The encoder in fp32 on the CPU. Parts the checkpoint lacks are drawn from the seed."""
+        """Load the encoder in fp32 on the CPU. Weights that the checkpoint lacks are drawn from the seed."""
 
 
 class BackboneFamily(ABC):
-    """Backbones of one kind: some with names of their own, others found by pattern, path or hub id."""
+    """Backbones of one kind, found by name, by a pattern of names, by path or by hub id."""
 
     @property
     def name(self) -> str:
-        """Identifies the family among those of its plugin; the class's name by default.
+        """Name of the family among the families of its plugin, by default the name of the class.
 
-        Every fit records it, and only this family reads the fit back: keep it from version to version.
+        Every fit records the name of its family, and only this family reads the fit back: never change the name.
         """
         return type(self).__name__
 
     @abstractmethod
     def listed(self) -> list[Backbone]:
-        """Those that `benchrunner list` shows."""
+        """Return the backbones that `benchrunner list` shows."""
 
     @abstractmethod
     def find(self, reference: str, workspace: Workspace) -> Backbone | None:
-        """The backbone that the user means, or None where this family does not know it.
+        """Return the backbone that a name, path or hub id means, or None if it is not of this family.
 
-        A folder that one of its encoders saved is one of them: what a fit leaves is read through this, and of all
-        families only the one that made the fit is asked.
+        A family must find a folder that one of its encoders saved: the models of finished fits are loaded this way, and
+        only the family that made the fit is asked.
         """
 
     def convert(self, source: Path, target: Path) -> bool:
-        """Write a trainer's own checkpoint folder to `target` in this family's published layout, all of it or nothing.
+        """Convert the checkpoint folder of a pre-training to this family's published layout, completely or not at all.
 
-        False where the folder is no such checkpoint, or of no model of this family. A family need not know any.
+        Return False if the folder is not such a checkpoint, or not of a model of this family. A family need not
+        implement this.
         """
         return False
 
 
 @dataclass(frozen=True)
 class OneBackbone(BackboneFamily):
-    """A family of one, for a plugin that brings a single backbone."""
+    """Family of a single backbone."""
 
     backbone: Backbone
     saved: Callable[[Path], Backbone | None]
-    """The backbone in a folder that its encoder's `save` wrote, or None where the folder holds something else."""
+    """Function that returns the backbone in a folder written by its encoder's `save`, or None for other folders."""
 
     @property
     def name(self) -> str:

@@ -1,4 +1,4 @@
-"""A loaded backbone: its tokenizer, its encoder and its summary of a sequence."""
+"""The base class of encoders: a loaded backbone with its tokenizer."""
 
 from __future__ import annotations
 
@@ -30,65 +30,74 @@ class ExportedHead:
 
 
 class Encoder(nn.Module, ABC):
-    """Flat batches in, hidden states out."""
+    """A loaded backbone: turns texts into token sequences, and flat batches of sequences into hidden states."""
 
     hidden_size: int
     max_length: int
-    """The longest sequence it can take."""
+    """Tokens of the longest sequence that the encoder can read, special tokens included."""
     dropout: float
-    """The rate its configuration asks for; methods may set another before training."""
+    """Dropout rate of the encoder's configuration; methods may set another rate before training."""
     tokenizer_fingerprint: str
-    """A hash of everything that decides how text becomes tokens."""
+    """Hash of everything that decides how text becomes tokens; part of the keys of the cache."""
     notes: tuple[str, ...] = ()
-    """What loading left out or made up, one sentence each."""
+    """Remarks on the loading, for example which weights the checkpoint lacks; one sentence each."""
 
     @property
     def word_embedding(self) -> nn.Embedding | None:
-        """The table that looks up `batch.tokens`, so that training holds only its rows in use; None trains it whole.
+        """Embedding table of the tokens, of which training holds only the rows in use; None to train the whole table.
 
-        The encoder must call this module with `batch.tokens` and read its weight nowhere else: not through
-        `functional.embedding`, not for an output layer. Whatever else it derives from the ids is safe. Where its states
-        are not the same with the smaller table, fits train the whole one, and `check_backbone` fails.
+        The encoder must call this module with `batch.tokens` and must not use its weight in other ways, such as
+        `functional.embedding` or an output layer. The encoder may use the token ids for anything else. If the states
+        change with the smaller table, fits train the whole table, and `check_backbone` fails.
         """
         return None
 
     @abstractmethod
     def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:
-        """Texts or pairs of texts to token sequences with special tokens and segments; longer texts are cut first."""
+        """Turn texts, or pairs of texts, into token sequences with special tokens and segments of at most `max_length`.
+
+        Of a pair that is too long, the longer text is cut first.
+        """
 
     def pieces(self, texts: Sequence[str]) -> Pieces:
-        """Texts as pieces with their characters, without special tokens and whole, however long."""
-        raise PluginError(f"{type(self).__name__} gives no pieces, so it can answer no questions about parts of texts.")
+        """Tokenize whole texts, however long, without special tokens; pieces know their characters in the text."""
+        raise PluginError(
+            f"{type(self).__name__} has no method `pieces`, which spans and tags need. Implement it, or use tasks of "
+            "another kind."
+        )
 
     def words(self, words: Sequence[str]) -> Pieces:
-        """The same for single words as they stand inside a sentence."""
+        """Tokenize single words as they are tokenized inside a sentence."""
         return self.pieces(words)
 
     @property
     def frame(self) -> Frame:
-        """The special tokens that make a sequence of pieces."""
-        raise PluginError(f"{type(self).__name__} gives no frame, so it can answer no questions about parts of texts.")
+        """The special tokens and segments around pieces, which make them a sequence."""
+        raise PluginError(
+            f"{type(self).__name__} has no property `frame`, which spans and tags need. Implement it, or use tasks of "
+            "another kind."
+        )
 
     @abstractmethod
     def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
-        """The embeddings, then the states after each layer: (T, hidden) each."""
+        """Compute the embeddings, then the states after each layer: (T, hidden) each."""
 
     @abstractmethod
     def summary(self, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
-        """One vector a sequence: (T, hidden) -> (N, hidden)."""
+        """Compute a vector for each sequence of the batch: (T, hidden) -> (N, hidden)."""
 
     @abstractmethod
     def save(self, folder: Path, head: ExportedHead | None = None) -> None:
-        """Write the checkpoint in the layout that the backbone's family reads."""
+        """Write the encoder, and a fitted head if given, in the layout that the backbone's family reads."""
 
     def forward(self, batch: FlatBatch) -> torch.Tensor:
-        """The last layer's states: (T, hidden)."""
-        state = None
-        for state in self.hidden_states(batch):  # noqa: B007 - only the last is wanted
+        """Compute the states of the last layer: (T, hidden)."""
+        states = None
+        for states in self.hidden_states(batch):  # noqa: B007 - earlier layers are freed one by one
             pass
-        assert state is not None
-        return state
+        assert states is not None
+        return states
 
     def set_dropout(self, rate: float) -> None:
-        """Use this rate at every site."""
+        """Set the dropout rate of all layers."""
         self.dropout = rate

@@ -1,4 +1,4 @@
-"""The kinds of heads that other libraries know, as a problem names them and a backbone family exports them."""
+"""Kinds of heads that other libraries know: a problem names the kind, a backbone family exports it."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""The words in use: a training set meets few rows of the embedding table, so only those are trained.
+"""Training of the embedding rows in use: a training set has few of the tokens of the vocabulary.
 
-The result is the same. A row that no training example uses has a gradient of zero. Adam does not move it; weight decay
-alone shrinks it, by a factor that the schedule fixes in advance. Training therefore holds a small table of the rows in
-use, without a dense gradient over the whole vocabulary and without its two moments, and the other rows are multiplied
-once at the end.
+The result is that of training the whole table. A row that no training example uses has a gradient of zero. Adam does
+not move it; weight decay alone shrinks it, by a factor that the schedule fixes in advance. Training therefore holds a
+small table of the rows in use, without a dense gradient over the whole vocabulary and without its two moments, and the
+other rows are multiplied once at the end.
 
 Encoders see the ids of the tokenizer throughout. The embedding alone maps them to rows of the small table.
 """
@@ -27,14 +27,14 @@ WHOLE_TABLE = (
     "the whole embedding table is trained, since the encoder's states change with a table of only the rows in use: its "
     "`word_embedding` is used for more than looking up `batch.tokens`"
 )
-"""A note."""
+"""Note of a fit that trains the whole table although the encoder has a `word_embedding`."""
 
 _ROWS = "rows_in_use"
-"""The name of the buffer in which the embedding holds the row of each id."""
+"""Name of the embedding's buffer with the row of each id."""
 
 
 class WordsInUse:
-    """Replaces an embedding's table by the rows that some features use; `restore` puts the whole table back."""
+    """Replaces the table of an embedding by the rows that features use; `restore` puts the whole table back."""
 
     def __init__(self, embedding: nn.Embedding, features: Features) -> None:
         self._embedding = embedding
@@ -44,7 +44,7 @@ class WordsInUse:
             used = np.union1d(used, [self._padding])
         self._used = torch.from_numpy(used.astype(np.int64)).to(self._full.device)
         rows = torch.full((len(self._full),), len(used), device=self._full.device)  # an id not in use is out of range
-        rows[FILLING] = 0  # some row: nothing reads the states of filling
+        rows[FILLING] = 0  # any row will do: the states of filling are not used
         rows[self._used] = torch.arange(len(used), device=self._full.device)
         embedding.weight = nn.Parameter(self._full[self._used])
         embedding.padding_idx = None if self._padding is None else int(rows[self._padding])
@@ -52,7 +52,7 @@ class WordsInUse:
         self._hook = embedding.register_forward_pre_hook(_look_up)
 
     def restore(self, unused: float) -> None:
-        """Put the whole table back: trained rows as they are, the others times `unused`."""
+        """Put the whole table back with the trained rows. The other rows are multiplied by `unused`."""
         whole = self._full * unused
         whole[self._used] = self._embedding.weight.detach().to(whole.device)
         self._hook.remove()
@@ -62,7 +62,7 @@ class WordsInUse:
 
 
 def narrowed(encoder: Encoder, features: Features) -> WordsInUse | None:
-    """Reduce the encoder's table to the rows in use; None, and nothing changed, where it has none or needs all of it.
+    """Reduce the encoder's table to the rows in use. Return None if the encoder has no table or needs all rows.
 
     The encoder's states of two units must be the same bits with either table. A different result means that the encoder
     reads the table in other ways than by calling `word_embedding` with `batch.tokens`.
@@ -74,7 +74,7 @@ def narrowed(encoder: Encoder, features: Features) -> WordsInUse | None:
     words = WordsInUse(embedding, features)
     try:
         states = _states(encoder, features)
-    except Exception:  # any code of the encoder may meet a table that is too small for it
+    except Exception:  # the encoder's own code may fail in any way on a smaller table
         states = []
     if len(states) == len(whole) and all(map(torch.equal, states, whole)):
         return words
@@ -83,10 +83,10 @@ def narrowed(encoder: Encoder, features: Features) -> WordsInUse | None:
 
 
 def _look_up(embedding: nn.Module, inputs: tuple[Any, ...]) -> tuple[torch.Tensor]:
-    """Map ids to rows of the small table, before the embedding looks them up."""
+    """Map ids to rows of the small table before the embedding looks them up."""
     (tokens,) = inputs
     rows = embedding.get_buffer(_ROWS)[tokens]
-    # On an accelerator a look at the rows would wait for them; torch's own check ends the process's work there.
+    # On an accelerator this check would wait for the device; torch's own check stops the work there.
     if rows.device.type == "cpu" and bool((rows == len(embedding.get_parameter("weight"))).any()):
         raise PluginError(
             "The encoder looks up tokens that the training data does not hold. It must look up `batch.tokens` alone, "
@@ -97,9 +97,10 @@ def _look_up(embedding: nn.Module, inputs: tuple[Any, ...]) -> tuple[torch.Tenso
 
 @torch.no_grad()
 def _states(encoder: Encoder, features: Features) -> list[torch.Tensor]:
-    """Every layer's states and the summaries of two units, without dropout.
+    """Compute the states of every layer and the summaries of two units, without dropout.
 
-    One unit is the shortest, the other holds the largest id: most often they differ in length, as padding needs it.
+    The units are the shortest and one with the largest id. They usually differ in length, so that an encoder that pads
+    has to pad.
     """
     largest = np.searchsorted(features.starts[features.groups], features.tokens.argmax(), side="right") - 1
     units = np.unique([features.unit_tokens.argmin(), largest])

@@ -44,7 +44,7 @@ def test_an_encoder_without_pieces_says_what_it_cannot_do() -> None:
 
         assemble = hidden_states = summary = save = None  # type: ignore[assignment]
 
-    with pytest.raises(PluginError, match="Bare gives no pieces, so it can answer no questions about parts of texts"):
+    with pytest.raises(PluginError, match="Bare has no method `pieces`, which spans and tags need"):
         Bare().words(["x"])
-    with pytest.raises(PluginError, match="Bare gives no frame"):
+    with pytest.raises(PluginError, match="Bare has no property `frame`"):
         _ = Bare().frame
