@@ -1,4 +1,4 @@
-"""SQuAD 1.1 and 2.0 for benchrunner (Rajpurkar et al. 2016, 2018), and TriviaQA in its form (Joshi et al. 2017)."""
+"""SQuAD 1.1 and 2.0 (Rajpurkar et al. 2016, 2018) and TriviaQA (Joshi et al. 2017) for benchrunner."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the official scripts compare an answer with the right ones; the metrics made of that."""
+"""Compares answers with the right ones as the official scripts do, and makes metrics of the comparisons."""
 
 from __future__ import annotations
 
@@ -12,91 +12,119 @@ from functools import reduce
 from benchrunner import Metric, Undefined
 
 Comparison = Callable[[Sequence[str], str], float]
-"""From a question's right answers and the given one to 0..1."""
+"""Compares a question's right answers with the given answer: a value from 0 to 1."""
+RowValues = list[tuple[bool, float]]
+"""For each row: whether its question has an answer, and the value of a comparison."""
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def normalised(text: str) -> str:
-    """Lower case, without ASCII punctuation, then without articles, single spaces."""
+    """Lower the case, remove ASCII punctuation, then articles, and join the words by single spaces."""
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
 def exact(right: Sequence[str], answer: str) -> float:
-    """1 where the answer is one of the right ones."""
-    said = normalised(answer)
-    return float(any(normalised(one) == said for one in right))
+    """Return 1 if the normalised answer equals a normalised right answer, else 0."""
+    given = normalised(answer)
+    return float(any(normalised(text) == given for text in right))
 
 
 def f1(right: Sequence[str], answer: str) -> float:
-    """The F1 of words with the closest right answer; 0 without a word in common, and so of nothing with nothing."""
-    said = normalised(answer).split()
-    return max(_overlap(normalised(one).split(), said) for one in right)
+    """Compute the highest F1 of words over the right answers.
+
+    Without a word in common the F1 is 0, also if both texts have no words.
+    """
+    given = normalised(answer).split()
+    return max(_overlap(normalised(text).split(), given) for text in right)
 
 
-def _overlap(right: list[str], said: list[str]) -> float:
-    shared = (Counter(right) & Counter(said)).total()
+def _overlap(right: list[str], given: list[str]) -> float:
+    shared = (Counter(right) & Counter(given)).total()
     if not shared:
         return 0.0
-    precision, recall = shared / len(said), shared / len(right)
+    precision, recall = shared / len(given), shared / len(right)
     return 2 * precision * recall / (precision + recall)
 
 
 def or_none(compare: Comparison) -> Comparison:
-    """The same for questions that may have no answer, as the script for 2.0 has it.
+    """Extend a comparison to questions that may have no answer, as the script for SQuAD 2.0 does.
 
-    Right answers of which normalising leaves nothing do not count; where no other is left, nothing is the right one.
+    Right answers that are empty after normalising are ignored. If no right answer is left, the empty answer is right.
     """
 
     def compared(right: Sequence[str], answer: str) -> float:
-        real = [one for one in right if normalised(one)]
-        return compare(real, answer) if real else float(not normalised(answer))
+        filled = [text for text in right if normalised(text)]
+        return compare(filled, answer) if filled else float(not normalised(answer))
 
     return compared
 
 
 def percent(values: Iterable[float], count: int) -> float:
-    """A mean from 0 to 100, to the official scripts' last digit.
+    """Compute a mean from 0 to 100, equal to the official scripts' to the last digit.
 
-    Added one by one: `sum` rounds otherwise from Python 3.12 on, and the published figures are older.
+    The values are added one after another, because `sum` rounds differently from Python 3.12 on.
     """
     return 100.0 * reduce(operator.add, values, 0.0) / count
 
 
-def mean(name: str, compare: Comparison) -> Metric:
-    """A comparison's mean over all rows."""
+def compare_rows(compare: Comparison) -> Callable[[Sequence[Sequence[str]], Sequence[str]], RowValues]:
+    """Make the function that compares the answer of every row. Metrics of one comparison share its result."""
 
-    def compute(gold: Sequence[Sequence[str]], answers: Sequence[str]) -> float:
-        return percent(map(compare, gold, answers), len(gold))
+    def compute(gold: Sequence[Sequence[str]], answers: Sequence[str]) -> RowValues:
+        return [(bool(right), compare(right, answer)) for right, answer in zip(gold, answers, strict=True)]
 
-    return Metric(name, compute, scale=1.0, per_row=lambda right, answer: 100.0 * compare(right, answer))
+    return compute
 
 
-def mean_where(name: str, compare: Comparison, *, answerable: bool) -> Metric:
-    """Its mean over the questions that have an answer, or over those that have none."""
+def mean(rows: RowValues) -> float:
+    """Compute the mean over all rows."""
+    return percent((value for _, value in rows), len(rows))
 
-    def compute(gold: Sequence[Sequence[str]], answers: Sequence[str]) -> float:
-        rows = [row for row in zip(gold, answers, strict=True) if bool(row[0]) == answerable]
-        if not rows:
-            raise Undefined(f"there are no questions {'with' if answerable else 'without'} an answer")
-        return percent((compare(*row) for row in rows), len(rows))
 
-    return Metric(name, compute, scale=1.0, detail=True)
+def mean_answerable(rows: RowValues) -> float:
+    """Compute the mean over the questions that have an answer."""
+    return _mean_where(rows, answerable=True)
+
+
+def mean_unanswerable(rows: RowValues) -> float:
+    """Compute the mean over the questions that have no answer."""
+    return _mean_where(rows, answerable=False)
+
+
+def _mean_where(rows: RowValues, *, answerable: bool) -> float:
+    values = [value for has_answer, value in rows if has_answer == answerable]
+    if not values:
+        raise Undefined(f"there are no questions {'with' if answerable else 'without'} an answer")
+    return percent(values, len(values))
+
+
+def _metrics(name: str, compare: Comparison, *, by_kind: bool) -> tuple[Metric, ...]:
+    """Make a metric of a comparison and, with `by_kind`, its details for questions with and without an answer."""
+    compute = compare_rows(compare)
+    headline = Metric(
+        name,
+        compute,
+        figure=mean,
+        scale=1.0,
+        per_row=lambda right, answer: 100.0 * compare(right, answer),
+    )
+    details = (
+        Metric(f"HasAns_{name}", compute, figure=mean_answerable, scale=1.0, detail=True),
+        Metric(f"NoAns_{name}", compute, figure=mean_unanswerable, scale=1.0, detail=True),
+    )
+    return (headline, *details) if by_kind else (headline,)
 
 
 EXACT_OR_NONE, F1_OR_NONE = or_none(exact), or_none(f1)
-"""As the script for 2.0 compares."""
+"""The comparisons of the script for SQuAD 2.0."""
 
-ANSWERED = (mean("f1", f1), mean("exact_match", exact))
-"""The figures of 1.1, the headline first."""
+ANSWERED = (*_metrics("f1", f1, by_kind=False), *_metrics("exact_match", exact, by_kind=False))
+"""The metrics of SQuAD 1.1, the headline first."""
 
-ANSWERED_OR_NONE = (
-    mean("f1", F1_OR_NONE),
-    mean("exact", EXACT_OR_NONE),
-    mean_where("HasAns_f1", F1_OR_NONE, answerable=True),
-    mean_where("HasAns_exact", EXACT_OR_NONE, answerable=True),
-    mean_where("NoAns_f1", F1_OR_NONE, answerable=False),
-    mean_where("NoAns_exact", EXACT_OR_NONE, answerable=False),
-)
-"""The figures of 2.0."""
+_F1, _HAS_F1, _NO_F1 = _metrics("f1", F1_OR_NONE, by_kind=True)
+_EXACT, _HAS_EXACT, _NO_EXACT = _metrics("exact", EXACT_OR_NONE, by_kind=True)
+
+ANSWERED_OR_NONE = (_F1, _EXACT, _HAS_F1, _HAS_EXACT, _NO_F1, _NO_EXACT)
+"""The metrics of SQuAD 2.0, the headline first."""

@@ -1,7 +1,7 @@
-"""Writes small SQuAD files of our own making in the official layout, for `benchrunner demo` and tests.
+"""Writes small generated SQuAD files in the official layout, for `benchrunner demo` and tests.
 
-Words alone tell the answer: a paragraph names a person, a town or a thing among sentences that name none, and the
-question word says which of them is wanted. A small encoder learns most of that without pre-training.
+A paragraph names a person, a town or a thing among sentences without such words, and the question word tells which of
+them is the answer. A small encoder learns most of this without pre-training.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any
 PARAGRAPHS = {"train": 450, "dev": 75}
 SENTENCES = 3
 PEOPLE = {"train": 1, "dev": 3}
-"""How many people answered each question."""
+"""Number of people who answered each question."""
 
 WORDS = {
     "who": "John Mary Thomas Alice Clara Edward Emma Arthur Martha Felix George Helen",
     "where": "London Paris Rome Bath York Florence Venice Dublin Bergen Lisbon",
     "what": "lamp basket carpet mirror ladder saddle clock candle letter bottle violin",
 }
-"""A question word -> what may be the answer."""
+"""Question word -> words that may be the answer."""
 FACTS = {
     "who": ("The one who came was old {}.", "Everybody knew {} by name."),
     "where": ("All this happened near {}.", "The road ends in {}."),
@@ -39,11 +39,11 @@ FILLERS = (
     "They were not afraid any more.",
     "In the morning all was quiet.",
 )
-"""Sentences that answer nothing."""
+"""Sentences without an answer."""
 
 
 def write(version: str, seed: int, folder: Path) -> None:
-    """`squad/train-VERSION.json` and `dev`: the same bytes for the same seed."""
+    """Write `squad/train-VERSION.json` and `squad/dev-VERSION.json`. Equal seeds give equal bytes."""
     home = folder / "squad"
     home.mkdir(parents=True, exist_ok=True)
     for role, count in PARAGRAPHS.items():
@@ -56,26 +56,30 @@ def write(version: str, seed: int, folder: Path) -> None:
 
 
 def _paragraph(at: int, version: str, role: str, draw: random.Random) -> dict[str, Any]:
-    """Every third paragraph tells two facts, the others one; in 2.0 another third tells none, and has no answer."""
+    """Write a paragraph with questions.
+
+    Every third paragraph has two facts, the others have one. In 2.0, another third has no fact and no answers.
+    """
     asked = draw.sample(list(WORDS), 2 if at % 3 == 1 else 1)
     told = {} if version == "v2.0" and at % 3 == 0 else {kind: draw.choice(WORDS[kind].split()) for kind in asked}
     sentences = [draw.choice(FACTS[kind]).format(word) for kind, word in told.items()]
     sentences += draw.sample(FILLERS, SENTENCES - len(sentences))
     draw.shuffle(sentences)
     context = " ".join(sentences)
-    return {"context": context, "qas": [_question(one, told.get(one), context, version, role, draw) for one in asked]}
+    questions = [_question(kind, told.get(kind), context, version, role, draw) for kind in asked]
+    return {"context": context, "qas": questions}
 
 
 def _question(
     kind: str, answer: str | None, context: str, version: str, role: str, draw: random.Random
 ) -> dict[str, Any]:
-    found: dict[str, Any] = {"question": draw.choice(QUESTIONS[kind]), "id": f"{draw.getrandbits(96):024x}"}
-    found["answers"] = [_span(answer, context)] * PEOPLE[role] if answer else []
+    question: dict[str, Any] = {"question": draw.choice(QUESTIONS[kind]), "id": f"{draw.getrandbits(96):024x}"}
+    question["answers"] = [_span(answer, context)] * PEOPLE[role] if answer else []
     if version == "v2.0":
-        found["is_impossible"] = answer is None
+        question["is_impossible"] = answer is None
         if answer is None:
-            found["plausible_answers"] = [_span(draw.choice(context.rstrip(".").split()), context)]
-    return found
+            question["plausible_answers"] = [_span(draw.choice(context.rstrip(".").split()), context)]
+    return question
 
 
 def _span(word: str, context: str) -> dict[str, Any]:

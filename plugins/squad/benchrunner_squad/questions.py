@@ -1,4 +1,4 @@
-"""Questions about texts, as the columns that spans are found in; SQuAD's own files, and its rows on the hub."""
+"""Questions about texts as columns, and SQuAD's own files and hub rows in this form."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 from benchrunner import DataError, Rows, quoted
-from benchrunner_squad.jsonfiles import JsonFile, Spot
+from benchrunner_squad.json_files import JsonFile, JsonValue
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 @final
-class Questions:
-    """The columns while they are filled, a question at a time."""
+class QuestionColumns:
+    """The columns of questions, filled question by question."""
 
     def __init__(self, *, labelled: bool) -> None:
         self._texts: dict[str, list[str]] = {"id": [], "question": [], "context": []}
@@ -24,7 +24,7 @@ class Questions:
         self._starts: list[list[int]] = []
 
     def add(self, name: str, question: str, context: str, answers: list[tuple[str, int]]) -> None:
-        """`answers` are texts with the characters of the context at which they begin."""
+        """Add a question with its id. An answer is a text and the index of its first character in the context."""
         for column, text in zip(self._texts.values(), (name, question, context), strict=True):
             column.append(text)
         if self._answers is not None:
@@ -35,6 +35,7 @@ class Questions:
         return len(self._texts["id"])
 
     def table(self, origin: Path) -> pa.Table:
+        """Make the table; raises `DataError` for a text that no text file can hold."""
         import pyarrow as pa
 
         columns: dict[str, tuple[list[str] | list[list[str]] | list[list[int]], pa.DataType]]
@@ -44,7 +45,7 @@ class Questions:
             columns["starts"] = (self._starts, pa.list_(pa.int64()))
         try:
             return pa.table({name: pa.array(values, kind) for name, (values, kind) in columns.items()})
-        except UnicodeEncodeError as error:  # JSON can spell half a character, \ud83d, which no text file can hold
+        except UnicodeEncodeError as error:  # JSON can spell half a surrogate pair: \ud83d
             at, text = error.start, quoted(error.object)
             raise DataError(f"{origin}: the text {text} holds half of a surrogate pair, character {at}.") from None
 
@@ -54,36 +55,36 @@ class Questions:
 class SquadFile(JsonFile):
     """A file of SQuAD 1.1 or 2.0: articles of paragraphs with questions."""
 
-    def rows(self, top: Spot) -> Rows:
-        found = Questions(labelled=self.labelled)
+    def rows(self, top: JsonValue) -> Rows:
+        columns = QuestionColumns(labelled=self.labelled)
         articles = list(top.each("data"))
         if not articles:
-            raise top.wrong("'data' is an empty list; articles were expected")
+            raise top.error("'data' is an empty list; expected articles")
         for article in articles:
             for paragraph in article.each("paragraphs"):
                 context = paragraph.text("context")
-                for one in paragraph.each("qas"):
-                    answers = _answers(one) if self.labelled else []
-                    found.add(one.text("id"), one.text("question"), context, answers)
-        return Rows(found.table(top.file), str(top.file))
+                for question in paragraph.each("qas"):
+                    answers = _answers(question) if self.labelled else []
+                    columns.add(question.text("id"), question.text("question"), context, answers)
+        return Rows(columns.table(top.file), str(top.file))
 
 
-def _answers(question: Spot) -> list[tuple[str, int]]:
-    """Texts and places; `is_impossible`, which files of 1.1 do not have, may only say what the list says."""
-    found = [(one.text("text"), one.whole("answer_start")) for one in question.each("answers")]
-    if "is_impossible" in question and question.claim("is_impossible") == bool(found):
-        there = f"there are {len(found)} answers" if found else "there is no answer"
-        raise question.wrong(f"'is_impossible' is {str(bool(found)).lower()}, but {there}")
-    return found
+def _answers(question: JsonValue) -> list[tuple[str, int]]:
+    """Read a question's answers and their places. `is_impossible`, which 1.1 does not have, must agree with them."""
+    answers = [(answer.text("text"), answer.whole("answer_start")) for answer in question.each("answers")]
+    if "is_impossible" in question and question.truth("is_impossible") == bool(answers):
+        count = f"there are {len(answers)} answers" if answers else "there is no answer"
+        raise question.error(f"'is_impossible' is {str(bool(answers)).lower()}, but {count}")
+    return answers
 
 
 def from_hub(table: pa.Table) -> pa.Table:
-    """The hub keeps an answer's text and its place together: `answers` has the fields `text` and `answer_start`."""
+    """Make the columns from the hub's, which keep texts and places as the fields of one column, `answers`."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     answers = table.column("answers")
-    if not pa.types.is_struct(answers.type) or not {"text", "answer_start"} <= {one.name for one in answers.type}:
+    if not pa.types.is_struct(answers.type) or not {"text", "answer_start"} <= {field.name for field in answers.type}:
         raise DataError(f"The hub's column 'answers' must have the fields text and answer_start; it is {answers.type}.")
     columns = {name: table.column(name).cast(pa.string()) for name in ("id", "question", "context")}
     columns["answers"] = pc.struct_field(answers, "text").cast(pa.list_(pa.string()))

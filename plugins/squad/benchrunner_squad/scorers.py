@@ -1,22 +1,29 @@
-"""The official scorers: a JSON file of answers by question id against labelled questions, to the last digit."""
+"""The official scorers: figures of a JSON file of answers, equal to the official scripts' to the last digit."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
-from benchrunner import DataError, Rows, Score, Scored, Scorer, quoted, read_json
+from benchrunner import DataError, Rows, Score, Scored, Scorer
+from benchrunner_squad.answer_files import (
+    note_outside,
+    note_unanswered,
+    note_unknown,
+    read_answers,
+    read_probabilities,
+    require_all,
+)
 from benchrunner_squad.comparing import EXACT_OR_NONE, F1_OR_NONE, exact, f1, percent
-from benchrunner_squad.jsonfiles import kind
 
 CERTAIN = 1.0
-"""The script for 2.0 takes an answer back where "none" is more probable than this: never, if all are probabilities."""
+"""The script for 2.0 replaces an answer by "no answer" if the probability of "no answer" is above this value. True
+probabilities never are."""
 
 
 class JsonScorer(Scorer):
-    """Reads `{question id: answer}`."""
+    """Reads files `{question id: answer}`."""
 
     def recognizes(self, path: Path) -> bool:
         try:
@@ -29,50 +36,73 @@ class JsonScorer(Scorer):
 
 @final
 class AnsweredScorer(JsonScorer):
-    """evaluate-v1.1.py: a question without an entry counts 0."""
+    """The scorer of SQuAD 1.1, evaluate-v1.1.py. A question without an entry counts 0."""
 
     def score(self, path: Path, gold: Rows | None, files: Mapping[str, Path]) -> Scored:
-        right, said = _questions(gold), _answers(path)
-        there = [(right[name], said[name]) for name in right if name in said]
+        right, answers = _right_answers(gold), read_answers(path)
+        pairs = [(right[question], answers[question]) for question in right if question in answers]
         figures: dict[str, float] = {
-            "exact_match": percent((exact(*one) for one in there), len(right)),
-            "f1": percent((f1(*one) for one in there), len(right)),
+            "exact_match": percent((exact(*pair) for pair in pairs), len(right)),
+            "f1": percent((f1(*pair) for pair in pairs), len(right)),
         }
-        return _scored(figures, [*_unanswered(path, right, said), *_unasked(path, right, said)])
+        return _scored(figures, [*note_unanswered(path, right, answers), *note_unknown(path, right, answers)])
 
 
 @final
 class AnsweredOrNoneScorer(JsonScorer):
-    """evaluate-v2.0.py: "" answers that there is none."""
+    """The scorer of SQuAD 2.0, evaluate-v2.0.py. The empty answer says that there is no answer."""
 
     options = {"na-prob": "JSON {id: probability that there is no answer}: adds best_exact and best_f1"}
 
     def score(self, path: Path, gold: Rows | None, files: Mapping[str, Path]) -> Scored:
-        right, said = _questions(gold), _answers(path)
-        _need_all(path, right, said, "The official script would not count them, and its figures would be of the rest.")
-        notes = list(_unasked(path, right, said))
-        exacts = {name: EXACT_OR_NONE(some, said[name]) for name, some in right.items()}
-        f1s = {name: F1_OR_NONE(some, said[name]) for name, some in right.items()}
+        right, answers = _right_answers(gold), read_answers(path)
+        require_all(
+            path, right, answers, "The official script leaves such questions out, so its figures would be of the rest."
+        )
+        exacts = {question: EXACT_OR_NONE(texts, answers[question]) for question, texts in right.items()}
+        f1s = {question: F1_OR_NONE(texts, answers[question]) for question, texts in right.items()}
+        notes = list(note_unknown(path, right, answers))
         if "na-prob" not in files:
             return _scored(_figures(right, exacts, f1s), notes)
-        none = _probabilities(files["na-prob"])
-        _need_all(files["na-prob"], right, none, "The official script would fail.")
-        notes += [*_unasked(files["na-prob"], right, none), *_improbable(files["na-prob"], none)]
-        sure = {name: float(not right[name]) for name in right if none[name] > CERTAIN}
-        figures = _figures(right, exacts | sure, f1s | sure)
-        for name, raw in (("exact", exacts), ("f1", f1s)):
-            steps = [(none[one], _step(right[one], said[one], raw[one])) for one in none if one in right]
-            best, cut = best_cut(steps, sum(not some for some in right.values()))
-            figures |= {f"best_{name}": 100.0 * best / len(right), f"best_{name}_thresh": cut}
+        probabilities = read_probabilities(files["na-prob"])
+        require_all(files["na-prob"], right, probabilities, "The official script would fail.")
+        notes += [
+            *note_unknown(files["na-prob"], right, probabilities),
+            *note_outside(files["na-prob"], probabilities),
+        ]
+        replaced = {
+            question: float(not texts) for question, texts in right.items() if probabilities[question] > CERTAIN
+        }
+        figures = _figures(right, exacts | replaced, f1s | replaced)
+        for name, values in (("exact", exacts), ("f1", f1s)):
+            figures |= _best_figures(name, values, right, answers, probabilities)
         return _scored(figures, notes)
 
 
-def best_cut(steps: Iterable[tuple[float, float]], nothing_answered: float) -> tuple[float, float]:
-    """The highest total and the probability up to which answers stand for it, as the official script finds them.
+def _best_figures(
+    name: str,
+    values: Mapping[str, float],
+    right: Mapping[str, list[str]],
+    answers: Mapping[str, str],
+    probabilities: Mapping[str, float],
+) -> dict[str, float]:
+    """Compute the best figure over all thresholds, and its threshold."""
+    steps = [
+        (probability, _gain(right[question], answers[question], values[question]))
+        for question, probability in probabilities.items()
+        if question in right
+    ]
+    best, threshold = best_cut(steps, sum(not texts for texts in right.values()))
+    return {f"best_{name}": 100.0 * best / len(right), f"best_{name}_thresh": threshold}
 
-    `steps` are each question's probability of "none" and what answering it adds to `nothing_answered`, the total when
-    no question is. Questions are taken one at a time, equal probabilities in the order given: the best total may lie
-    between two of them, where no threshold could cut. 0.0 stands for answering none.
+
+def best_cut(steps: Iterable[tuple[float, float]], nothing_answered: float) -> tuple[float, float]:
+    """Find the highest total, and the probability up to which answers are kept for it, as the official script does.
+
+    A step is a question's probability of "no answer" and the change of the total if the question is answered.
+    `nothing_answered` is the total if no question is answered. Questions are taken one after another, those with equal
+    probabilities in the given order, so the best total may lie between two equal probabilities, where no threshold
+    could cut. The probability 0.0 means that no answer is kept.
     """
     total = best = nothing_answered
     cut = 0.0
@@ -83,26 +113,27 @@ def best_cut(steps: Iterable[tuple[float, float]], nothing_answered: float) -> t
     return best, cut
 
 
-def _step(right: list[str], answer: str, value: float) -> float:
-    """What an answer adds to a total in which its question was left unanswered."""
+def _gain(right: list[str], answer: str, value: float) -> float:
+    """Compute the change of a total when a question that was left unanswered is answered."""
     return value if right else -float(bool(answer))
 
 
 def _figures(
     right: Mapping[str, list[str]], exacts: Mapping[str, float], f1s: Mapping[str, float]
 ) -> dict[str, float | None]:
-    """Of all questions, of those with an answer and of those without; None where there are no such questions."""
+    """Compute the figures of all questions, and of those with and without an answer; None if there are none."""
     parts = {
         "": list(right),
-        "HasAns_": [name for name, some in right.items() if some],
-        "NoAns_": [name for name, some in right.items() if not some],
+        "HasAns_": [question for question, texts in right.items() if texts],
+        "NoAns_": [question for question, texts in right.items() if not texts],
     }
-    found: dict[str, float | None] = {}
-    for prefix, names in parts.items():
+    figures: dict[str, float | None] = {}
+    for prefix, questions in parts.items():
         for name, values in (("exact", exacts), ("f1", f1s)):
-            found[prefix + name] = percent((values[one] for one in names), len(names)) if names else None
-        found[f"{prefix}total"] = len(names)
-    return found
+            mean = percent((values[question] for question in questions), len(questions)) if questions else None
+            figures[prefix + name] = mean
+        figures[f"{prefix}total"] = len(questions)
+    return figures
 
 
 def _scored(figures: Mapping[str, float | None], notes: Iterable[str]) -> Scored:
@@ -110,7 +141,7 @@ def _scored(figures: Mapping[str, float | None], notes: Iterable[str]) -> Scored
         name: Score(None, "there are no such questions") if value is None else Score(value)
         for name, value in figures.items()
     }
-    lines = [f"  {name:<17} {_shown(name, one)}" for name, one in scores.items()]
+    lines = [f"  {name:<17} {_shown(name, score)}" for name, score in scores.items()]
     return Scored(scores, "\n".join(lines), tuple(notes))
 
 
@@ -120,59 +151,10 @@ def _shown(name: str, score: Score) -> str:
     return f"{score.value:.2f}" if isinstance(score.value, float) and "thresh" not in name else f"{score.value:,}"
 
 
-def _questions(gold: Rows | None) -> dict[str, list[str]]:
-    """Question id -> its right answers."""
+def _right_answers(gold: Rows | None) -> dict[str, list[str]]:
+    """Return the right answers by question id."""
     if gold is None or "answers" not in gold.table.column_names:
-        where = "No questions" if gold is None else f"{gold.origin}: these questions"
-        raise DataError(f"{where} with answers are there to score against: give --gold FILE or a labelled --split.")
+        rows = "There are no questions" if gold is None else f"{gold.origin}: there are no questions"
+        raise DataError(f"{rows} with answers to score against: give --gold FILE or a labelled --split.")
     columns = (gold.table.column(name).to_pylist() for name in ("id", "answers"))
     return dict(zip(*columns, strict=True))
-
-
-def _answers(path: Path) -> dict[str, str]:
-    found = _by_id(path, "answers")
-    for name, value in found.items():
-        if not isinstance(value, str):
-            raise DataError(f"{path}: id {quoted(name)}: expected an answer as text, found {kind(value)}.")
-    return found
-
-
-def _probabilities(path: Path) -> dict[str, float]:
-    found = _by_id(path, "probabilities")
-    for name, value in found.items():
-        if type(value) not in (int, float) or not -math.inf < value < math.inf:
-            raise DataError(f"{path}: id {quoted(name)}: expected a probability from 0 to 1, found {kind(value)}.")
-    return found
-
-
-def _by_id(path: Path, wanted: str) -> dict[str, Any]:
-    found = read_json(path)
-    if not isinstance(found, dict):
-        raise DataError(f"{path}: expected an object of {wanted} by question id, found {kind(found)}.")
-    return found
-
-
-def _need_all(path: Path, wanted: Collection[str], found: Collection[str], reason: str) -> None:
-    if missing := [name for name in wanted if name not in found]:
-        many = f"{len(missing):,} of {len(wanted):,} questions have no entry"
-        raise DataError(f"{path}: {many}, the first is {quoted(missing[0])}. {reason}")
-
-
-def _unanswered(path: Path, right: Collection[str], said: Collection[str]) -> Iterable[str]:
-    if missing := [name for name in right if name not in said]:
-        many = f"{len(missing):,} of {len(right):,} questions have no answer"
-        yield f"{path}: {many}, the first is {quoted(missing[0])}: each counts 0, as the official script has it"
-
-
-def _unasked(path: Path, right: Collection[str], found: Collection[str]) -> Iterable[str]:
-    if more := [name for name in found if name not in right]:
-        many = f"{len(more):,} of {len(found):,} entries are for no question here"
-        yield f"{path}: {many}, the first is {quoted(more[0])}: ignored"
-
-
-def _improbable(path: Path, none: Mapping[str, float]) -> Iterable[str]:
-    if outside := [name for name, value in none.items() if not 0 <= value <= 1]:
-        yield (
-            f"{path}: {len(outside):,} values are no probabilities, the first is {none[outside[0]]} for "
-            f"{quoted(outside[0])}: above 1 the official script takes the answer back"
-        )

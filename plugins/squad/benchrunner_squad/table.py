@@ -1,4 +1,4 @@
-"""The four tasks: their files, their data sets on the hub, their recipes."""
+"""The four tasks: their files, their data sets on the hub, and their recipes."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from benchrunner_squad.triviaqa import TriviaFile
 SQUAD, TRIVIAQA = Suite("squad"), Suite("triviaqa")
 SQUAD_ROOTS = ("", "squad/", "SQuAD/")
 TRIVIAQA_ROOTS = ("", "triviaqa/", "triviaqa-rc/")
-"""Where people put the official files, below the data folder; the last is the archive's own name."""
+"""Folders below the data folder that are searched; the last is the name of TriviaQA's archive."""
 
 RECIPE = Recipe(lr=5e-5, epochs=3, batch_size=32, max_length=384, stride=128)
-"""Devlin et al. 2019, 4.2, and their released code."""
+"""Recipe of SQuAD: Devlin et al. 2019, 4.2, and their released code."""
 HUB_COLUMNS = {name: name for name in ("id", "question", "context", "answers")}
 
 
 def tasks() -> Iterator[Task]:
+    """Yield the four tasks."""
     yield Task(
         name="squad/1.1",
         about="Which words of the paragraph answer the question?",

@@ -1,4 +1,4 @@
-"""The demo data: the official layout, the same bytes for the same seed, and something to learn."""
+"""The demo data: the official layout, equal bytes for equal seeds, and a task that can be learned."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ TASKS = {task.name: task for task in register_tasks() if task.demo_files is not 
 
 def questions(path: Path) -> list[dict[str, Any]]:
     return [
-        one for article in json.loads(path.read_text())["data"] for part in article["paragraphs"] for one in part["qas"]
+        question
+        for article in json.loads(path.read_text())["data"]
+        for paragraph in article["paragraphs"]
+        for question in paragraph["qas"]
     ]
 
 
@@ -28,25 +31,25 @@ def test_the_task_keeps_its_contract(tmp_path: Path, task) -> None:  # type: ign
 
 def test_demo_files_have_official_names_and_differ_by_seed(tmp_path: Path) -> None:
     for version in ("v1.1", "v2.0"):
-        write(version, 1, tmp_path / "one")
-        write(version, 2, tmp_path / "two")
-    names = [path.relative_to(tmp_path / "one").as_posix() for path in sorted((tmp_path / "one").rglob("*.json"))]
+        write(version, 1, tmp_path / "first")
+        write(version, 2, tmp_path / "second")
+    names = [path.relative_to(tmp_path / "first").as_posix() for path in sorted((tmp_path / "first").rglob("*.json"))]
     assert names == [f"squad/{role}-{version}.json" for role in ("dev", "train") for version in ("v1.1", "v2.0")]
-    assert all((tmp_path / "one" / name).read_bytes() != (tmp_path / "two" / name).read_bytes() for name in names)
+    assert all((tmp_path / "first" / name).read_bytes() != (tmp_path / "second" / name).read_bytes() for name in names)
 
 
-def test_version_2_0_marks_what_cannot_be_answered(tmp_path: Path) -> None:
+def test_version_2_0_marks_questions_without_an_answer(tmp_path: Path) -> None:
     write("v2.0", 0, tmp_path)
-    found = questions(tmp_path / "squad" / "train-v2.0.json")
-    impossible = [one for one in found if one["is_impossible"]]
-    assert 0.2 < len(impossible) / len(found) < 0.3
-    assert all(one["answers"] == [] and one["plausible_answers"] for one in impossible)
+    train = questions(tmp_path / "squad" / "train-v2.0.json")
+    impossible = [question for question in train if question["is_impossible"]]
+    assert 0.2 < len(impossible) / len(train) < 0.3
+    assert all(question["answers"] == [] and question["plausible_answers"] for question in impossible)
 
 
-def test_the_question_word_tells_what_kind_of_word_the_answer_is(tmp_path: Path) -> None:
+def test_the_question_word_tells_the_kind_of_answer(tmp_path: Path) -> None:
     write("v1.1", 0, tmp_path)
-    kinds = {question: kind for kind, some in QUESTIONS.items() for question in some}
-    for one in questions(tmp_path / "squad" / "dev-v1.1.json"):
-        texts = [answer["text"] for answer in one["answers"]]
-        assert len(texts) == 3
-        assert set(texts) <= set(WORDS[kinds[one["question"]]].split())
+    kinds = {text: kind for kind, texts in QUESTIONS.items() for text in texts}
+    for question in questions(tmp_path / "squad" / "dev-v1.1.json"):
+        answers = [answer["text"] for answer in question["answers"]]
+        assert len(answers) == 3
+        assert set(answers) <= set(WORDS[kinds[question["question"]]].split())

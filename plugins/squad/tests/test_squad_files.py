@@ -1,4 +1,4 @@
-"""SQuAD's own files: both versions, quirks, every fault, and the real files where they are at hand."""
+"""SQuAD's own files: both versions, quirks, every fault, and the real files where they are available."""
 
 from __future__ import annotations
 
@@ -66,12 +66,12 @@ def workspace(folder: Path) -> Workspace:
 def load(folder: Path, content: object, version: str = "1.1") -> list[dict[str, Any]]:
     path = folder / f"dev-v{version}.json"
     path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
-    found: list[dict[str, Any]] = TASKS[f"squad/{version}"].load("dev", workspace(folder)).table.to_pylist()
-    return found
+    rows: list[dict[str, Any]] = TASKS[f"squad/{version}"].load("dev", workspace(folder)).table.to_pylist()
+    return rows
 
 
 def changed(change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
-    """The file after a change to its question q1."""
+    """Copy the file and change its question q1."""
     content = copy.deepcopy(FILE)
     change(content["data"][1]["paragraphs"][1]["qas"][0])
     return content
@@ -82,24 +82,24 @@ def test_questions_keep_the_file_order_and_all_their_answers(tmp_path: Path) -> 
     assert load(tmp_path, json.dumps(FILE, ensure_ascii=False)) == ROWS  # the offsets count characters, not bytes
 
 
-def test_a_file_of_1_1_can_be_asked_as_one_of_2_0(tmp_path: Path) -> None:
+def test_a_file_of_1_1_is_also_a_file_of_2_0(tmp_path: Path) -> None:
     assert load(tmp_path, FILE, "2.0") == ROWS
 
 
 def test_2_0_reads_unanswerable_questions_and_1_1_refuses_them(tmp_path: Path) -> None:
     none = {"answers": [], "is_impossible": True, "plausible_answers": [{"text": "Paris", "answer_start": 28}]}
-    content = changed(lambda question: question.update(none))
+    content = changed(lambda qa: qa.update(none))
     assert load(tmp_path, content, "2.0")[0] == {**ROWS[0], "answers": [], "starts": []}
     with pytest.raises(BadRows, match=r"dev-v1\.1\.json, row 0: 'q1' has no answer"):
         load(tmp_path, content)
 
 
-def test_a_byte_order_mark_and_windows_line_ends_are_no_matter(tmp_path: Path) -> None:
+def test_a_byte_order_mark_and_windows_line_ends_are_read(tmp_path: Path) -> None:
     assert load(tmp_path, "\ufeff" + json.dumps(FILE, indent=1).replace("\n", "\r\n")) == ROWS
 
 
-def test_an_own_file_needs_no_answers(tmp_path: Path) -> None:
-    content = changed(lambda question: question.pop("answers"))
+def test_a_users_file_needs_no_answers(tmp_path: Path) -> None:
+    content = changed(lambda qa: qa.pop("answers"))
     path = tmp_path / "mine.json"
     path.write_text(json.dumps(content), encoding="utf-8")
     source = TASKS["squad/1.1"].splits["dev"].sources[0].at(path)
@@ -112,7 +112,7 @@ def test_an_own_file_needs_no_answers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["train-v1.1.json", "squad/train-v1.1.json", "SQuAD/train-v1.1.json"])
-def test_the_usual_folders_are_searched(tmp_path: Path, name: str) -> None:
+def test_the_known_folders_are_searched(tmp_path: Path, name: str) -> None:
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text(json.dumps(FILE), encoding="utf-8")
     assert len(TASKS["squad/1.1"].load("train", workspace(tmp_path))) == 2
@@ -134,7 +134,7 @@ QUESTION = r"dev-v1\.1\.json: data\[1\]\.paragraphs\[1\]\.qas\[0\]: "
         ('{"data": [\n{"title": "x"', r"dev-v1\.1\.json:2: not valid JSON"),
         ("[]", r"dev-v1\.1\.json: at the top: expected an object, found a list\."),
         ("{}", r"dev-v1\.1\.json: at the top: 'data' is missing; expected a list\."),
-        ('{"data": []}', r"at the top: 'data' is an empty list; articles were expected\."),
+        ('{"data": []}', r"at the top: 'data' is an empty list; expected articles\."),
         ('{"data": {}}', r"at the top: 'data' must be a list, found an object\."),
         ('{"data": [3]}', r"data\[0\]: expected an object, found the number 3\."),
         ('{"data": [{}]}', r"data\[0\]: 'paragraphs' is missing; expected a list\."),
@@ -144,38 +144,56 @@ QUESTION = r"dev-v1\.1\.json: data\[1\]\.paragraphs\[1\]\.qas\[0\]: "
         ),
         ('{"data": [{"paragraphs": [{"context": "A."}]}]}', r"paragraphs\[0\]: 'qas' is missing; expected a list\."),
         ('{"data": [{"paragraphs": []}]}', r"dev-v1\.1\.json: no rows\."),
-        (changed(lambda one: one.pop("id")), QUESTION + "'id' is missing; expected a text"),
-        (changed(lambda one: one.update(id=7)), QUESTION + "'id' must be a text, found the number 7"),
-        (changed(lambda one: one.update(question=None)), QUESTION + "'question' must be a text, found null"),
-        (changed(lambda one: one.pop("answers")), QUESTION + "'answers' is missing; expected a list"),
+        (changed(lambda qa: qa.pop("id")), QUESTION + "'id' is missing; expected a text"),
+        (changed(lambda qa: qa.update(id=7)), QUESTION + "'id' must be a text, found the number 7"),
+        (changed(lambda qa: qa.update(question=None)), QUESTION + "'question' must be a text, found null"),
+        (changed(lambda qa: qa.pop("answers")), QUESTION + "'answers' is missing; expected a list"),
         (
-            changed(lambda one: one.update(answers=float("nan"))),
+            changed(lambda qa: qa.update(answers=float("nan"))),
             QUESTION + "'answers' must be a list, found the number nan",
         ),
-        (changed(lambda one: one.update(answers=["Bruno"])), r"answers\[0\]: expected an object, found a text\."),
-        (changed(lambda one: one["answers"][1].pop("text")), r"answers\[1\]: 'text' is missing; expected a text\."),
         (
-            changed(lambda one: one["answers"][0].update(text=float("nan"))),
+            changed(lambda qa: qa.update(answers=["Bruno"])),
+            r"answers\[0\]: expected an object, found a text\.",
+        ),
+        (
+            changed(lambda qa: qa["answers"][1].pop("text")),
+            r"answers\[1\]: 'text' is missing; expected a text\.",
+        ),
+        (
+            changed(lambda qa: qa["answers"][0].update(text=float("nan"))),
             r"qas\[0\]\.answers\[0\]: 'text' must be a text, found the number nan",
         ),
         (
-            changed(lambda one: one["answers"][0].update(answer_start=float("nan"))),
+            changed(lambda qa: qa["answers"][0].update(answer_start=float("nan"))),
             r"answers\[0\]: 'answer_start' must be a whole number, found the number nan",
         ),
-        (changed(lambda one: one["answers"][0].update(answer_start=8.0)), r"a whole number, found the number 8\.0\."),
-        (changed(lambda one: one["answers"][0].update(answer_start=True)), r"a whole number, found true or false\."),
-        (changed(lambda one: one["answers"][0].update(answer_start=2**63)), r"'answer_start' is a number of 64 bits"),
         (
-            changed(lambda one: one.update(is_impossible=True)),
+            changed(lambda qa: qa["answers"][0].update(answer_start=8.0)),
+            r"a whole number, found the number 8\.0\.",
+        ),
+        (
+            changed(lambda qa: qa["answers"][0].update(answer_start=True)),
+            r"a whole number, found true or false\.",
+        ),
+        (
+            changed(lambda qa: qa["answers"][0].update(answer_start=2**63)),
+            r"'answer_start' is a number of 64 bits",
+        ),
+        (
+            changed(lambda qa: qa.update(is_impossible=True)),
             QUESTION + "'is_impossible' is true, but there are 2 answers",
         ),
         (
-            changed(lambda one: one.update(is_impossible=False, answers=[])),
+            changed(lambda qa: qa.update(is_impossible=False, answers=[])),
             "'is_impossible' is false, but there is no answer",
         ),
-        (changed(lambda one: one.update(is_impossible="no")), "'is_impossible' must be true or false, found a text"),
         (
-            changed(lambda one: one.update(question="Who?\ud83d")),
+            changed(lambda qa: qa.update(is_impossible="no")),
+            "'is_impossible' must be true or false, found a text",
+        ),
+        (
+            changed(lambda qa: qa.update(question="Who?\ud83d")),
             r"the text 'Who\?\\ud83d' holds half of a surrogate pair",
         ),
         (
@@ -193,33 +211,36 @@ def test_a_bad_file_is_one_error_with_the_path_inside_it(tmp_path: Path, content
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda one: one.update(id="q2"), r"row 1: the id 'q2' stands at row 0 already"),
-        (lambda one: one["answers"][0].update(answer_start=9), r"row 0: 'q1' has the answer 'Bruno' at character 9"),
+        (lambda qa: qa.update(id="q2"), r"row 1: the id 'q2' stands at row 0 already"),
         (
-            lambda one: one["answers"][0].update(answer_start=-40),
+            lambda qa: qa["answers"][0].update(answer_start=9),
+            r"row 0: 'q1' has the answer 'Bruno' at character 9",
+        ),
+        (
+            lambda qa: qa["answers"][0].update(answer_start=-40),
             r"row 0: 'q1' has the answer 'Bruno' at character -40",
         ),
         (
-            lambda one: one["answers"][0].update(answer_start=10**9),
+            lambda qa: qa["answers"][0].update(answer_start=10**9),
             r"row 0: 'q1' has the answer 'Bruno' at character 1000000000",
         ),
-        (lambda one: one["answers"][0].update(text=""), r"row 0: 'q1' has the answer ''"),
+        (lambda qa: qa["answers"][0].update(text=""), r"row 0: 'q1' has the answer ''"),
     ],
 )
-def test_rows_that_contradict_themselves_may_be_left_out(tmp_path: Path, change: Any, message: str) -> None:
+def test_rows_that_contradict_themselves_are_bad_rows(tmp_path: Path, change: Any, message: str) -> None:
     with pytest.raises(BadRows, match=message) as error:
         load(tmp_path, changed(change))
     assert len(error.value.rows) == 1
 
 
-def test_an_empty_paragraph_is_told_by_its_questions(tmp_path: Path) -> None:
+def test_an_empty_paragraph_makes_its_questions_bad_rows(tmp_path: Path) -> None:
     content = copy.deepcopy(FILE)
     content["data"][1]["paragraphs"][1]["context"] = " "
     with pytest.raises(BadRows, match=r"row 0: 'q1' has an empty context"):
         load(tmp_path, content)
 
 
-def test_a_paragraph_of_100_kilobytes_is_read_whole(tmp_path: Path) -> None:
+def test_a_paragraph_of_100_kilobytes_is_read_completely(tmp_path: Path) -> None:
     content, long = copy.deepcopy(FILE), "word " * 20_000
     paragraph = content["data"][1]["paragraphs"][1]
     paragraph["context"] = long + "end"
@@ -229,7 +250,7 @@ def test_a_paragraph_of_100_kilobytes_is_read_whole(tmp_path: Path) -> None:
 
 
 def real_data() -> Path:
-    """The official files, where somebody has them: nothing depends on them."""
+    """Find the official files; skips the test where they are missing."""
     named = os.environ.get("BENCHRUNNER_REAL_DATA")
     folder = Path(named) if named else Path.home() / ".cache" / "benchrunner-real-data"
     if not (folder / "squad").is_dir():

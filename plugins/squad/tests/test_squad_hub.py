@@ -1,4 +1,4 @@
-"""The hub's rows and the files' are the same data, by their fingerprint."""
+"""The hub and the files hold the same rows, with the same fingerprint."""
 
 from __future__ import annotations
 
@@ -38,31 +38,32 @@ from benchrunner_squad import register_tasks
 files = Path(sys.argv[1])
 counted = Settings(official_counts=False)
 here, hub = (Workspace(runs=files, cache=files, data=data, settings=counted) for data in (files, None))
-found = {}
+results = {}
 for task in register_tasks():
     for split in task.splits if task.demo_files else ():
-        one, other = task.load(split, here), task.load(split, hub)
-        assert str(files) in one.origin and other.origin.startswith("hub rajpurkar/squad")
-        found[f"{task.name} {split}"] = [len(one), one.table.equals(other.table), one.fingerprint == other.fingerprint]
-print(json.dumps(found))
+        local, remote = task.load(split, here), task.load(split, hub)
+        assert str(files) in local.origin and remote.origin.startswith("hub rajpurkar/squad")
+        equal = [local.table.equals(remote.table), local.fingerprint == remote.fingerprint]
+        results[f"{task.name} {split}"] = [len(local), *equal]
+print(json.dumps(results))
 """
 
 
 def on_hub(path: Path) -> pa.Table:
-    """The columns and types of the hub, made of a file by its data card."""
+    """Make a table with the columns and types of the hub's data card from a file."""
     rows: list[dict[str, Any]] = []
     for article in json.loads(path.read_text())["data"]:
-        for part in article["paragraphs"]:
-            for one in part["qas"]:
-                answers = {key: [each[key] for each in one["answers"]] for key in ("text", "answer_start")}
-                kept = {"title": article["title"], "context": part["context"], "question": one["question"]}
-                rows.append({"id": one["id"], **kept, "answers": answers})
-    texts = [pa.field(name, pa.string()) for name in ("id", "title", "context", "question")]
-    answer = pa.struct([("text", pa.list_(pa.string())), ("answer_start", pa.list_(pa.int32()))])
-    return pa.Table.from_pylist(rows, pa.schema([*texts, pa.field("answers", answer)]))
+        for paragraph in article["paragraphs"]:
+            for qa in paragraph["qas"]:
+                answers = {key: [answer[key] for answer in qa["answers"]] for key in ("text", "answer_start")}
+                texts = {"title": article["title"], "context": paragraph["context"], "question": qa["question"]}
+                rows.append({"id": qa["id"], **texts, "answers": answers})
+    fields = [pa.field(name, pa.string()) for name in ("id", "title", "context", "question")]
+    answers_type = pa.struct([("text", pa.list_(pa.string())), ("answer_start", pa.list_(pa.int32()))])
+    return pa.Table.from_pylist(rows, pa.schema([*fields, pa.field("answers", answers_type)]))
 
 
-def test_every_split_is_the_same_from_files_and_from_the_hub(tmp_path: Path) -> None:
+def test_every_split_has_the_same_rows_on_the_hub(tmp_path: Path) -> None:
     for version, (repository, configuration) in REPOSITORIES.items():
         write(version, 5, tmp_path / "files")
         home = tmp_path / "hub" / "datasets" / repository
@@ -74,18 +75,18 @@ def test_every_split_is_the_same_from_files_and_from_the_hub(tmp_path: Path) -> 
     with Hub(tmp_path / "hub") as hub:
         environment = {**os.environ, **hub.environment(tmp_path / "home")}
         command = [sys.executable, "-c", CLIENT, str(tmp_path / "files")]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=280, check=False)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert list(found) == [f"squad/{version} {split}" for version in ("1.1", "2.0") for split in SPLITS]
-    assert {name: same for name, (rows, *same) in found.items()} == {name: [True, True] for name in found}
-    assert all(rows >= 75 for rows, *_ in found.values())
+        process = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=280, check=False)
+    assert process.returncode == 0, process.stderr
+    results = json.loads(process.stdout)
+    assert list(results) == [f"squad/{version} {split}" for version in ("1.1", "2.0") for split in SPLITS]
+    assert {name: equal for name, (_, *equal) in results.items()} == {name: [True, True] for name in results}
+    assert all(rows >= 75 for rows, *_ in results.values())
 
 
 @pytest.mark.parametrize(
     "answers", [["Paris"], [{"text": ["Paris"]}], [None]], ids=["texts", "no starts", "nothing at all"]
 )
-def test_answers_of_another_form_are_refused(answers: list[Any]) -> None:
+def test_answers_in_another_form_are_an_error(answers: list[Any]) -> None:
     table = pa.table({"id": ["q"], "question": ["?"], "context": ["Paris"], "answers": answers})
     with pytest.raises(DataError, match=r"must have the fields text and answer_start; it is"):
         from_hub(table)

@@ -1,4 +1,4 @@
-"""The official scorers: published figures to the last digit, thresholds beside a brute force, bad files."""
+"""The official scorers: published figures to the last digit, thresholds compared with a brute force, bad files."""
 
 from __future__ import annotations
 
@@ -27,23 +27,25 @@ def rows(gold: dict[str, list[str]]) -> Rows:
     return Rows(pa.table({"id": list(gold), "answers": pa.array(gold.values(), pa.list_(pa.string()))}), "gold.json")
 
 
-def scored(folder: Path, version: str, gold: dict[str, list[str]], said: object, none: object | None = None) -> Scored:
-    """What the scorer says of values, or of the texts of files."""
-    paths = {"said": folder / "said.json", "na-prob": folder / "none.json"}
-    for path, content in zip(paths.values(), (said, none), strict=True):
+def scored(
+    folder: Path, version: str, gold: dict[str, list[str]], answers: object, none: object | None = None
+) -> Scored:
+    """Score answers and probabilities, given as values or as the texts of files."""
+    paths = {"answers": folder / "said.json", "na-prob": folder / "none.json"}
+    for path, content in zip(paths.values(), (answers, none), strict=True):
         path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
     files = {} if none is None else {"na-prob": paths["na-prob"]}
     scorer = TASKS[f"squad/{version}"].scorer
     assert scorer is not None
-    return scorer.score(paths["said"], rows(gold), files)
+    return scorer.score(paths["answers"], rows(gold), files)
 
 
-def figures(found: Scored) -> dict[str, float | None]:
-    return {name: one.value for name, one in found.figures.items()}
+def figures(result: Scored) -> dict[str, float | None]:
+    return {name: score.value for name, score in result.figures.items()}
 
 
 def real_data() -> Path:
-    """The official files and others' predictions, where somebody has them: they may not be passed on."""
+    """Find the official files and published predictions, which may not be redistributed; else skip the test."""
     named = os.environ.get("BENCHRUNNER_REAL_DATA")
     folder = Path(named) if named else Path.home() / ".cache" / "benchrunner-real-data"
     if not (folder / "golden" / "squad-scores.json").is_file() or not (folder / "squad").is_dir():
@@ -52,7 +54,7 @@ def real_data() -> Path:
 
 
 @pytest.mark.parametrize("version", ["1.1", "2.0"])
-def test_the_official_scripts_figures_to_the_last_digit(version: str) -> None:
+def test_the_figures_equal_the_official_scripts(version: str) -> None:
     folder = real_data()
     golden = folder / "golden"
     expected = json.loads((golden / "squad-scores.json").read_text())[version]
@@ -62,28 +64,28 @@ def test_the_official_scripts_figures_to_the_last_digit(version: str) -> None:
     files = {"na-prob": golden / expected["na_prob"]} if "na_prob" in expected else {}
     path = golden / expected["predictions"]
     assert task.scorer.recognizes(path)
-    found = task.scorer.score(path, gold, files)
+    result = task.scorer.score(path, gold, files)
     names = [name for name in expected if name not in ("predictions", "dev", "na_prob")]
-    assert figures(found) == {name: expected[name] for name in names}
-    assert found.notes == ()
-    said = json.loads(path.read_text())
-    answers = [said[name] for name in gold.table.column("id").to_pylist()]
+    assert figures(result) == {name: expected[name] for name in names}
+    assert result.notes == ()
+    answer_of = json.loads(path.read_text())
+    answers = [answer_of[question] for question in gold.table.column("id").to_pylist()]
     right = task.problem.gold(gold.table)
     assert right is not None
-    assert {one.name: one.compute(right, answers) for one in task.metrics} == {
-        one.name: expected[one.name] for one in task.metrics
+    assert {metric.name: metric.value(right, answers) for metric in task.metrics} == {
+        metric.name: expected[metric.name] for metric in task.metrics
     }
 
 
 def test_1_1_counts_a_missing_answer_as_wrong_and_says_so(tmp_path: Path) -> None:
-    found = scored(tmp_path, "1.1", {"q1": ["Paris"], "q2": ["Rome"], "q3": ["Oslo"]}, {"q2": "in Rome"})
-    assert figures(found) == {"exact_match": 0.0, "f1": 100.0 * (2 / 3) / 3}
-    assert found.notes[0].endswith(
-        "said.json: 2 of 3 questions have no answer, the first is 'q1': each counts 0, as the official script has it"
+    result = scored(tmp_path, "1.1", {"q1": ["Paris"], "q2": ["Rome"], "q3": ["Oslo"]}, {"q2": "in Rome"})
+    assert figures(result) == {"exact_match": 0.0, "f1": 100.0 * (2 / 3) / 3}
+    assert result.notes[0].endswith(
+        "said.json: 2 of 3 questions have no answer, the first is 'q1': each counts 0, as in the official script"
     )
 
 
-def test_2_0_refuses_to_score_the_rest(tmp_path: Path) -> None:
+def test_2_0_refuses_files_with_missing_questions(tmp_path: Path) -> None:
     with pytest.raises(
         DataError, match=r"said\.json: 1 of 2 questions have no entry, the first is 'q1'\. The official"
     ):
@@ -93,55 +95,56 @@ def test_2_0_refuses_to_score_the_rest(tmp_path: Path) -> None:
 
 
 def test_2_0_without_probabilities_has_int_totals_no_thresholds(tmp_path: Path) -> None:
-    found = scored(tmp_path, "2.0", {"q1": ["Paris"], "q2": []}, {"q1": "Paris", "q2": "Rome"})
-    assert figures(found) == {
+    result = scored(tmp_path, "2.0", {"q1": ["Paris"], "q2": []}, {"q1": "Paris", "q2": "Rome"})
+    assert figures(result) == {
         "exact": 50.0, "f1": 50.0, "total": 2, "HasAns_exact": 100.0, "HasAns_f1": 100.0, "HasAns_total": 1,
         "NoAns_exact": 0.0, "NoAns_f1": 0.0, "NoAns_total": 1,
     }  # fmt: skip
-    assert json.dumps(found.figures["total"].as_json()) == '{"value": 2}'
-    assert "HasAns_exact      100.00" in found.text
-    assert "total             2\n" in found.text
+    assert json.dumps(result.figures["total"].as_json()) == '{"value": 2}'
+    assert "HasAns_exact      100.00" in result.text
+    assert "total             2\n" in result.text
 
 
-def test_figures_of_questions_that_are_not_there_are_absent(tmp_path: Path) -> None:
-    found = scored(tmp_path, "2.0", {"q1": ["Paris"]}, {"q1": "Paris"}).figures
-    assert found["NoAns_f1"] == Score(None, "there are no such questions")
-    assert found["NoAns_total"] == Score(0)
+def test_figures_without_such_questions_are_absent(tmp_path: Path) -> None:
+    result = scored(tmp_path, "2.0", {"q1": ["Paris"]}, {"q1": "Paris"}).figures
+    assert result["NoAns_f1"] == Score(None, "there are no such questions")
+    assert result["NoAns_total"] == Score(0)
 
 
 def test_best_cut_may_split_equal_probabilities_in_file_order(tmp_path: Path) -> None:
     gold: dict[str, list[str]] = {"right": ["Paris"], "wrong": []}
-    said = {"right": "Paris", "wrong": "Rome"}
-    good = scored(tmp_path, "2.0", gold, said, {"right": 0.5, "wrong": 0.5})
+    answers = {"right": "Paris", "wrong": "Rome"}
+    good = scored(tmp_path, "2.0", gold, answers, {"right": 0.5, "wrong": 0.5})
     assert (good.figures["best_f1"].value, good.figures["best_f1_thresh"].value) == (100.0, 0.5)
-    bad = scored(tmp_path, "2.0", gold, said, {"wrong": 0.5, "right": 0.5})
+    bad = scored(tmp_path, "2.0", gold, answers, {"wrong": 0.5, "right": 0.5})
     assert (bad.figures["best_f1"].value, bad.figures["best_f1_thresh"].value) == (50.0, 0.0)
 
 
 def test_an_empty_answer_costs_nothing_below_the_cut(tmp_path: Path) -> None:
     gold: dict[str, list[str]] = {"a": [], "b": [], "c": ["Paris"]}
-    found = scored(tmp_path, "2.0", gold, {"a": "", "b": "the", "c": "Paris"}, {"a": 0.1, "b": 0.4, "c": 0.2})
-    assert found.figures["exact"].value == 100.0  # "the" normalises to nothing ...
-    assert found.figures["best_exact_thresh"].value == 0.2
+    result = scored(tmp_path, "2.0", gold, {"a": "", "b": "the", "c": "Paris"}, {"a": 0.1, "b": 0.4, "c": 0.2})
+    assert result.figures["exact"].value == 100.0  # "the" is empty after normalising ...
+    assert result.figures["best_exact_thresh"].value == 0.2
     later = scored(tmp_path, "2.0", gold, {"a": "", "b": "the", "c": "Paris"}, {"a": 0.1, "b": 0.1, "c": 0.2})
-    assert later.figures["best_exact"].value == pytest.approx(200 / 3)  # ... but is no empty text
+    assert later.figures["best_exact"].value == pytest.approx(200 / 3)  # ... but is not the empty text
 
 
-def test_values_above_one_take_an_answer_back_and_are_told(tmp_path: Path) -> None:
+def test_values_above_one_replace_the_answer_and_are_noted(tmp_path: Path) -> None:
     gold: dict[str, list[str]] = {"q1": ["Paris"], "q2": []}
-    found = scored(tmp_path, "2.0", gold, {"q1": "Paris", "q2": "Rome"}, {"q1": 7, "q2": 3.5})
-    assert (found.figures["HasAns_f1"].value, found.figures["NoAns_f1"].value) == (0.0, 100.0)
-    assert found.figures["best_f1"].value == 50.0
-    assert found.notes[0].endswith(
-        "2 values are no probabilities, the first is 7 for 'q1': above 1 the official script takes the answer back"
+    result = scored(tmp_path, "2.0", gold, {"q1": "Paris", "q2": "Rome"}, {"q1": 7, "q2": 3.5})
+    assert (result.figures["HasAns_f1"].value, result.figures["NoAns_f1"].value) == (0.0, 100.0)
+    assert result.figures["best_f1"].value == 50.0
+    assert result.notes[0].endswith(
+        "2 values are not from 0 to 1, the first is 7 for 'q1': above 1, the official script replaces the answer by "
+        '"no answer"'
     )
 
 
 @pytest.mark.parametrize("version", ["1.1", "2.0"])
-def test_answers_to_other_questions_are_ignored_aloud(tmp_path: Path, version: str) -> None:
-    found = scored(tmp_path, version, {"q1": ["Paris"]}, {"q1": "Paris", "q9": "Rome"})
-    assert found.figures["f1"] == Score(100.0)
-    assert found.notes[0].endswith("said.json: 1 of 2 entries are for no question here, the first is 'q9': ignored")
+def test_answers_to_unknown_questions_are_ignored_and_noted(tmp_path: Path, version: str) -> None:
+    result = scored(tmp_path, version, {"q1": ["Paris"]}, {"q1": "Paris", "q9": "Rome"})
+    assert result.figures["f1"] == Score(100.0)
+    assert result.notes[0].endswith("said.json: 1 of 2 entries are for unknown questions, the first is 'q9': ignored")
 
 
 @given(st.data())
@@ -159,7 +162,7 @@ def test_best_cut_of_distinct_probabilities_equals_brute_force(data: st.DataObje
 
 
 @pytest.mark.parametrize(
-    ("said", "message"),
+    ("answers", "message"),
     [
         ("", r"said\.json:1: not valid JSON at column 1"),
         ('{"q1": "Paris"', r"said\.json:1: not valid JSON at column 15"),
@@ -168,7 +171,10 @@ def test_best_cut_of_distinct_probabilities_equals_brute_force(data: st.DataObje
         ('{"q1": ' + "9" * 5_000 + "}", r"said\.json: not JSON that can be read"),
         ('["Paris"]', r"said\.json: expected an object of answers by question id, found a list\."),
         ('"Paris"', r"found a text\."),
-        ('{"q1": "Paris", "q1": "Rome"}', r"said\.json: the key 'q1' stands twice in one object; each must stand once"),
+        (
+            '{"q1": "Paris", "q1": "Rome"}',
+            r"said\.json: the key 'q1' stands twice in one object; each must stand once",
+        ),
         ('{"q1": 3}', r"said\.json: id 'q1': expected an answer as text, found the number 3\."),
         ('{"q1": NaN}', r"id 'q1': expected an answer as text, found the number nan\."),
         ('{"q1": null}', r"id 'q1': expected an answer as text, found null\."),
@@ -179,9 +185,9 @@ def test_best_cut_of_distinct_probabilities_equals_brute_force(data: st.DataObje
     ],
 )
 @pytest.mark.parametrize("version", ["1.1", "2.0"])
-def test_a_bad_file_of_answers_is_one_error(tmp_path: Path, version: str, said: str, message: str) -> None:
+def test_a_bad_file_of_answers_is_one_error(tmp_path: Path, version: str, answers: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
-        scored(tmp_path, version, {"q1": ["Paris"]}, said)
+        scored(tmp_path, version, {"q1": ["Paris"]}, answers)
 
 
 @pytest.mark.parametrize(
@@ -202,12 +208,12 @@ def test_a_bad_file_of_probabilities_is_one_error(tmp_path: Path, none: str, mes
         scored(tmp_path, "2.0", {"q1": ["Paris"]}, {"q1": "Paris"}, none)
 
 
-def test_a_byte_order_mark_and_windows_line_ends_are_no_matter(tmp_path: Path) -> None:
-    said = '\ufeff{\r\n"q1": "Paris"\r\n}\r\n'
-    assert scored(tmp_path, "1.1", {"q1": ["Paris"]}, said).figures["f1"] == Score(100.0)
+def test_a_byte_order_mark_and_windows_line_ends_are_read(tmp_path: Path) -> None:
+    answers = '\ufeff{\r\n"q1": "Paris"\r\n}\r\n'
+    assert scored(tmp_path, "1.1", {"q1": ["Paris"]}, answers).figures["f1"] == Score(100.0)
 
 
-def test_text_that_is_not_utf8_is_told_with_its_line(tmp_path: Path) -> None:
+def test_text_that_is_not_utf8_is_an_error_with_its_line(tmp_path: Path) -> None:
     scorer = TASKS["squad/1.1"].scorer
     assert scorer is not None
     (tmp_path / "said.json").write_bytes(b'{\n"q1": "\xe9t\xe9"}')
@@ -233,13 +239,13 @@ def test_scoring_without_gold_answers_is_an_error(tmp_path: Path) -> None:
     ("name", "content", "expected"),
     [
         ("said.json", '{"q1": "Paris"}', True),
-        ("said.json", "", True),  # to be told what is wrong with it
-        ("said.txt", '\ufeff \n{"q1": "Paris"}', True),
-        ("said.tsv", "index\tprediction\n0\tParis\n", False),
-        ("said.txt", "Paris\n", False),
+        ("said.json", "", True),  # the error is raised where the file is read
+        ("answers.txt", '\ufeff \n{"q1": "Paris"}', True),
+        ("answers.tsv", "index\tprediction\n0\tParis\n", False),
+        ("answers.txt", "Paris\n", False),
     ],
 )
-def test_a_file_is_known_by_its_name_or_its_first_character(
+def test_a_file_is_recognized_by_name_or_first_character(
     tmp_path: Path, name: str, content: str, expected: bool
 ) -> None:
     (tmp_path / name).write_text(content, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Contexts with other separators of lines than the line feed: answers come back whole, from file to score."""
+"""Contexts with unusual line separators such as U+2028: answers stay whole, from the data file to the score."""
 
 from __future__ import annotations
 
@@ -17,40 +17,40 @@ BOARD = "squad-1.1"
 
 
 def separated(folder: Path) -> None:
-    """The demo's files, the spaces of their contexts replaced by separators."""
+    """Write the demo's files and replace the spaces of their contexts by separators."""
     write("v1.1", 0, folder)
     for path in (folder / "squad").glob("*.json"):
-        found = json.loads(path.read_bytes())
-        for article in found["data"]:
-            for at, part in enumerate(article["paragraphs"]):
-                part["context"] = part["context"].replace(" ", MARKS[at % len(MARKS)])
-        path.write_bytes(json.dumps(found, ensure_ascii=False).encode())
+        content = json.loads(path.read_bytes())
+        for article in content["data"]:
+            for at, paragraph in enumerate(article["paragraphs"]):
+                paragraph["context"] = paragraph["context"].replace(" ", MARKS[at % len(MARKS)])
+        path.write_bytes(json.dumps(content, ensure_ascii=False).encode())
 
 
 def test_answers_go_from_prediction_to_score(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The majority's answer to a question of SQuAD 1.1 is the whole context."""
+    """Uses the majority, whose answer to a question of SQuAD 1.1 is the whole context."""
     plugins = discover()
     separated(tmp_path)
 
-    def said(*words: str, fits: bool = True) -> str:
+    def output(*words: str, fits: bool = True) -> str:
         where = ["--data", str(tmp_path), "--runs", str(tmp_path / "runs")]
         assert main([*words, *where, *(["--device", "cpu"] if fits else [])], plugins=plugins) == 0
         return capsys.readouterr().out
 
     def f1(path: Path) -> float:
-        return float(json.loads(said("score", "squad/1.1", str(path), "--json", fits=False))["f1"]["value"])
+        return float(json.loads(output("score", "squad/1.1", str(path), "--json", fits=False))["f1"]["value"])
 
-    said("run", "squad/1.1", "--method", "majority", "--quiet")
+    output("run", "squad/1.1", "--method", "majority", "--quiet")
     (path,) = (tmp_path / "runs").glob("*/predictions/*/answers.jsonl")
     answers = read_answers(path)
-    assert all(any(mark in one for one in answers) for mark in MARKS)
+    assert all(any(mark in answer for answer in answers) for mark in MARKS)
     run = path.parents[2].name
-    said("predict", run, "--out", str(tmp_path / "said.tsv"))
-    lines = (tmp_path / "said.tsv").read_bytes().decode().split("\n")
+    output("predict", run, "--out", str(tmp_path / "answers.tsv"))
+    lines = (tmp_path / "answers.tsv").read_bytes().decode().split("\n")
     assert len(lines) == 1 + len(answers) + 1, "one line each, below the header"
     if BOARD not in plugins.leaderboards:
         pytest.skip(f"needs a plugin with the board {BOARD}")
-    said("predict", run, "--board", BOARD, "--out", str(tmp_path / "out"))
+    output("predict", run, "--board", BOARD, "--out", str(tmp_path / "out"))
     written = json.loads((tmp_path / "out" / "predictions.json").read_bytes())
     assert list(written.values()) == answers
-    assert f1(tmp_path / "out" / "predictions.json") == f1(tmp_path / "said.tsv") > 0
+    assert f1(tmp_path / "out" / "predictions.json") == f1(tmp_path / "answers.tsv") > 0

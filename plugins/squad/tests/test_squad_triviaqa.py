@@ -1,4 +1,4 @@
-"""TriviaQA's own files, generated: where answers are found, what is left out aloud, and every fault."""
+"""TriviaQA's own files, generated: where answers are found, what is left out with a note, and every fault."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ TEXTS = {
 
 
 def question(**changes: Any) -> dict[str, Any]:
-    found = {
+    content = {
         "QuestionId": "tc_1",
         "Question": "Where does the Dutch government sit?",
         "Answer": ANSWER,
         "EntityPages": [{"Title": "Cities", "Filename": "Dutch_cities.txt"}, {"Title": "Sea", "Filename": "Sea.txt"}],
         "SearchResults": [{"Url": "http://x", "Rank": 0, "Filename": "12/12_34.txt"}],
     }
-    return {name: value for name, value in (found | changes).items() if value is not None}
+    return {name: value for name, value in (content | changes).items() if value is not None}
 
 
 def write(folder: Path, *questions: dict[str, Any], root: str = "", texts: dict[str, str] = TEXTS) -> None:
@@ -63,7 +63,7 @@ def test_a_row_is_a_question_a_document_and_its_first_answer(tmp_path: Path) -> 
     assert (cities["id"], cities["answers"], cities["starts"]) == ("tc_1--Dutch_cities.txt", ["hague"], [56])
     assert cities["context"] == TEXTS["wikipedia/Dutch_cities.txt"]
     assert (web["id"], web["answers"], web["starts"]) == ("tc_1--12/12_34.txt", ["DEN\nHAAG"], [18])
-    assert rows.notes == ("left out 1 of 3 documents: no name of the answer stands in their first 800 words",)
+    assert rows.notes == ("left out 1 of 3 documents: their first 800 words do not name the answer",)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_a_row_is_a_question_a_document_and_its_first_answer(tmp_path: Path) -> 
         ("the year 19840, 1984", ["1984"], "1984"),
         ("x1984 1984x _1984_", ["1984"], "1984"),
         ("born in new\u00a0york", ["new york"], "new\u00a0york"),
-        ("İİİ İstanbul", ["İstanbul"], "İstanbul"),  # whose small form is longer than itself
+        ("İİİ İstanbul", ["İstanbul"], "İstanbul"),  # its lower case has two characters
         ("Straße", ["straße"], "Straße"),
         ("C++ is", ["c++"], "C++"),
         ("Parisian", ["paris"], None),
@@ -84,12 +84,12 @@ def test_a_row_is_a_question_a_document_and_its_first_answer(tmp_path: Path) -> 
         ("Paris", [], None),
     ],
 )
-def test_a_name_stands_where_it_is_no_part_of_a_longer_word(text: str, names: list[str], expected: str | None) -> None:
+def test_a_name_inside_of_a_longer_word_does_not_count(text: str, names: list[str], expected: str | None) -> None:
     place = first_place(text, names)
     assert (None if place is None else text[slice(*place)]) == expected
 
 
-def test_the_beginning_is_cut_out_as_it_is_written() -> None:
+def test_the_beginning_of_a_text_is_kept_unchanged() -> None:
     text = " One  two\r\n\tthree four "
     assert beginning(text, 2) == " One  two"
     assert beginning(text, 3) == " One  two\r\n\tthree"
@@ -113,14 +113,14 @@ def test_only_the_first_800_words_are_read(tmp_path: Path) -> None:
     assert row["context"].endswith("The Hague,")
 
 
-def test_a_document_that_is_listed_twice_is_read_once_aloud(tmp_path: Path) -> None:
+def test_a_document_listed_twice_is_read_once_with_a_note(tmp_path: Path) -> None:
     write(tmp_path, question(EntityPages=[{"Filename": "Dutch_cities.txt"}] * 3, SearchResults=[]))
     rows = load(tmp_path)
     assert len(rows) == 1
-    assert rows.notes == ("left out 2 of 3 documents: listed before for the same question",)
+    assert rows.notes == ("left out 2 of 3 documents: listed twice for the same question",)
 
 
-def test_two_questions_of_one_id_are_refused(tmp_path: Path) -> None:
+def test_two_questions_with_the_same_id_are_bad_rows(tmp_path: Path) -> None:
     write(tmp_path, question(), question(Question="Where?"))
     with pytest.raises(BadRows, match=r"the id 'tc_1--Dutch_cities\.txt' stands at row 0 already"):
         load(tmp_path)
@@ -135,12 +135,12 @@ def test_documents_without_text_are_counted_and_the_first_named(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("root", ["", "triviaqa/", "triviaqa-rc/"])
-def test_the_usual_folders_are_searched(tmp_path: Path, root: str) -> None:
+def test_the_known_folders_are_searched(tmp_path: Path, root: str) -> None:
     write(tmp_path, question(), root=root)
     assert len(load(tmp_path)) == 2
 
 
-def test_an_own_file_needs_no_answers_and_keeps_every_document(tmp_path: Path) -> None:
+def test_a_users_file_needs_no_answers_and_keeps_documents(tmp_path: Path) -> None:
     write(tmp_path, question(Answer=None))
     source = TASKS["triviaqa/web"].splits["dev"].sources[0].at(tmp_path / "qa" / "wikipedia-train.json")
     assert source is not None
@@ -165,7 +165,7 @@ def test_an_own_file_needs_no_answers_and_keeps_every_document(tmp_path: Path) -
         ({"EntityPages": {}}, r"Data\[0\]: 'EntityPages' must be a list, found an object"),
         (
             {"SearchResults": [{"Filename": "../../secret"}]},
-            r"SearchResults\[0\]: 'Filename' must lead to a file below",
+            r"SearchResults\[0\]: 'Filename' must be a path below",
         ),
         ({"SearchResults": [{"Filename": "/etc/hosts"}]}, r"below evidence/web, found '/etc/hosts'"),
         ({"SearchResults": [{"Filename": ""}]}, r"below evidence/web, found ''"),
@@ -177,19 +177,19 @@ def test_a_bad_file_is_one_error_with_the_path_inside_it(tmp_path: Path, changes
         load(tmp_path)
 
 
-def test_a_text_that_is_not_utf8_is_told_with_its_line(tmp_path: Path) -> None:
+def test_text_that_is_not_utf8_is_an_error_with_its_line(tmp_path: Path) -> None:
     write(tmp_path, question())
     (tmp_path / "evidence/wikipedia/Sea.txt").write_bytes(b"The\nHagu\xe9")
     with pytest.raises(DataError, match=r"Sea\.txt:2: not UTF-8 text"):
         load(tmp_path)
 
 
-def test_a_fit_hands_its_head_on_to_squad() -> None:
+def test_all_tasks_have_the_head_of_squad() -> None:
     heads = [task.problem.identity() for task in TASKS.values()]
-    assert all(one == Span().identity() for one in heads)
+    assert all(head == Span().identity() for head in heads)
 
 
-def test_the_suites_are_told_apart() -> None:
+def test_squad_and_triviaqa_are_suites_of_their_own() -> None:
     suites = {name: task.suite.name for name, task in TASKS.items() if task.suite is not None}
     assert suites == {
         "squad/1.1": "squad",

@@ -1,4 +1,4 @@
-"""Windows over the real dev files, with the released vocabularies: gold answers come back, or why not is known."""
+"""Windows over the real dev files with the released vocabularies: gold answers are decoded, with known exceptions."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ KNOWN = {
     ("squad/2.0", "uncased"): {INSIDE: 20, LONG: 9},
     ("squad/2.0", "cased"): {INSIDE: 19, LONG: 12},
 }
-"""Gold answers that no model can give: such as '4', whose first occurrence stands inside '49', and whole sentences."""
+"""Gold answers that no model can give, for example '4', whose first occurrence is inside '49', or whole sentences."""
 
 
 def encoder(case: str) -> Any:
-    """As much of one as encoding reads."""
+    """Make the parts of an encoder that encoding uses."""
     bert = pytest.importorskip("benchrunner_bert.tokenizer")
     vocabulary = REAL / "bert_vocab" / f"bert-base-{case}-vocab.txt"
     if not vocabulary.is_file():
@@ -37,7 +37,7 @@ def encoder(case: str) -> Any:
 
 
 def gold_outputs(features: Any) -> np.ndarray:
-    """Of a model that knows each window's answer, and scores it below zero where there is none."""
+    """Make the outputs of a model that knows each window's answer; windows without one have a negative score."""
     outputs = np.zeros((len(features.tokens), 2), dtype=np.float32)
     for at, name in enumerate(("start", "end")):
         outputs[features.starts[:-1] + features.targets[name], at] = 1.0
@@ -46,7 +46,7 @@ def gold_outputs(features: Any) -> np.ndarray:
 
 
 def reason(pieces: np.ndarray, first: int, last: int) -> str:
-    """Why characters `first` to `last` of a text with these pieces cannot be an answer."""
+    """Explain why characters `first` to `last` of a text with these pieces cannot be an answer."""
     if first not in pieces[:, 0] or last not in pieces[:, 1]:
         return INSIDE
     count = int(((pieces[:, 0] >= first) & (pieces[:, 1] <= last)).sum())
@@ -63,10 +63,10 @@ def test_gold_answers_of_the_real_dev_files_are_recovered(name: str, case: str) 
     gathered = task.problem.gather(gold_outputs(features), features, table)
     assert (gathered[:, NONE, SCORE] == -10.0).all()
     answers = task.problem.decode(gathered, table, {"tau": -np.inf})
-    columns = (table.column(one).to_pylist() for one in ("context", "answers", "starts"))
-    found: dict[str, int] = {}
+    columns = (table.column(name).to_pylist() for name in ("context", "answers", "starts"))
+    exceptions: dict[str, int] = {}
     for answer, context, gold, starts in zip(answers, *columns, strict=True):
         if gold and answer != gold[0]:
             why = reason(model.pieces([context]).spans, starts[0], starts[0] + len(gold[0]))
-            found[why] = found.get(why, 0) + 1
-    assert found == KNOWN[name, case]
+            exceptions[why] = exceptions.get(why, 0) + 1
+    assert exceptions == KNOWN[task.name, case]
