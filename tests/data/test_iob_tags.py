@@ -1,4 +1,4 @@
-"""IOB1 and IOB2 are read as the same phrases, and tags that break both rules as phrases too."""
+"""IOB tags: both schemes mark the same phrases, and tags that follow neither scheme mark phrases too."""
 
 from __future__ import annotations
 

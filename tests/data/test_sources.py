@@ -1,4 +1,4 @@
-"""Files with the quirks of the wild, bad files with one clear error each, and the hub."""
+"""Sources: files with the quirks of real data, a clear error for each kind of bad file, and the hub."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Encoded rows on disk."""
+"""Features: built from sequences, saved and opened again."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from benchrunner.features.arrays import Features, Sequences
 from tiny_fits import features
 
 
-def same(one: Features, other: Features) -> bool:
+def same(left: Features, right: Features) -> bool:
     names = ("tokens", "segments", "starts", "groups", "owner")
-    parts = [(getattr(one, name), getattr(other, name)) for name in names]
-    parts += [(one.targets[name], other.targets[name]) for name in one.targets]
-    return one.targets.keys() == other.targets.keys() and all(
+    parts = [(getattr(left, name), getattr(right, name)) for name in names]
+    parts += [(left.targets[name], right.targets[name]) for name in left.targets]
+    return left.targets.keys() == right.targets.keys() and all(
         np.array_equal(mine, theirs) and mine.dtype == theirs.dtype for mine, theirs in parts
     )
 
@@ -23,9 +23,10 @@ def same(one: Features, other: Features) -> bool:
 def test_features_come_back_as_they_were_and_memory_mapped(tmp_path: Path) -> None:
     made = features(20)
     made.save(tmp_path)
-    found = Features.open(tmp_path)
-    assert same(found, made)
-    assert all(isinstance(one, np.memmap) for one in (found.tokens, found.starts, found.targets["label"]))
+    opened = Features.open(tmp_path)
+    assert same(opened, made)
+    arrays = (opened.tokens, opened.starts, opened.targets["label"])
+    assert all(isinstance(array, np.memmap) for array in arrays)
 
 
 def test_features_without_targets_come_back_without_targets(tmp_path: Path) -> None:

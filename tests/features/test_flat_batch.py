@@ -1,4 +1,4 @@
-"""The flat batch: which tokens stand where, and how a batch is split."""
+"""The flat batch: the order of its tokens, and how it is split."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import torch
 from hypothesis import given
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 
 from benchrunner.features.arrays import Features
 from benchrunner.features.flat_batch import collate, micro_batches, ranges
@@ -17,7 +17,7 @@ CPU = torch.device("cpu")
 
 
 def made(units: list[list[list[int]]]) -> Features:
-    """Units of sequences of tokens; segments are the tokens modulo two, targets the units' numbers."""
+    """Build features of units of sequences of tokens; segments are the tokens modulo 2, targets the units' numbers."""
     sequences = [sequence for unit in units for sequence in unit]
     tokens = np.array([token for sequence in sequences for token in sequence], dtype=np.int32)
     return Features(
@@ -30,8 +30,8 @@ def made(units: list[list[list[int]]]) -> Features:
     )
 
 
-a_sequence = some.lists(some.integers(0, 999), min_size=1, max_size=9)
-some_units = some.lists(some.lists(a_sequence, min_size=1, max_size=4), min_size=1, max_size=9)
+SEQUENCE = st.lists(st.integers(0, 999), min_size=1, max_size=9)
+UNITS = st.lists(st.lists(SEQUENCE, min_size=1, max_size=4), min_size=1, max_size=9)
 
 
 def test_a_batch_sorts_by_length_and_can_restore_the_unit_order() -> None:
@@ -51,20 +51,20 @@ def test_a_batch_sorts_by_length_and_can_restore_the_unit_order() -> None:
     assert batch.starts.dtype == torch.int32 and batch.tokens.dtype == torch.int64
 
 
-@given(some_units, some.randoms(use_true_random=False))
+@given(UNITS, st.randoms(use_true_random=False))
 def test_every_token_of_every_chosen_unit_is_in_the_batch_once(units: list[list[list[int]]], chance: object) -> None:
     chosen = [number for number in range(len(units)) if chance.random() < 0.7] or [0]  # type: ignore[attr-defined]
     chance.shuffle(chosen)  # type: ignore[attr-defined]
     batch = collate(made(units), np.array(chosen), CPU)
     borders = batch.starts.tolist()
-    standing = [batch.tokens[a:b].tolist() for a, b in itertools.pairwise(borders)]
-    assert [standing[at] for at in batch.restore] == [sequence for unit in chosen for sequence in units[unit]]
-    assert [len(one) for one in standing] == sorted(len(one) for one in standing)
+    sequences = [batch.tokens[a:b].tolist() for a, b in itertools.pairwise(borders)]
+    assert [sequences[place] for place in batch.restore] == [sequence for unit in chosen for sequence in units[unit]]
+    assert [len(tokens) for tokens in sequences] == sorted(len(tokens) for tokens in sequences)
     assert [length for block in batch.blocks for length in [block.length] * block.count] == [
-        len(one) for one in standing
+        len(tokens) for tokens in sequences
     ]
     assert batch.blocks[-1].stop == len(batch.tokens)
-    assert batch.positions.tolist() == [place for one in standing for place in range(len(one))]
+    assert batch.positions.tolist() == [place for tokens in sequences for place in range(len(tokens))]
 
 
 def test_a_batch_drops_nothing_unless_it_is_told_to() -> None:
@@ -78,7 +78,7 @@ def test_ranges_follow_one_another() -> None:
     assert ranges(np.array([], dtype=np.int64), np.array([], dtype=np.int64)).tolist() == []
 
 
-@given(some.lists(some.integers(1, 30), min_size=1, max_size=20), some.integers(1, 60))
+@given(st.lists(st.integers(1, 30), min_size=1, max_size=20), st.integers(1, 60))
 def test_micro_batches_hold_each_unit_once_within_the_budget(lengths: list[int], budget: int) -> None:
     tokens = np.array(lengths)
     units = np.arange(len(lengths))[::-1]

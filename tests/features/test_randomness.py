@@ -1,4 +1,4 @@
-"""What is drawn depends on the seed and its place, and on nothing else."""
+"""Random numbers depend on the seed and the place of use, and on nothing else."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from benchrunner.features.randomness import Dropout, NoDropout, derived, generat
 
 
 def kept(dropout: Dropout, *shape: int, rate: float = 0.5, site: str = "site") -> torch.Tensor:
-    """1 where an element stays and 0 where it is dropped."""
-    found = dropout(torch.ones(shape, dtype=torch.float64), rate, site)
-    assert set(found.unique().tolist()) <= {0.0, 1 / (1 - rate)}
-    return (found != 0).double()
+    """Return 1 for elements that are kept and 0 for elements that are dropped."""
+    dropped = dropout(torch.ones(shape, dtype=torch.float64), rate, site)
+    assert set(dropped.unique().tolist()) <= {0.0, 1 / (1 - rate)}
+    return (dropped != 0).double()
 
 
 def test_a_derived_seed_is_the_same_for_ever() -> None:
@@ -31,8 +31,8 @@ def test_a_permutation_is_complete_and_differs_between_epochs() -> None:
 
 
 def test_a_generator_gives_the_same_numbers_again() -> None:
-    first, again, other = (torch.randn(8, generator=generator(*place)) for place in ((3, "a"), (3, "a"), (3, "b")))
-    assert torch.equal(first, again) and not torch.equal(first, other)
+    first, again, elsewhere = (torch.randn(8, generator=generator(*place)) for place in ((3, "a"), (3, "a"), (3, "b")))
+    assert torch.equal(first, again) and not torch.equal(first, elsewhere)
 
 
 @pytest.mark.parametrize("rate", [0.01, 0.1, 0.25, 0.5, 0.9])

@@ -1,4 +1,4 @@
-"""Choose: several sequences a row, one softmax over them."""
+"""Choose: a row has several sequences, with one softmax over them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_outputs_are_gathered_and_decoded_a_row_at_a_time() -> None:
     gathered = NEXT.gather(np.array([[1.0], [5.0], [2.0], [0.0], [0.0], [3.0]]), features, data)
     assert NEXT.decode(gathered, data, {}) == [1, 2]
     probabilities = NEXT.extra_figures(gathered, data, {})["probabilities"]
-    assert [sum(some) for some in probabilities] == pytest.approx([1, 1])
+    assert [sum(row) for row in probabilities] == pytest.approx([1, 1])
     assert NEXT.decode(NEXT.average([gathered, gathered]), data, {}) == [1, 2]
 
 
@@ -90,7 +90,7 @@ def test_a_choice_between_fewer_than_two_is_none() -> None:
 
 
 def test_answers_are_written_and_parsed() -> None:
-    assert [NEXT.parse(NEXT.spell(one)) for one in range(3)] == [0, 1, 2]
+    assert [NEXT.parse(NEXT.spell(number)) for number in range(3)] == [0, 1, 2]
     for text in ("3", "-1", "1.0", "", " 1"):
         with pytest.raises(ValueError, match="from 0 to 2"):
             NEXT.parse(text)

@@ -1,4 +1,4 @@
-"""A problem that the core does not know goes all the way: every method, thresholds that are lists, an ensemble."""
+"""A problem that the core does not know: fitted by every method, with thresholds that are lists, and in an ensemble."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ pytestmark = pytest.mark.usefixtures("narrow_bilstm")
 
 
 class Marks(Problem):
-    """Any of two marks for a text, or none: a threshold for each is tuned on dev."""
+    """Two marks that a text may have; a threshold for each mark is tuned on dev."""
 
     name = "marks"
     label_columns = ("marks",)
     given: Any = None
-    """What `tune` gives instead of its own choice."""
+    """Settings that `tune` returns instead of its own choice."""
 
     def identity(self) -> dict[str, Any]:
         return {"kind": self.name}
@@ -71,7 +71,7 @@ class Marks(Problem):
         return "".join(map(str, answer))
 
     def parse(self, text: str) -> list[int]:
-        return [int(one) for one in text]
+        return [int(digit) for digit in text]
 
     def majority_output(self, table: pa.Table) -> np.ndarray:
         return np.asarray(np.mean(table.column("marks").to_pylist(), axis=0) - 0.5, dtype=np.float32)

@@ -129,11 +129,11 @@ def test_nothing_is_tuned_without_labels_or_a_score() -> None:
 
 
 def test_an_average_has_the_mean_probability_of_each_label() -> None:
-    one, two = np.array([[0.0, 1.0, -40.0]], dtype=np.float32), np.array([[0.0, -3.0, -40.0]], dtype=np.float32)
-    mean = MOODS.average([one, two])
+    first, second = np.array([[0.0, 1.0, -40.0]], dtype=np.float32), np.array([[0.0, -3.0, -40.0]], dtype=np.float32)
+    mean = MOODS.average([first, second])
     wanted = [[0.5, (1 / (1 + np.exp(-1)) + 1 / (1 + np.exp(3))) / 2, 0.0]]
     np.testing.assert_allclose(MOODS.extra_figures(mean, NO_TABLE, {})["probabilities"], wanted, atol=1e-7)
-    assert MOODS.average([one]) is one and mean.dtype == np.float32
+    assert MOODS.average([first]) is first and mean.dtype == np.float32
 
 
 def test_the_majority_output_is_the_share_of_each_label() -> None:
@@ -193,8 +193,8 @@ def files(seed: int, folder: Path) -> None:
     for place, (role, count) in enumerate({"train": 96, "dev": 32, "test": 8}.items()):
         lines = ["text" + ",topics" * (role != "test")]
         for text in sentences(count, seed=10 * seed + place)["a"]:
-            found = [topic for topic, words in WORDS.items() if set(words) & set(text.split())]
-            lines.append(text + f",{';'.join(found)}" * (role != "test"))
+            present = [topic for topic, words in WORDS.items() if set(words) & set(text.split())]
+            lines.append(text + f",{';'.join(present)}" * (role != "test"))
         (folder / "topics" / f"{role}.csv").write_text("\n".join(lines) + "\n")
 
 

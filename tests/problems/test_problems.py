@@ -30,7 +30,7 @@ def checked(problem: Problem, *, labelled: bool = True, **columns: list[Any]) ->
 
 
 def with_targets(targets: dict[str, torch.Tensor]) -> Any:
-    """As much of a batch as these losses read."""
+    """Stand-in for a batch, with the targets that losses read."""
     return SimpleNamespace(targets=targets)
 
 
@@ -38,15 +38,15 @@ NO_TABLE = pa.table({})
 
 
 class LetterEncoder:
-    """Assembles letters as tokens."""
+    """An encoder that assembles texts with a token for each letter."""
 
     max_length = 64
 
     def assemble(self, a: Sequence[str], b: Sequence[str] | None, max_length: int) -> Sequences:
-        pairs = [(one, "") for one in a] if b is None else list(zip(a, b, strict=True))
-        tokens = [[ord(letter) for letter in (one + two)[:max_length]] for one, two in pairs]
-        starts = np.cumsum([0] + [len(one) for one in tokens])
-        flat = np.array([token for one in tokens for token in one], dtype=np.int32)
+        pairs = [(text, "") for text in a] if b is None else list(zip(a, b, strict=True))
+        tokens = [[ord(letter) for letter in (first + second)[:max_length]] for first, second in pairs]
+        starts = np.cumsum([0] + [len(sequence) for sequence in tokens])
+        flat = np.array([token for sequence in tokens for token in sequence], dtype=np.int32)
         return Sequences(flat, np.zeros(len(flat), dtype=np.int8), starts)
 
 

@@ -209,8 +209,10 @@ def test_a_kind_of_question_of_a_plugin_works_in_every_command(tmp_path: Path, l
 @pytest.mark.parametrize(("lost", "code"), [("dev", 0), ("train", 2), ("test", 2)])
 def test_a_file_is_filled_where_its_rows_are_known(lost: str, code: int, tmp_path: Path, line: CommandLine) -> None:
     (tmp_path / "data" / "rank" / f"{lost}.tsv").unlink()
-    found, written = line("submit", "days", "--backbone", "words", "--fill", "majority", "--out", tmp_path / "days.zip")
-    assert found == code, written
+    result, written = line(
+        "submit", "days", "--backbone", "words", "--fill", "majority", "--out", tmp_path / "days.zip"
+    )
+    assert result == code, written
     reason = "the training majority" if code == 0 else "only rows tell what its answers look like"
     assert reason in written
 

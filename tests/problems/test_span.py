@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 import torch
 from hypothesis import given, settings
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 
 from benchrunner.data.rows import Rows
 from benchrunner.errors import BadRows, DataError, RequestError
@@ -27,14 +27,16 @@ CPU = torch.device("cpu")
 
 
 def rows(*given: tuple[str, str, list[str]]) -> Rows:
-    """(question, context, answers), each answer at its first place."""
+    """Build rows of (question, context, answers); each answer stands at its first place in the context."""
     table = pa.table(
         {
             "id": [f"q{at}" for at in range(len(given))],
             "question": [question for question, _, _ in given],
             "context": [context for _, context, _ in given],
             "answers": pa.array([answers for _, _, answers in given], pa.list_(pa.string())),
-            "starts": pa.array([[c.find(one) for one in answers] for _, c, answers in given], pa.list_(pa.int64())),
+            "starts": pa.array(
+                [[context.find(answer) for answer in answers] for _, context, answers in given], pa.list_(pa.int64())
+            ),
         }
     )
     return Rows(table, "f.json")
@@ -49,17 +51,17 @@ def encoded(data: pa.Table, *, length: int = 64, stride: int = 128, problem: Spa
 
 
 def scores_of_gold(features: Features) -> np.ndarray:
-    """A head that knows the answers: 1 at each window's right start and end, "none" for the others."""
+    """Return the outputs of a head that knows the answers: 1 at each window's target, [CLS] where it has no answer."""
     outputs = np.zeros((len(features.tokens), 2), dtype=np.float32)
     for at, name in enumerate(("start", "end")):
         outputs[features.starts[:-1] + features.targets[name], at] = 1.0
     return outputs
 
 
-WORDS = some.lists(some.sampled_from(["oak", "elm", "ash", "fir"]), min_size=1, max_size=60)
+WORDS = st.lists(st.sampled_from(["oak", "elm", "ash", "fir"]), min_size=1, max_size=60)
 
 
-@given(words=WORDS, question=WORDS, length=some.integers(20, 64), stride=some.integers(1, 40))
+@given(words=WORDS, question=WORDS, length=st.integers(20, 64), stride=st.integers(1, 40))
 @settings(max_examples=60, deadline=None)
 def test_windows_cover_every_piece_of_every_context_in_order(
     words: list[str], question: list[str], length: int, stride: int
@@ -83,20 +85,20 @@ def _number(word: str) -> int:
 
 
 def window_with_most_context(features: Features, piece: int) -> int:
-    """The window in which a piece is farthest from the nearer edge; of equals the longest, then the first."""
+    """Return the window in which a piece is farthest from the nearer edge; among equals the longest, then the first."""
     begin, count = features.guides["begin"], features.guides["count"]
     context = np.minimum(piece - begin, begin + count - 1 - piece) + 0.01 * count
     return int(context.argmax())
 
 
-@given(words=WORDS, length=some.integers(16, 64), stride=some.integers(1, 40), draw=some.data())
+@given(words=WORDS, length=st.integers(16, 64), stride=st.integers(1, 40), draw=st.data())
 @settings(max_examples=60, deadline=None)
 def test_the_gold_answer_comes_back_from_its_best_window(
-    words: list[str], length: int, stride: int, draw: some.DataObject
+    words: list[str], length: int, stride: int, draw: st.DataObject
 ) -> None:
-    """Every word is different, so that an answer has one place; short enough to stand in one window."""
+    """Every word is different, so that an answer has one place; an answer is short enough for one window."""
     context = " ".join(f"{word}{at}" for at, word in enumerate(words))
-    first = draw.draw(some.integers(0, len(words) - 1))
+    first = draw.draw(st.integers(0, len(words) - 1))
     answer = " ".join(context.split()[first : first + 4])
     features = encoded(data := table(("which", context, [answer])), length=length, stride=stride)
     gathered = MAYBE.gather(scores_of_gold(features), features, data)
@@ -143,19 +145,19 @@ def test_a_question_takes_half_at_most_and_tiny_lengths_fail() -> None:
 
 
 def brute(windows: list[Window], spans: np.ndarray, size: int, longest: int) -> list[tuple[float, int, int]]:
-    """Every span of every window, by the words of the rule."""
-    found = []
+    """Try every span of every window, as the rule for context says."""
+    candidates = []
     for at, window in enumerate(windows):
         for i, j in itertools.combinations_with_replacement(range(len(window.starts)), 2):
             context = []
-            for other in windows:
-                place, count = window.first + i - other.first, len(other.starts)
+            for neighbour in windows:
+                place, count = window.first + i - neighbour.first, len(neighbour.starts)
                 inside = 0 <= place < count
                 context.append(min(place, count - 1 - place) + 0.01 * count if inside else -1.0)
             if j - i < longest and context.index(max(context)) == at:
                 score = np.float32(window.starts[i]) + np.float32(window.ends[j])
-                found.append((float(score), int(spans[window.first + i][0]), int(spans[window.first + j][1])))
-    return sorted(found, key=lambda one: -one[0])[:size]
+                candidates.append((float(score), int(spans[window.first + i][0]), int(spans[window.first + j][1])))
+    return sorted(candidates, key=lambda candidate: -candidate[0])[:size]
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -172,30 +174,30 @@ def test_the_best_spans_are_those_of_brute_force(seed: int) -> None:
         count = min(width, pieces - begin)
         first, last = draw.normal(size=(2, count)).astype(np.float32)
         windows.append(Window(begin, first, last, float(draw.normal())))
-    found = nbest(windows, spans, size=size, longest=longest)
+    best = nbest(windows, spans, size=size, longest=longest)
     wanted = brute(windows, spans, size, longest)
-    assert found.shape == (1 + size, 3)
-    assert found[NONE, SCORE] == np.float32(min(window.null for window in windows))
-    lines = [(float(line[SCORE]), int(line[FROM]), int(line[TO])) for line in found[1:] if np.isfinite(line[SCORE])]
+    assert best.shape == (1 + size, 3)
+    assert best[NONE, SCORE] == np.float32(min(window.null for window in windows))
+    lines = [(float(line[SCORE]), int(line[FROM]), int(line[TO])) for line in best[1:] if np.isfinite(line[SCORE])]
     assert lines == wanted
 
 
 def test_a_text_without_a_piece_has_no_span() -> None:
     none = np.empty(0, dtype=np.float32)
-    found = nbest([Window(0, none, none, 1.5)], np.empty((0, 2), dtype=np.int32), size=2, longest=3)
-    assert found[NONE, SCORE] == 1.5 and not np.isfinite(found[1:, SCORE]).any()
+    best = nbest([Window(0, none, none, 1.5)], np.empty((0, 2), dtype=np.int32), size=2, longest=3)
+    assert best[NONE, SCORE] == 1.5 and not np.isfinite(best[1:, SCORE]).any()
     data = table(("q", "\x00 \x01", []), problem=MAYBE)
-    assert MAYBE.decode(found[None], data, {"tau": -np.inf}) == [""]
-    assert CUT.decode(found[None], data, {}) == [""]
+    assert MAYBE.decode(best[None], data, {"tau": -np.inf}) == [""]
+    assert CUT.decode(best[None], data, {}) == [""]
 
 
 def outputs(*margins: float) -> np.ndarray:
-    """One span a question, of the first character, that beats "none" by this much."""
-    found = np.full((len(margins), 3, 3), -np.inf, dtype=np.float32)
-    found[:, NONE] = (0, 0, 1.0)
-    for at, margin in enumerate(margins):
-        found[at, 1] = (0, 1, 1.0 + margin)
-    return found
+    """Return one span per question, of the first character, whose score beats "no answer" by the margin."""
+    arrays = np.full((len(margins), 3, 3), -np.inf, dtype=np.float32)
+    arrays[:, NONE] = (0, 0, 1.0)
+    for question, margin in enumerate(margins):
+        arrays[question, 1] = (0, 1, 1.0 + margin)
+    return arrays
 
 
 def exactly(gold: list[str], answer: str) -> float:
@@ -205,28 +207,28 @@ def exactly(gold: list[str], answer: str) -> float:
 EXACT = Metric("exact", lambda gold, said: 0.0, per_row=exactly)
 
 
-@given(some.lists(some.tuples(some.integers(-3, 3), some.booleans()), min_size=1, max_size=30))
+@given(st.lists(st.tuples(st.integers(-3, 3), st.booleans()), min_size=1, max_size=30))
 @settings(deadline=None)
 def test_the_tuned_threshold_is_as_good_as_the_best_of_all(given: list[tuple[int, bool]]) -> None:
-    """Margins with many ties; a right answer is 'a', and half of the questions have none."""
+    """Margins have many ties; a right answer is 'a', and half of the questions have none."""
     data = table(*(("q", "a b", ["a"] if answerable else []) for _, answerable in given))
-    found, gold = outputs(*(float(margin) for margin, _ in given)), MAYBE.gold(data)
+    raw, gold = outputs(*(float(margin) for margin, _ in given)), MAYBE.gold(data)
     assert gold is not None
 
     def total(tau: float) -> float:
-        answers = MAYBE.decode(found, data, {"tau": tau})
-        return sum(exactly(*one) for one in zip(gold, answers, strict=True))
+        answers = MAYBE.decode(raw, data, {"tau": tau})
+        return sum(exactly(*pair) for pair in zip(gold, answers, strict=True))
 
-    tuned = MAYBE.tune(found, data, EXACT)
+    tuned = MAYBE.tune(raw, data, EXACT)
     assert total(tuned["tau"]) == max(total(cut / 2) for cut in range(-9, 10))
 
 
 def test_tuning_ignores_a_question_without_any_span() -> None:
     data = table(("q", "a b", ["a"]), ("r", "a b", []), ("s", "\x00 \x01", []))
-    found = outputs(-1.0, -3.0, 0.0)
-    found[2, 1:, SCORE] = -np.inf
-    assert MAYBE.tune(found, data, EXACT) == {"tau": -2.0}
-    assert MAYBE.tune(found[2:], data.slice(2), EXACT) == {}
+    raw = outputs(-1.0, -3.0, 0.0)
+    raw[2, 1:, SCORE] = -np.inf
+    assert MAYBE.tune(raw, data, EXACT) == {"tau": -2.0}
+    assert MAYBE.tune(raw[2:], data.slice(2), EXACT) == {}
 
 
 def test_rows_whose_answers_are_all_missing_are_not_labelled() -> None:
@@ -249,22 +251,22 @@ def test_answerable_problems_always_answer_and_tune_nothing() -> None:
 
 def test_the_probability_of_none_falls_as_the_margin_grows() -> None:
     data = table(*[("q", "a b", [])] * 4)
-    found = MAYBE.extra_figures(outputs(-1e4, -1.0, 0.0, 3.0), data, {"tau": 7.0})["no_answer"]
-    assert found == pytest.approx([1.0, 0.7310586, 0.5, 0.0474259])
+    probabilities = MAYBE.extra_figures(outputs(-1e4, -1.0, 0.0, 3.0), data, {"tau": 7.0})["no_answer"]
+    assert probabilities == pytest.approx([1.0, 0.7310586, 0.5, 0.0474259])
 
 
 def test_the_average_of_copies_is_the_one_itself() -> None:
     draw = np.random.default_rng(0)
     window = Window(0, *draw.normal(size=(2, 30)).astype(np.float32), 0.3)
     spans = np.stack([np.arange(30), np.arange(30) + 1], axis=1)
-    one = nbest([window], spans, size=20, longest=5)[None]
-    assert np.array_equal(average([one, one, one]), one)
+    member = nbest([window], spans, size=20, longest=5)[None]
+    assert np.array_equal(average([member, member, member]), member)
 
 
 def test_average_keeps_the_best_span_of_the_same_characters() -> None:
-    """One character may have several pieces: an accent on its own, the bytes of an emoji."""
-    one = np.array([[[0, 0, 1], [3, 4, 9], [3, 4, 2]]], dtype=np.float32)
-    assert average([one, one])[0, 1].tolist() == [3, 4, 9]
+    """A character may have several pieces: an accent of its own, or the bytes of an emoji."""
+    member = np.array([[[0, 0, 1], [3, 4, 9], [3, 4, 2]]], dtype=np.float32)
+    assert average([member, member])[0, 1].tolist() == [3, 4, 9]
 
 
 def test_average_ranks_by_mean_with_lowest_score_where_unlisted() -> None:

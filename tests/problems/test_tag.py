@@ -1,4 +1,4 @@
-"""One label a word: what a sequence shows, where each word is scored, and what comes back of it."""
+"""Tag: which words a sequence shows, in which sequence each word is scored, and the answers that come back."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ START, STOP, UNKNOWN = 1, 2, 3
 
 
 class Letters:
-    """A piece for every letter: what `Tag` asks of an encoder, and no model."""
+    """An encoder with a piece for every letter; it has what `Tag` needs and no model."""
 
     max_length = 64
     frame = Frame(before=(START,), between=(STOP,), after=(STOP,), unknown=UNKNOWN)
@@ -40,7 +40,7 @@ class Letters:
 
 
 def table(sentences: Sequence[str], **columns: Any) -> pa.Table:
-    return pa.table({"words": [one.split(" ") for one in sentences], **columns})
+    return pa.table({"words": [sentence.split(" ") for sentence in sentences], **columns})
 
 
 def encode(rows: pa.Table, *, training: bool = True, context: str = "sentence", max_length: int = 64) -> Features:
@@ -49,17 +49,17 @@ def encode(rows: pa.Table, *, training: bool = True, context: str = "sentence", 
 
 
 def shown(features: Features) -> list[str]:
-    """The letters of every sequence, [ and ] around them."""
+    """Return the letters of every sequence, with [ and ] around them."""
     signs = {START: "[", STOP: "]", UNKNOWN: "?"}
     text = [signs.get(token, chr(token)) for token in features.tokens.tolist()]
     return ["".join(text[start:end]) for start, end in itertools.pairwise(features.starts.tolist())]
 
 
 def scored(features: Features) -> list[list[int]]:
-    """The words that each sequence scores."""
+    """Return the numbers of the words that each sequence scores."""
     word = features.guides["word"]
     return [
-        [one for one in word[start:end].tolist() if one >= 0]
+        [number for number in word[start:end].tolist() if number >= 0]
         for start, end in itertools.pairwise(features.starts.tolist())
     ]
 
@@ -136,9 +136,9 @@ def test_each_word_is_scored_once_in_its_window_of_most_context(
     words = np.cumsum([0, *itertools.chain.from_iterable(sizes)])
     sentences = np.cumsum([0, *map(len, sizes)])
     inner = draw.draw(st.lists(st.integers(1, len(sizes)), unique=True).map(sorted))
-    documents = sentences[[0, *(one for one in inner if one < len(sizes)), len(sizes)]]
-    found = windows(Borders(words, sentences, documents), context, room, training=training)
-    first, end = found.first.tolist(), found.end.tolist()
+    documents = sentences[[0, *(border for border in inner if border < len(sizes)), len(sizes)]]
+    shown = windows(Borders(words, sentences, documents), context, room, training=training)
+    first, end = shown.first.tolist(), shown.end.tolist()
     whole = sentences if context == "sentence" else documents
     sentence_of = np.searchsorted(sentences, np.arange(len(words) - 1), side="right") - 1
 
@@ -148,21 +148,21 @@ def test_each_word_is_scored_once_in_its_window_of_most_context(
     def context_of(window: int, word: int) -> int:
         return int(min(words[word] - words[first[window]], words[end[window]] - words[word + 1]))
 
-    assert len(found.scored_in) == len(words) - 1
-    assert set(found.scored_in.tolist()) == set(range(len(first)))
+    assert len(shown.scored_in) == len(words) - 1
+    assert set(shown.scored_in.tolist()) == set(range(len(first)))
     for window in range(len(first)):
         assert words[end[window]] - words[first[window]] <= room
         assert inside(whole, window)
-    for word, window in enumerate(found.scored_in.tolist()):
+    for word, window in enumerate(shown.scored_in.tolist()):
         assert first[window] <= word < end[window]
-        others = [other for other in range(len(first)) if first[other] <= word < end[other]]
+        showing = [number for number in range(len(first)) if first[number] <= word < end[number]]
         if context != "window":
-            assert training or context_of(window, word) == max(context_of(other, word) for other in others)
-            assert not training or others == [window]
+            assert training or context_of(window, word) == max(context_of(number, word) for number in showing)
+            assert not training or showing == [window]
         start, stop = sentences[sentence_of[word]], sentences[sentence_of[word] + 1]
         if words[stop] - words[start] <= room and (training or context != "document"):
             assert first[window] <= start and stop <= end[window], "a sentence that fits is not whole"
-            assert set(found.scored_in[start:stop].tolist()) == {window}
+            assert set(shown.scored_in[start:stop].tolist()) == {window}
 
 
 @settings(max_examples=200, deadline=None)
@@ -170,8 +170,8 @@ def test_each_word_is_scored_once_in_its_window_of_most_context(
 def test_packing_leaves_no_room_for_the_next_sentence(sizes: list[list[int]], room: int) -> None:
     words = np.cumsum([0, *itertools.chain.from_iterable(sizes)])
     sentences = np.cumsum([0, *map(len, sizes)])
-    found = windows(Borders(words, sentences, sentences[[0, -1]]), "document", room, training=True)
-    for first, end in zip(found.first[:-1].tolist(), found.end[:-1].tolist(), strict=True):
+    shown = windows(Borders(words, sentences, sentences[[0, -1]]), "document", room, training=True)
+    for first, end in zip(shown.first[:-1].tolist(), shown.end[:-1].tolist(), strict=True):
         following = sentences[np.searchsorted(sentences, end) + 1]
         assert words[following] - words[first] > room
 
@@ -184,7 +184,7 @@ texts = st.lists(st.lists(st.text("abc", max_size=12), min_size=1, max_size=9), 
 def test_what_is_said_at_a_words_first_piece_is_its_answer(
     sentences: list[list[str]], context: str, max_length: int, training: bool
 ) -> None:
-    labels = [[TAG.labels[len(word) % 3] for word in one] for one in sentences]
+    labels = [[TAG.labels[len(word) % 3] for word in sentence] for sentence in sentences]
     rows = pa.table({"words": sentences, "labels": labels, "document": [at // 2 for at in range(len(sentences))]})
     features = encode(rows, context=context, max_length=max_length, training=training)
     outputs = np.eye(3, dtype=np.float32)[np.maximum(features.token_targets["label"], 0)]
@@ -193,11 +193,11 @@ def test_what_is_said_at_a_words_first_piece_is_its_answer(
     assert TAG.decode(gathered, rows, {}) == TAG.gold(rows) == labels
     assert features.batch_counts.sum() == len(sentences)
     assert features.loss_weight(np.arange(features.units)) == TAG.output_count(rows)
-    places, strands = TAG.recurrent_sequences(features, rows)
+    places, sequences = TAG.recurrent_sequences(features, rows)
     assert [features.guides["word"][place] for place in places] == list(range(TAG.output_count(rows)))
-    assert strands.lengths.tolist() == [len(one) for one in sentences]
-    assert TAG.decode(TAG.gather(outputs[places], strands, rows), rows, {}) == labels
-    assert strands.token_targets["label"].tolist() == [TAG.labels.index(one) for some in labels for one in some]
+    assert sequences.lengths.tolist() == [len(sentence) for sentence in sentences]
+    assert TAG.decode(TAG.gather(outputs[places], sequences, rows), rows, {}) == labels
+    assert sequences.token_targets["label"].tolist() == [TAG.labels.index(label) for row in labels for label in row]
 
 
 def test_part_of_a_table_is_encoded_as_that_part() -> None:
@@ -246,10 +246,10 @@ def checked(columns: dict[str, Any], *, labelled: bool = True) -> pa.Table:
 
 def test_further_lists_are_kept_and_other_columns_are_not() -> None:
     columns = {"words": [["a"], ["b", "c"]], "labels": [["O"], ["B-X", "I-X"]], "pos": [["N"], ["N", "V"]]}
-    found = checked({**columns, "document": pa.array([0, 1], pa.int32()), "id": ["x", "y"]})
-    assert found.column_names == ["words", "labels", "pos", "document"]
-    assert found.schema.field("document").type == pa.int64()
-    assert found.select(list(columns)).to_pydict() == columns
+    table = checked({**columns, "document": pa.array([0, 1], pa.int32()), "id": ["x", "y"]})
+    assert table.column_names == ["words", "labels", "pos", "document"]
+    assert table.schema.field("document").type == pa.int64()
+    assert table.select(list(columns)).to_pydict() == columns
 
 
 def test_rows_to_be_answered_may_lack_labels_or_have_them() -> None:

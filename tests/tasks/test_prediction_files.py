@@ -1,4 +1,4 @@
-"""Anybody's prediction file against labelled rows."""
+"""Prediction files of any system, scored against labelled rows."""
 
 from __future__ import annotations
 
@@ -149,18 +149,18 @@ def test_what_is_no_number_is_told(tmp_path: Path, text: str) -> None:
 
 
 def test_spellings_come_from_the_boards_and_from_the_data_files() -> None:
-    found = labels_by_text(task(), [board(sad="0", glad="1")])
-    assert found == {"0": "sad", "1": "glad", "-": "sad", "+": "glad"}
+    labels = labels_by_text(task(), [board(sad="0", glad="1")])
+    assert labels == {"0": "sad", "1": "glad", "-": "sad", "+": "glad"}
 
 
 def test_a_text_that_two_mean_differently_stands_for_nothing() -> None:
-    found = labels_by_text(task(labels={"0": "glad", "2": "sad"}), [board(sad="0", glad="1")])
-    assert found == {"1": "glad", "2": "sad", "-": "sad", "+": "glad"}
+    labels = labels_by_text(task(labels={"0": "glad", "2": "sad"}), [board(sad="0", glad="1")])
+    assert labels == {"1": "glad", "2": "sad", "-": "sad", "+": "glad"}
 
 
 def test_numbers_have_no_spellings() -> None:
-    other = Task("mine/other", "", Regress(0, 5), {"train": Split("train", ())}, (PEARSON,))
-    assert labels_by_text(other, [board(sad="0", glad="1")]) == {}
+    graded = Task("mine/other", "", Regress(0, 5), {"train": Split("train", ())}, (PEARSON,))
+    assert labels_by_text(graded, [board(sad="0", glad="1")]) == {}
     assert labels_by_text(task(), [board()]) == {"-": "sad", "+": "glad"}
 
 
@@ -168,7 +168,7 @@ def test_numbers_have_no_spellings() -> None:
 
 
 class Counting(Scorer):
-    """Reads files that begin with 'official', and counts words."""
+    """A scorer that reads files which begin with "official", and counts their words."""
 
     options = {"weights": "how much each row weighs, 50% at most"}
 
@@ -208,7 +208,8 @@ def say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
     def run(*words: str, scorers: Sequence[Scorer | None] = (Counting(), None)) -> tuple[int, str, str]:
         tasks = [
-            inline.mood(name=name, scorer=one) for name, one in zip(("mine/mood", "mine/other"), scorers, strict=True)
+            inline.mood(name=name, scorer=scorer)
+            for name, scorer in zip(("mine/mood", "mine/other"), scorers, strict=True)
         ]
         code = main(words, plugins=inline.plugins(register_tasks=tasks))
         out, err = capsys.readouterr()

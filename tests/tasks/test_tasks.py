@@ -1,4 +1,4 @@
-"""Rows of tasks, their loading, and averages over them."""
+"""Tasks: their checks, the loading of their data, and averages over their figures."""
 
 from __future__ import annotations
 
