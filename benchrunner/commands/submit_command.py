@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not submission.faults:
         manifest = manifest_path(submission.path)
         print(f"{submission.path} is ready for {board.name}; {manifest} says where each file came from.")
-        print(f"Upload it at {board.url}")
+        print(f"The leaderboard: {board.url}")
     if board.note:
         print(board.note)
     return FAILED if submission.faults else DONE

@@ -162,7 +162,7 @@ def submit_is_equal(shell: Shell) -> None:
     assert (code, submission.faults) == (0, ())
     assert Path("python.zip").read_bytes() == Path("command.zip").read_bytes()
     assert Path("python.zip.json").read_bytes() == Path("command.zip.json").read_bytes()
-    assert f"Upload it at {board.url}\n" in out and submission.board is board
+    assert f"The leaderboard: {board.url}\n" in out and submission.board is board
 
 
 def submit_filled_is_equal(shell: Shell) -> None:

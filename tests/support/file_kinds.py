@@ -1,4 +1,4 @@
-"""Kinds of file for their tests, rows to answer, and the answers to them in columns."""
+"""Kinds of files for tests, rows to answer, and a column file with answers to them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from benchrunner.leaderboards.file_kinds.json_file import JsonMap
 from benchrunner.leaderboards.file_kinds.lines_file import Lines
 from benchrunner.leaderboards.file_kinds.spellings import Labels, Number
 
-CHOICE = Lines(Labels({str(one): str(one) for one in range(3)}))
+CHOICE = Lines(Labels({str(number): str(number) for number in range(3)}))
 CHANCES = Lines(Number(0, 1, 3, outside="write probabilities, not scores"), values=3)
 TEXTS = JsonMap("id")
 MAYBE = JsonMap("id", Number(0, 1, outside="a log-odds is no probability"))

@@ -1,4 +1,4 @@
-"""Two boards for tests: one takes an archive of tables, one a plain folder of maps."""
+"""Two leaderboards for tests: one takes an archive of tables, the other a plain folder of JSON maps."""
 
 from __future__ import annotations
 
@@ -62,10 +62,12 @@ NUMBERS = st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2,
 
 
 def answers(**changed: Any) -> dict[tuple[str, str], Answers]:
+    """Make the answers of a whole submission to `BOARD`; `changed` has other values by the task's short name."""
     return {pair: Answers(changed.get(pair[0].split("/")[1], values)) for pair, values in ANSWERS.items()}
 
 
 def zipped(folder: Path, files: Mapping[str, bytes]) -> Path:
+    """Pack the files into other.zip."""
     path = folder / "other.zip"
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in files.items():

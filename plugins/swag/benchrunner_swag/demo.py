@@ -1,7 +1,7 @@
-"""Writes small CSV files of our own making in the official layout, for `benchrunner demo` and tests.
+"""Writes small generated CSV files in the official layout, for `benchrunner demo` and tests.
 
-What people do follows; what nobody does does not. That is a matter of words alone, so that a small encoder learns it
-from a few hundred rows without pre-training.
+The right ending has a verb for what people do with things, the wrong endings have verbs that do not fit. A small
+encoder learns these words from a few hundred rows without pre-training.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ import random
 from pathlib import Path
 
 FILES = {"train": 220, "val": 80, "test": 60}
+"""File -> its number of rows."""
 TEXTS = ("video-id", "fold-ind", "startphrase", "sent1", "sent2", "gold-source")
 COLUMNS = ("", *TEXTS, "ending0", "ending1", "ending2", "ending3", "label")
-"""The first has no name, as pandas writes its index."""
+"""Columns of the files. The first has no name, because pandas wrote it as an index."""
 
 WORDS = {
     "person": "A man|A woman|The girl|The old teacher|Someone|A boy in a hat",
@@ -24,11 +25,11 @@ WORDS = {
     "unlikely": "marries|swallows|forgives|pours|knits|insults|inherits",
     "then": 'and smiles|and turns away|, then leaves|with both hands|and says "well"|\nand waits',
 }
-"""A slot's choices. Some hold what CSV must quote: a comma, quotation marks, a line end."""
+"""Slot -> its choices. Some have characters that CSV must quote: a comma, quotation marks, a line end."""
 
 
 def write(seed: int, folder: Path) -> None:
-    """swag/train.csv, val.csv and test.csv: the same bytes for the same seed."""
+    """Write swag/train.csv, swag/val.csv and swag/test.csv. Equal seeds give equal bytes."""
     home = folder / "swag"
     home.mkdir(parents=True, exist_ok=True)
     for name, count in FILES.items():

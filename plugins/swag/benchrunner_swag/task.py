@@ -1,4 +1,4 @@
-"""The task: its CSV files and its hub data set, and how their columns become a text and four continuations."""
+"""The task: its CSV files, its data set on the hub, and how their columns become a text and four choices."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 REPOSITORY = "allenai/swag"
-"""SWAG's home on the hub."""
+"""Repository of SWAG on the hub."""
 ROOTS = ("swag/", "SWAG/", "swagaf/data/", "data/", "")
-"""Where people keep the CSV files, below the data folder; the third is the authors' own repository."""
+"""Folders below the data folder that are searched; the third is that of the authors' repository."""
 CHOICES = tuple(f"ending{number}" for number in range(4))
+"""Columns of the four endings."""
 
 
 def _columns(*, labelled: bool) -> dict[str, str]:
-    """Columns of the files, and of the hub, that are read; all but the first text and the label under their names."""
+    """Name the columns to read: name in the table -> column of the files and of the hub."""
     columns = {"a": "sent1", "sent2": "sent2"} | {name: name for name in CHOICES}
     return columns | {"label": "label"} if labelled else columns
 
 
 def rows(table: pa.Table) -> pa.Table:
-    """A choice is the beginning of the second sentence, which may be empty, with one of the endings."""
+    """Make the choices: the beginning of the second sentence, which may be empty, with each of the endings."""
     import pyarrow as pa
 
     texts = zip(*(table.column(name).to_pylist() for name in ("sent2", *CHOICES)), strict=True)
@@ -40,7 +41,7 @@ def _joined(begin: str | None, ending: str | None) -> str | None:
 
 
 def _split(role: Role, file: str, hub: str, count: int) -> Split:
-    """The test files have no label; on the hub it is -1 there, and is not read."""
+    """Make a split. The test file has no labels; on the hub they are -1 and are not read."""
     columns = _columns(labelled=role != "test")
     paths = tuple(f"{root}{file}.csv" for root in ROOTS)
     sources = TextTable(paths, columns, separator=",", quoted=True), HubTable(REPOSITORY, "regular", hub, columns)

@@ -1,4 +1,4 @@
-"""CSV files with the official files' quirks, and bad ones."""
+"""CSV files with the official files' quirks, and bad files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_an_empty_second_sentence_start_leaves_the_endings_alone(tmp_path: Path)
     assert rows.table.column("choices").to_pylist() == [["Runs.", "Eats.", "Falls.", "Reads."]]
 
 
-def test_commas_quotes_and_line_ends_stand_inside_quoted_fields(tmp_path: Path) -> None:
+def test_quoted_fields_may_have_commas_quotes_and_line_ends(tmp_path: Path) -> None:
     quirks = '"runs, then\nfalls","says ""well""",eats,"\r\n'
     content = f'{HEAD},label\r\n{START},gold,{quirks}reads, too.",1\r\n1,v,7,x,She sits.,She,gold,a,b,c,d,3\r\n'
     rows = load(tmp_path, content)
@@ -54,11 +54,11 @@ def test_a_test_file_has_no_labels(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["val.csv", "swag/val.csv", "SWAG/val.csv", "swagaf/data/val.csv", "data/val.csv"])
-def test_the_usual_folders_are_searched(tmp_path: Path, path: str) -> None:
+def test_the_known_folders_are_searched(tmp_path: Path, path: str) -> None:
     assert len(load(tmp_path, f"{HEAD},label\n{START},gold,a,b,c,d,0\n", path=path)) == 1
 
 
-def test_a_count_that_is_not_the_official_one_is_said(tmp_path: Path) -> None:
+def test_another_count_than_the_official_one_is_noted(tmp_path: Path) -> None:
     rows = load(tmp_path, f"{HEAD},label\n{START},gold,a,b,c,d,0\n")
     assert rows.notes == ("1 rows, where the official count is 20,006",)
 
@@ -91,13 +91,13 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize(("content", "said"), FAULTS.values(), ids=FAULTS)
-def test_a_bad_file_is_told_with_its_line(tmp_path: Path, content: str, said: str) -> None:
-    with pytest.raises(DataError, match=re.escape(said)):
+@pytest.mark.parametrize(("content", "message"), FAULTS.values(), ids=FAULTS)
+def test_a_bad_file_is_an_error_with_its_line(tmp_path: Path, content: str, message: str) -> None:
+    with pytest.raises(DataError, match=re.escape(message)):
         load(tmp_path, content)
 
 
-def test_a_file_that_is_not_utf8_is_told_with_its_line(tmp_path: Path) -> None:
+def test_text_that_is_not_utf8_is_an_error_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "val.csv").write_bytes(f"{HEAD},label\n".encode() + b"0,\xff")
     with pytest.raises(DataError, match=r"val.csv:2: not UTF-8 text"):
         SWAG.load("dev", Workspace(runs=tmp_path, cache=tmp_path, data=tmp_path))

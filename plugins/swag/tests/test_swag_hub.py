@@ -1,4 +1,4 @@
-"""The hub's parquet files and the CSV files are the same data, row by row."""
+"""The hub's parquet files and the CSV files hold the same rows."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from benchrunner.workspace import Workspace
 from benchrunner_swag import SWAG
 files = Path(sys.argv[1])
 here, hub = (Workspace(runs=files, cache=files, data=data) for data in (files, None))
-found = {}
+results = {}
 for split in SWAG.splits:
-    one, other = SWAG.load(split, here), SWAG.load(split, hub)
-    assert str(files) in one.origin and other.origin.startswith("hub allenai/swag (regular")
-    found[split] = [len(one), one.table.equals(other.table), one.fingerprint == other.fingerprint]
-print(json.dumps(found))
+    local, remote = SWAG.load(split, here), SWAG.load(split, hub)
+    assert str(files) in local.origin and remote.origin.startswith("hub allenai/swag (regular")
+    results[split] = [len(local), local.table.equals(remote.table), local.fingerprint == remote.fingerprint]
+print(json.dumps(results))
 """
 
 
 def build(files: Path, repository: Path, label: Any) -> None:
-    """`allenai/swag` as its card describes it; a test row's label is -1."""
+    """Make `allenai/swag` as its card describes it. The label of a test row is -1."""
     repository.mkdir(parents=True)
     for name, split in NAMES.items():
         with (files / f"{name}.csv").open(encoding="utf-8", newline="") as lines:
@@ -47,7 +47,7 @@ def build(files: Path, repository: Path, label: Any) -> None:
         parquet.write_table(pa.table(columns), repository / f"{split}.parquet")
     config = {
         "config_name": "regular",
-        "data_files": [{"split": one, "path": f"{one}.parquet"} for one in NAMES.values()],
+        "data_files": [{"split": split, "path": f"{split}.parquet"} for split in NAMES.values()],
     }
     features = [*({"name": text, "dtype": "string"} for text in TEXTS), {"name": "label", "dtype": label}]
     card = {"configs": [config], "dataset_info": [{"config_name": "regular", "features": features}]}
@@ -59,13 +59,13 @@ def build(files: Path, repository: Path, label: Any) -> None:
     [{"class_label": {"names": {number: str(number) for number in range(4)}}}, "int64"],
     ids=["named labels", "plain numbers"],
 )
-def test_every_split_is_the_same_from_files_and_from_the_hub(tmp_path: Path, label: Any) -> None:
+def test_every_split_has_the_same_rows_on_the_hub(tmp_path: Path, label: Any) -> None:
     assert SWAG.demo_files is not None
     SWAG.demo_files(5, tmp_path / "files")
     build(tmp_path / "files" / "swag", tmp_path / "hub" / "datasets" / "allenai" / "swag", label)
     with Hub(tmp_path / "hub") as hub:
         environment = {**os.environ, **hub.environment(tmp_path / "home")}
         command = [sys.executable, "-c", CLIENT, str(tmp_path / "files")]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=280, check=False)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == {"train": [220, True, True], "dev": [80, True, True], "test": [60, True, True]}
+        process = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=280, check=False)
+    assert process.returncode == 0, process.stderr
+    assert json.loads(process.stdout) == {"train": [220, True, True], "dev": [80, True, True], "test": [60, True, True]}

@@ -1,4 +1,4 @@
-"""A released encoder learns 64 real rows by heart."""
+"""A released encoder memorizes 64 real rows."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ ROWS = Path(os.environ.get("BENCHRUNNER_REAL_DATA", "nowhere")) / "swag" / "swag
 
 
 def rows(_: Workspace) -> dict[str, list[Any]]:
-    found = [json.loads(line) for line in ROWS.read_text(encoding="utf-8").splitlines()[:64]]
+    content = [json.loads(line) for line in ROWS.read_text(encoding="utf-8").splitlines()[:64]]
     return {
-        "a": [row["startphrase"] for row in found],
-        "choices": [row["choices"] for row in found],
-        "label": [row["answer"] for row in found],
+        "a": [row["startphrase"] for row in content],
+        "choices": [row["choices"] for row in content],
+        "label": [row["answer"] for row in content],
     }
 
 
 class Plugin:
-    """The same rows to learn from and to answer."""
+    """Offers a task whose train and dev splits are the same rows."""
 
     @staticmethod
     @hookimpl
@@ -35,7 +35,7 @@ class Plugin:
 
 
 @pytest.mark.slow
-def test_64_real_rows_are_learnt_by_heart(tmp_path: Path) -> None:
+def test_64_real_rows_are_memorized(tmp_path: Path) -> None:
     pytest.importorskip("benchrunner_bert")
     if not ROWS.is_file():
         pytest.skip("no real SWAG rows: set BENCHRUNNER_REAL_DATA to the folder above swag/")

@@ -1,4 +1,4 @@
-"""The task as a whole: its row, its demo data, and that it can be learned, scored and submitted."""
+"""The task: its recipe, its demo data, and that it can be learned, scored and submitted."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from benchrunner.workspace import Settings, Workspace
 from benchrunner_swag import SWAG, register_tasks
 
 
-def test_the_row_is_the_papers() -> None:
+def test_the_recipe_and_the_counts_are_the_papers() -> None:
     (task,) = register_tasks()
     assert (task.recipe.batch_size, task.recipe.epochs, task.recipe.lr, task.recipe.max_length) == (16, 3, 2e-5, 128)
     assert [task.splits[name].rows for name in ("train", "dev", "test")] == [73_546, 20_006, 20_005]
@@ -45,10 +45,10 @@ def write(folder: Path, seed: int) -> Path:
 
 
 def test_demo_files_are_determined_by_the_seed(tmp_path: Path) -> None:
-    one, again, other = (write(tmp_path / name, seed) for name, seed in (("one", 1), ("again", 1), ("other", 2)))
+    first, again, other = (write(tmp_path / name, seed) for name, seed in (("first", 1), ("again", 1), ("other", 2)))
     for name in ("train", "val", "test"):
         path = f"swag/{name}.csv"
-        assert (one / path).read_bytes() == (again / path).read_bytes() != (other / path).read_bytes()
+        assert (first / path).read_bytes() == (again / path).read_bytes() != (other / path).read_bytes()
 
 
 def test_the_demo_files_have_the_official_quirks(tmp_path: Path) -> None:
@@ -70,12 +70,12 @@ def test_words_alone_tell_the_ending(tmp_path: Path) -> None:
     def likely(text: str) -> float:
         return sum(right[word] / (right[word] + wrong[word] / 3 + 1) for word in re.findall(r"\w+", text)) / len(text)
 
-    hits = [max(range(4), key=lambda one: likely(row["choices"][one])) == row["label"] for row in dev]
+    hits = [max(range(4), key=lambda number: likely(row["choices"][number])) == row["label"] for row in dev]
     assert sum(hits) / len(hits) > 0.9
     assert max(Counter(row["label"] for row in dev).values()) < 0.4 * len(dev)
 
 
-# --- the whole way
+# --- from training to a submission
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def plugins() -> Plugins:
     return discover(extra=[("tiny", backbones), ("swag", swag), ("boards", board)], installed=False)
 
 
-def test_sixty_four_rows_are_learned_by_heart(tmp_path: Path, plugins: Plugins) -> None:
+def test_64_rows_are_memorized(tmp_path: Path, plugins: Plugins) -> None:
     workspace = Workspace(
         runs=tmp_path / "runs",
         cache=tmp_path / "cache",
@@ -105,20 +105,20 @@ def test_sixty_four_rows_are_learned_by_heart(tmp_path: Path, plugins: Plugins) 
     assert learned == runner.rows(SWAG, "train").table.column("label").to_pylist()[:64]
 
 
-def test_a_prediction_file_is_scored_one_number_a_line(
+def test_a_file_of_one_number_per_line_is_scored(
     tmp_path: Path, plugins: Plugins, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = write(tmp_path, 1)
     workspace = Workspace(runs=tmp_path, cache=tmp_path, data=data)
     gold = SWAG.load("dev", workspace).table.column("label").to_pylist()
-    said = [gold[0] ^ 1, *gold[1:]]
-    (tmp_path / "said.txt").write_text("".join(f"{one}\n" for one in said))
-    words = ["score", "swag", str(tmp_path / "said.txt"), "--gold", str(data / "swag" / "val.csv"), "--json"]
+    numbers = [gold[0] ^ 1, *gold[1:]]
+    (tmp_path / "answers.txt").write_text("".join(f"{number}\n" for number in numbers))
+    words = ["score", "swag", str(tmp_path / "answers.txt"), "--gold", str(data / "swag" / "val.csv"), "--json"]
     assert main(words, plugins=plugins) == 0
     assert json.loads(capsys.readouterr().out) == {"accuracy": {"value": 79 / 80}}
-    (tmp_path / "said.txt").write_text("1\n" * 79 + "4\n")
+    (tmp_path / "answers.txt").write_text("1\n" * 79 + "4\n")
     assert main(words, plugins=plugins) == 2
-    assert "said.txt:80: found '4'; expected a whole number from 0 to 3" in capsys.readouterr().err
+    assert "answers.txt:80: found '4'; expected a whole number from 0 to 3" in capsys.readouterr().err
 
 
 def test_a_demo_submission_fails_only_the_official_row_counts(tmp_path: Path, plugins: Plugins) -> None:
@@ -130,15 +130,15 @@ def test_a_demo_submission_fails_only_the_official_row_counts(tmp_path: Path, pl
     )
     runner, board = Runner(plugins, workspace, device="cpu"), plugins.leaderboard("swag")
     study = Study(("tiny/words",), (SWAG,), changes={"epochs": 1})
-    found = answers(board, selected(board, run_study(study, runner).cells, runner), {}, runner)
-    path = writing.write_answers(board, found, tmp_path, counts={file.name: 60 for file in board.files})
+    given = answers(board, selected(board, run_study(study, runner).cells, runner), {}, runner)
+    path = writing.write_answers(board, given, tmp_path, counts={file.name: 60 for file in board.files})
     assert find_faults(board, path, manifest=read_manifest(path)) == []
     assert "predictions.csv: 60 lines, expected 20,005." in find_faults(board, path)
-    said = [int(line) for line in (path / "predictions.csv").read_text().splitlines()]
+    predicted = [int(line) for line in (path / "predictions.csv").read_text().splitlines()]
     rows = [line.split(",") for line in (path / "probabilities.csv").read_text().splitlines()]
-    probabilities = [[float(one) for one in row] for row in rows]
-    assert said == found["swag/swag", "test"].values
-    assert [row.index(max(row)) for row in probabilities] == said
+    probabilities = [[float(value) for value in row] for row in rows]
+    assert predicted == given["swag/swag", "test"].values
+    assert [row.index(max(row)) for row in probabilities] == predicted
     assert all(abs(sum(row) - 1) < 1e-6 for row in probabilities)
 
 
@@ -153,4 +153,4 @@ def test_without_test_answers_the_majority_can_fill_the_files(tmp_path: Path, pl
     filled = answers(board, selected(board, (), runner), {"swag/swag": "not among --tasks"}, runner)
     path = writing.write_answers(board, filled, tmp_path, counts={file.name: 60 for file in board.files})
     assert len(set((path / "predictions.csv").read_text().split())) == 1
-    assert {one.filled for one in read_manifest(path).filled} == {"not among --tasks; the training majority"}
+    assert {file.filled for file in read_manifest(path).filled} == {"not among --tasks; the training majority"}
