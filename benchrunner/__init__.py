@@ -42,7 +42,6 @@ from benchrunner.errors import (
 from benchrunner.executor import Executor, FitRunner
 from benchrunner.file_faults import Faults, quoted
 from benchrunner.files import (
-    flush_to_disk,
     read_json,
     read_json_object,
     read_text,
@@ -84,6 +83,7 @@ from benchrunner.metrics import (
     mean_reciprocal_rank,
     roc_auc,
 )
+from benchrunner.platform_facts import flush_to_disk
 from benchrunner.plugins.discovery import discover
 from benchrunner.plugins.hookspecs import hookimpl
 from benchrunner.plugins.listing import Listed, list_offers

@@ -14,6 +14,7 @@ from typing import Any
 
 from benchrunner.errors import DataError, RequestError
 from benchrunner.file_faults import quoted
+from benchrunner.platform_facts import current_umask, flush_to_disk
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
@@ -25,7 +26,7 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     try:
         write(part)
         flush_to_disk(part)
-        part.chmod(0o666 & ~_umask())
+        part.chmod(0o666 & ~current_umask())
         part.replace(path)
         flush_to_disk(path.parent)
     finally:
@@ -42,7 +43,7 @@ def write_folder_atomically(path: Path, write: Callable[[Path], object]) -> None
     try:
         write(part)
         for entry in (part, *part.rglob("*")):
-            entry.chmod((0o777 if entry.is_dir() else 0o666) & ~_umask())  # safetensors makes files private
+            entry.chmod((0o777 if entry.is_dir() else 0o666) & ~current_umask())  # safetensors makes files private
             flush_to_disk(entry)
         old = part.with_suffix(".old.part")
         with contextlib.suppress(FileNotFoundError):
@@ -62,21 +63,6 @@ def write_json(path: Path, value: Any) -> None:
     """Write a value as an indented JSON file, in one step."""
     text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
     write_atomically(path, lambda part: part.write_text(text, encoding="utf-8"))
-
-
-def flush_to_disk(path: Path) -> None:
-    """Wait until the contents of a file, or the entries of a folder, are on the disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current
 
 
 @contextlib.contextmanager

@@ -1,18 +1,49 @@
-"""Facts about the operating system: what exists only on some systems, with what is used on the others."""
+"""What only some operating systems have, with what is used on the others."""
 
 from __future__ import annotations
 
 import os
 import signal
+from pathlib import Path
 
 
 def available_cores() -> int:
-    """Count the cores that this process may use; where the system does not tell (macOS, Windows), all cores."""
+    """Count the cores that this process may use; where the system does not tell (macOS, Windows), count all cores."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def can_run_workers() -> bool:
-    """Whether worker processes can be started: they inherit a connection and a signal mask, which Windows has not."""
-    return os.name == "posix" and hasattr(signal, "pthread_sigmask")
+    """Whether worker processes can be started. They inherit a connection and a signal mask, which Windows has not."""
+    return hasattr(signal, "pthread_sigmask")
+
+
+def current_umask() -> int:
+    """Return the permissions that new files of this process do not get."""
+    if not hasattr(os, "umask"):
+        return 0
+    umask = os.umask(0)
+    os.umask(umask)
+    return umask
+
+
+def flush_to_disk(path: Path) -> None:
+    """Wait until the contents of a file, or the entries of a folder, are on the disk.
+
+    Windows opens no folders, and flushes only files that are open for writing.
+    """
+    posix = hasattr(os, "O_DIRECTORY")
+    if not posix and path.is_dir():
+        return
+    handle = os.open(path, os.O_RDONLY if posix else os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def stop_signals() -> list[signal.Signals]:
+    """List the signals that ask a process to stop: Ctrl-C, a scheduler's SIGTERM, and the end of a terminal."""
+    names = ("SIGINT", "SIGTERM", "SIGHUP")  # Windows has no SIGHUP
+    return [getattr(signal, name) for name in names if hasattr(signal, name)]

@@ -55,7 +55,9 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.out is None:
         print(answered.as_text(), end="")
     else:
-        write_atomically(arguments.out, lambda part: part.write_text(answered.as_text(), encoding="utf-8"))
+        write_atomically(
+            arguments.out, lambda part: part.write_text(answered.as_text(), encoding="utf-8", newline="\n")
+        )
         print(f"{len(answered.answers)} answers in {arguments.out}")
     return DONE
 

@@ -14,6 +14,7 @@ from types import FrameType
 from typing import IO
 
 from benchrunner.errors import FitError, RequestError
+from benchrunner.platform_facts import stop_signals
 from benchrunner.workspace import Workspace
 
 PROGRAM = (sys.executable, "-m", "benchrunner")
@@ -64,12 +65,10 @@ def wait_passing_signals(process: subprocess.Popen[bytes]) -> bool:
 
     def pass_on(number: int, frame: FrameType | None) -> None:
         received.append(number)
-        process.send_signal(number)
+        if os.name == "posix":  # on Windows, Ctrl-C reaches every process of the console
+            process.send_signal(number)
 
-    numbers = [signal.SIGINT, signal.SIGTERM]
-    if hasattr(signal, "SIGHUP"):  # not on Windows
-        numbers.append(signal.SIGHUP)
-    heard = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]  # nohup ignores SIGHUP
+    heard = [number for number in stop_signals() if signal.getsignal(number) is not signal.SIG_IGN]  # as under nohup
     before = {number: signal.signal(number, pass_on) for number in heard}
     try:
         process.wait()

@@ -17,6 +17,7 @@ from benchrunner.errors import RequestError, UnknownName
 from benchrunner.files import write_atomically, write_folder_atomically, write_json
 from benchrunner.fits import Fit, Prediction
 from benchrunner.metrics import Score
+from benchrunner.platform_facts import current_umask
 from benchrunner.recipes import Recipe
 from benchrunner.records import Record
 from benchrunner.runs import folder as folder_module
@@ -112,7 +113,7 @@ def test_files_and_folders_have_the_usual_permissions(tmp_path: Path) -> None:
         (part / "a").chmod(0o600)  # as safetensors leaves its files
 
     write_folder_atomically(tmp_path / "folder", files)
-    umask = files_module._umask()
+    umask = current_umask()
     for name, usual in (("file", 0o666), ("folder", 0o777), ("folder/a", 0o666), ("folder/deeper", 0o777)):
         assert stat.S_IMODE((tmp_path / name).stat().st_mode) == usual & ~umask
 
