@@ -8,7 +8,7 @@ import pytest
 
 from benchrunner import ACCURACY, PEARSON, Classify, PluginError, Regress, Score, roc_auc
 from benchrunner.runs.answering import answer
-from benchrunner.tasks.prediction_files import score_file
+from benchrunner.tasks.prediction_files import scores_of_file
 from benchrunner.testing import check_task
 from inline import QUICK, mood, runner
 
@@ -25,7 +25,7 @@ def test_a_record_and_answers_have_the_area_of_the_outputs(tmp_path: Path) -> No
     gold = rows.table.column("label").to_pylist()
     assert scores["roc_auc"].value == AREA.compute(gold, probabilities["probabilities"])
     assert scores["roc_auc"].value > 0.5
-    assert answer([fit.id], None, "dev", made).scores == scores
+    assert answer([fit.id], made, split="dev").scores == scores
     assert made.baseline(fit, "dev")["roc_auc"] == Score(0.5)
 
 
@@ -34,7 +34,7 @@ def test_a_file_of_answers_has_no_area(tmp_path: Path) -> None:
     made = runner(tmp_path, register_tasks=[task])
     rows = made.rows(task, "dev")
     (tmp_path / "answers.txt").write_text("\n".join(rows.table.column("label").to_pylist()) + "\n")
-    scores = score_file(task, rows, tmp_path / "answers.txt")
+    scores = scores_of_file(task, rows, tmp_path / "answers.txt")
     assert scores["accuracy"] == Score(1.0)
     assert scores["roc_auc"] == Score(None, "roc_auc is computed from probabilities, and there are answers only")
 
