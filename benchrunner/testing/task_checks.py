@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchrunner.data.rows import Rows
-from benchrunner.errors import BenchrunnerError, PluginError, RequestError, Undefined
+from benchrunner.errors import BenchrunnerError, PluginError, RequestError, Undefined, described
 from benchrunner.metrics import ANSWERS
 from benchrunner.testing.contract import refuse
 from benchrunner.testing.tiny_encoder import TinyEncoder
@@ -61,12 +61,25 @@ def _row_faults(task: Task, rows: Rows, *, labelled: bool) -> Iterator[str]:
     positions, sequences = problem.recurrent_sequences(features, rows.table)
     if len(positions) != len(sequences.tokens):
         yield f"recurrent_sequences gives {len(positions)} positions for {len(sequences.tokens)} tokens"
+    yield from _unlabelled_faults(task, rows)
     if gold is not None:
         majority = np.repeat(problem.majority_output(rows.table)[None], expected, axis=0)
         yield from _decoding_faults(problem, majority, rows)
         yield from _label_faults(task, gold, problem.extra_figures(majority, rows.table, problem.decoding))
     elif labelled:
         yield "the rows have no labels; only the rows of a test split may have none"
+
+
+def _unlabelled_faults(task: Task, rows: Rows) -> Iterator[str]:
+    """Check that rows without their labels can be encoded, since a user's own questions have none."""
+    problem, names = task.problem, task.problem.label_columns
+    table = rows.table.drop_columns([name for name in names if name in rows.table.column_names])
+    try:
+        problem.encode(table, TinyEncoder(), task.recipe, training=False)
+        if problem.gold(table) is not None:
+            yield f"gold gives labels for rows without the label columns ({', '.join(names)})"
+    except Exception as error:  # the code of a plugin may fail in any way
+        yield f"rows without the label columns ({', '.join(names)}) cannot be encoded: {described(error)}"
 
 
 def _decoding_faults(problem: Problem, outputs: np.ndarray, rows: Rows) -> Iterator[str]:

@@ -15,7 +15,7 @@ import torch
 from benchrunner import Metric, Recipe, RowsFrom, Split, Task
 from benchrunner.backbones.encoder import Encoder
 from benchrunner.data.rows import Rows
-from benchrunner.errors import FitError
+from benchrunner.errors import FitError, PluginError
 from benchrunner.features.arrays import Features
 from benchrunner.features.flat_batch import FlatBatch
 from benchrunner.problems.problem import HeadShape, Problem
@@ -50,9 +50,8 @@ class Marks(Problem):
 
     def encode(self, table: pa.Table, encoder: Encoder, recipe: Recipe, *, training: bool) -> Features:
         made = encoder.assemble(table.column("a").to_pylist(), None, recipe.max_length)
-        rows = np.arange(table.num_rows + 1)
-        marks = np.array(table.column("marks").to_pylist(), dtype=np.float32)
-        return Features(made.tokens, made.segments, made.starts, rows, rows[:-1], {"marks": marks})
+        marks = self.gold(table)
+        return Features.of(made, targets=None if marks is None else {"marks": np.array(marks, dtype=np.float32)})
 
     def loss(self, outputs: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
         loss = torch.nn.functional.binary_cross_entropy_with_logits
@@ -95,6 +94,20 @@ def marks(problem: Problem) -> Task:
 
 def test_it_keeps_its_contract(tmp_path: Path) -> None:
     check_task(marks(Marks()), tmp_path, workspace=runner(tmp_path).workspace)
+
+
+class NeedsLabels(Marks):
+    """Cannot answer a user's own questions, which have no marks."""
+
+    def encode(self, table: pa.Table, encoder: Encoder, recipe: Recipe, *, training: bool) -> Features:
+        assert "marks" in table.column_names, "no marks"
+        return super().encode(table, encoder, recipe, training=training)
+
+
+def test_a_problem_that_cannot_do_without_labels_is_told(tmp_path: Path) -> None:
+    reason = r"rows without the label columns \(marks\) cannot be encoded: AssertionError: no marks"
+    with pytest.raises(PluginError, match=reason):
+        check_task(marks(NeedsLabels()), tmp_path, workspace=runner(tmp_path).workspace)
 
 
 @pytest.mark.parametrize("method", ["finetune", "finetune+bilstm", "features", "majority"])
