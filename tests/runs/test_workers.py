@@ -6,15 +6,16 @@ import contextlib
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from multiprocessing import Pipe
 from pathlib import Path
 
 import pytest
 
+import forked
+from benchrunner.runs import workers
 from inline import files
 
 TESTS = Path(__file__).parents[1] / "support"
@@ -32,7 +33,7 @@ SEVERAL = ("--jobs", "2", "--restarts", "6", "--quiet")
 class Command:
     """A command line in a session of its own, as a terminal starts it."""
 
-    process: subprocess.Popen[str]
+    process: forked.Process
     marks: Path
 
     def wait_for(self, pattern: str, count: int = 1) -> None:
@@ -40,7 +41,7 @@ class Command:
         self.wait_until(lambda: len(self.marked(pattern)) >= count)
 
     def wait_until(self, reached: Callable[[], object]) -> None:
-        end = time.monotonic() + 120
+        end = time.monotonic() + 500
         while not reached():
             assert self.process.poll() is None, f"the command ended by itself: {self.process.communicate()}"
             assert time.monotonic() < end, f"not reached, only {self.marked('*')}"
@@ -50,31 +51,30 @@ class Command:
         return {path.name for path in self.marks.glob(pattern)}
 
     def alive(self) -> list[int]:
-        """The processes of the session that have not ended."""
-        found = []
+        """Return the processes of the session that have not ended."""
+        processes = []
         for stat in Path("/proc").glob("[0-9]*/stat"):
             try:
                 state, _, _, session = stat.read_text().rsplit(")", 1)[1].split()[:4]
-            except OSError:  # it ended meanwhile
+            except OSError:  # the process has ended meanwhile
                 continue
             if int(session) == self.process.pid and state != "Z":
-                found.append(int(stat.parent.name))
-        return found
+                processes.append(int(stat.parent.name))
+        return processes
 
     def interrupt(self, *, to: signal.Signals = signal.SIGINT, group: bool = True) -> None:
         """A terminal sends its signal to every process of the group; `kill PID` to one."""
         with contextlib.suppress(ProcessLookupError):  # it has ended, and nobody is left
             (os.killpg if group else os.kill)(self.process.pid, to)
 
-    def stopped(self, within: float = RETURNS) -> float:
-        """Check how the command ended; the seconds that it took."""
+    def stopped(self, within: float = RETURNS) -> None:
+        """Wait for the end of the command and check how it ended."""
         began = time.monotonic()
-        out, err = self.process.communicate(timeout=300)
+        out, err = self.process.communicate()
         seconds = time.monotonic() - began
         assert (self.process.returncode, out, err) == (130, "", STOPPED)
         assert seconds < within
         assert self.alive() == []
-        return seconds
 
 
 Start = Callable[..., Command]
@@ -82,7 +82,7 @@ Start = Callable[..., Command]
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
-    """Starts commands in one home; what is left of them is killed after the test."""
+    """Start commands in one home; kill their processes after the test."""
     commands: list[Command] = []
     files(1, tmp_path / "data")
     installed = tmp_path / "site" / "held-1.0.dist-info"
@@ -90,7 +90,9 @@ def start(tmp_path: Path) -> Iterator[Start]:
     (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: held\nVersion: 1.0\n")
     (installed / "entry_points.txt").write_text("[benchrunner]\nheld = held_plugin\n")
 
-    def begin(*words: str, program: tuple[str, ...] = RUN, hold: str = "", name: str = "marks") -> Command:
+    def begin(
+        *words: str, program: tuple[str, ...] = RUN, hold: str = "", name: str = "marks", **environ: str
+    ) -> Command:
         marks = tmp_path / name
         marks.mkdir()
         more = {
@@ -99,16 +101,8 @@ def start(tmp_path: Path) -> Iterator[Start]:
             "HOLD": hold,
             "MARKS": str(marks),
         }
-        process = subprocess.Popen(
-            [sys.executable, *program, *words],
-            cwd=tmp_path,
-            env={**os.environ, **more},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-            # A test run in the background ignores Ctrl-C, and its processes would as well.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        process = forked.Process(
+            [*program, *words], cwd=tmp_path, env={**os.environ, **more, **environ}, start_new_session=True
         )
         commands.append(Command(process, marks))
         return commands[-1]
@@ -125,15 +119,60 @@ def checkpoints(home: Path) -> int:
 
 
 def test_ctrl_c_leaves_checkpoints_and_begins_no_fit(start: Start, tmp_path: Path) -> None:
-    command = start(*SEVERAL, "--epochs", "400", hold="training")
+    """However busy the machine is: the workers have more time than usual to write their checkpoints."""
+    command = start(*SEVERAL, "--epochs", "4000", hold="training", GRACE="300")
     command.wait_for("training-*", 2)
     begun = command.marked("begun-*")
     command.interrupt()
-    command.stopped()
+    command.stopped(within=300)
     assert command.marked("begun-*") == begun
     assert (len(begun), checkpoints(tmp_path)) == (2, 2)
 
 
+@dataclass
+class DeafProcess:
+    """A process that goes on after SIGTERM, and ends when it is killed."""
+
+    during_terminate: Callable[[], object] = lambda: None
+    killed: bool = False
+
+    def terminate(self) -> None:
+        self.during_terminate()
+
+    def poll(self) -> int | None:
+        return -signal.SIGKILL if self.killed else None
+
+    def kill(self) -> None:
+        self.killed = True
+
+    def wait(self) -> None:
+        assert self.killed
+
+
+def stop(process: DeafProcess) -> None:
+    """Interrupt a pool of one worker."""
+    connection, _ = Pipe()
+    with pytest.raises(KeyboardInterrupt), workers.Workers(1, threads=1) as pool:
+        pool._workers.append(workers.Worker(process, connection))  # type: ignore[arg-type]
+        raise KeyboardInterrupt
+    assert process.killed
+
+
+def test_a_worker_that_does_not_stop_is_killed_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "GRACE_SECONDS", 0.05)
+    stop(DeafProcess())
+
+
+def test_a_second_ctrl_c_kills_workers_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "GRACE_SECONDS", 1e9)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        stop(DeafProcess(during_terminate=lambda: signal.raise_signal(signal.SIGINT)))
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.slow
 def test_impatient_ctrl_c_ends_at_once(start: Start) -> None:
     command = start(*SEVERAL, hold="stuck in a step")
     command.wait_for("stuck*", 2)
@@ -236,7 +275,7 @@ print(json.dumps([sorted(records.values()), predicted, seen, sorted({kind for fi
 @pytest.mark.slow
 def test_workers_finish_fits_and_report_their_progress(start: Start) -> None:
     command = start(program=("-c", SCRIPT), hold="nothing, but print")
-    out, err = command.process.communicate(timeout=120)
+    out, err = command.process.communicate()
     assert json.loads(out) == [["done"] * 3, [1] * 3, True, ["encoding", "predicting", "step"]]
     assert set(err.split()) == {"noise"}
     assert (command.process.returncode, command.alive()) == (0, [])
@@ -247,7 +286,7 @@ def test_a_worker_that_dies_is_told(start: Start) -> None:
     command = start(*SEVERAL, "--epochs", "400", hold="training")
     command.wait_for("training-*", 2)
     os.kill(int(min(command.marked("training-*")).removeprefix("training-")), signal.SIGKILL)
-    out, err = command.process.communicate(timeout=60)
+    out, err = command.process.communicate()
     assert (command.process.returncode, out) == (1, "")
     assert err == (
         "benchrunner: A worker process died, perhaps of too little memory: use fewer --jobs. "

@@ -1,6 +1,7 @@
 """A plugin whose fits stop and wait at a chosen moment, so that a test can interrupt a command exactly there.
 
-HOLD names the moment, MARKS the folder in which a held process leaves a file `moment-pid`.
+HOLD names the moment, MARKS the folder in which a held process leaves a file `moment-pid`. GRACE is the time, in
+seconds, that workers have for a checkpoint.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from benchrunner import Fit, Job, Method, Outcome, Task, hookimpl
 from benchrunner.backbones.backbone import BackboneFamily
 from benchrunner.errors import FitError
 from benchrunner.progress import Event
+from benchrunner.runs import workers
 
-IN_WORKER = "benchrunner.workers" in sys.modules
-"""Whether this process imported the workers before it looked for plugins; the parent imports them when fits begin."""
+IN_WORKER = sys.argv[0] == "-c"
+"""Whether this process is a worker: commands are started as modules."""
 SLOW_STEP = 0.02
 """Seconds that a training step is stretched by, so that a training outlasts every test at little cost."""
 
@@ -30,6 +32,8 @@ def hold(moment: str, seconds: float = 300.0) -> None:
         time.sleep(seconds)
 
 
+if "GRACE" in os.environ:
+    workers.GRACE_SECONDS = float(os.environ["GRACE"])
 hold("worker imports plugins" if IN_WORKER else "parent imports plugins")
 
 
