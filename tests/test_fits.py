@@ -1,4 +1,4 @@
-"""Identity: what changes a result changes the id, and nothing else does."""
+"""Identity: everything that changes a result changes the id, and nothing else does."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ def test_everything_that_training_sees_is(change: dict[str, Any]) -> None:
 
 
 def test_every_field_of_a_recipe_is_part_of_the_identity() -> None:
-    others: dict[type, Any] = {float: 0.5, int: 7, bool: False, str: "bf16"}
+    values: dict[type, Any] = {float: 0.5, int: 7, bool: False, str: "bf16"}
     named = {"context": "sentence", "features": "last", "limit_train": 9, "sample": "stratified"}
     fit = dataclasses.replace(FIT, recipe=Recipe(limit_train=7))
     for field in dataclasses.fields(Recipe):
         kind = type(getattr(Recipe(), field.name))
-        value = named.get(field.name, others.get(kind, 0.5 if field.name == "dropout" else 7))
+        value = named.get(field.name, values.get(kind, 0.5 if field.name == "dropout" else 7))
         assert dataclasses.replace(fit, recipe=fit.recipe.changed(**{field.name: value})).id != fit.id, field.name
 
 
@@ -71,8 +71,8 @@ def test_fits_made_before_a_field_was_added_keep_their_ids() -> None:
 
 
 def test_a_fit_is_the_same_after_a_way_through_json() -> None:
-    again = Fit.from_dict(json.loads(json.dumps(FIT.as_dict())))
-    assert (again, again.id) == (FIT, FIT.id)
+    copy = Fit.from_dict(json.loads(json.dumps(FIT.as_dict())))
+    assert (copy, copy.id) == (FIT, FIT.id)
 
 
 def test_an_identity_does_not_depend_on_the_order_of_keys() -> None:
@@ -80,15 +80,15 @@ def test_an_identity_does_not_depend_on_the_order_of_keys() -> None:
 
 
 def test_a_prediction_id_depends_on_each_of_its_fields() -> None:
-    one = Prediction("f", "mine/task", "s", "d", {})
-    others = [{"fit": "g"}, {"task": "mine/other"}, {"split": "t"}, {"data": "e"}, {"settings": {"tau": 1.0}}]
-    ids = {one.id, *(replace(one, **change).id for change in others)}  # type: ignore[arg-type]
+    prediction = Prediction("f", "mine/task", "s", "d", {})
+    changes = [{"fit": "g"}, {"task": "mine/other"}, {"split": "t"}, {"data": "e"}, {"settings": {"tau": 1.0}}]
+    ids = {prediction.id, *(replace(prediction, **change).id for change in changes)}  # type: ignore[arg-type]
     assert len(ids) == 6
 
 
 def planned(folder: Path, **hooks: Any) -> str:
-    made = runner(folder, **hooks)
-    return made.plan(made.plugins.task("mood"), next(iter(made.plugins.backbones)), recipe=QUICK).id
+    fit_runner = runner(folder, **hooks)
+    return fit_runner.plan(fit_runner.plugins.task("mood"), next(iter(fit_runner.plugins.backbones)), recipe=QUICK).id
 
 
 def test_the_same_request_is_the_same_fit_wherever_the_files_lie(tmp_path: Path) -> None:
@@ -98,11 +98,11 @@ def test_the_same_request_is_the_same_fit_wherever_the_files_lie(tmp_path: Path)
 def test_other_rows_labels_or_weights_are_another_fit(tmp_path: Path) -> None:
     first = planned(tmp_path)
     data = tmp_path / "data" / "mood" / "train.tsv"
-    made = runner(tmp_path)
+    fit_runner = runner(tmp_path)
     data.write_text(data.read_text().replace("river", "rivers", 1))
-    assert made.plan(made.plugins.task("mood"), "words", recipe=QUICK).id != first
-    other = planned(tmp_path / "other", register_tasks=[mood(problem=Classify(("sad", "glad")))])
-    assert other != first
+    assert fit_runner.plan(fit_runner.plugins.task("mood"), "words", recipe=QUICK).id != first
+    relabelled = planned(tmp_path / "other", register_tasks=[mood(problem=Classify(("sad", "glad")))])
+    assert relabelled != first
 
     class Newer(TinyBackbone):
         def revision(self, workspace: Any) -> str:
@@ -121,13 +121,13 @@ def test_renaming_the_task_and_backbone_leaves_the_fit_the_same(tmp_path: Path) 
 
 
 def test_a_fit_depends_on_the_versions_of_the_plugins_it_uses(tmp_path: Path) -> None:
-    made = runner(tmp_path)
+    fit_runner = runner(tmp_path)
 
     def with_versions(own_version: str, idle_version: str) -> str:
         plugins: Plugins = discover(installed=False)
         plugins.add(Plugin("own", "own", own_version), own())
         plugins.add(Plugin("idle", "idle", idle_version), own(register_tasks=[mood(name="a/b")], register_backbones=[]))
-        return Runner(plugins, made.workspace).plan(plugins.task("mood"), "words").id
+        return Runner(plugins, fit_runner.workspace).plan(plugins.task("mood"), "words").id
 
     first = with_versions("1", "1")
     assert with_versions("2", "1") != first
@@ -135,15 +135,17 @@ def test_a_fit_depends_on_the_versions_of_the_plugins_it_uses(tmp_path: Path) ->
 
 
 def test_only_a_limit_below_the_row_count_changes_the_data(tmp_path: Path) -> None:
-    made = runner(tmp_path)
-    task = made.plugins.task("mood")
-    fits = {limit: made.plan(task, "words", recipe=QUICK.changed(limit_train=limit)) for limit in (None, 9999, 10)}
+    fit_runner = runner(tmp_path)
+    task = fit_runner.plugins.task("mood")
+    fits = {
+        limit: fit_runner.plan(task, "words", recipe=QUICK.changed(limit_train=limit)) for limit in (None, 9999, 10)
+    }
     assert fits[None].data == fits[9999].data != fits[10].data
 
 
 def test_majority_has_one_fit_for_every_backbone_and_seed(tmp_path: Path) -> None:
-    made = runner(tmp_path)
-    task = made.plugins.task("mood")
-    one = made.plan(task, "words", method="majority", seed=0)
-    two = made.plan(task, "nonsense", method="majority", seed=5, recipe=QUICK)
-    assert one.id == two.id
+    fit_runner = runner(tmp_path)
+    task = fit_runner.plugins.task("mood")
+    first = fit_runner.plan(task, "words", method="majority", seed=0)
+    second = fit_runner.plan(task, "nonsense", method="majority", seed=5, recipe=QUICK)
+    assert first.id == second.id

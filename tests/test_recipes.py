@@ -66,7 +66,12 @@ def test_a_recipe_is_changed_by_fields_that_it_has() -> None:
 
 def test_a_grid_is_every_distinct_combination_in_the_given_order() -> None:
     grid = Grid({"lr": (3e-5, 5e-5, 3e-5), "epochs": (2, 3)})
-    assert [(one.lr, one.epochs) for one in grid.points(Recipe())] == [(3e-5, 2), (3e-5, 3), (5e-5, 2), (5e-5, 3)]
+    assert [(recipe.lr, recipe.epochs) for recipe in grid.points(Recipe())] == [
+        (3e-5, 2),
+        (3e-5, 3),
+        (5e-5, 2),
+        (5e-5, 3),
+    ]
     assert list(Grid().points(Recipe())) == [Recipe()]
 
 

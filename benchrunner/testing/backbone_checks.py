@@ -35,12 +35,12 @@ def check_backbone(backbone: Backbone, family: BackboneFamily, workspace: Worksp
     faults: list[str] = []
     if backbone.revision(workspace) != backbone.revision(workspace):
         faults.append("revision differs from call to call")
-    encoder, again = (backbone.load(workspace, seed=0).eval() for _ in range(2))
+    encoder, reloaded = (backbone.load(workspace, seed=0).eval() for _ in range(2))
     texts = sentences(4)["a"]
     with torch.inference_mode():
         summaries = _summaries(encoder, texts)
         faults += _shape_faults(encoder, texts, summaries)
-        if not torch.equal(summaries, _summaries(again, texts)):
+        if not torch.equal(summaries, _summaries(reloaded, texts)):
             faults.append("two loads with one seed are two models")
         folder.mkdir(parents=True, exist_ok=True)
         encoder.save(folder)

@@ -39,11 +39,11 @@ def stratified_sample(strata: Sequence[Hashable], size: int, *, seed: int) -> li
     """
     from benchrunner.features.randomness import permutation
 
-    wanted = _shares(Counter(strata), size)
+    missing = _shares(Counter(strata), size)
     chosen = []
     for row in permutation(len(strata), seed, "sample").tolist():
-        if wanted[strata[row]]:
-            wanted[strata[row]] -= 1
+        if missing[strata[row]]:
+            missing[strata[row]] -= 1
             chosen.append(row)
     return sorted(chosen)
 

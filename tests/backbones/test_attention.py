@@ -1,4 +1,4 @@
-"""Every implementation of attention against a plain one that looks at one sequence at a time."""
+"""Every attention kernel against plain attention that computes one sequence and one head at a time."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def batch_of(lengths: tuple[int, ...], dropout: Dropout | None = None, device: t
 
 
 def plain(qkv: torch.Tensor, batch: FlatBatch, rate: float, site: str, left_only: bool = False) -> torch.Tensor:
-    """One sequence and one head after the other; the mask is what the batch's dropout makes of ones.
+    """Compute attention one sequence and one head at a time; the mask is the batch's dropout of ones.
 
-    Looking left only, every token has a softmax of its own over as many scores as there are tokens up to it.
+    With `left_only`, each token has its own softmax over the scores of the tokens up to it.
     """
     heads = qkv.shape[2]
     mask = batch.dropout(qkv.new_ones(sum(block.count * heads * block.length**2 for block in batch.blocks)), rate, site)
@@ -65,14 +65,14 @@ def test_both_kernels_and_their_gradients_equal_plain_attention(
 ) -> None:
     batch = batch_of(lengths, Dropout(3, 1, 0))
     qkv = drawn(batch, heads, size, torch.float64)
-    wanted = plain(qkv, batch, rate, "site", left_only)
-    weight = torch.linspace(-1, 1, wanted.numel(), dtype=torch.float64).view_as(wanted)
-    (gradient,) = torch.autograd.grad((wanted * weight).sum(), qkv)
+    expected = plain(qkv, batch, rate, "site", left_only)
+    weight = torch.linspace(-1, 1, expected.numel(), dtype=torch.float64).view_as(expected)
+    (expected_gradient,) = torch.autograd.grad((expected * weight).sum(), qkv)
     for kernel in (explicit,) if rate else (explicit, grouped):
-        found = kernel(qkv, batch, rate, "site", left_only)
-        torch.testing.assert_close(found, wanted, rtol=1e-12, atol=1e-12)
-        (other,) = torch.autograd.grad((found * weight).sum(), qkv)
-        torch.testing.assert_close(other, gradient, rtol=1e-11, atol=1e-11)
+        output = kernel(qkv, batch, rate, "site", left_only)
+        torch.testing.assert_close(output, expected, rtol=1e-12, atol=1e-12)
+        (gradient,) = torch.autograd.grad((output * weight).sum(), qkv)
+        torch.testing.assert_close(gradient, expected_gradient, rtol=1e-11, atol=1e-11)
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.3])
@@ -88,17 +88,17 @@ def test_single_precision_is_near_double_precision(size: int) -> None:
     batch = batch_of((4, 9, 4, 1, 9, 12), Dropout(3, 1, 0))
     qkv = drawn(batch, 2, size, torch.float32)
     for rate, kernel in ((0.0, grouped), (0.0, explicit), (0.1, explicit)):
-        wanted = plain(qkv.double(), batch, rate, "site")
-        torch.testing.assert_close(kernel(qkv, batch, rate, "site").double(), wanted, rtol=1e-5, atol=2e-6)
+        expected = plain(qkv.double(), batch, rate, "site")
+        torch.testing.assert_close(kernel(qkv, batch, rate, "site").double(), expected, rtol=1e-5, atol=2e-6)
 
 
 def test_a_gradient_in_another_memory_layout_gives_the_same() -> None:
     batch = batch_of((2, 3, 3), Dropout(3, 1, 0))
     qkv = drawn(batch, 2, 4, torch.float64)
     for function in (lambda x: x.permute(2, 0, 1).cumsum(0).pow(2).sum(), lambda x: x.sum()):
-        (wanted,) = torch.autograd.grad(function(plain(qkv, batch, 0.2, "site")), qkv)
-        (found,) = torch.autograd.grad(function(explicit(qkv, batch, 0.2, "site")), qkv)
-        torch.testing.assert_close(found, wanted, rtol=1e-10, atol=1e-10)
+        (expected,) = torch.autograd.grad(function(plain(qkv, batch, 0.2, "site")), qkv)
+        (gradient,) = torch.autograd.grad(function(explicit(qkv, batch, 0.2, "site")), qkv)
+        torch.testing.assert_close(gradient, expected, rtol=1e-10, atol=1e-10)
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.1])
@@ -152,11 +152,11 @@ def test_the_implementation_is_looked_up_and_never_guessed() -> None:
 
 
 def windows(window_size: tuple[int, int] = (-1, -1)) -> None:
-    """As torch names it now."""
+    """Has the argument's name in current versions of torch."""
 
 
 def causal(is_causal: bool = False) -> None:
-    """As torch 2.10 named it."""
+    """Has the argument's name in torch 2.10."""
 
 
 def test_left_only_arguments_match_the_installed_varlen_kernel() -> None:
@@ -172,5 +172,5 @@ def test_the_variable_length_kernel_is_near_the_grouped_one(left_only: bool) -> 
     batch = batch_of((4, 9, 4, 1, 9, 12), device=device)
     for size in (8, 64, 96):
         qkv = drawn(batch_of((4, 9, 4, 1, 9, 12)), 2, size, torch.float32).detach().to(device, torch.bfloat16)
-        wanted = grouped(qkv.float(), batch, 0.0, "site", left_only)
-        torch.testing.assert_close(varlen(qkv, batch, 0.0, "site", left_only).float(), wanted, rtol=2e-2, atol=2e-2)
+        expected = grouped(qkv.float(), batch, 0.0, "site", left_only)
+        torch.testing.assert_close(varlen(qkv, batch, 0.0, "site", left_only).float(), expected, rtol=2e-2, atol=2e-2)

@@ -24,7 +24,7 @@ def batch_of(units: list[int], *, multiple: int = 1, dropping: bool = False) -> 
 
 
 def alone(head: BiLstmHead, states: torch.Tensor) -> torch.Tensor:
-    """One sequence through torch's own layers, without packing."""
+    """Run one sequence through torch's own layers, without packing."""
     for layer in head.layers:
         states, _ = layer(states)
     return states
@@ -43,22 +43,22 @@ def test_every_token_reads_its_own_sequence_in_both_directions(multiple: int) ->
     batch = batch_of([3, 7, 0, 11], multiple=multiple)
     head = BiLstmHead(5, HeadShape("token", 3), seed=1)
     states = torch.randn(len(batch.tokens), 5, generator=torch.Generator().manual_seed(0))
-    found = head.read(states, batch, rate=0.0)
-    assert found.shape == (len(batch.tokens), 3)
+    outputs = head.read(states, batch, rate=0.0)
+    assert outputs.shape == (len(batch.tokens), 3)
     for first, last in zip(batch.starts[:-1].tolist(), batch.starts[1:].tolist(), strict=True):
-        wanted = head.output(alone(head, states[first:last]))
-        torch.testing.assert_close(found[first:last], wanted, rtol=0, atol=1e-5)
+        expected = head.output(alone(head, states[first:last]))
+        torch.testing.assert_close(outputs[first:last], expected, rtol=0, atol=1e-5)
 
 
 def test_a_sequence_is_its_two_ends_in_the_order_of_the_units() -> None:
     units = [5, 2, 9]
     batch, head = batch_of(units), BiLstmHead(12, HeadShape("sequence", 2), seed=1)
     encoder, half = TinyEncoder(), BILSTM_WIDTH // 2
-    found = head(encoder, batch)
+    outputs = head(encoder, batch)
     for row, unit in enumerate(units):
         states = alone(head, encoder(batch_of([unit])))
-        wanted = head.output(torch.cat([states[-1, :half], states[0, half:]]))
-        torch.testing.assert_close(found[row], wanted, rtol=0, atol=1e-5)
+        expected = head.output(torch.cat([states[-1, :half], states[0, half:]]))
+        torch.testing.assert_close(outputs[row], expected, rtol=0, atol=1e-5)
 
 
 def test_a_head_without_summary_reads_the_first_tokens_state() -> None:
@@ -77,30 +77,30 @@ def test_half_precision_leaves_outputs_in_full(kind: Kind, level: Literal["token
     encoder, batch = TinyEncoder(), batch_of(list(range(12)))
     head = HEADS[kind](12, HeadShape(level, 1), seed=1)
     with torch.autocast("cpu", torch.bfloat16):
-        found = head(encoder, batch)
-    assert found.dtype == torch.float32 and not torch.equal(found, found.bfloat16().float())
+        outputs = head(encoder, batch)
+    assert outputs.dtype == torch.float32 and not torch.equal(outputs, outputs.bfloat16().float())
 
 
-def test_its_weights_come_from_the_seed_alone() -> None:
+def test_fresh_weights_depend_only_on_the_seed() -> None:
     torch.manual_seed(5)
-    first, again, other = (BiLstmHead(4, HeadShape("token", 2), seed=seed).state_dict() for seed in (1, 1, 2))
-    assert all(torch.equal(one, again[name]) for name, one in first.items())
-    assert not any(torch.equal(one, other[name]) for name, one in first.items() if name != "output.bias")
+    first, same, other = (BiLstmHead(4, HeadShape("token", 2), seed=seed).state_dict() for seed in (1, 1, 2))
+    assert all(torch.equal(weight, same[name]) for name, weight in first.items())
+    assert not any(torch.equal(weight, other[name]) for name, weight in first.items() if name != "output.bias")
 
 
 def test_bilstm_dropout_is_reproducible_and_changes_the_states() -> None:
     batch, head = batch_of([1, 2], dropping=True), BiLstmHead(12, HeadShape("token", 2), seed=1)
     states = torch.ones(len(batch.tokens), 12)
-    first, again, without = (head.read(states, batch, rate=rate) for rate in (0.5, 0.5, 0.0))
-    assert torch.equal(first, again) and not torch.allclose(first, without)
+    first, same, without = (head.read(states, batch, rate=rate) for rate in (0.5, 0.5, 0.0))
+    assert torch.equal(first, same) and not torch.allclose(first, without)
 
 
 def test_half_precision_leaves_the_recurrence_as_it_is() -> None:
     batch, head = batch_of([1, 2, 3]), BiLstmHead(12, HeadShape("token", 2), seed=1)
     states = torch.randn(len(batch.tokens), 12)
     with torch.autocast("cpu", torch.bfloat16):
-        found = head.read(states.bfloat16(), batch, rate=0.0)
-    torch.testing.assert_close(found.float(), head.read(states, batch, rate=0.0), rtol=0, atol=0.02)
+        outputs = head.read(states.bfloat16(), batch, rate=0.0)
+    torch.testing.assert_close(outputs.float(), head.read(states, batch, rate=0.0), rtol=0, atol=0.02)
 
 
 def test_layers_are_mixed_by_a_softmax_and_a_factor() -> None:

@@ -17,22 +17,22 @@ AREA = roc_auc(("glad", "sad"), "glad")
 
 def test_a_record_and_answers_have_the_area_of_the_outputs(tmp_path: Path) -> None:
     task = mood(metrics=(AREA, ACCURACY))
-    made = runner(tmp_path, register_tasks=[task])
-    fit = made.plan(task, "words", recipe=QUICK)
-    scores = made.predict(fit, "dev").record.scores
-    rows = made.rows(task, "dev")
-    probabilities = Classify(("glad", "sad")).extra_figures(made.outputs(fit, rows), rows.table, {})
+    fit_runner = runner(tmp_path, register_tasks=[task])
+    fit = fit_runner.plan(task, "words", recipe=QUICK)
+    scores = fit_runner.predict(fit, "dev").record.scores
+    rows = fit_runner.rows(task, "dev")
+    probabilities = Classify(("glad", "sad")).extra_figures(fit_runner.outputs(fit, rows), rows.table, {})
     gold = rows.table.column("label").to_pylist()
     assert scores["roc_auc"].value == AREA.compute(gold, probabilities["probabilities"])
     assert scores["roc_auc"].value > 0.5
-    assert answer([fit.id], made, split="dev").scores == scores
-    assert made.baseline(fit, "dev")["roc_auc"] == Score(0.5)
+    assert answer([fit.id], None, "dev", fit_runner).scores == scores
+    assert fit_runner.baseline(fit, "dev")["roc_auc"] == Score(0.5)
 
 
 def test_a_file_of_answers_has_no_area(tmp_path: Path) -> None:
     task = mood(metrics=(ACCURACY, AREA))
-    made = runner(tmp_path, register_tasks=[task])
-    rows = made.rows(task, "dev")
+    fit_runner = runner(tmp_path, register_tasks=[task])
+    rows = fit_runner.rows(task, "dev")
     (tmp_path / "answers.txt").write_text("\n".join(rows.table.column("label").to_pylist()) + "\n")
     scores = scores_of_file(task, rows, tmp_path / "answers.txt")
     assert scores["accuracy"] == Score(1.0)

@@ -1,4 +1,4 @@
-"""Fits of the tiny encoder, to be compared with each other: every step is logged."""
+"""Trainings of the tiny encoder, for comparisons. Every step is logged."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def features(count: int, *, seed: int = 0, shortest: int = 3, longest: int = 14)
 
 @dataclass
 class Fitted:
-    """A fit of the tiny encoder, to be compared with another."""
+    """A finished training of the tiny encoder."""
 
     training: Training
     encoder: TinyEncoder
@@ -50,7 +50,10 @@ class Fitted:
         return [json.loads(line) for line in self.training.log.read_text().splitlines()]
 
     def weights(self) -> dict[str, torch.Tensor]:
-        return {**self.encoder.state_dict(), **{f"head.{name}": one for name, one in self.head.state_dict().items()}}
+        return {
+            **self.encoder.state_dict(),
+            **{f"head.{name}": weight for name, weight in self.head.state_dict().items()},
+        }
 
 
 def fitted(
@@ -64,6 +67,7 @@ def fitted(
     log_steps: int = 1,
     **options: Any,
 ) -> Fitted:
+    """Train the tiny encoder with a linear head on made-up sentences. `wrap` changes the model, `options` the loop."""
     data = data or features(60)
     encoder, head = TinyEncoder(dropout=dropout), LinearHead(12, MOOD.head, seed=4)
     words = WordsInUse(encoder.word, data) if narrow else None
@@ -87,18 +91,20 @@ def fitted(
     return Fitted(training, encoder, head)
 
 
-def difference(one: Fitted, other: Fitted) -> float:
-    """The largest between any two weights."""
-    mine, theirs = one.weights(), other.weights()
-    assert mine.keys() == theirs.keys()
-    return max((mine[name] - theirs[name]).abs().max().item() for name in mine)
+def difference(left: Fitted, right: Fitted) -> float:
+    """Compute the largest difference between two equal weights of two trainings."""
+    weights, expected = left.weights(), right.weights()
+    assert weights.keys() == expected.keys()
+    return max((weights[name] - expected[name]).abs().max().item() for name in weights)
 
 
 class Killed(Exception):
-    """Stands in for a process that is gone."""
+    """Stands for a kill of the process."""
 
 
 def killed_after(last: int) -> Callable[[int, int], None]:
+    """Give a `report` that kills the training after a step."""
+
     def report(step: int, steps: int) -> None:
         if step == last:
             raise Killed

@@ -1,4 +1,4 @@
-"""Training the words in use leaves every encoder with the states that it has with the whole table."""
+"""Training only the embedding rows in use: every encoder has the states that it has with the whole table."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from tiny_fits import features
 
 CPU = torch.device("cpu")
 PADDING = 5
-"""An id that is no row of the small table in place of itself."""
+"""A token id that is not its own row in the small table."""
 UNUSED = int(np.setdiff1d(np.arange(1, 97), features(60).tokens)[0])
-"""An id that no example holds."""
+"""A token id that no example has."""
 
 
 class Counting(TinyEncoder):
-    """Counts positions as RoBERTa does: from the padding's id, over the tokens that are no padding."""
+    """Derives positions from the padding id as RoBERTa does: counts the tokens that are not padding."""
 
     def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
         real = (batch.tokens != PADDING).long()
@@ -39,21 +39,21 @@ class Counting(TinyEncoder):
 
 
 class Functional(TinyEncoder):
-    """Looks up the table's weight without its module."""
+    """Looks up the weight of the table without calling its module."""
 
     def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
         yield functional.embedding(batch.tokens, self.word.weight)
 
 
 class Tied(TinyEncoder):
-    """Reads the whole table for something else."""
+    """Uses the whole table for more than looking up tokens."""
 
     def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
         yield self.word(batch.tokens) + self.word.weight.mean(0)
 
 
 class Masking(TinyEncoder):
-    """Looks up an id of its own while it trains."""
+    """Looks up a token id of its own in training mode."""
 
     def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
         yield self.word(torch.full_like(batch.tokens, UNUSED) if self.training else batch.tokens)
@@ -132,10 +132,10 @@ def family(kind: str) -> OneBackbone:
 
 
 def test_a_fit_notes_that_it_trains_the_whole_table(tmp_path: Path) -> None:
-    made = runner(tmp_path, register_backbones=[family("functional"), family("counting")])
+    fit_runner = runner(tmp_path, register_backbones=[family("functional"), family("counting")])
     for kind, notes in (("functional", (WHOLE_TABLE,)), ("counting", ())):
-        fit = made.plan(made.plugins.task("mood"), kind, recipe=QUICK)
-        record = made.run(fit)
+        fit = fit_runner.plan(fit_runner.plugins.task("mood"), kind, recipe=QUICK)
+        record = fit_runner.run(fit)
         assert (record.status, record.notes) == ("done", notes)
 
 

@@ -1,4 +1,4 @@
-"""The cache of encoded rows: it is hit when nothing changed, missed when anything did, and survives damage."""
+"""The cache of encoded rows: read if nothing changed, computed again after any change or damage."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def encodings(
     length: int = 32,
     code: Mapping[str, str] = CODE,
 ) -> int:
-    """How often the encoder had to work."""
+    """Ask the cache for features, check them, and count how often the encoder encoded rows."""
     encoder = Counting()
     encoder.tokenizer_fingerprint = fingerprint
     recipe = Recipe(max_length=length)
-    found = cache.features(table, problem, encoder, recipe, code, training=True)
-    wanted = problem.encode(table, TinyEncoder(), recipe, training=True)
-    assert np.array_equal(found.tokens, wanted.tokens) and np.array_equal(found.starts, wanted.starts)
-    assert np.array_equal(found.targets["label"], wanted.targets["label"])
+    features = cache.features(table, problem, encoder, recipe, code, training=True)
+    expected = problem.encode(table, TinyEncoder(), recipe, training=True)
+    assert np.array_equal(features.tokens, expected.tokens) and np.array_equal(features.starts, expected.starts)
+    assert np.array_equal(features.targets["label"], expected.targets["label"])
     return encoder.assembled
 
 
@@ -67,9 +67,9 @@ def test_rows_are_encoded_once(tmp_path: Path) -> None:
 def test_whatever_changes_the_result_is_a_miss(tmp_path: Path) -> None:
     cache, table = Cache(tmp_path), sentences(20)
     assert encodings(cache, table) == 1
-    other = sentences(20).to_pylist()
-    other[7]["a"] += " more"
-    assert encodings(cache, pa.Table.from_pylist(other)) == 1, "the text"
+    texts = sentences(20).to_pylist()
+    texts[7]["a"] += " more"
+    assert encodings(cache, pa.Table.from_pylist(texts)) == 1, "the text"
     labels = sentences(20).to_pylist()
     labels[7]["label"] = "glad" if labels[7]["label"] == "sad" else "sad"
     assert encodings(cache, pa.Table.from_pylist(labels)) == 1, "a label"
@@ -114,10 +114,10 @@ def test_writers_at_the_same_time_all_get_the_right_features(tmp_path: Path) -> 
                 faults.append(error)
 
         threads = [threading.Thread(target=work, args=(10 + round_,)) for _ in range(writers)]
-        for one in threads:
-            one.start()
-        for one in threads:
-            one.join()
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
     assert not faults
     assert all(encodings(cache, table, length=10 + round_) == 0 for round_ in range(8))
     assert not [path for path in (tmp_path / "features").iterdir() if path.name.startswith(".")], "nothing half written"

@@ -1,4 +1,4 @@
-"""The linear head and the prediction loop: each unit's answer is its own, and in the order of the rows."""
+"""The linear head and inference: outputs do not depend on the batch and are in the order of the rows."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tiny_fits import CPU, features
 
 def test_fresh_heads_follow_the_seed_and_a_truncated_normal() -> None:
     shape = HeadShape("sequence", 500)
-    first, again, other = (LinearHead(64, shape, seed=seed).output.weight for seed in (1, 1, 2))
-    assert torch.equal(first, again) and not torch.equal(first, other)
+    first, same, different = (LinearHead(64, shape, seed=seed).output.weight for seed in (1, 1, 2))
+    assert torch.equal(first, same) and not torch.equal(first, different)
     assert first.abs().max() <= 0.04 and 0.016 < first.std().item() < 0.019  # a cut normal is narrower than 0.02
     assert not LinearHead(64, shape, seed=1).output.bias.any()
 
@@ -41,7 +41,7 @@ def test_predictions_are_in_row_order_for_any_micro_batch_size(micro_tokens: int
     head = LinearHead(12, MOOD.head, seed=1)
     nn.init.normal_(head.output.weight, generator=torch.Generator().manual_seed(1))
     seen: list[tuple[int, int]] = []
-    found = predict(
+    outputs = predict(
         lambda batch: head(encoder, batch),
         data,
         CPU,
@@ -51,7 +51,7 @@ def test_predictions_are_in_row_order_for_any_micro_batch_size(micro_tokens: int
         report=lambda done, total: seen.append((done, total)),
     )
     alone = [head(encoder, collate(data, np.array([unit]), CPU)).detach() for unit in range(40)]
-    assert found.dtype == np.float32 and found.shape == (40, 2)
+    assert outputs.dtype == np.float32 and outputs.shape == (40, 2)
     near = 1e-5 if precision == "fp32" else 0.1
-    np.testing.assert_allclose(found, torch.cat(alone).numpy(), atol=near)
+    np.testing.assert_allclose(outputs, torch.cat(alone).numpy(), atol=near)
     assert seen[-1] == (40, 40)

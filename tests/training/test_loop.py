@@ -1,7 +1,8 @@
-"""The training loop: the same losses however a batch is computed, and an end where they are no numbers."""
+"""The training loop: losses do not depend on how a batch is computed, and a loss that is not finite ends it."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Callable
@@ -35,9 +36,9 @@ def test_the_loss_falls(tmp_path: Path) -> None:
 
 
 def test_the_log_has_one_line_in_ten_steps_and_the_last(tmp_path: Path) -> None:
-    one = fitted(tmp_path, log_steps=10)
-    assert [line["step"] for line in one.lines] == [10, 20, 24]
-    assert one.lines[0]["lr"] == one.training.schedule.lr(9)
+    fit = fitted(tmp_path, log_steps=10)
+    assert [line["step"] for line in fit.lines] == [10, 20, 24]
+    assert fit.lines[0]["lr"] == fit.training.schedule.lr(9)
 
 
 def test_progress_is_reported_step_by_step(tmp_path: Path) -> None:
@@ -55,12 +56,11 @@ def test_a_batch_computed_in_parts_is_the_same_batch(tmp_path: Path, micro_token
 
 
 def test_a_word_loss_is_the_mean_over_words_for_any_batch_split(tmp_path: Path) -> None:
-    """Windows of one word and of many: the mean over windows would be another figure."""
+    """Sentences have different numbers of words: the mean over sentences would differ from the mean over words."""
     tags = Tag(("O", "B-TREE"))
     sentences = [["oak"], ["by", "the", "lake", "stood", "an", "elm"], ["no", "tree"]]
-    table = pa.table(
-        {"words": sentences, "labels": [["B-TREE" if one in ("oak", "elm") else "O" for one in s] for s in sentences]}
-    )
+    labels = [["B-TREE" if word in ("oak", "elm") else "O" for word in sentence] for sentence in sentences]
+    table = pa.table({"words": sentences, "labels": labels})
 
     def first_loss(micro_tokens: int) -> float:
         encoder, head = TinyEncoder(dropout=0.0), LinearHead(12, tags.head, seed=1)
@@ -97,10 +97,10 @@ def test_dropout_changes_the_losses_and_two_runs_do_not(tmp_path: Path) -> None:
 
 
 def test_dropout_is_drawn_for_each_step_and_each_part_of_it() -> None:
-    """What makes a fit that goes on draw what the unbroken one drew."""
+    """A resumed fit therefore draws the masks of an unbroken fit."""
     places = [(4, 0, 0), (4, 0, 1), (4, 1, 0)]
     masks = [Dropout(*place)(torch.ones(512), 0.5, "head") for place in places]
-    assert not any(torch.equal(one, other) for at, one in enumerate(masks) for other in masks[at + 1 :])
+    assert not any(torch.equal(left, right) for left, right in itertools.combinations(masks, 2))
 
 
 def test_half_precision_runs_and_stays_near(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_half_precision_runs_and_stays_near(tmp_path: Path) -> None:
     half = fitted(tmp_path / "half", RECIPE.changed(precision="bf16"), dropout=0.1)
     assert half.losses != single.losses
     assert half.losses == pytest.approx(single.losses, abs=0.02)
-    assert all(one.dtype == torch.float32 for one in half.weights().values())
+    assert all(weight.dtype == torch.float32 for weight in half.weights().values())
 
 
 def test_a_memory_mapped_features_folder_trains_like_the_arrays(tmp_path: Path) -> None:
@@ -169,11 +169,11 @@ def not_finite_at(call: int, value: float) -> Callable[[Model], Model]:
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_a_loss_that_is_not_a_number_ends_the_fit_with_its_step(tmp_path: Path, value: float) -> None:
     steps: list[int] = []
-    one = fitted(tmp_path, wrap=not_finite_at(6, value), report=lambda step, _: steps.append(step))
-    assert one.training.diverged == 6
+    fit = fitted(tmp_path, wrap=not_finite_at(6, value), report=lambda step, _: steps.append(step))
+    assert fit.training.diverged == 6
     assert steps == [1, 2, 3, 4, 5]
-    assert [line["step"] for line in one.lines] == [1, 2, 3, 4, 5, 6]
-    assert one.lines[-1]["loss"] in ("nan", "inf")
+    assert [line["step"] for line in fit.lines] == [1, 2, 3, 4, 5, 6]
+    assert fit.lines[-1]["loss"] in ("nan", "inf")
 
 
 def test_a_fit_that_ends_well_did_not_diverge(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Where memory runs out, the parts of a batch are halved, and the batch stays the same."""
+"""If memory runs out, micro-batches are halved, and the batch of the recipe stays the same."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def the_allocators(tokens: int) -> RuntimeError:
 
 
 def room_for(limit: int, fault: Callable[[int], RuntimeError] = torchs_own) -> Callable[[Model], Model]:
-    """A device with memory for so many tokens."""
+    """Give a model wrapper that fails like a device with memory for `limit` tokens."""
 
     def wrap(model: Model) -> Model:
         def limited(batch: FlatBatch) -> torch.Tensor:
@@ -44,11 +44,11 @@ def test_halving_a_too_large_batch_equals_asking_for_the_smaller(
     tmp_path: Path, fault: Callable[[int], RuntimeError]
 ) -> None:
     even = features(60, shortest=8, longest=8)  # 10 tokens each, 80 a batch
-    one = fitted(tmp_path / "halved", data=even, dropout=0.1, wrap=room_for(25, fault))
-    assert one.training.micro_tokens == 20
-    assert one.training.recipe.micro_tokens == 8192
-    asked = fitted(tmp_path / "asked", RECIPE.changed(micro_tokens=20), data=even, dropout=0.1)
-    assert difference(one, asked) == 0.0 and one.losses == asked.losses
+    halved = fitted(tmp_path / "halved", data=even, dropout=0.1, wrap=room_for(25, fault))
+    assert halved.training.micro_tokens == 20
+    assert halved.training.recipe.micro_tokens == 8192
+    small = fitted(tmp_path / "small", RECIPE.changed(micro_tokens=20), data=even, dropout=0.1)
+    assert difference(halved, small) == 0.0 and halved.losses == small.losses
     free = fitted(tmp_path / "free", data=even)
     tight = fitted(tmp_path / "tight", data=even, wrap=room_for(25, fault))
     assert tight.losses == pytest.approx(free.losses, abs=2e-6)
@@ -68,9 +68,9 @@ def test_running_out_of_memory_mid_batch_counts_nothing_twice(tmp_path: Path) ->
         return limited
 
     ragged = features(60)
-    one = fitted(tmp_path / "one", RECIPE.changed(micro_tokens=40), data=ragged, wrap=fails_once)
-    assert one.training.micro_tokens == 20
-    assert one.losses == pytest.approx(fitted(tmp_path / "free", data=ragged).losses, abs=2e-6)
+    fit = fitted(tmp_path / "halved", RECIPE.changed(micro_tokens=40), data=ragged, wrap=fails_once)
+    assert fit.training.micro_tokens == 20
+    assert fit.losses == pytest.approx(fitted(tmp_path / "free", data=ragged).losses, abs=2e-6)
 
 
 def test_the_halved_budget_outlives_a_kill(tmp_path: Path) -> None:
@@ -79,9 +79,9 @@ def test_the_halved_budget_outlives_a_kill(tmp_path: Path) -> None:
     unbroken = fitted(tmp_path / "unbroken", **options)
     with pytest.raises(Killed):
         fitted(tmp_path / "broken", report=killed_after(9), **options)
-    again = fitted(tmp_path / "broken", **options)
-    assert again.training.micro_tokens == 20
-    assert difference(unbroken, again) == 0.0
+    resumed = fitted(tmp_path / "broken", **options)
+    assert resumed.training.micro_tokens == 20
+    assert difference(unbroken, resumed) == 0.0
 
 
 def test_one_unit_that_does_not_fit_is_an_error_that_says_so(tmp_path: Path) -> None:

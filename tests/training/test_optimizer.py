@@ -1,4 +1,4 @@
-"""The optimizer is Adam as it is written in the books, with and without its correction."""
+"""The optimizer against Adam written out in ten lines, with and without bias correction."""
 
 from __future__ import annotations
 
@@ -10,43 +10,44 @@ import torch
 from torch import nn
 
 from benchrunner.recipes import Recipe
-from benchrunner.training.optimizer import Optimizer
+from benchrunner.training.optimizer import Optimizer, decay_groups
 
 
 class Pair(nn.Module):
-    """A matrix, which decays, and a bias and a norm, which do not."""
+    """A module with a matrix, which decays, and a bias and a LayerNorm, which do not."""
 
     def __init__(self) -> None:
         super().__init__()
         self.dense, self.norm = nn.Linear(3, 2), nn.LayerNorm(2)
-        for at, one in enumerate(self.parameters()):
-            nn.init.normal_(one, generator=torch.Generator().manual_seed(at))
+        for seed, weight in enumerate(self.parameters()):
+            nn.init.normal_(weight, generator=torch.Generator().manual_seed(seed))
 
 
 def gradients(steps: int) -> Iterable[list[torch.Tensor]]:
     source = torch.Generator().manual_seed(9)
     for step in range(steps):
-        yield [torch.randn(one.shape, generator=source) * 10.0 ** (step % 4 - 2) for one in Pair().parameters()]
+        scale = 10.0 ** (step % 4 - 2)
+        yield [torch.randn(weight.shape, generator=source) * scale for weight in Pair().parameters()]
 
 
 def optimized(recipe: Recipe, rates: list[float]) -> list[torch.Tensor]:
     module = Pair()
     optimizer = Optimizer({"pair": module}, recipe)
-    for step, (lr, found) in enumerate(zip(rates, gradients(len(rates)), strict=True)):
+    for step, (lr, step_gradients) in enumerate(zip(rates, gradients(len(rates)), strict=True)):
         optimizer.clear()
-        for one, gradient in zip(module.parameters(), found, strict=True):
-            one.grad = gradient
+        for weight, gradient in zip(module.parameters(), step_gradients, strict=True):
+            weight.grad = gradient
         optimizer.step(step, lr)
-    return [one.detach() for one in module.parameters()]
+    return [weight.detach() for weight in module.parameters()]
 
 
-def by_the_book(recipe: Recipe, rates: list[float]) -> list[torch.Tensor]:
-    weights = [one.detach().double() for one in Pair().parameters()]
-    means, squares = ([torch.zeros_like(one) for one in weights] for _ in range(2))
-    for step, (lr, found) in enumerate(zip(rates, gradients(len(rates)), strict=True), start=1):
-        norm = math.sqrt(sum(one.double().pow(2).sum().item() for one in found))
+def optimized_by_hand(recipe: Recipe, rates: list[float]) -> list[torch.Tensor]:
+    weights = [weight.detach().double() for weight in Pair().parameters()]
+    means, squares = ([torch.zeros_like(weight) for weight in weights] for _ in range(2))
+    for step, (lr, step_gradients) in enumerate(zip(rates, gradients(len(rates)), strict=True), start=1):
+        norm = math.sqrt(sum(gradient.double().pow(2).sum().item() for gradient in step_gradients))
         factor = min(1.0, recipe.clip / norm) if recipe.clip else 1.0
-        for at, gradient in enumerate(found):
+        for at, gradient in enumerate(step_gradients):
             g = gradient.double() * factor
             means[at] = recipe.beta1 * means[at] + (1 - recipe.beta1) * g
             squares[at] = recipe.beta2 * squares[at] + (1 - recipe.beta2) * g * g
@@ -55,33 +56,42 @@ def by_the_book(recipe: Recipe, rates: list[float]) -> list[torch.Tensor]:
                 m, v = m / (1 - recipe.beta1**step), v / (1 - recipe.beta2**step)
             decay = recipe.weight_decay if weights[at].ndim > 1 else 0.0
             weights[at] = weights[at] - lr * (m / (v.sqrt() + recipe.epsilon) + decay * weights[at])
-    return [one.float() for one in weights]
+    return [weight.float() for weight in weights]
 
 
 @pytest.mark.parametrize("bias_correction", [True, False])
 @pytest.mark.parametrize("clip", [0.0, 1.0])
 @pytest.mark.parametrize("epsilon", [1e-6, 1e-3])
-def test_adam_with_and_without_correction_is_the_ten_line_one(
-    bias_correction: bool, clip: float, epsilon: float
-) -> None:
+def test_adam_with_and_without_correction_equals_ten_lines(bias_correction: bool, clip: float, epsilon: float) -> None:
     recipe = Recipe(weight_decay=0.1, clip=clip, bias_correction=bias_correction, epsilon=epsilon)
     rates = [0.0, 0.01, 0.02, 0.03, *(0.03 * left / 20 for left in range(20, 0, -1))]
-    for mine, theirs in zip(optimized(recipe, rates), by_the_book(recipe, rates), strict=True):
-        torch.testing.assert_close(mine, theirs, rtol=2e-6, atol=2e-6)
+    for weight, expected in zip(optimized(recipe, rates), optimized_by_hand(recipe, rates), strict=True):
+        torch.testing.assert_close(weight, expected, rtol=2e-6, atol=2e-6)
 
 
-def test_uncorrected_adam_is_another_adam() -> None:
+def test_uncorrected_adam_gives_other_weights() -> None:
     rates = [0.01] * 5
-    corrected, raw = (optimized(Recipe(bias_correction=one), rates) for one in (True, False))
+    corrected, raw = (optimized(Recipe(bias_correction=correction), rates) for correction in (True, False))
     assert (corrected[0] - raw[0]).abs().max() > 1e-2
 
 
 def test_biases_and_norms_do_not_decay() -> None:
     module = Pair()
-    before = {name: one.detach().clone() for name, one in module.named_parameters()}
+    before = {name: weight.detach().clone() for name, weight in module.named_parameters()}
     optimizer = Optimizer({"pair": module}, Recipe(weight_decay=0.5))
-    for one in module.parameters():
-        one.grad = torch.zeros_like(one)
+    for weight in module.parameters():
+        weight.grad = torch.zeros_like(weight)
     optimizer.step(0, 0.1)
-    for name, one in module.named_parameters():
-        torch.testing.assert_close(one.detach(), before[name] * (0.95 if name == "dense.weight" else 1.0))
+    for name, weight in module.named_parameters():
+        torch.testing.assert_close(weight.detach(), before[name] * (0.95 if name == "dense.weight" else 1.0))
+
+
+def test_decay_groups_hold_every_weight_and_are_not_empty() -> None:
+    module = Pair()
+    decaying, constant = decay_groups(module.parameters(), 0.5)
+    assert [id(weight) for weight in decaying["params"]] == [id(module.dense.weight)]
+    assert [id(weight) for weight in constant["params"]] == [
+        id(weight) for weight in (module.dense.bias, module.norm.weight, module.norm.bias)
+    ]
+    assert (decaying["weight_decay"], constant["weight_decay"]) == (0.5, 0.0)
+    assert len(decay_groups([module.dense.weight], 0.5)) == 1

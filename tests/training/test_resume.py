@@ -1,4 +1,4 @@
-"""Killed, interrupted and started again, a fit is the same to the bit."""
+"""A fit that is killed or interrupted and then resumed has the bits of an unbroken fit."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ STOPPED = "\nbenchrunner: stopped. The same command goes on from here; finished 
 
 @pytest.fixture(autouse=True)
 def _heard() -> Iterator[None]:
-    """Ctrl-C as at a terminal, for these tests and their processes: a job in the background ignores it."""
+    """Take Ctrl-C as at a terminal in these tests and their processes. A job in the background would ignore it."""
     outside = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, outside)
 
 
 def command(home: Path, *more: str, tool: tuple[str, ...] = CORE) -> subprocess.Popen[str]:
-    """The command line in a process of its own."""
+    """Run the command line in a process of its own."""
     environment = {**os.environ, "BENCHRUNNER_CACHE": str(home / "cache")}
     where = ("--data", str(home / "data"), "--runs", str(home / "runs"))
     return subprocess.Popen(
@@ -51,10 +51,10 @@ def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
 
 
 def left_by(home: Path) -> dict[str, object]:
-    """What a fit left, apart from how long it took."""
+    """Read what a fit left in its folder, without timings."""
     (run,) = {path.parents[1] for path in home.glob("runs/*/model/head.safetensors")}
-    kept = [*run.glob("model/*"), *run.glob("predictions/*/*.npy"), *run.glob("predictions/*/answers.jsonl")]
-    left: dict[str, object] = {str(one.relative_to(run)): one.read_bytes() for one in kept}
+    files = [*run.glob("model/*"), *run.glob("predictions/*/*.npy"), *run.glob("predictions/*/answers.jsonl")]
+    left: dict[str, object] = {str(file.relative_to(run)): file.read_bytes() for file in files}
     for path in (run / "record.json", *run.glob("predictions/*/record.json")):
         record = json.loads(path.read_text())
         left[str(path.relative_to(run))] = {name: value for name, value in record.items() if name != "timings"}
@@ -65,7 +65,7 @@ def left_by(home: Path) -> dict[str, object]:
 
 
 def steps_done(home: Path) -> int:
-    """Steps of the one fit that is in its checkpoint."""
+    """Read the number of steps in the checkpoint of the only fit."""
     from safetensors import safe_open
 
     for path in home.glob("runs/*/checkpoint/state.safetensors"):
@@ -77,7 +77,7 @@ def steps_done(home: Path) -> int:
 def check_resumed(
     tmp_path: Path, *more: str, stops: tuple[signal.Signals, ...], apart: int, tool: tuple[str, ...] = CORE
 ) -> None:
-    """Stopped by these signals so many steps apart, it leaves what one leaves that never was and had no checkpoint."""
+    """Stop a fit by each signal after `apart` more steps; in the end it leaves what an unbroken fit leaves."""
     for name in ("whole", "stopped"):
         files(1, tmp_path / name / "data")
     code, out, err = finish(command(tmp_path / "whole", *more, tool=tool))
@@ -85,18 +85,18 @@ def check_resumed(
     home, done = tmp_path / "stopped", 0
     for sign in stops:
         process = command(home, *EVERY_STEP, *more, tool=tool)
-        wanted = done + apart
-        while steps_done(home) < wanted:
-            assert process.poll() is None, f"it ended by itself: {process.communicate()}"
+        goal = done + apart
+        while steps_done(home) < goal:
+            assert process.poll() is None, f"the fit ended by itself: {process.communicate()}"
             time.sleep(0.002)
         process.send_signal(sign)
-        said = finish(process)
-        assert said == ((-9, "", "") if sign == signal.SIGKILL else (130, "", STOPPED))
+        result = finish(process)
+        assert result == ((-9, "", "") if sign == signal.SIGKILL else (130, "", STOPPED))
         assert not list(home.glob("runs/*/record.json"))
         done = steps_done(home)
-        assert done >= wanted
-    again = finish(command(home, *EVERY_STEP, *more, tool=tool))
-    assert again == (0, out.replace("whole", "stopped"), "")
+        assert done >= goal
+    result = finish(command(home, *EVERY_STEP, *more, tool=tool))
+    assert result == (0, out.replace("whole", "stopped"), "")
     assert left_by(home) == left_by(tmp_path / "whole")
 
 
@@ -126,12 +126,12 @@ def test_a_transformer_that_was_killed_ends_the_same_to_the_bit(tmp_path: Path) 
 
 @pytest.mark.parametrize("asking", [signal.SIGINT, signal.SIGTERM])
 def test_a_request_to_stop_is_held_back_until_the_work_is_whole(asking: signal.Signals) -> None:
-    usual, reached = signal.getsignal(asking), []
+    handler, reached = signal.getsignal(asking), []
     with pytest.raises(KeyboardInterrupt), HeldBack() as interrupt:
         signal.raise_signal(asking)
         reached.append(interrupt.asked)
     assert reached == [True]
-    assert signal.getsignal(asking) is usual
+    assert signal.getsignal(asking) is handler
 
 
 def test_a_second_ctrl_c_is_not_held_back() -> None:

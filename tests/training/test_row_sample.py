@@ -50,8 +50,8 @@ def test_a_sample_has_its_size_and_each_row_once(size: int) -> None:
 
 
 def test_each_seed_draws_its_own_sample() -> None:
-    first, again, other = (stratified_sample(LABELS, 20, seed=seed) for seed in (0, 0, 1))
-    assert first == again != other
+    first, same, different = (stratified_sample(LABELS, 20, seed=seed) for seed in (0, 0, 1))
+    assert first == same != different
 
 
 def test_every_row_is_drawn_as_often_as_any_other() -> None:
@@ -86,12 +86,12 @@ def test_a_problem_without_labels_to_group_by_is_refused() -> None:
 
 
 def test_restarts_learn_from_samples_of_their_own(tmp_path: Path) -> None:
-    made = runner(tmp_path)
-    task, recipe = made.plugins.task("mood"), QUICK.changed(limit_train=8, sample="stratified", epochs=1)
-    fits = [made.plan(task, "words", recipe=recipe, seed=seed) for seed in (0, 1, 0)]
+    fit_runner = runner(tmp_path)
+    task, recipe = fit_runner.plugins.task("mood"), QUICK.changed(limit_train=8, sample="stratified", epochs=1)
+    fits = [fit_runner.plan(task, "words", recipe=recipe, seed=seed) for seed in (0, 1, 0)]
     assert fits[0].id == fits[2].id and fits[0].data != fits[1].data
-    assert [made.run(fit).status for fit in fits[:2]] == ["done", "done"]
-    majority = [made.plan(task, "", method="majority", recipe=recipe, seed=seed).id for seed in (0, 1)]
+    assert [fit_runner.run(fit).status for fit in fits[:2]] == ["done", "done"]
+    majority = [fit_runner.plan(task, "", method="majority", recipe=recipe, seed=seed).id for seed in (0, 1)]
     assert majority[0] == majority[1]
 
 

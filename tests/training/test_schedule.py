@@ -1,4 +1,4 @@
-"""Which units a step learns from, and at which rate."""
+"""The units and the learning rate of each step."""
 
 from __future__ import annotations
 
@@ -6,25 +6,29 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as some
+from hypothesis import given, strategies
 
 from benchrunner.recipes import Recipe
 from benchrunner.training.schedule import Schedule
 
 
-@given(some.integers(1, 60), some.integers(1, 20), some.integers(1, 4))
+@given(strategies.integers(1, 60), strategies.integers(1, 20), strategies.integers(1, 4))
 def test_every_epoch_meets_every_unit_once(units: int, batch_size: int, epochs: int) -> None:
     schedule = Schedule(np.ones(units, dtype=np.int64), Recipe(batch_size=batch_size, epochs=epochs), seed=1)
     batches = [schedule.batch(step).tolist() for step in range(schedule.steps)]
-    each = math.ceil(units / batch_size)
-    assert len(batches) == each * epochs
+    steps = math.ceil(units / batch_size)
+    assert len(batches) == steps * epochs
     for epoch in range(epochs):
-        assert sorted(unit for one in batches[epoch * each : (epoch + 1) * each] for unit in one) == list(range(units))
-    assert all(0 < len(one) <= batch_size for one in batches)
+        in_epoch = batches[epoch * steps : (epoch + 1) * steps]
+        assert sorted(unit for batch in in_epoch for unit in batch) == list(range(units))
+    assert all(0 < len(batch) <= batch_size for batch in batches)
 
 
-@given(some.lists(some.integers(0, 12), min_size=1, max_size=40).filter(any), some.integers(1, 10), some.integers(1, 3))
+@given(
+    strategies.lists(strategies.integers(0, 12), min_size=1, max_size=40).filter(any),
+    strategies.integers(1, 10),
+    strategies.integers(1, 3),
+)
 def test_weighted_units_occur_once_and_batches_average_the_size(
     counts: list[int], batch_size: int, epochs: int
 ) -> None:
@@ -32,17 +36,17 @@ def test_weighted_units_occur_once_and_batches_average_the_size(
     for epoch in range(epochs):
         steps = range(schedule.first_steps[epoch], schedule.first_steps[epoch + 1])
         batches = [schedule.batch(step).tolist() for step in steps]
-        assert sorted(unit for one in batches for unit in one) == list(range(len(counts)))
+        assert sorted(unit for batch in batches for unit in batch) == list(range(len(counts)))
         assert len(batches) <= math.ceil(sum(counts) / batch_size) + 1
-        assert all(sum(counts[unit] for unit in one[:-1]) <= batch_size + max(counts) for one in batches)
+        assert all(sum(counts[unit] for unit in batch[:-1]) <= batch_size + max(counts) for batch in batches)
     assert schedule.steps == schedule.first_steps[-1]
 
 
-def test_each_epoch_has_its_own_order_accessible_at_any_time() -> None:
-    schedule, again = (Schedule(np.ones(40, dtype=np.int64), Recipe(batch_size=40), seed=1) for _ in range(2))
+def test_each_epoch_has_its_own_order() -> None:
+    schedule, copy = (Schedule(np.ones(40, dtype=np.int64), Recipe(batch_size=40), seed=1) for _ in range(2))
     first, second = schedule.batch(0), schedule.batch(1)
     assert not np.array_equal(first, second)
-    assert np.array_equal(again.batch(1), second) and np.array_equal(again.batch(0), first)
+    assert np.array_equal(copy.batch(1), second) and np.array_equal(copy.batch(0), first)
     assert not np.array_equal(Schedule(np.ones(40, dtype=np.int64), Recipe(batch_size=40), seed=2).batch(0), first)
 
 

@@ -1,4 +1,4 @@
-"""A training's log: what is written is read again, and only what a kill left half is lost."""
+"""The log of a training: all whole lines are read, and half a line of a killed process is skipped."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ def test_a_line_is_a_step_and_its_figures(log: Path) -> None:
     assert step_log.read(log) == [{"step": step, "loss": 1 / step, "note": "naïve"} for step in (10, 20, 30)]
 
 
-def test_where_nothing_was_logged_there_is_nothing_to_read(tmp_path: Path) -> None:
+def test_a_missing_log_has_no_lines(tmp_path: Path) -> None:
     assert step_log.read(tmp_path / "log.jsonl") == []
 
 
 @pytest.mark.parametrize(("step", "left"), [(0, 0), (9, 0), (10, 1), (29, 2), (30, 3), (99, 3)])
-def test_cutting_back_keeps_what_came_up_to_a_step_to_the_byte(log: Path, step: int, left: int) -> None:
+def test_cutting_back_keeps_the_lines_up_to_a_step(log: Path, step: int, left: int) -> None:
     lines = log.read_bytes().splitlines(keepends=True)
     step_log.cut_back(log, step)
     assert log.read_bytes() == b"".join(lines[:left])
-    assert [one.name for one in log.parent.iterdir()] == ["log.jsonl"]
+    assert [path.name for path in log.parent.iterdir()] == ["log.jsonl"]
 
 
-def test_there_is_a_log_after_cutting_back_none(tmp_path: Path) -> None:
+def test_cutting_back_a_missing_log_creates_it(tmp_path: Path) -> None:
     step_log.cut_back(tmp_path / "run" / "log.jsonl", 5)
     assert (tmp_path / "run" / "log.jsonl").read_bytes() == b""
 
 
 @pytest.mark.parametrize("half", ["{", '{"step": 4', '{"step": 40, "loss": 0.', '"step"', "[40]", '{"loss": 1}'])
-def test_a_half_line_is_none(log: Path, half: str) -> None:
+def test_half_a_line_is_skipped(log: Path, half: str) -> None:
     whole = log.read_bytes()
     with log.open("a", encoding="utf-8") as file:
         file.write(half)
