@@ -25,7 +25,7 @@ def test_a_record_and_answers_have_the_area_of_the_outputs(tmp_path: Path) -> No
     gold = rows.table.column("label").to_pylist()
     assert scores["roc_auc"].value == AREA.compute(gold, probabilities["probabilities"])
     assert scores["roc_auc"].value > 0.5
-    assert answer([fit.id], None, "dev", fit_runner).scores == scores
+    assert answer([fit.id], fit_runner, split="dev").scores == scores
     assert fit_runner.baseline(fit, "dev")["roc_auc"] == Score(0.5)
 
 
