@@ -125,8 +125,8 @@ class _Records:
             )
 
     def _ragged(self, line: int, fields: list[str]) -> DataError:
-        found = "an empty line" if fields == [""] else str(len(fields))
-        return DataError(f"{self.path}:{line}: expected {len(self.names)} columns, found {found}.")
+        count = "an empty line" if fields == [""] else str(len(fields))
+        return DataError(f"{self.path}:{line}: expected {len(self.names)} columns, found {count}.")
 
     def _lines(self, text: str) -> Iterator[tuple[int, list[str]]]:
         for number, line in enumerate(text.removesuffix("\n").split("\n"), start=1):

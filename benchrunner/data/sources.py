@@ -36,8 +36,8 @@ def find_file(workspace: Workspace, names: Sequence[str]) -> Path:
 
 def searched_paths(workspace: Workspace, names: Sequence[str]) -> str:
     """Describe for messages where `find_file` looks."""
-    first, others = str((workspace.data or Path()) / names[0]), len(names) - 1
-    return f"{first} (or {others} other usual place{'s' * (others > 1)})" if others else first
+    first, more = str((workspace.data or Path()) / names[0]), len(names) - 1
+    return f"{first} (or {more} other usual place{'s' * (more > 1)})" if more else first
 
 
 class Source(ABC):

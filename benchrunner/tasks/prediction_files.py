@@ -103,6 +103,6 @@ def _parsed(path: Path, line: int, text: str, problem: Problem, spellings: Mappi
             return problem.parse(spellings[text])
         except ValueError:  # the spelling is of a board or a data file with other labels
             pass
-    others = [spelling for spelling, label in spellings.items() if spelling != label]
-    also = f" (or, as files spell them, {', '.join(others)})" if others else ""
+    different = [spelling for spelling, label in spellings.items() if spelling != label]
+    also = f" (or, as files spell them, {', '.join(different)})" if different else ""
     raise DataError(f"{path}:{line}: found {quoted(text)}; expected {expected}{also}.")
