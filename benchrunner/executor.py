@@ -13,7 +13,7 @@ from benchrunner.workspace import Workspace
 
 
 class FitRunner(Protocol):
-    """What an executor is given to run fits with: a `benchrunner.Runner`."""
+    """The part of `benchrunner.Runner` that an executor may use to run fits."""
 
     @property
     def workspace(self) -> Workspace:
@@ -29,7 +29,7 @@ class FitRunner(Protocol):
 
     @property
     def device(self) -> str:
-        """Where models run, as torch spells it."""
+        """Name of the device for torch, for example "cuda:0"."""
 
     def run(self, fit: Fit) -> Record:
         """Run a fit, or read its record if it is finished."""

@@ -12,8 +12,8 @@ from typing import Any
 from benchrunner.recipes import Recipe
 
 LATER_FIELDS = ("sample",)
-"""Recipe fields that were added after fits had been made. At its default such a field does not enter the identity, so
-that fits which were made before keep theirs."""
+"""Recipe fields that were added after the first fits. At its default value, such a field is not part of a fit's id,
+so that older fits keep their ids."""
 
 
 def identity(description: Mapping[str, Any]) -> str:

@@ -17,7 +17,7 @@ _DEFAULT_HANDLERS: dict[signal.Signals, Callable[..., Any] | signal.Handlers] = 
 
 @final
 class HeldBack:
-    """Context in which a signal only sets `asked`; the code inside looks at `asked` between two steps.
+    """Context manager that delays signals: a signal only sets `asked`, which the code inside reads between steps.
 
     A second Ctrl-C is not delayed, because a person at a terminal is in a hurry. A second SIGTERM is delayed:
     schedulers and parent processes send SIGTERM to each process of a group, so that a process may get it from both.

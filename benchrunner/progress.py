@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from benchrunner.fits import Fit
 
 PLAIN_SECONDS = 15.0
-"""Time between two plain lines."""
+"""Seconds between two lines of progress if standard error is not a terminal."""
 
 Counted = Literal["step", "predicting"]
-"""Which events move a watch forward: training steps or predicted rows."""
+"""Kind of event that a `Watch` counts as progress: training steps or predicted rows."""
 
 
 @final

@@ -96,11 +96,11 @@ class Recipe:
     def _settle(self, name: str, kind: str) -> None:
         """Give each field one type, so that 1 and 1.0 make the same recipe; half an epoch is an error."""
         value, optional = getattr(self, name), kind.endswith(" | None")
-        wanted: type = {"float": float, "int": int, "bool": bool, "str": str}[kind.removesuffix(" | None")]
-        if wanted is float and type(value) is int:
+        expected: type = {"float": float, "int": int, "bool": bool, "str": str}[kind.removesuffix(" | None")]
+        if expected is float and type(value) is int:
             object.__setattr__(self, name, float(value))
-        elif type(value) is not wanted and not (optional and value is None):
-            raise RequestError(f"A recipe's {name} is of the kind {wanted.__name__}, so it cannot be {value!r}.")
+        elif type(value) is not expected and not (optional and value is None):
+            raise RequestError(f"A recipe's {name} is of the kind {expected.__name__}, so it cannot be {value!r}.")
 
     def changed(self, **values: Any) -> Recipe:
         """Copy the recipe with some values replaced."""

@@ -103,7 +103,7 @@ class StrictTable:
         return tuple(values)
 
     def table(self, key: str, *, optional: bool = False) -> StrictTable:
-        """Read an inner table; an optional one that is missing is empty."""
+        """Read an inner table; a missing optional table is empty."""
         return self._inner(self._value(key, dict, "a table", {} if optional else _REQUIRED), f"{key}.")
 
     def tables(self, key: str, label: str, *, optional: bool = False) -> list[StrictTable]:

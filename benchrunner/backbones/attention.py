@@ -12,7 +12,7 @@ from torch.nn import functional
 from benchrunner.features.flat_batch import Block, FlatBatch
 
 Kernel = Callable[[torch.Tensor, FlatBatch, float, str, bool], torch.Tensor]
-"""From (T, 3, heads, size), the batch, the dropout rate, its site and whether to look left only to (T, heads, size)."""
+"""Computes (T, heads, size) from qkv (T, 3, heads, size), batch, dropout rate, name of the dropout site, left_only."""
 
 
 def attend(qkv: torch.Tensor, batch: FlatBatch, *, rate: float, site: str, left_only: bool = False) -> torch.Tensor:

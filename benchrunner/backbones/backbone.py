@@ -62,7 +62,7 @@ class BackboneFamily(ABC):
         """Convert the checkpoint folder of a pre-training to this family's published layout, completely or not at all.
 
         Return False if the folder is not such a checkpoint, or not of a model of this family. A family need not
-        implement this.
+        implement this method.
         """
         return False
 

@@ -19,12 +19,12 @@ from benchrunner.features.pieces import Frame, Pieces
 
 @dataclass(frozen=True)
 class ExportedHead:
-    """A fitted head, for backbones whose layout on disk has a place for one."""
+    """A fitted head, which `Encoder.save` writes if the backbone's checkpoint layout can hold a head."""
 
     tensors: Mapping[str, torch.Tensor]
     """`weight` and `bias` of the output layer."""
     kind: ExportKind
-    """How other libraries know the head: see `Problem.export_kind`."""
+    """Type of the head in other libraries: see `Problem.export_kind`."""
     reads_summary: bool
     """Whether the head reads the encoder's summary of each sequence; False for heads that read token states."""
 

@@ -9,7 +9,7 @@ from typing import final
 @final
 @dataclass(frozen=True)
 class ExportKind:
-    """How other libraries know a fitted head.
+    """The type of a fitted head in other libraries, such as transformers.
 
     The first-party problems use the names `single_label_classification`, `multi_label_classification`, `regression`
     (the problem types of transformers), `multiple_choice`, `question_answering` and `token_classification`. A backbone

@@ -1,4 +1,4 @@
-"""compare: several backbones on several tasks, or a study file."""
+"""Command `compare`: compare several backbones on several tasks, or run a study file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: Commands) -> None:
-    """Add the command."""
+    """Add the command `compare` to the command line."""
     compare = commands.add_parser(
         "compare", help="several backbones on several tasks: grid, restarts, selection, table"
     )

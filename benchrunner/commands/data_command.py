@@ -1,4 +1,4 @@
-"""data: where each task's data was found, and whether it can be used."""
+"""Command `data`: show where the data of each task was found, and whether it can be used."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: Commands) -> None:
-    """Add the command."""
+    """Add the command `data` to the command line."""
     data = commands.add_parser("data", help="where each task's data was found, and whether it is whole")
     data.add_argument(
         "action", choices=("status", "fetch"), help="status looks only on this machine; fetch downloads what is missing"

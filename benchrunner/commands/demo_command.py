@@ -1,4 +1,4 @@
-"""demo: the whole way on generated data with a small backbone, without a network."""
+"""Command `demo`: run everything on generated data with a small backbone, without a network."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from benchrunner.platform_facts import available_cores, can_run_workers
 
 
 def add(commands: Commands) -> None:
-    """Add the command."""
+    """Add the command `demo` to the command line."""
     jobs = _default_jobs()
     demo = commands.add_parser(
         "demo", help="see the whole way work: generated data, a small backbone, minutes on a CPU"

@@ -1,4 +1,4 @@
-"""doctor: versions, devices, folders and plugins, and what is wrong with them."""
+"""Command `doctor`: show versions, devices, folders and plugins, and what is wrong with them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: Commands) -> None:
-    """Add the command."""
+    """Add the command `doctor` to the command line."""
     doctor = commands.add_parser("doctor", help="plugins, versions, devices, data: what is wrong and what to do")
     options.add_workspace(doctor)
     options.add_json(doctor)

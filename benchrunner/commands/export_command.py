@@ -1,4 +1,4 @@
-"""export: a finished fit as a checkpoint that other libraries load."""
+"""Command `export`: write a finished fit as a checkpoint that other libraries load."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchrunner.commands.parser import Commands
 
 
 def add(commands: Commands) -> None:
-    """Add the command."""
+    """Add the command `export` to the command line."""
     parser = commands.add_parser("export", help="a finished fit as a checkpoint that other libraries load")
     parser.add_argument(
         "source",

@@ -1,4 +1,4 @@
-"""list: everything that the plugins offer."""
+"""Command `list`: show everything that the plugins offer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchrunner.plugins.listing import KINDS, Listed, list_offers
 
 
 def add(commands: Commands) -> None:
-    """Add the command."""
+    """Add the command `list` to the command line."""
     parser = commands.add_parser("list", help="tasks, backbones, methods, leaderboards, executors, studies, plugins")
     parser.add_argument("kind", nargs="?", choices=KINDS, help="only this kind")
     options.add_json(parser)

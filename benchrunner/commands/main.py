@@ -37,15 +37,15 @@ def main(words: Sequence[str] | None = None, *, plugins: Plugins | None = None) 
     if whole_process:
         _prepare_process()
     # GNU OpenMP's threads spin for their next task. On a busy machine that starves the thread they wait for: 100 times
-    # slower was measured. 3,000 rounds keep the speed of a quiet machine. Read when torch is loaded, which is later.
+    # slower was measured. 3,000 rounds keep the speed of a quiet machine. torch reads this when it is loaded, later.
     os.environ.setdefault("GOMP_SPINCOUNT", "3000")
     os.environ.setdefault("HF_HUB_VERBOSITY", "error")  # no lines about retries: our own error says what ended them
     try:
         plugins = plugins or discover()
         words = sys.argv[1:] if words is None else words
-        whole = parser(plugins)
-        complete(whole, plugins)
-        arguments = whole.parse_args(words)
+        command_line = parser(plugins)
+        complete(command_line, plugins)
+        arguments = command_line.parse_args(words)
         if arguments.parse_only:
             return DONE
         arguments.plugins, arguments.words = plugins, list(words)
@@ -90,16 +90,16 @@ def _prepare_process() -> None:
 
 def parser(plugins: Plugins) -> Parser:
     """Make the parser of every command of the core, then of the plugins' own commands."""
-    whole = Parser(
+    command_line = Parser(
         prog="benchrunner",
         description="Fine-tune, evaluate and submit language-model backbones.",
         epilog="Start with 'benchrunner demo'.",
     )
-    whole.add_argument("--version", action="version", version=f"benchrunner {plugins.core.version}")
-    whole.add_argument(
+    command_line.add_argument("--version", action="version", version=f"benchrunner {plugins.core.version}")
+    command_line.add_argument(
         "--parse-only", action="store_true", help="only say whether the command that follows is understood"
     )
-    commands: Commands = whole.add_subparsers(metavar="COMMAND", required=True)
+    commands: Commands = command_line.add_subparsers(metavar="COMMAND", required=True)
     core = (
         *(demo_command, list_command, doctor_command, data_command, run_command, compare_command),
         *(predict_command, export_command, submit_command, check_command),
@@ -117,7 +117,7 @@ def parser(plugins: Plugins) -> Parser:
         except (Exception, SystemExit) as error:  # a plugin's command may be broken; the others work
             _remove(commands, set(commands.choices) - before)
             plugins.fail(hook.plugin_name, error, "register_commands: ")
-    return whole
+    return command_line
 
 
 def _remove(commands: Commands, names: set[str]) -> None:

@@ -180,5 +180,5 @@ def executor(arguments: argparse.Namespace) -> Executor | None:
 
 def tasks(arguments: argparse.Namespace, names: Iterable[str]) -> list[Task]:
     """Find tasks by name; several names may be in one word, separated by commas."""
-    found: list[Task] = arguments.plugins.tasks_of(name for word in names for name in word.split(",") if name)
-    return found
+    named: list[Task] = arguments.plugins.tasks_of(name for word in names for name in word.split(",") if name)
+    return named

@@ -1,4 +1,4 @@
-"""predict: answers of finished fits to a file or to a split."""
+"""Command `predict`: write the answers of finished fits to a file or to a split."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from benchrunner.files import write_atomically
 
 
 def add(commands: Commands) -> None:
-    """Add the command."""
+    """Add the command `predict` to the command line."""
     predict = commands.add_parser("predict", help="a finished fit's answers, or several fits' together")
     predict.add_argument(
         "given",
@@ -67,7 +67,7 @@ def _references_and_file(arguments: argparse.Namespace) -> tuple[list[str], Path
     references, files = arguments.given[:1], arguments.given[1:]
     if arguments.ensemble:
         references, files = list(arguments.ensemble), arguments.given
-        if not files and Path(references[-1]).is_file():  # people write the file behind the fits
+        if not files and Path(references[-1]).is_file():  # users often put the file after the fits
             files = [references.pop()]
     if not references:
         raise RequestError("Name the run that is to answer, or several after --ensemble.")

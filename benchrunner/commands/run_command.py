@@ -1,4 +1,4 @@
-"""run: fit one backbone to one task or a few, and score dev."""
+"""Command `run`: fit one backbone to one or a few tasks, and score dev."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: Commands) -> None:
-    """Add the command."""
+    """Add the command `run` to the command line."""
     parser = commands.add_parser("run", help="fit one backbone to one task or a few, and score dev")
     parser.add_argument("tasks", nargs="+", metavar="TASK", help="a task (suite/task), its short name, or a suite")
     source = parser.add_mutually_exclusive_group()

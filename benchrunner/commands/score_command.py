@@ -1,4 +1,4 @@
-"""score: anybody's prediction file by the official rules."""
+"""Command `score`: score a prediction file, whoever wrote it, by the official rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""submit: a submission to a leaderboard, from fits or from finished runs."""
+"""Command `submit`: write a submission to a leaderboard, from new fits or from finished runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchrunner.commands.parser import Commands
 
 
 def add(commands: Commands) -> None:
-    """Add the command."""
+    """Add the command `submit` to the command line."""
     submit = commands.add_parser("submit", help="fit what is not fitted, answer every test file, write the archive")
     submit.add_argument("board", metavar="BOARD", help="a leaderboard of 'benchrunner list leaderboards'")
     source = submit.add_mutually_exclusive_group(required=True)

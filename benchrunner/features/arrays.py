@@ -99,12 +99,12 @@ class Features:
 
     @property
     def lengths(self) -> np.ndarray:
-        """Tokens of each sequence."""
+        """Number of tokens in each sequence, int64 (sequences,)."""
         return np.diff(self.starts)
 
     @property
     def unit_tokens(self) -> np.ndarray:
-        """Tokens of each unit."""
+        """Number of tokens in each unit, int64 (units,)."""
         return np.diff(self.starts[self.groups])
 
     def save(self, folder: Path) -> None:

@@ -55,7 +55,7 @@ class Joined:
 
 @dataclass(frozen=True)
 class Frame:
-    """The special tokens around one text or two, and the segments of both."""
+    """The special tokens around one text or a pair of texts, and the segments of the texts."""
 
     before: tuple[int, ...]
     """Token ids before the first text."""

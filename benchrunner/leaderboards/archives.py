@@ -1,4 +1,4 @@
-"""Reads submissions that anybody wrote: zip archives, folders and single files, with limits on their size."""
+"""Reads submissions, whoever wrote them: zip archives, folders and single files, with limits on their size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks submissions that anybody wrote, archives, folders and single files, and tells which board they are for."""
+"""Checks submissions, whoever wrote them: archives, folders and single files. Detects the board of a submission."""
 
 from __future__ import annotations
 
@@ -126,14 +126,15 @@ def _misnamed(entry: Entry, name: str) -> str:
 def _assign(board: Leaderboard, archive: str, entries: list[Entry]) -> Assigned:
     """Assign the entries of an archive or a folder to the board's files, as far as their names tell."""
     faults = _place_faults(entries)
-    wanted = [file.name for file in board.files]
+    board_names = [file.name for file in board.files]
     useful = [entry for entry in entries if not entry.is_desktop_file]
-    exact = [entry for entry in useful if entry.name in wanted and not entry.is_folder]
+    exact = [entry for entry in useful if entry.name in board_names and not entry.is_folder]
     assigned = {entry.name: entry for entry in reversed(exact)}
     for name, count in Counter(entry.name for entry in exact).items():
         if count > 1:
             faults.append(f"{name} is in the archive {count} times; it must be there once.")
-    similar, extra = {_fold(name): name for name in wanted if name not in assigned}, list[Entry]()
+    similar = {_fold(name): name for name in board_names if name not in assigned}
+    extra = list[Entry]()
     for entry in useful:
         if entry in exact:
             continue
@@ -143,7 +144,7 @@ def _assign(board: Leaderboard, archive: str, entries: list[Entry]) -> Assigned:
         else:
             assigned[meant] = entry
             faults.append(_misnamed(entry, meant))
-    missing = [name for name in wanted if name not in assigned]
+    missing = [name for name in board_names if name not in assigned]
     return assigned, [*faults, *_missing_faults(archive, missing, useful), *_extra_faults(extra)]
 
 

@@ -88,7 +88,7 @@ class Leaderboard:
     """Usual name of a submission: NAME.zip for an archive, NAME/ for a plain folder."""
     files: tuple[BoardFile, ...]
     columns: Mapping[str, Term | None] = field(default_factory=dict)
-    """Column of the published results -> the figure of ours for that column; None where we cannot have one."""
+    """Column of the published results -> metric of a task that belongs in this column; None if no metric does."""
     published: tuple[Published, ...] = ()
     note: str = ""
     """What a user should know before a submission, in whole sentences."""

@@ -54,7 +54,7 @@ class FrozenFeatures(Method):
         from benchrunner.methods import steps
 
         assert job.train is not None
-        encoder = steps.load_encoder(job, seed=0)  # frozen: restarts differ in what is learned only
+        encoder = steps.load_encoder(job, seed=0)  # the encoder is frozen: seeds change only the layers on top
         started = time.monotonic()
         reader = Reader(encoder, job, job.train.table)
         encode_seconds = time.monotonic() - started

@@ -55,7 +55,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a fit ended: what the runner puts into its record."""
+    """Result of a fit, which the runner copies into the fit's record."""
 
     status: Literal["done", "diverged"] = "done"
     reason: str = ""

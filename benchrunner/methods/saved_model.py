@@ -1,4 +1,4 @@
-"""What a fit leaves in its model folder: the encoder in its family's layout, and the weights learned on top of it."""
+"""The content of a fit's model folder: the encoder in its family's layout, and the weights learned on top of it."""
 
 from __future__ import annotations
 

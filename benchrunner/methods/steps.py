@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from benchrunner.features.arrays import Features
     from benchrunner.features.flat_batch import FlatBatch
 
-HANDED_ON = "the head goes on from the earlier fit's, whose problem is the same"
+HANDED_ON = "the head goes on from the head of the earlier fit, whose problem is the same"
 """Note of a fit that begins with the head of the finished fit that is its backbone."""
 
 Model = Callable[["FlatBatch"], torch.Tensor]

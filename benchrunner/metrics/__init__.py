@@ -1,4 +1,4 @@
-"""Metrics: gold answers and predictions to one figure, or the reason why there is none."""
+"""Metrics: they compute a figure from gold answers and predictions, or give the reason why there is no figure."""
 
 from benchrunner.metrics.classification import (
     ACCURACY,

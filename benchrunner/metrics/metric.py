@@ -33,8 +33,8 @@ class Metric:
     """What `compute` gets as predictions: "answers", or the name of a figure that `Problem.extra_figures` gives for
     each row, for example "probabilities". A file of answers has no such figures, so the score is then absent."""
     figure: Callable[[Any], float] = float
-    """Reads the figure from the result of `compute`. `scores` calls `compute` once for all metrics that have the same
-    one: metrics that read their figures from the same counts name one `compute` and differ in `figure`."""
+    """Reads the figure from the result of `compute`. Metrics that are computed from the same counts share a `compute`
+    and differ in `figure`; `scores` then calls `compute` only once."""
 
     def value(self, gold: Sequence[Any], predicted: Sequence[Any]) -> float:
         """Compute the figure; raises `Undefined` where the figure has no value."""

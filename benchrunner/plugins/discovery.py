@@ -1,4 +1,4 @@
-"""Discovery: load every plugin alone, so that a broken one is set aside and the others work."""
+"""Discovery: load each plugin separately, so that a broken plugin is set aside and the others work."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from benchrunner.plugins.registry import Plugins
 from benchrunner.plugins.versions import Plugin, installed_version, source_hash
 
 CORE = importlib.metadata.EntryPoint("core", "benchrunner.builtin", GROUP)
-"""The core's own plugin. It is not installed metadata, so that a plain checkout on the path works too."""
+"""Entry point of the core's own plugin. The core also works from a checkout that is not installed."""
 
 
 def discover(*, extra: Iterable[tuple[str, object]] = (), installed: bool = True) -> Plugins:
-    """All plugins: the core's, those installed under the entry-point group, and those given as (name, module)."""
+    """Load all plugins: the core's, the installed plugins of the entry-point group, and `extra` as (name, module)."""
     core = CORE.load()
     plugins = Plugins(Plugin(CORE.name, "benchrunner", installed_version("benchrunner", core)))
     plugins.add_core(core)

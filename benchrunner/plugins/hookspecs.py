@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from benchrunner.tasks.task import Task
 
 GROUP = "benchrunner"
-"""The entry-point group, and the project's name in pluggy."""
+"""Name of the entry-point group, which is also the project name in pluggy."""
 
 hookspec = pluggy.HookspecMarker(GROUP)
 hookimpl = pluggy.HookimplMarker(GROUP)
@@ -32,7 +32,7 @@ hookimpl = pluggy.HookimplMarker(GROUP)
 
 @hookspec
 def register_tasks() -> Iterable[Task]:  # type: ignore[empty-body]
-    """Tasks this plugin offers.
+    """Offer tasks.
 
     from benchrunner import ACCURACY, Classify, Split, Task, TextTable, hookimpl
 
@@ -54,7 +54,7 @@ def register_tasks() -> Iterable[Task]:  # type: ignore[empty-body]
 
 @hookspec
 def register_backbones() -> Iterable[BackboneFamily]:  # type: ignore[empty-body]
-    """Families of backbones this plugin can load.
+    """Offer families of backbones that the plugin can load.
 
     import hashlib
     from pathlib import Path
@@ -87,7 +87,7 @@ def register_backbones() -> Iterable[BackboneFamily]:  # type: ignore[empty-body
 
 @hookspec
 def register_methods() -> Iterable[Method]:  # type: ignore[empty-body]
-    """Ways to fit a backbone to a problem.
+    """Offer methods, which fit a backbone to a problem.
 
     import json
 
@@ -118,7 +118,7 @@ def register_methods() -> Iterable[Method]:  # type: ignore[empty-body]
 
 @hookspec
 def register_leaderboards() -> Iterable[Leaderboard]:  # type: ignore[empty-body]
-    """Leaderboards this plugin can write for. One that lies in a file is `read_leaderboard(path)`.
+    """Offer leaderboards. `read_leaderboard(path)` reads a leaderboard from a .toml file.
 
     from benchrunner import BoardFile, Labels, Leaderboard, Table, hookimpl
 
@@ -132,7 +132,7 @@ def register_leaderboards() -> Iterable[Leaderboard]:  # type: ignore[empty-body
 
 @hookspec
 def register_executors() -> Iterable[Executor]:  # type: ignore[empty-body]
-    """Executors: where fits can run.
+    """Offer executors, which run the fits of a study.
 
     from benchrunner import Executor, hookimpl
 
@@ -169,7 +169,7 @@ def register_commands(cli: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 @hookspec
 def before_fit(fit: Fit) -> None:
-    """A fit is about to start.
+    """Observe that a fit is about to start.
 
     from benchrunner import hookimpl
 
@@ -181,7 +181,7 @@ def before_fit(fit: Fit) -> None:
 
 @hookspec
 def on_progress(fit: Fit, event: Event) -> None:
-    """Something happened inside a fit: a step, a split predicted.
+    """Observe progress inside a fit, for example a training step.
 
     from benchrunner import hookimpl
 
@@ -193,7 +193,7 @@ def on_progress(fit: Fit, event: Event) -> None:
 
 @hookspec
 def after_fit(fit: Fit, record: Record) -> None:
-    """A fit's record is on disk.
+    """Observe that a fit has finished and its record has been written.
 
     from benchrunner import hookimpl
 
@@ -205,7 +205,7 @@ def after_fit(fit: Fit, record: Record) -> None:
 
 @hookspec
 def on_fit_error(fit: Fit, error: Exception) -> None:
-    """A fit ended with an error; the record says so too.
+    """Observe that a fit ended with an error, which its record contains too.
 
     from benchrunner import hookimpl
 

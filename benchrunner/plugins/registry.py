@@ -71,7 +71,7 @@ class Plugins:
         self.core = core
         self.manager = _manager()
         self.loaded: list[Plugin] = []
-        """Every plugin in use but the core's own."""
+        """Every plugin in use except the core's own."""
         self.families: list[BackboneFamily] = []
         self._failures: list[SetAside] = []
         self._offers: dict[tuple[str, str], list[Offer]] = {}
@@ -120,7 +120,7 @@ class Plugins:
         return self._values("backbone")
 
     def _values(self, kind: str) -> dict[str, Any]:
-        """The values of one kind whose names are not contested."""
+        """Return the values of one kind whose names are not contested: name -> value."""
         return {name: offers[0].value for (of, name), offers in self._offers.items() if of == kind and len(offers) == 1}
 
     def fail(self, plugin: str, error: BaseException, where: str = "") -> None:
@@ -138,7 +138,7 @@ class Plugins:
             return
         try:
             self._merge(self._staged(plugin, module), module)
-        except (Exception, SystemExit) as error:  # a plugin may fail in any way; it must not take the tool with it
+        except (Exception, SystemExit) as error:  # a plugin may fail in any way; the command must go on without it
             self.fail(plugin.name, error)
         else:
             self.loaded.append(plugin)
@@ -156,8 +156,8 @@ class Plugins:
         if not manager.get_hookcallers(module):
             raise PluginError("it has no hooks: is '@hookimpl' missing above them?")
         staged = Staged(plugin)
-        for kind, (hook, wanted) in _KINDS.items():
-            for value in _answers(manager, hook, wanted):
+        for kind, (hook, value_type) in _KINDS.items():
+            for value in _answers(manager, hook, value_type):
                 staged.add(kind, value)
         for family in _answers(manager, "register_backbones", BackboneFamily):
             if any(family.name == staged_family.name for staged_family in staged.families):
@@ -263,7 +263,7 @@ class Plugins:
         for family in self.families if reference else []:
             try:
                 backbone = self.ask(family, reference, workspace)
-            except RequestError as refusal:  # another family may know it
+            except RequestError as refusal:  # another family may know the reference
                 refusals.append(refusal)
             else:
                 if backbone is not None:
@@ -300,15 +300,15 @@ def _manager() -> pluggy.PluginManager:
     return manager
 
 
-def _answers(manager: pluggy.PluginManager, hook: str, wanted: type) -> Iterator[Any]:
+def _answers(manager: pluggy.PluginManager, hook: str, value_type: type) -> Iterator[Any]:
     """Yield the values that the hook of a manager's only plugin gives."""
     for implementation in getattr(manager.hook, hook).get_hookimpls():
         values = implementation.function()
         if not isinstance(values, Iterable):
             raise PluginError(f"{hook} gave {values!r}: yield values, or return a list of them")
         for value in values:
-            if not isinstance(value, wanted):
-                raise PluginError(f"{hook} gave {value!r}, which is not a {wanted.__name__}")
+            if not isinstance(value, value_type):
+                raise PluginError(f"{hook} gave {value!r}, which is not a {value_type.__name__}")
             yield value
 
 

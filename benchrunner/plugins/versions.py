@@ -19,7 +19,7 @@ class Plugin:
     """The entry point's name."""
     distribution: str
     version: str
-    """As installed. For a folder that was installed, `+source.<hash>` is added, so that an edit is another version."""
+    """Installed version. If a folder was installed, `+source.<hash>` is added, so that an edit changes the version."""
 
     @property
     def title(self) -> str:

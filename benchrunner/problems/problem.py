@@ -67,7 +67,7 @@ class Problem(ABC):
     @property
     @abstractmethod
     def label_columns(self) -> tuple[str, ...]:
-        """Names of the columns that hold the gold answers; `gold` reads the first. A user's own questions lack them."""
+        """Names of the columns with the gold answers; `gold` reads the first. Unlabelled rows lack these columns."""
 
     @property
     def export_kind(self) -> ExportKind | None:

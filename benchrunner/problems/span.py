@@ -35,7 +35,7 @@ class Span(Problem):
     """
 
     unanswerable: bool = False
-    """Whether there are questions without an answer."""
+    """Whether some questions have no answer in their context."""
     max_question: int = 64
     """Longer questions are cut to this number of pieces, and to half of a sequence."""
     max_answer: int = 30
@@ -186,7 +186,7 @@ class Span(Problem):
         return gold[0] if gold else ""
 
     def majority_output(self, table: pa.Table) -> np.ndarray:
-        """Answer "no answer" if some training row has none, else the whole context."""
+        """Return "no answer" if a training row has no answer, else the whole context."""
         import numpy as np
 
         from benchrunner.problems.span_candidates import NONE, SCORE

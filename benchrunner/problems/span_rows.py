@@ -1,4 +1,4 @@
-"""Check the rows of span tasks: unique ids, contexts that are not empty, answers that stand where they are said to."""
+"""Check the rows of span tasks: unique ids, contexts that are not empty, answers that are at their offsets."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from benchrunner.data.rows import Rows
 
 BEYOND = 2.0**24
-"""A place after the last character of every context. Raw outputs keep places as fp32, where this is the largest of the
-whole numbers that all differ."""
+"""Character position after the end of every context. Raw outputs keep positions as fp32, which represents every whole
+number up to this limit exactly."""
 
 
 def checked_rows(rows: Rows, *, labelled: bool, unanswerable: bool) -> pa.Table:
@@ -27,12 +27,12 @@ def checked_rows(rows: Rows, *, labelled: bool, unanswerable: bool) -> pa.Table:
 
     names = rows.table.column_names
     labelled = labelled or ("answers" in names and rows.table.column("answers").null_count < len(rows))
-    wanted = ["id", "question", "context", *["answers", "starts"] * labelled]
-    if missing := [name for name in wanted if name not in names]:
+    needed = ["id", "question", "context", *["answers", "starts"] * labelled]
+    if missing := [name for name in needed if name not in names]:
         raise DataError(f"{rows.origin}: no column {', '.join(missing)}; found {', '.join(names)}.")
     types = {"answers": pa.list_(pa.string()), "starts": pa.list_(pa.int64())}
     try:
-        table = pa.table({name: rows.table.column(name).cast(types.get(name, pa.string())) for name in wanted})
+        table = pa.table({name: rows.table.column(name).cast(types.get(name, pa.string())) for name in needed})
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise DataError(f"{rows.origin}: a column is of the wrong kind: {error}.") from None
     if faults := dict(_faults(table, labelled, unanswerable)):

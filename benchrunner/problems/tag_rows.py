@@ -28,8 +28,8 @@ def checked_rows(rows: Rows, labels: Sequence[str], *, labelled: bool) -> pa.Tab
     columns: dict[str, pa.Array] = {"words": pa.array(words, pa.list_(pa.string()))}
     for name in names:
         unlabelled = name == "labels" and not labelled and rows.table.column(name).null_count == len(rows)
-        wanted = name == "labels" or _is_list_of_texts(rows.table.column(name).type)
-        if name not in ("words", "document") and wanted and not unlabelled:
+        is_kept = name == "labels" or _is_list_of_texts(rows.table.column(name).type)
+        if name not in ("words", "document") and is_kept and not unlabelled:
             columns[name] = pa.array(_lists(rows, name, words), pa.list_(pa.string()))
     if "labels" in columns:
         _check_labels(rows, columns["labels"].to_pylist(), labels)

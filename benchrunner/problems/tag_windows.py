@@ -13,7 +13,7 @@ from benchrunner.features.flat_batch import ranges
 
 @dataclass(frozen=True)
 class Borders:
-    """The places at which words, sentences and documents begin, and as each array's last entry the end of the last."""
+    """First positions of words, sentences and documents. The last entry of each array is the end of the last item."""
 
     words: np.ndarray
     """int64 (words + 1,): first piece of each word"""

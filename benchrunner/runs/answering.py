@@ -115,7 +115,7 @@ def export(source: str, target: Path, runner: Runner) -> None:
 
 
 def is_checkpoint_folder(source: str) -> bool:
-    """Whether the source of an export is a folder that is no finished fit's."""
+    """Return whether the source of an export is a folder, but not the folder of a finished fit."""
     return Path(source).is_dir() and not (Path(source) / "fit.json").is_file()
 
 
@@ -153,7 +153,7 @@ def _convert(source: Path, target: Path, plugins: Plugins) -> None:
         try:
             if family.convert(source, target):
                 return
-        except RequestError as refusal:  # another family may know it
+        except RequestError as refusal:  # another family may know the folder
             refusals.append(refusal)
         except Exception as error:  # a family may fail in any way
             supplier = plugins.supplier(family).name

@@ -1,4 +1,4 @@
-"""Score predictions, and flag those that are no better than the majority or always the same."""
+"""Score predictions, and flag predictions that are no better than the majority or constant."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def judged(
     timings: Mapping[str, float],
     baseline: Baseline | None,
 ) -> Record:
-    """Return the record of a prediction. Without a baseline, the prediction itself is one and gets no flags."""
+    """Return the record of a prediction. Without `baseline`, the prediction itself is the baseline: no flags."""
     scores, notes = task.scores(rows.table, answers, extra_figures), rows.notes
     flags = list[str]()
     if baseline is not None:

@@ -1,4 +1,4 @@
-"""Scores of anybody's prediction file, by the task's official scorer or by the task's metrics."""
+"""Scores of a prediction file, whoever wrote it, by the task's official scorer or by the task's metrics."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class FileScores:
     official: bool
     """Whether the task's official scorer read the file."""
     text: str
-    """The scores for people."""
+    """The scores as text, to be printed."""
     notes: tuple[str, ...] = ()
     """What is unusual about the file or the rows, a sentence each."""
 
@@ -72,7 +72,7 @@ def _check_files(task: Task, files: Mapping[str, Path], runner: Runner) -> None:
     for name, path in files.items():
         if task.scorer is None or name not in task.scorer.options:
             tasks = runner.plugins.tasks.values()
-            known = [other.name for other in tasks if other.scorer is not None and name in other.scorer.options]
+            known = [user.name for user in tasks if user.scorer is not None and name in user.scorer.options]
             advice = f"it is for {', '.join(known)}" if known else "no task's scorer has this option"
             raise RequestError(f"--{name} has no meaning for {task.name}; {advice}.")
         if not path.is_file():

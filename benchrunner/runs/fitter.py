@@ -1,4 +1,4 @@
-"""Run fits: check what was planned, let the method learn, and write the record."""
+"""Run fits: check that the plan is still valid, let the method learn, and write the record."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Fitter:
 
     @property
     def device(self) -> str:
-        """Where models run, as torch spells it; `auto` is resolved on first use."""
+        """Name of the device for torch, for example "cuda:0"; `auto` is resolved on first use."""
         self._device = resolve_device(self._device)
         return self._device
 
@@ -44,14 +44,14 @@ class Fitter:
 
     @contextlib.contextmanager
     def locked(self, fit: Fit) -> Iterator[RunFolder]:
-        """Hold a fit's folder alone: to fit, to read its weights or to remove them."""
+        """Lock a fit's folder while this process fits, reads the weights or removes them."""
         folder = self.folder(fit)
         waiting = Event("waiting", text=f"another process runs {fit.id}")
         with folder.locked(lambda: self.observers.progress(fit, waiting)):
             yield folder
 
     def run(self, fit: Fit, folder: RunFolder, *, weights: bool = False) -> Record:
-        """Return the fit's record, and fit first if it is not finished. The caller holds the folder.
+        """Return the fit's record; run the fit first if it is not finished. The caller must hold the folder's lock.
 
         `weights` asks for the model as well, which may have been removed.
         """
@@ -59,11 +59,11 @@ class Fitter:
         if record is not None and record.status != "failed":
             if record.status == "diverged" or folder.model.exists() or not weights:
                 return record
-            self.observers.progress(fit, Event("note", text="its weights were not kept, so it is fitted again"))
+            self.observers.progress(fit, Event("note", text="the weights were not kept, so the fit runs again"))
         return self._fit(fit, folder)
 
     def _fit(self, fit: Fit, folder: RunFolder) -> Record:
-        """Fit, and write what was asked before and the record after."""
+        """Write the fit to its folder, run the method, and write the record."""
         method = self.plugins.method(fit.method)
         job = self._prepare(fit, folder, method)
         self.observers.call("before_fit", fit=fit)
@@ -91,7 +91,7 @@ class Fitter:
         return record
 
     def _prepare(self, fit: Fit, folder: RunFolder, method: Method) -> Job:
-        """Check that everything is as planned, write what was asked, and return the method's job."""
+        """Check that nothing changed since planning, write the fit to its folder, and return the method's job."""
         task = self.plugins.task(fit.task)
         rows = self.planner.training_rows(task, fit.recipe, fit.seed)
         backbone, family = self.planner.backbone(fit.backbone) if method.needs_backbone else (None, None)
@@ -104,7 +104,7 @@ class Fitter:
         return self._job(fit, folder, suppliers, backbone=backbone, train=rows)
 
     def prediction_job(self, fit: Fit, folder: RunFolder) -> Job:
-        """Return the job with which a method predicts. Fits first if there are no weights. The caller holds the folder.
+        """Return the job with which a method predicts; fit first if there are no weights. The caller holds the lock.
 
         Raises a `FitError` if the fit failed or diverged.
         """

@@ -1,4 +1,4 @@
-"""The folder of a run: what was asked, its record, its model, and its predictions. Files are never half written."""
+"""The folder of a run: the fit, its record, its model and its predictions. Every file is written atomically."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class RunFolder:
         self.log = self.path / "log.jsonl"
 
     def fit(self) -> Fit:
-        """Read what was asked; a `RequestError` if the file is missing or belongs to another fit."""
+        """Read the fit; raise a `RequestError` if the file is missing or belongs to another fit."""
         path = self.path / "fit.json"
         fit = _read(path, Fit.from_dict)
         if fit is None:
@@ -61,7 +61,7 @@ class RunFolder:
         return _read(self.path / "family.json", lambda data: Family(**data))
 
     def keep_fit(self, fit: Fit) -> None:
-        """Write what is asked, before the fit starts."""
+        """Write the fit to `fit.json`, before training starts."""
         write_json(self.path / "fit.json", fit.as_dict())
 
     def keep_family(self, family: Family) -> None:
@@ -104,7 +104,7 @@ class RunFolder:
         write_json(self.path / "tuned.json", {"key": key, "settings": dict(settings)})
 
     def sweep(self) -> None:
-        """Remove temporary files of killed processes. The caller holds the folder."""
+        """Remove temporary files of killed processes. The caller must hold the folder's lock."""
         for part in self.path.rglob(".*.part"):
             if part.is_dir():
                 shutil.rmtree(part, ignore_errors=True)
@@ -112,7 +112,7 @@ class RunFolder:
                 part.unlink(missing_ok=True)
 
     def locked(self, waiting: Callable[[], None]) -> contextlib.AbstractContextManager[None]:
-        """Return a context manager that holds the folder alone; `waiting` is called if another process holds it."""
+        """Return a context manager that locks the folder; call `waiting` if another process holds the lock."""
         return held(self.path, waiting)
 
 
@@ -133,7 +133,7 @@ def answer_lines(answers: Sequence[Any]) -> list[str]:
 
 
 def write_prediction(folder: Path, prediction: Prediction, record: Record, lines: Sequence[str]) -> None:
-    """Write what was asked, the record, and the answers as lines of JSON."""
+    """Write the prediction, its record, and its answers as lines of JSON."""
     (folder / "answers.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     for name, value in (("prediction", dataclasses.asdict(prediction)), ("record", record.as_json())):
         text = json.dumps(value, indent=2, ensure_ascii=False)

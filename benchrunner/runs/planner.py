@@ -18,7 +18,7 @@ from benchrunner.training.row_sample import training_rows
 from benchrunner.workspace import Workspace
 
 CACHED_SPLITS = 6
-"""Splits whose rows stay in memory."""
+"""Largest number of splits whose rows stay in memory."""
 
 
 class Planner:

@@ -62,7 +62,7 @@ class Predictor:
         return Predicted(record, read_answers(home / "answers.jsonl"), home)
 
     def _predict(self, fit: Fit, folder: RunFolder, rows: Rows, prediction: Prediction) -> Record:
-        """Decode and score the outputs for some rows, and write both. The caller holds the folder."""
+        """Decode and score the outputs for rows; write answers and record. The caller must hold the folder's lock."""
         task, started = self.plugins.task(fit.task), time.monotonic()
         baseline = None if fit.method == MAJORITY else lambda: self.baseline(fit, prediction.split)
         outputs = self._outputs(fit, folder, rows)
@@ -100,7 +100,7 @@ class Predictor:
         try:
             parts = [self.planner.rows(task, split) for split in splits]
         except DataNotFound:
-            return settings | folder.tuned("")  # what was tuned when dev was available
+            return settings | folder.tuned("")  # settings that were tuned earlier, when dev was available
         fingerprints = [rows.fingerprint for rows in parts]
         key = identity({"task": task.name, "data": fingerprints if len(parts) > 1 else fingerprints[0]})
         tuned = folder.tuned(key)
@@ -117,7 +117,7 @@ class Predictor:
             return self._outputs(fit, folder, rows)
 
     def _outputs(self, fit: Fit, folder: RunFolder, rows: Rows) -> Any:
-        """Return raw outputs from disk, or compute and keep them. The caller holds the folder."""
+        """Return raw outputs from disk, or compute and keep them. The caller must hold the folder's lock."""
         import numpy as np
 
         decoding = self.plugins.task(fit.task).problem.decoding
@@ -134,7 +134,7 @@ class Predictor:
         return outputs
 
     def _computed_outputs(self, fit: Fit, folder: RunFolder, rows: Rows) -> Any:
-        """Let the fit's method predict, and check how many outputs it gives. The caller holds the folder."""
+        """Let the fit's method predict, and check the number of outputs. The caller must hold the folder's lock."""
         job = self.fitter.prediction_job(fit, folder)
         method = self.plugins.method(fit.method)
         with _plugin_errors(folder):

@@ -75,7 +75,7 @@ class Runner:
 
     @property
     def device(self) -> str:
-        """Where models run, as torch spells it."""
+        """Name of the device for torch, for example "cuda:0"."""
         return self._fitter.device
 
     def precision(self, name: str) -> str:

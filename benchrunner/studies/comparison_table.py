@@ -18,7 +18,7 @@ ABSENT = "-"
 
 
 def as_table(result: Result) -> Table:
-    """Lay out tasks down and backbones across. A backbone has two columns, because the best on dev is optimistic."""
+    """Lay out tasks as rows and backbones as columns: for each backbone the best score on dev and the mean."""
     from rich.markup import escape
     from rich.table import Table
 

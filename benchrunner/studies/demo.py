@@ -19,7 +19,7 @@ from benchrunner.studies.submissions import Submission
 from benchrunner.workspace import Settings, Workspace
 
 RECIPE = {"epochs": 4, "batch_size": 16, "lr": 1e-3, "precision": "fp32"}
-"""For a small backbone and a few hundred sentences; not for real fine-tuning."""
+"""Recipe for a small backbone and a few hundred sentences, not for real fine-tuning."""
 
 
 @final

@@ -1,4 +1,4 @@
-"""Numbers in texts: one number, or several by comma."""
+"""Numbers in texts: one number, or several numbers separated by commas."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def number(kind: Callable[[str], T]) -> Callable[[str], T]:
         try:
             return kind(text)
         except ValueError:
-            wanted = "a whole number" if kind is int else "a number"
-            raise ValueError(f"'{text}' is not {wanted}") from None
+            expected = "a whole number" if kind is int else "a number"
+            raise ValueError(f"'{text}' is not {expected}") from None
 
     return value

@@ -49,7 +49,7 @@ def select(cell: Cell, records: Mapping[str, Record], runner: Runner) -> CellRes
 def _best(
     task: Task, finished: Sequence[tuple[Candidate, list[Fit]]], runner: Runner
 ) -> tuple[Candidate, list[Fit], Fit]:
-    """Return the grid point with the best mean headline, its finished fits, and the best of these."""
+    """Return the grid point with the best mean headline, its finished fits, and its best fit."""
     headline = task.metrics[0].name
 
     def value(fit: Fit) -> float:

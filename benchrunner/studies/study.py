@@ -17,7 +17,7 @@ from benchrunner.tasks.task import Task
 @final
 @dataclass(frozen=True)
 class Study:
-    """What is compared: backbones x tasks x grid points x seeds. `run_study` runs it."""
+    """A comparison of backbones x tasks x grid points x seeds, which `run_study` runs."""
 
     backbones: tuple[str, ...]
     """Names, folders, hub ids, or `run:ID` of finished fits."""
@@ -28,7 +28,7 @@ class Study:
     changes: Mapping[str, Any] = field(default_factory=dict)
     """Recipe fields that are set for every task, such as epochs or precision."""
     method: str | None = None
-    """Used for every task; None means each task's own method."""
+    """Method for every task; None means each task's own method."""
     keep: str = "selected"
     """Whose weights are kept after selection: `selected`, `all` or `none`."""
 

@@ -90,7 +90,7 @@ class StudyFile:
     title: str
     about: str
     source: str
-    """Where the published figures were printed, and what they are figures of."""
+    """Publication of the published figures, and what these figures measure."""
     values: Mapping[str, str]
     """Parameter -> value, as a user would give it. Reading the file with these values gives the same study."""
     recipe: Mapping[str, str]
@@ -111,13 +111,13 @@ class StudyFile:
         """Return the columns with these names, in the file's order; upper and lower case are the same."""
         known = {column.name.casefold(): column for column in self.columns}
         listed = ", ".join(column.name for column in self.columns)
-        wanted = dict.fromkeys(name.strip() for name in names if name.strip())
-        for name in wanted:
+        requested = dict.fromkeys(name.strip() for name in names if name.strip())
+        for name in requested:
             if name.casefold() not in known:
                 raise RequestError(f"{self.name} has no column '{name}'. It has: {listed}.")
-        if not wanted:
+        if not requested:
             raise RequestError(f"Which columns of {self.name}? It has: {listed}.")
-        folded = {name.casefold() for name in wanted}
+        folded = {name.casefold() for name in requested}
         return tuple(column for column in self.columns if column.name.casefold() in folded)
 
 

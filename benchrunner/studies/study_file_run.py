@@ -25,7 +25,7 @@ from benchrunner.tasks.task import Task
 @final
 @dataclass(frozen=True)
 class Need:
-    """What one system needs for one column of a task."""
+    """The task, metric and options that one system needs for one column."""
 
     system: System
     column: Column
@@ -48,8 +48,8 @@ def run_study_file(
     """Run a study file and return its table.
 
     `name` is the name of a plugin's study or the path of a .toml file. `parameters` are values of the file's
-    parameters, `columns` the names of some of its columns. `options` come before those of the file.
-    `program` runs the commands that build backbones. Everything that can be wrong is checked before the first command.
+    parameters, `columns` the names of some of its columns. `options` override the options of the file.
+    `program` runs the commands that build backbones. Everything is checked before the first command runs.
     """
     options = options or StudyOptions()
     if options.method is not None:

@@ -93,7 +93,7 @@ class StudyOptions:
 
     @property
     def given(self) -> dict[str, Any]:
-        """The options that say what is fitted, without those that are not given; not the method."""
+        """Options that were given -> their values, except method, precision and keep."""
         values = {name: getattr(self, name) for name in _FITTED}
         return {name: value for name, value in values.items() if value is not None and value is not False}
 

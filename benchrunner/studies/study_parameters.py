@@ -63,7 +63,7 @@ class Values:
     """Parameter -> what joins its words in the middle of a text."""
 
     def with_value(self, name: str, value: str, kind: str) -> Values:
-        """Return the values with one more; raise a `ValueError` if the value cannot be split into words."""
+        """Return the values with one more parameter; raise a `ValueError` if the value cannot be split into words."""
         words: tuple[str, ...] = (value,)
         if kind == "list":
             words = tuple(word.strip() for word in value.split(",") if word.strip())
@@ -132,7 +132,7 @@ def _calculated(name: str, value: str, operations: str, place: str) -> str:
 
 
 def parameter_values(study: str, path: Path, parameters: Sequence[Parameter], given: Mapping[str, str]) -> Values:
-    """Take the given values and the defaults of the others; raise a `RequestError` for a wrong or missing one."""
+    """Take the given values and the defaults of the others; raise a `RequestError` for a wrong name or no value."""
     for name in given:
         if name not in [parameter.name for parameter in parameters]:
             _refuse(study, parameters, f"has no parameter '{name}'")

@@ -70,12 +70,12 @@ def run_fits(
 
     `finished` is called after each fit.
     """
-    wanted, records = {fit.id: fit for fit in fits}, dict[str, Record]()
-    for fit, record in executor.run(list(wanted.values()), runner):
+    fits_by_id, records = {fit.id: fit for fit in fits}, dict[str, Record]()
+    for fit, record in executor.run(list(fits_by_id.values()), runner):
         finished(fit)
         records[fit.id] = record if record.status != "done" else _predicted(fit, record, runner)
-    if lost := len(wanted.keys() - records.keys()):
-        raise PluginError(f"The executor '{executor.name}' gave no record of {lost} of {len(wanted)} fits.")
+    if lost := len(fits_by_id.keys() - records.keys()):
+        raise PluginError(f"The executor '{executor.name}' gave no record of {lost} of {len(fits_by_id)} fits.")
     return records
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True)
 class Entry:
-    """One place of the table. Figures are on the scale on which they are printed."""
+    """The figure of one system in one column. Figures are on the scale on which they are printed."""
 
     mean: float | None = None
     """Mean over the restarts of the grid point that dev chose; None if there is no figure."""
@@ -94,7 +94,7 @@ def entry_of_log(system: System, key: str) -> Entry:
 
 
 def as_table(result: StudyFileResult) -> Table:
-    """Lay out the table; a published figure stands below ours."""
+    """Lay out systems as rows; a published figure stands below the measured figure."""
     from rich.markup import escape
     from rich.table import Table
 

@@ -75,7 +75,7 @@ def answers(board: Leaderboard, source: AnswerSource, absent: Mapping[str, str],
 
 
 def selected(board: Leaderboard, cells: Sequence[CellResult], runner: Runner) -> AnswerSource:
-    """Answer with the fits that a study selected, and with the extra figures that the board's files hold."""
+    """Return an answer source that answers with the fits of a study, and with the extra figures that files need."""
 
     def given(task: Task, split: str) -> Answers:
         fit = selected_fit(next(cell for cell in cells if cell.cell.task.name == task.name))
@@ -100,7 +100,7 @@ def ensembles_of(board: Leaderboard, references: Sequence[str], runner: Runner) 
 
 
 def together(ensembles: Mapping[str, Sequence[str]], runner: Runner) -> AnswerSource:
-    """Answer with finished runs; the runs of one task answer together."""
+    """Return an answer source that answers with finished runs; the runs of one task are an ensemble."""
 
     def given(task: Task, split: str) -> Answers:
         answered = answer(ensembles[task.name], runner, split=split)

@@ -1,4 +1,4 @@
-"""Submissions: write one from a study's fits or from finished runs, and check anybody's."""
+"""Submissions: write a submission from a study's fits or from finished runs; check a submission by any author."""
 
 from __future__ import annotations
 
@@ -117,14 +117,15 @@ def _missing(
     board: Leaderboard, asked: Collection[str] | None, ensembles: Mapping[str, Sequence[str]], runner: Runner
 ) -> dict[str, str]:
     """Map the board's tasks that cannot be answered to the reason; `asked` are the tasks that the user names."""
-    wanted = _task_names(board)
-    chosen, unchosen = list(ensembles) or wanted, "not among --ensemble"
+    board_tasks = _task_names(board)
+    chosen, unchosen = list(ensembles) or board_tasks, "not among --ensemble"
     if asked is not None:
-        if not set(asked) & set(wanted):
-            raise RequestError(f"{board.name} takes no answers to {', '.join(asked)}, but to {', '.join(wanted)}.")
+        if not set(asked) & set(board_tasks):
+            listed = ", ".join(board_tasks)
+            raise RequestError(f"{board.name} takes no answers to {', '.join(asked)}, but to {listed}.")
         chosen = [name for name in chosen if name in asked]
         unchosen = f"{unchosen} and --tasks" if ensembles else "not among --tasks"
-    tasks = [runner.plugins.task(name) for name in wanted]
+    tasks = [runner.plugins.task(name) for name in board_tasks]
     return missing(board, tasks, chosen, runner, unchosen=unchosen)
 
 

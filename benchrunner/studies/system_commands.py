@@ -60,7 +60,7 @@ def run_command(
 
 
 def wait_passing_signals(process: subprocess.Popen[bytes]) -> bool:
-    """Wait for the end of a process and pass signals that ask to stop on to it; return whether there was one."""
+    """Wait for a process to end and forward signals that ask to stop; return whether a signal was forwarded."""
     received = []
 
     def pass_on(number: int, frame: FrameType | None) -> None:
@@ -79,7 +79,7 @@ def wait_passing_signals(process: subprocess.Popen[bytes]) -> bool:
 
 
 def _own_group() -> int | None:
-    """Start a process in a group of its own: with a shared group, a terminal's Ctrl-C would reach it twice."""
+    """Return the value for `process_group` that starts a new group, so that Ctrl-C does not reach a process twice."""
     return 0 if os.name == "posix" else None
 
 

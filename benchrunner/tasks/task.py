@@ -44,7 +44,7 @@ class Task:
     name: str
     """`suite/task`, in lower case."""
     about: str
-    """One line for `benchrunner list`."""
+    """Description in one line, which `benchrunner list` shows."""
     problem: Problem
     """The kind of question."""
     splits: Mapping[str, Split]
@@ -90,7 +90,7 @@ class Task:
 
     @property
     def selection_splits(self) -> tuple[str, ...]:
-        """The dev splits that select and tune: `select_on`, or every dev split where that is empty."""
+        """Names of the dev splits that select and tune: `select_on`, or every dev split if `select_on` is empty."""
         return self.select_on or tuple(self.named("dev"))
 
     @property

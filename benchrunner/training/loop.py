@@ -116,7 +116,7 @@ class Training:
             try:
                 loss = self._gradients(step, units)
                 break
-            except RuntimeError as error:  # torch.OutOfMemoryError is one; the CPU allocator raises a plain one
+            except RuntimeError as error:  # the base of torch.OutOfMemoryError; the CPU allocator raises it
                 if not _out_of_memory(error):
                     raise
                 self._halve(units)

@@ -133,7 +133,7 @@ class Columns(FileKind):
                 faults.at(number, tag, self._expected_tag)
 
     def _compare(self, sentences: Sequence[_Sentence], table: pa.Table, faults: Faults) -> None:
-        """Add the first sentence that differs from its row; differences after it mostly have the same cause."""
+        """Add a fault for the first sentence that differs from its row; later differences often have the same cause."""
         words, gold = (table.column(column).to_pylist() for column in (self.columns[0], self.columns[-1]))
         begins = _begins_document(table)
         for row, sentence in enumerate(sentences[: len(words)]):
