@@ -17,7 +17,7 @@ def quoted(text: object, width: int = 60) -> str:
     return written if len(written) <= width else f"{written[: width - 4]}...'"
 
 
-def some(names: Sequence[str]) -> str:
+def first_names(names: Sequence[str]) -> str:
     """List the first names and count the others: 'a, b, c and 5 more'."""
     more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
     return ", ".join(names[:SHOWN]) + more

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchrunner.errors import RequestError
-from benchrunner.file_faults import either, quoted, some
+from benchrunner.file_faults import either, first_names, quoted
 from benchrunner.leaderboards.archives import Entry, Unreadable, is_single, opened
 from benchrunner.leaderboards.leaderboard import BoardFile, Leaderboard, Pair
 from benchrunner.leaderboards.manifests import Manifest, archive_digest
@@ -175,7 +175,7 @@ def _place_faults(entries: list[Entry]) -> list[str]:
 
 
 def _listed(fault: str, names: list[str], advice: str) -> list[str]:
-    return [f"{fault}: {some(names)}; {advice}."] if names else []
+    return [f"{fault}: {first_names(names)}; {advice}."] if names else []
 
 
 def _fold(name: str) -> str:

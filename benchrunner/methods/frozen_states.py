@@ -60,7 +60,7 @@ def _fill(folder: Path, files: Mapping[int, Path], encoder: Encoder, features: F
 
 
 def _key(features: Features, job: Job) -> str:
-    """Hash everything that the bits of the states depend on: weights, sequences, numerics and versions of the code."""
+    """Hash what the states on one machine depend on: weights, sequences, numerics and versions of the code."""
     request = (job.fit.revision, job.fit.recipe.precision, sorted(job.code.items()))
     numerics = (torch.device(job.device).type, torch.get_num_threads(), job.fit.recipe.micro_tokens, torch.__version__)
     digest = hashlib.sha256(repr((request, numerics)).encode())

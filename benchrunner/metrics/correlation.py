@@ -30,4 +30,6 @@ def _correlation(function: str) -> Callable[[Sequence[Any], Sequence[Any]], floa
 
 
 PEARSON = Metric("pearson", _correlation("pearsonr"))
+"""Pearson's correlation of numbers."""
 SPEARMAN = Metric("spearman", _correlation("spearmanr"))
+"""Spearman's rank correlation of numbers."""

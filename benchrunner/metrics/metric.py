@@ -49,10 +49,12 @@ class Score:
     reason: str = ""
 
     def as_json(self) -> dict[str, Any]:
+        """Give the value, or None with the reason, as JSON."""
         return {"value": self.value} if self.value is not None else {"value": None, "reason": self.reason}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Score:
+        """Make a score from what `as_json` gives."""
         return cls(data["value"], data.get("reason", ""))
 
 

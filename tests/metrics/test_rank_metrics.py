@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import sklearn.metrics
 
+from benchrunner import Choose, Classify, MultiLabel
 from benchrunner.errors import PluginError
 from benchrunner.metrics import (
     MEAN_RECIPROCAL_RANK,
@@ -135,6 +137,19 @@ def test_reciprocal_ranks_of_ordered_lists_by_hand() -> None:
     assert value(MEAN_RECIPROCAL_RANK, gold, rankings) == pytest.approx((1 + 1 / 2 + 0) / 3)
     assert MEAN_RECIPROCAL_RANK.per_row is not None
     assert [*map(MEAN_RECIPROCAL_RANK.per_row, gold, rankings)] == [1, 1 / 2, 0]
+
+
+def test_probabilities_of_problems_are_in_the_order_of_labels() -> None:
+    """The rank of the gold answer among the probabilities that each kind of problem gives."""
+    outputs = np.array([[0.0, 2.0, 1.0], [0.0, 1.0, 2.0]])
+    table = pa.table({})
+    for problem, labels, gold in (
+        (Classify(LABELS), LABELS, ["b", "b"]),
+        (Choose(3), range(3), [1, 1]),
+        (MultiLabel(LABELS), LABELS, [["b"], ["a", "b"]]),
+    ):
+        probabilities = problem.extra_figures(outputs, table, problem.decoding)["probabilities"]
+        assert value(mean_reciprocal_rank(labels), gold, probabilities) == (1 + 1 / 2) / 2
 
 
 def test_a_row_without_a_right_item_has_no_rank() -> None:

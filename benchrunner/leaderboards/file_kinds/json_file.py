@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, final
 
 from benchrunner.errors import PluginError
-from benchrunner.file_faults import Faults, quoted, some
+from benchrunner.file_faults import Faults, first_names, quoted
 from benchrunner.leaderboards.file_kinds.file_kind import Answers, ExpectedRows, FileKind
 from benchrunner.leaderboards.file_kinds.spellings import Spelling, Text, spell_all
 from benchrunner.leaderboards.file_kinds.text_lines import decoded
@@ -98,6 +98,6 @@ def _compare_ids(file_ids: Collection[str], row_ids: list[str], faults: Faults) 
     missing = [quoted(row_id) for row_id in row_ids if row_id not in file_ids]
     unknown = [quoted(file_id) for file_id in file_ids if file_id not in known]
     if missing:
-        faults.say(f"no answer to {some(missing)}; every id of the rows must be there")
+        faults.say(f"no answer to {first_names(missing)}; every id of the rows must be there")
     if unknown:
-        faults.say(f"no row has the id {some(unknown)}; these may be answers to other rows")
+        faults.say(f"no row has the id {first_names(unknown)}; these may be answers to other rows")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import final
 
 from benchrunner.errors import PluginError
-from benchrunner.file_faults import Faults, quoted, some
+from benchrunner.file_faults import Faults, first_names, quoted
 from benchrunner.leaderboards.file_kinds.file_kind import Answers, ExpectedRows, FileKind
 from benchrunner.leaderboards.file_kinds.spellings import Spelling, spell_all
 from benchrunner.leaderboards.file_kinds.text_lines import encoded, filled_lines
@@ -103,4 +103,4 @@ def _check_indices(indices: list[tuple[int, int]], rows: int, faults: Faults, *,
         highest = max(highest, index)
     missing = [str(index) for index in range(rows) if index not in seen]
     if missing and complete:
-        faults.say(f"no row with index {some(missing)}; each index must be there once")
+        faults.say(f"no row with index {first_names(missing)}; each index must be there once")
