@@ -34,6 +34,8 @@ class StrictTable:
             raise error(f"{path}: cannot be read: {reason.strerror}.") from None
         except ValueError as reason:  # not UTF-8, or not TOML: the latter names line and column
             raise error(f"{path}: not valid TOML: {reason}.") from None
+        except RecursionError:
+            raise error(f"{path}: not valid TOML: lists or tables are nested too deep.") from None
 
     @classmethod
     def json(cls, path: Path, error: type[BenchrunnerError]) -> StrictTable:
@@ -44,6 +46,8 @@ class StrictTable:
             raise error(f"{path}: cannot be read: {reason.strerror}.") from None
         except ValueError as reason:
             raise error(f"{path}: not valid JSON: {reason}.") from None
+        except RecursionError:
+            raise error(f"{path}: not valid JSON: lists or objects are nested too deep.") from None
         if not isinstance(data, dict):
             raise error(f"{path}: expected a JSON object, found {_kind(data)}.")
         return cls(path, data, error)

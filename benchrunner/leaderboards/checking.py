@@ -144,8 +144,9 @@ def _assign(board: Leaderboard, archive: str, entries: list[Entry]) -> Assigned:
         else:
             assigned[meant] = entry
             faults.append(_misnamed(entry, meant))
-    missing = [name for name in board_names if name not in assigned]
-    return assigned, [*faults, *_missing_faults(archive, missing, useful), *_extra_faults(extra)]
+    folders = {entry.name for entry in extra if entry.is_folder}
+    missing = [name for name in board_names if name not in assigned and name not in folders]
+    return assigned, [*faults, *_missing_faults(archive, missing, useful), *_extra_faults(extra, board_names)]
 
 
 def _missing_faults(archive: str, missing: list[str], entries: list[Entry]) -> list[str]:
@@ -155,10 +156,12 @@ def _missing_faults(archive: str, missing: list[str], entries: list[Entry]) -> l
     return [f"{'' if entries else f'{archive} holds no files: '}{listed} missing; every file must be there."]
 
 
-def _extra_faults(extra: list[Entry]) -> list[str]:
+def _extra_faults(extra: list[Entry], board_names: list[str]) -> list[str]:
     packed = [quoted(entry.path) for entry in extra if entry.name.lower().endswith(".zip") and not entry.is_folder]
-    further = [quoted(entry.path) for entry in extra if quoted(entry.path) not in packed]
+    folders = [quoted(entry.path) for entry in extra if entry.is_folder and entry.name in board_names]
+    further = [quoted(entry.path) for entry in extra if quoted(entry.path) not in packed + folders]
     return [
+        *_listed("A folder in place of a file", folders, "put a file with this name there"),
         *_listed("An archive inside of the submission", packed, "pack its files themselves"),
         *_listed("Not files of this leaderboard", further, "servers refuse extra files"),
     ]

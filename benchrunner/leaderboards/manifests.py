@@ -34,7 +34,7 @@ class FileOrigin:
 @final
 @dataclass(frozen=True)
 class Manifest:
-    """Where the files of an archive come from. It lies beside the archive, because servers refuse extra files."""
+    """Where the files of an archive come from. It is a file beside the archive, because servers refuse extra files."""
 
     board: str
     archive_sha256: str

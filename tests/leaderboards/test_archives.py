@@ -76,6 +76,10 @@ ARCHIVES: dict[str, tuple[dict[str, bytes], str]] = {
         FILES | {"more.zip": b"PK"},
         "An archive inside of the submission: 'more.zip'; pack its files themselves.",
     ),
+    "folder of a file's name": (
+        {name: content for name, content in FILES.items() if name != "Mood.tsv"} | {"Mood.tsv/": b""},
+        "A folder in place of a file: 'Mood.tsv/'; put a file with this name there.",
+    ),
     "empty folder": (
         FILES | {"notes/": b""},
         "Not files of this leaderboard: 'notes/'; servers refuse extra files.",

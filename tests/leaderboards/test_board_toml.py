@@ -161,6 +161,11 @@ def test_columns_and_published_rows_may_be_left_out(tmp_path: Path) -> None:
 
 MISTAKES = {
     "not TOML": ('name = "moods"', "name = moods", "moods.toml: not valid TOML"),
+    "endless lists": (
+        'name = "moods"',
+        "name = " + "[" * 10_000,
+        "moods.toml: not valid TOML: lists or tables are nested",
+    ),
     "missing key": ('title = "Moods"', "", "moods.toml: title: is missing; expected text"),
     "empty key": ('title = "Moods"', 'title = ""', "moods.toml: title: must not be empty"),
     "misspelled key": ('url = "', 'ulr = "', "moods.toml: url: is missing"),

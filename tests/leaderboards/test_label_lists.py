@@ -1,4 +1,4 @@
-"""Lists of labels in the files of boards: written, read back, and told what is wrong with them."""
+"""Lists of labels in the files of leaderboards: how they are written and checked."""
 
 from __future__ import annotations
 

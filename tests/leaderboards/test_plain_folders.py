@@ -78,13 +78,16 @@ def test_a_file_with_columns_of_the_rows_needs_the_rows(tmp_path: Path, table: p
 
 def test_a_check_without_the_rows_says_what_it_did_not_check(tmp_path: Path) -> None:
     path = write_answers(ALONE_BOARD, SPOKEN_ANSWERS, tmp_path)
-    others = {("mine/spoken", "dev"): pa.table({"id": ["p1", "p2"]})}
+    other_rows = {("mine/spoken", "dev"): pa.table({"id": ["p1", "p2"]})}
     assert find_faults(ALONE_BOARD, path) == []
     (sentence,) = unchecked(ALONE_BOARD, path)
     assert sentence.startswith(
         "said.json was checked for its form and its counts; it was not compared with the rows of"
     )
-    assert len(find_faults(ALONE_BOARD, path, tables=others)) == 2 and unchecked(ALONE_BOARD, path, tables=others) == []
+    assert (
+        len(find_faults(ALONE_BOARD, path, tables=other_rows)) == 2
+        and unchecked(ALONE_BOARD, path, tables=other_rows) == []
+    )
     assert unchecked(BOARD, write_answers(BOARD, answers(), tmp_path)) == []
 
 

@@ -38,9 +38,9 @@ def test_in_a_folder_the_archive_gets_its_usual_name(tmp_path: Path) -> None:
 def test_all_problems_of_a_submission_are_one_error(tmp_path: Path) -> None:
     wrong = answers(verdict=["yes", "no", "no"], warmth=[1.0, 2.0])
     del wrong["mine/mood", "test"]
-    with pytest.raises(RequestError) as told:
+    with pytest.raises(RequestError) as error:
         write_answers(BOARD, wrong, tmp_path / "moods.zip")
-    assert str(told.value).splitlines() == [
+    assert str(error.value).splitlines() == [
         "No submission to Moods can be written:",
         "  - Mood.tsv: no answers to mine/mood, split test.",
         "  - Ver-dict.tsv, answer 1: found 'no'; expected one of the task's labels: yes, not_yes or maybe. "

@@ -61,12 +61,12 @@ def _paragraph(at: int, version: str, role: str, draw: random.Random) -> dict[st
     Every third paragraph has two facts, the others have one. In 2.0, another third has no fact and no answers.
     """
     asked = draw.sample(list(WORDS), 2 if at % 3 == 1 else 1)
-    told = {} if version == "v2.0" and at % 3 == 0 else {kind: draw.choice(WORDS[kind].split()) for kind in asked}
-    sentences = [draw.choice(FACTS[kind]).format(word) for kind, word in told.items()]
+    answers = {} if version == "v2.0" and at % 3 == 0 else {kind: draw.choice(WORDS[kind].split()) for kind in asked}
+    sentences = [draw.choice(FACTS[kind]).format(word) for kind, word in answers.items()]
     sentences += draw.sample(FILLERS, SENTENCES - len(sentences))
     draw.shuffle(sentences)
     context = " ".join(sentences)
-    questions = [_question(kind, told.get(kind), context, version, role, draw) for kind in asked]
+    questions = [_question(kind, answers.get(kind), context, version, role, draw) for kind in asked]
     return {"context": context, "qas": questions}
 
 

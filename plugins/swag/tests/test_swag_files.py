@@ -68,8 +68,8 @@ def test_a_users_own_questions_need_no_labels(tmp_path: Path) -> None:
     path.write_text(f"{HEAD}\n{START},gold,a,b,c,d\n")
     source = SWAG.splits["dev"].sources[0].at(path)
     assert source is not None
-    found = source.unlabelled(("label",)).read(Workspace(runs=tmp_path, cache=tmp_path))
-    assert SWAG.problem.check(found, labelled=False).column("choices").to_pylist() == [["He a", "He b", "He c", "He d"]]
+    rows = source.unlabelled(("label",)).read(Workspace(runs=tmp_path, cache=tmp_path))
+    assert SWAG.problem.check(rows, labelled=False).column("choices").to_pylist() == [["He a", "He b", "He c", "He d"]]
 
 
 FAULTS = {
