@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -78,7 +78,7 @@ class BertTokenizer:
             raise CheckpointError(f"{path}: not a readable vocabulary: {error}.") from None
         pieces = {piece.rstrip("\r"): number for number, piece in enumerate(lines)}
         if lowercase is None:
-            lowercase = not any(piece != piece.lower() for piece in pieces if piece not in SPECIAL)
+            lowercase = is_lowercase(pieces)
         if "[UNK]" not in pieces:
             raise CheckpointError(f"{path}: the vocabulary has no [UNK].")
         tokenizer = Tokenizer(models.WordPiece(pieces, unk_token="[UNK]", max_input_chars_per_word=100))
@@ -148,3 +148,8 @@ class BertTokenizer:
             lengths.extend(map(len, ids))
         starts = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
         return Sequences(np.concatenate(tokens), np.concatenate(segments), starts)
+
+
+def is_lowercase(pieces: Iterable[str]) -> bool:
+    """Whether the pieces of a vocabulary have no capital letters, special tokens aside."""
+    return not any(piece != piece.lower() for piece in pieces if piece not in SPECIAL)

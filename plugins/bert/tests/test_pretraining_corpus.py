@@ -112,7 +112,7 @@ def test_what_is_no_utf8_text_at_all_is_refused(tmp_path: Path, content: bytes) 
 
 def test_another_encoding_is_refused_but_a_few_bad_bytes_are_not(tmp_path: Path) -> None:
     russian = "Все счастливые семьи похожи друг на друга. " * 2000
-    with pytest.raises(DataError, match=r"a: not a file of UTF-8 text: [\d,]+ of its first 65,536 bytes are none"):
+    with pytest.raises(DataError, match=r"a: not a file of UTF-8 text: [\d,]+ of its first 65,536 bytes are not UTF-8"):
         read(text(tmp_path / "a", russian.encode("cp1251")))
     few = b"A caf\xe9 in forty bytes of other English. " * 2000
     assert text(tmp_path / "b", few).facts().bad_bytes == 2000
@@ -221,7 +221,7 @@ def test_linked_folders_are_walked_and_end_where_they_lead_back(tmp_path: Path) 
 def test_a_link_to_nowhere_is_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / "a.txt").touch()
     (tmp_path / "b.txt").symlink_to("c.txt")
-    with pytest.raises(DataError, match=r"b\.txt: a link to what is not there \(c\.txt\)"):
+    with pytest.raises(DataError, match=r"b\.txt: a link to a file that does not exist \(c\.txt\)"):
         Corpus.named([str(tmp_path)])
 
 
@@ -235,7 +235,7 @@ def test_a_data_set_may_be_named_as_it_was_once() -> None:
     )
     assert [one.name for one in found] == ["hub:a/b,c,d", "hub:a/b,,train", "hub:a/b,,d"]
     for wrong in ("hub:a/b@", "hub:@v1", "hub:a/b@v1,c", "hub:a/b,c,d,e@v1"):
-        with pytest.raises(RequestError, match="and @REVISION behind it"):
+        with pytest.raises(RequestError, match="and @REVISION at the end"):
             Corpus.named([wrong])
 
 

@@ -21,7 +21,7 @@ from benchrunner.errors import RequestError
 from benchrunner_bert.pretraining.deepspeed import launch, processes
 from benchrunner_bert.pretraining.settings import Settings
 from benchrunner_bert.pretraining.training.checkpoints import Checkpoints
-from benchrunner_bert.pretraining.training.loop import Pretraining
+from benchrunner_bert.pretraining.training.loop import TrainingLoop
 
 
 @contextlib.contextmanager
@@ -124,7 +124,7 @@ def test_each_rank_has_sequences_in_each_round_within_budget(world: int) -> None
 
     for sequences in (7, 8, 60, 256):
         for micro_tokens in (100, 128, 300, 512, 1280, 16_384):
-            rounds = Pretraining._rounds(Fake(micro_tokens), sequences, 128)  # type: ignore[arg-type]
+            rounds = TrainingLoop._part_count(Fake(micro_tokens), sequences, 128)  # type: ignore[arg-type]
             for rank in range(world):
                 mine = range(rank, sequences, world)
                 sizes = [len(mine[at::rounds]) for at in range(rounds)]

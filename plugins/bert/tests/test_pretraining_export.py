@@ -15,7 +15,6 @@ from transformers import AutoModelForPreTraining, AutoTokenizer, BertForPreTrain
 from benchrunner.errors import CheckpointError
 from benchrunner.testing import check_backbone
 from benchrunner.workspace import Settings, Workspace
-from benchrunner_bert.checkpoint import read
 from benchrunner_bert.family import BertFamily
 from benchrunner_bert.pretraining.corpus.manifest import Manifest, SourceFacts
 from benchrunner_bert.pretraining.export.card import Card
@@ -111,17 +110,6 @@ def test_an_exported_model_is_a_backbone_by_its_path(objective: str, tmp_path: P
         assert torch.equal(bert(given), whole.bert(given))
         same = torch.equal(bert.summary(bert(given), given), whole.bert.summary(whole.bert(given), given))
     assert same == (objective == "mlm+nsp")
-
-
-def test_half_precision_halves_the_file_and_rounds_the_weights(tmp_path: Path) -> None:
-    whole = model("mlm+nsp")
-    export(whole, tmp_path / "single", CARD)
-    export(whole, tmp_path / "half", CARD, kind=torch.float16)
-    single, half = ((tmp_path / name / "model.safetensors").stat().st_size for name in ("single", "half"))
-    assert half < 0.51 * single
-    found = read(tmp_path / "half", seed=0)
-    for one, other in zip(found.parameters(), whole.bert.parameters(), strict=True):
-        assert one.dtype == torch.float32 and torch.equal(one.detach(), other.detach().half().float())
 
 
 def test_a_diverged_model_is_not_exported(tmp_path: Path) -> None:

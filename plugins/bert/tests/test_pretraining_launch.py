@@ -103,7 +103,7 @@ def test_where_one_process_fails_the_others_are_ended(monkeypatch: pytest.Monkey
     monkeypatch.setattr(launch, "GRACE", 0.2)
     asleep = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(100)"])
     began = time.monotonic()
-    assert launch._ended([asleep, subprocess.Popen([sys.executable, "-c", "raise SystemExit(3)"])]) == 3
+    assert launch._exit_code([asleep, subprocess.Popen([sys.executable, "-c", "raise SystemExit(3)"])]) == 3
     assert asleep.wait() < 0 and time.monotonic() - began < 50
 
 

@@ -104,7 +104,7 @@ def test_ctrl_c_leaves_a_checkpoint_and_the_command_goes_on(home: Path) -> None:
 def test_what_cannot_go_on_says_why_and_loses_nothing(tmp_path: Path) -> None:
     corpus(tmp_path / "corpus")
     asked = words(tmp_path, "out", "--export-at", "2", steps=4)
-    assert "no checkpoint to go on from" in run([*asked, "--resume"], code=2)
+    assert "no checkpoint to continue from" in run([*asked, "--resume"], code=2)
     run(asked)
     assert (tmp_path / "out" / "exports" / "step-2" / "config.json").is_file()
     assert "lr 0.001, now 0.002" in run([*words(tmp_path, "out", steps=4), "--lr", "2e-3"], code=2)

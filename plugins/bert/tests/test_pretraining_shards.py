@@ -21,7 +21,7 @@ from benchrunner.errors import DataError, RequestError
 from benchrunner_bert.backbones import VOCABULARY
 from benchrunner_bert.pretraining.corpus import store_writer
 from benchrunner_bert.pretraining.corpus.corpus import Corpus
-from benchrunner_bert.pretraining.corpus.manifest import Plan, SourceFacts, agree
+from benchrunner_bert.pretraining.corpus.manifest import Plan, SourceFacts, claim_folder
 from benchrunner_bert.pretraining.corpus.sources import Source, TextFile
 from benchrunner_bert.pretraining.corpus.store_writer import Progress, write
 from benchrunner_bert.pretraining.corpus.token_store import TokenStore
@@ -125,7 +125,7 @@ def test_progress_is_told(tmp_path: Path) -> None:
     said = list[Progress]()
     store = write(tmp_path / "store", corpus(tmp_path / "in"), WORDS, shard_tokens=5, report=said.append)
     assert [one.tokens for one in said] == sorted(one.tokens for one in said)
-    assert (said[-1].tokens, said[-1].sources, said[-1].of) == (store.tokens, 3, 3)
+    assert (said[-1].tokens, said[-1].sources_done, said[-1].sources) == (store.tokens, 3, 3)
     assert said[-1].size == sum(one.size for one in store.manifest.sources)
     assert 0 < said[0].characters < said[-1].characters
 
@@ -264,10 +264,10 @@ def test_how_a_data_set_that_grew_is_named_as_it_was_is_told(tmp_path: Path) -> 
     def plan(revision: str) -> Plan:
         return Plan((SourceFacts("hub:a/b,,train", revision=revision),), "", 9, True, 9, 1)
 
-    agree(tmp_path, plan("0123456789abcdef"))
-    named = r"Named hub:a/b,,train@0123456789abcdef it is what it was\."
+    claim_folder(tmp_path, plan("0123456789abcdef"))
+    named = r"The old data set is hub:a/b,,train@0123456789abcdef\."
     with pytest.raises(DataError, match=rf"is not what it was \(0123456789ab then, fedcba987654 now\).*{named}"):
-        agree(tmp_path, plan("fedcba9876543210"))
+        claim_folder(tmp_path, plan("fedcba9876543210"))
 
 
 def test_an_unfinished_store_of_another_corpus_is_refused_too(tmp_path: Path) -> None:
@@ -315,14 +315,14 @@ def test_a_store_with_a_missing_or_cut_file_is_refused(tmp_path: Path, name: str
         TokenStore.open(tmp_path / "store")
 
 
-def test_a_flipped_bit_is_found_by_verifying(tmp_path: Path) -> None:
-    store = write(tmp_path / "store", corpus(tmp_path / "in"), WORDS)
+def test_a_flipped_bit_is_found_when_a_run_opens_its_store(tmp_path: Path) -> None:
+    write(tmp_path / "store", corpus(tmp_path / "in"), WORDS)
     path = tmp_path / "store" / "00000.tokens.npy"
     content = bytearray(path.read_bytes())
     content[-1] ^= 1
     path.write_bytes(content)
     with pytest.raises(DataError, match=r"00000\.tokens\.npy: its checksum is not the manifest's"):
-        store.verify()
+        write(tmp_path / "store", corpus(tmp_path / "in"), WORDS)
 
 
 def test_a_missing_store_or_damaged_manifest_is_refused(tmp_path: Path) -> None:

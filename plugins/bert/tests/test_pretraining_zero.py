@@ -264,7 +264,7 @@ def test_shares_of_several_checkpoints_are_not_mixed(
     assert "were expected of each: the files are of several checkpoints" in refused(tag(third), tmp_path, capsys)
     shutil.copy(tag(shared / "ours-3-bf16") / share(1), tag(third) / share(1))
     change(tag(third) / share(1), fp32_flat_groups="nonsense")
-    assert "nothing that this version can read" in refused(tag(third), tmp_path, capsys)
+    assert "not a checkpoint that this version can read" in refused(tag(third), tmp_path, capsys)
 
 
 def test_a_model_that_was_split_over_processes_is_refused(
@@ -305,7 +305,7 @@ def test_a_folder_of_several_checkpoints_needs_one_to_be_named(
     (sample / "latest").write_text("global_step4")
     assert "latest names 'global_step4', which is not there" in refused(sample, tmp_path, capsys)
     (sample / "latest").unlink()
-    assert "say which of its checkpoints is meant by its own folder (global_step2)" in refused(sample, tmp_path, capsys)
+    assert "name the folder of one of its checkpoints (global_step2)" in refused(sample, tmp_path, capsys)
     exported(line, tag(sample), tmp_path / "out")
     (tmp_path / "empty").mkdir()
     assert "neither a run (it has no fit.json) nor" in refused(tmp_path / "empty", tmp_path, capsys)
@@ -325,16 +325,16 @@ def test_what_our_own_checkpoint_says_of_itself_is_checked(alone: Path, tmp_path
     sample = copied(alone / "ours-0-fp32", tmp_path)
     path = tag(sample) / "mp_rank_00_model_states.pt"
     content = torch.load(path, weights_only=False)
-    said = json.loads(content[conversion.OURS])
+    said = json.loads(content[zero_checkpoint.DESCRIPTION])
     wider = {**said["config"], "hidden_size": 13}
     for change in (
         {"objective": "mlm+nsp"},
         {"config": wider},
         {"vocabulary": "a\nb\n"},
     ):
-        torch.save({**content, conversion.OURS: json.dumps({**said, **change})}, path)
-        with pytest.raises(CheckpointError, match=r"step-2: what it says of its model is not what it holds"):
+        torch.save({**content, zero_checkpoint.DESCRIPTION: json.dumps({**said, **change})}, path)
+        with pytest.raises(CheckpointError, match=r"step-2: its description of the model does not fit its weights"):
             conversion.convert(tag(sample), tmp_path / "out")
-    torch.save({**content, conversion.OURS: "nonsense"}, path)
-    with pytest.raises(CheckpointError, match="step-2: what it says"):
+    torch.save({**content, zero_checkpoint.DESCRIPTION: "nonsense"}, path)
+    with pytest.raises(CheckpointError, match="step-2: its description"):
         conversion.convert(tag(sample), tmp_path / "out")

@@ -1,1 +1,1 @@
-"""From raw text to a backbone: corpus, instances, objectives and what is left at the end."""
+"""Pre-training: from raw text to a backbone."""

@@ -1,4 +1,4 @@
-"""A run goes on as it began, and is finished for the same request alone: with others it would be neither."""
+"""Compare requests: a run continues, and counts as finished, only for the request that it was begun for."""
 
 from __future__ import annotations
 
@@ -11,36 +11,38 @@ from typing import Any
 from benchrunner import RequestError
 
 
-def plain(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """As JSON gives it back."""
-    found: dict[str, Any] = json.loads(json.dumps(facts, default=dataclasses.asdict))
-    return found
+def as_json(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Convert facts to the values that reading them from a JSON file gives."""
+    values: dict[str, Any] = json.loads(json.dumps(facts, default=dataclasses.asdict))
+    return values
 
 
-def check_same(begun: Mapping[str, Any], now: Mapping[str, Any], where: Path) -> None:
-    """A `RequestError` that names each difference."""
-    if different := list(_differences(begun, plain(now))):
-        listed = "\n".join(f"  - {one}" for one in different)
+def check_same(before: Mapping[str, Any], now: Mapping[str, Any], where: Path) -> None:
+    """Raise a `RequestError` that lists each difference between the facts in a file and those of this request."""
+    if differences := list(_differences(before, as_json(now))):
+        listed = "\n".join(f"  - {difference}" for difference in differences)
         raise RequestError(
-            f"{where} is of another run:\n{listed}\nGo on with what it was begun with, or choose another folder."
+            f"{where} belongs to another request:\n{listed}\nAsk for the same as before, or choose another folder."
         )
 
 
-def _differences(begun: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
     for name, value in now.items():
-        other = begun.get(name)
-        if isinstance(value, dict) and isinstance(other, dict):
-            yield from _differences(other, {**dict.fromkeys(other), **value})
-        elif isinstance(value, list) and isinstance(other, list) and len(value) == len(other):
-            yield from (
-                f"{name.replace('_', ' ')} {_short(old)}, now {_short(new)}"
-                for old, new in zip(other, value, strict=True)
-                if old != new
-            )
-        elif other != value:
-            yield f"{name.replace('_', ' ')} {_short(other)}, now {_short(value)}"
+        old = before.get(name)
+        if isinstance(value, dict) and isinstance(old, dict):
+            yield from _differences(old, {**dict.fromkeys(old), **value})
+        elif isinstance(value, list) and isinstance(old, list) and len(value) == len(old):
+            for old_item, item in zip(old, value, strict=True):
+                if old_item != item:
+                    yield _difference(name, old_item, item)
+        elif old != value:
+            yield _difference(name, old, value)
 
 
-def _short(value: Any) -> str:
+def _difference(name: str, old: Any, new: Any) -> str:
+    return f"{name.replace('_', ' ')} {_shortened(old)}, now {_shortened(new)}"
+
+
+def _shortened(value: Any) -> str:
     text = repr(value)
     return text if len(text) < 80 else f"{text[:77]}..."

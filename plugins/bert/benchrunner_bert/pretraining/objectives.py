@@ -1,49 +1,48 @@
-"""What a BERT learns from in pre-training: the heads, the losses, and the table of objectives."""
+"""Objectives of pre-training: what a BERT learns to predict."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from benchrunner import UnknownName
 from benchrunner_bert.configuration import Configuration
 
-if TYPE_CHECKING:
-    pass
-
 
 @dataclass(frozen=True)
 class Objective:
-    """A row of the table."""
+    """A row of the table of objectives."""
 
     name: str
     about: str
+    """What is predicted, in a few words."""
     architecture: str
-    """What transformers calls a BERT with these heads."""
+    """Class name in transformers of a BERT with the heads of this objective."""
     next_sentence: bool
-    """Whether the second span is to be told from a random one."""
+    """Whether the model also predicts if the second span follows the first."""
     left_only: bool
-    """Whether attention looks left only, so that the next token is not seen."""
+    """Whether attention looks left only, so that the model cannot see the next token."""
 
     def configured(self, config: Configuration) -> Configuration:
-        """The configuration with the attention that this objective needs."""
+        """Give the configuration with the direction of attention that this objective needs."""
         return dataclasses.replace(config, direction="left-to-right" if self.left_only else "both")
 
 
-OBJECTIVES: Mapping[str, Objective] = {
-    one.name: one
-    for one in (
-        Objective("mlm+nsp", "masked tokens and next sentences", "BertForPreTraining", True, False),
-        Objective("mlm", "masked tokens alone", "BertForMaskedLM", False, False),
-        Objective("ltr", "the next token, seeing only those before it", "BertLMHeadModel", False, True),
-    )
-}
-"""By the names that `--objective` takes."""
+_ROWS = (
+    Objective("mlm+nsp", "masked tokens and next sentences", "BertForPreTraining", next_sentence=True, left_only=False),
+    Objective("mlm", "masked tokens alone", "BertForMaskedLM", next_sentence=False, left_only=False),
+    Objective(
+        "ltr", "the next token, seeing only those before it", "BertLMHeadModel", next_sentence=False, left_only=True
+    ),
+)
+
+OBJECTIVES: Mapping[str, Objective] = {objective.name: objective for objective in _ROWS}
+"""Names that `--objective` takes -> objectives."""
 
 
 def named(name: str) -> Objective:
+    """Find the objective of a name."""
     if name not in OBJECTIVES:
         raise UnknownName("objective", name, OBJECTIVES)
     return OBJECTIVES[name]

@@ -1,4 +1,7 @@
-"""What a pre-training is told. The defaults are the paper's: Devlin et al. 2019, A.2, and its released code."""
+"""Settings of a pre-training, and the plan of its checkpoints, logs and evaluations.
+
+The defaults are the paper's (Devlin et al. 2019, A.2) and those of its released code.
+"""
 
 from __future__ import annotations
 
@@ -13,61 +16,63 @@ from benchrunner.engine import share_of_peak
 PRECISIONS = ("fp32", "bf16")
 POSITIONS = ("drawn", "waves")
 
+COMPUTING = ("zero", "offload", "micro_tokens", "recompute")
+"""Settings of how a run is computed. They may change when a run continues; all others decide the result."""
+
 
 @dataclass(frozen=True)
 class Settings:
-    """One value each; together with the corpus, the vocabulary and the size of the model they decide the result."""
+    """Numbers that decide the result, together with the corpus, the vocabulary and the size of the model."""
 
     objective: str = "mlm+nsp"
-    """One of `objectives.OBJECTIVES`."""
+    """Name of one of `objectives.OBJECTIVES`."""
     steps: int = 1_000_000
-    """Optimizer steps of all phases together."""
+    """Optimizer steps of both phases together."""
     batch_size: int = 256
     """Sequences in one step, whatever the memory and the number of processes."""
     length: int = 128
     """Tokens of a sequence in the first phase."""
     long_length: int = 512
-    """And in the second."""
+    """Tokens of a sequence in the second phase."""
     long_share: float = 0.1
-    """The share of the steps that the second phase takes."""
+    """The second phase's share of the steps."""
     lr: float = 1e-4
-    """The peak learning rate."""
+    """Peak learning rate."""
     warmup: int = 10_000
-    """Steps over which it rises; then it falls to zero, over both phases."""
+    """Steps over which the learning rate rises. It then falls to zero, over both phases."""
     weight_decay: float = 0.01
-    """Decoupled decay of weights; biases and LayerNorm have none."""
+    """Decoupled decay of weights; biases and LayerNorm do not decay."""
     beta1: float = 0.9
     beta2: float = 0.999
     epsilon: float = 1e-6
     bias_correction: bool = False
-    """The released code has none."""
+    """Whether Adam corrects its moments; the released code does not."""
     clip: float = 1.0
-    """The largest norm of one step's gradient; 0 does not clip."""
+    """Largest norm of a step's gradient; 0 does not clip."""
     chosen: float = 0.15
-    """The share of tokens that are predicted."""
+    """Share of tokens that are predicted."""
     masking: tuple[float, float, float] = (0.8, 0.1, 0.1)
-    """What becomes of them: [MASK], a random token, the same token."""
+    """Shares of the predicted tokens that are replaced by [MASK], replaced by a random token, or left as they are."""
     short: float = 0.1
-    """The share of instances that aim at a random shorter length."""
+    """Share of instances that aim at a random shorter length."""
     dropout: float = 0.1
-    """At every site."""
+    """Dropout rate everywhere."""
     positions: str = "drawn"
-    """What a fresh model's embeddings of positions are: one of `POSITIONS`."""
+    """Initial position embeddings: one of `POSITIONS`."""
     seed: int = 0
     precision: str = "fp32"
-    """What matrix products are computed in; weights and their updates are fp32."""
+    """Precision of matrix products; weights and their updates are fp32."""
     zero: int = 0
-    """DeepSpeed's ZeRO stage. This and what follows is how, not what: it may change when a run goes on."""
+    """DeepSpeed's ZeRO stage."""
     offload: bool = False
-    """Keep the optimizer's state in the CPU's memory: stages 1 to 3."""
+    """Whether the optimizer's state is kept in the CPU's memory, at stages 1 to 3."""
     micro_tokens: int = 16_384
-    """The most tokens that one process computes at once."""
+    """Most tokens that a process computes at once."""
     recompute: bool = False
-    """Keep only the input of each layer, and compute it twice."""
+    """Whether only the input of each layer is stored, and the layer is computed twice."""
 
     def __post_init__(self) -> None:
-        positive = ("steps", "batch_size", "length", "long_length", "micro_tokens", "epsilon")
-        for name in positive:
+        for name in ("steps", "batch_size", "length", "long_length", "micro_tokens", "epsilon"):
             if not getattr(self, name) > 0:
                 raise RequestError(f"{name} must be above zero, not {getattr(self, name)}.")
         for name in ("long_share", "chosen", "short", "dropout", "beta1", "beta2"):
@@ -78,47 +83,73 @@ class Settings:
         for name in ("lr", "warmup", "weight_decay", "clip"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise RequestError(f"{name} must be a number from zero up, not {getattr(self, name)}.")
-        if min(self.masking) < 0 or not math.isclose(sum(self.masking), 1.0, abs_tol=1e-9):
-            raise RequestError(f"The three rates of masking add up to 1 (100%), unlike {self.masking}.")
+        check_masking(self.masking)
         if self.precision not in PRECISIONS or self.zero not in range(4):
             raise RequestError(
                 f"Precision is {' or '.join(PRECISIONS)} and ZeRO's stage 0 to 3, not {self.precision} and {self.zero}."
             )
         if self.positions not in POSITIONS:
-            raise RequestError(f"Positions begin as {' or '.join(POSITIONS)}, not as {self.positions}.")
+            raise RequestError(f"Positions start as {' or '.join(POSITIONS)}, not as {self.positions}.")
         if self.offload and self.zero == 0:
             raise RequestError("The optimizer can be offloaded at ZeRO's stages 1 to 3, not at 0.")
 
     @property
     def border(self) -> int:
-        """The first step of the second phase."""
+        """First step of the second phase."""
         return self.steps - round(self.steps * self.long_share)
 
     @property
     def lengths(self) -> tuple[int, ...]:
-        """Those of all phases that take a step."""
+        """Lengths of the sequences of all phases that have a step."""
         return tuple(dict.fromkeys((self.length_at(0), self.length_at(self.steps - 1))))
 
     def length_at(self, step: int) -> int:
-        """Tokens of a sequence at a step, counted from 0."""
+        """Give the number of tokens of a sequence at a step, counted from 0."""
         return self.length if step < self.border else self.long_length
 
     def lr_at(self, step: int) -> float:
-        """The learning rate of a step, counted from 0."""
+        """Give the learning rate of a step, counted from 0."""
         return self.lr * share_of_peak(step, self.steps, min(self.warmup, self.steps))
 
-    def asked(self) -> dict[str, Any]:
-        """Everything that decides the result: a run goes on only with the same."""
-        return {name: value for name, value in dataclasses.asdict(self).items() if name not in HOW}
+    def decisive(self) -> dict[str, Any]:
+        """Give the settings that decide the result: a run continues only with the same ones."""
+        return {name: value for name, value in dataclasses.asdict(self).items() if name not in COMPUTING}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """When the training loop does more than training steps. Nothing here changes the weights."""
+
+    checkpoint_steps: int = 1000
+    """Steps between checkpoints."""
+    keep: int = 2
+    """Number of checkpoints to keep."""
+    shares: bool = False
+    """Whether checkpoints have DeepSpeed's own format, each process its part, instead of being whole."""
+    log_steps: int = 10
+    """Steps between lines of the log."""
+    evaluate_steps: int = 1000
+    """Steps between evaluations on held-out instances."""
+    held_out_instances: int = 256
+    export_at: tuple[int, ...] = ()
+    """Steps whose models are exported, besides the last one."""
+
+    def __post_init__(self) -> None:
+        for name in ("checkpoint_steps", "keep", "log_steps", "evaluate_steps", "held_out_instances"):
+            if getattr(self, name) < 1:
+                raise RequestError(f"{name} must be at least 1, not {getattr(self, name)}.")
+
+
+def check_masking(rates: tuple[float, float, float]) -> None:
+    """Raise a `RequestError` for rates of [MASK], random and unchanged tokens that are not shares of a whole."""
+    if min(rates) < 0 or not math.isclose(sum(rates), 1.0, abs_tol=1e-9):
+        raise RequestError(f"The three rates of masking must add up to 1 (100%), unlike {rates}.")
 
 
 def check_shared(batch_size: int, processes: int) -> None:
-    """A `RequestError` where a process would have nothing to do."""
+    """Raise a `RequestError` if a process would have nothing to do."""
     if batch_size < processes:
         raise RequestError(
             f"A batch of {batch_size} sequences cannot be shared by {processes} processes: use fewer processes or a "
             "larger batch."
         )
-
-
-HOW = ("zero", "offload", "micro_tokens", "recompute")

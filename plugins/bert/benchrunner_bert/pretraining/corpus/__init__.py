@@ -1,1 +1,1 @@
-"""Raw text to tokens: sources, sentences, vocabulary and the token store."""
+"""From raw text to tokens: sources, sentences, the vocabulary and the token store."""

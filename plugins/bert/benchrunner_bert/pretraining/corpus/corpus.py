@@ -1,17 +1,19 @@
-"""Where the text comes from: files and hub data sets as one stream of paragraphs, with the quirks of real files.
+"""The corpus: files and hub data sets, in the order in which the user named them, as one stream of paragraphs.
 
-A source yields paragraphs without line breaks; an empty one ends a document. In memory are about two blocks of a text
-file, whose longer lines are cut; of JSON lines, tables and data sets it is a whole document, however long it is.
+Memory holds about two blocks of a text file at a time, and longer lines are cut. Of JSON lines, tables and data sets,
+memory holds a whole document, however long it is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Self, final
 
 from benchrunner import DataError, RequestError
+from benchrunner_bert.pretraining.corpus.manifest import SourceFacts
 from benchrunner_bert.pretraining.corpus.sources import HUB, HubSet, JsonLines, Parquet, Source, TextFile
 from benchrunner_bert.pretraining.corpus.text_blocks import unreadable
 
@@ -19,26 +21,31 @@ from benchrunner_bert.pretraining.corpus.text_blocks import unreadable
 @final
 @dataclass(frozen=True)
 class Corpus:
-    """All sources, in their order."""
+    """All sources, in order."""
 
     sources: tuple[Source, ...]
     blank_lines: int = 1
-    """How many blank lines in a row end a document of a text file; 0: only the end of the file does."""
+    """Number of blank lines in a row that end a document of a text file; with 0, only the end of the file does."""
+
+    @cached_property
+    def facts(self) -> tuple[SourceFacts, ...]:
+        """The facts of each source. The first call reads all files; later calls give the same facts."""
+        return tuple(source.facts() for source in self.sources)
 
     def paragraphs(self) -> Iterator[str]:
-        """Of all of them."""
+        """Give the paragraphs of all sources."""
         for source in self.sources:
             yield from source.paragraphs()
 
     @classmethod
     def named(cls, references: Sequence[str], *, blank_lines: int = 1) -> Self:
-        """What the user named: files, folders with all files in them, hub:NAME[,CONFIG[,SPLIT]][@REVISION]."""
+        """Find what the user named: files, folders with all their files, hub:NAME[,CONFIG[,SPLIT]][@REVISION]."""
         if blank_lines < 0:
             raise RequestError(f"blank_lines counts lines: 0 or more, not {blank_lines}.")
-        found = tuple(one for reference in references for one in _sources(reference, blank_lines))
-        if not found:
+        sources = tuple(source for reference in references for source in _sources(reference, blank_lines))
+        if not sources:
             raise RequestError("A corpus is needed: text files, .jsonl, .parquet, folders of them, or hub:NAME.")
-        return cls(found, blank_lines)
+        return cls(sources, blank_lines)
 
 
 def _sources(reference: str, blank_lines: int) -> Iterator[Source]:
@@ -47,7 +54,7 @@ def _sources(reference: str, blank_lines: int) -> Iterator[Source]:
         return
     path = Path(reference)
     if path.is_dir():
-        yield from (_file(one, one.relative_to(path).as_posix(), blank_lines) for one in _files(path))
+        yield from (_file(file, file.relative_to(path).as_posix(), blank_lines) for file in _files(path))
     elif path.is_file():
         yield _file(path, path.name, blank_lines)
     else:
@@ -55,28 +62,28 @@ def _sources(reference: str, blank_lines: int) -> Iterator[Source]:
 
 
 def _files(folder: Path) -> list[Path]:
-    """All files below a folder but the hidden ones, in an order that is the same everywhere; links are followed."""
+    """List all files in a folder except hidden ones, in the same order on every machine. Links are followed."""
     try:
-        found = list(_walked(folder, (folder.resolve(),)))
+        files = list(_walked(folder, (folder.resolve(),)))
     except OSError as error:
         raise unreadable(Path(error.filename or folder), error) from None
-    if not found:
+    if not files:
         raise DataError(f"{folder}: there are no files in this folder.")
-    return found
+    return files
 
 
-def _walked(folder: Path, above: tuple[Path, ...]) -> Iterator[Path]:
-    for one in sorted(folder.iterdir(), key=lambda path: path.name):
-        if one.name.startswith("."):
+def _walked(folder: Path, parents: tuple[Path, ...]) -> Iterator[Path]:
+    for path in sorted(folder.iterdir(), key=lambda path: path.name):
+        if path.name.startswith("."):
             continue
-        if one.is_dir():
-            home = one.resolve()
-            if home not in above:  # else a link back to what is being walked already
-                yield from _walked(one, (*above, home))
-        elif one.is_file():
-            yield one
-        elif one.is_symlink():
-            raise DataError(f"{one}: a link to what is not there ({one.readlink()}); mend or remove it.")
+        if path.is_dir():
+            resolved = path.resolve()
+            if resolved not in parents:  # otherwise a link to a folder that contains the link
+                yield from _walked(path, (*parents, resolved))
+        elif path.is_file():
+            yield path
+        elif path.is_symlink():
+            raise DataError(f"{path}: a link to a file that does not exist ({path.readlink()}); repair or remove it.")
 
 
 def _file(path: Path, name: str, blank_lines: int) -> Source:
@@ -90,12 +97,12 @@ def _file(path: Path, name: str, blank_lines: int) -> Source:
 
 
 def _hub_set(reference: str) -> HubSet:
-    named, pinned, revision = reference.removeprefix(HUB).partition("@")
-    parts = named.split(",")
-    if not parts[0] or len(parts) > 3 or bool(pinned) != bool(revision) or "," in revision:
+    names, at, revision = reference.removeprefix(HUB).partition("@")
+    parts = names.split(",")
+    if not parts[0] or len(parts) > 3 or bool(at) != bool(revision) or "," in revision:
         raise RequestError(
-            f"'{reference}': expected hub:NAME, hub:NAME,CONFIG or hub:NAME,CONFIG,SPLIT, and @REVISION behind it "
-            "where a certain commit, branch or tag is meant."
+            f"'{reference}': expected hub:NAME, hub:NAME,CONFIG or hub:NAME,CONFIG,SPLIT, and @REVISION at the end "
+            "to choose a commit, branch or tag."
         )
     configuration, split = [*parts[1:], "", ""][:2]
     return HubSet(parts[0], configuration, split or "train", revision or None)

@@ -1,4 +1,4 @@
-"""What a token store says of itself: what it was made from, with which settings, and what is in it."""
+"""The manifest of a token store: the plan it was made from, and the files and numbers that it holds."""
 
 from __future__ import annotations
 
@@ -11,65 +11,67 @@ from typing import Any, Self, final
 from benchrunner import DataError, RequestError, read_json_object, write_json
 
 PLAN = "plan.json"
-"""Written first of all."""
+"""File of the plan, the first to be written."""
 FORMAT = 1
-"""Of the files; a store of another format is not read."""
+"""Version of the store's files; a store of another version is refused."""
 
 
 @final
 @dataclass(frozen=True)
 class SourceFacts:
-    """One file or data set of the corpus."""
+    """What identifies the content of a file or data set, and what was unusual in it."""
 
     name: str
     size: int = 0
-    """In bytes; 0 for a data set on the hub."""
+    """Size in bytes; 0 for a data set on the hub."""
     sha256: str = ""
-    """Of a file."""
+    """Hash of a file."""
     revision: str = ""
-    """The commit of a data set on the hub."""
+    """Commit of a data set on the hub."""
     bom: bool = False
-    """Whether it begins with a byte order mark, which is left out."""
+    """Whether the file begins with a byte order mark, which is left out."""
     crlf: int = 0
-    """Lines that end with a carriage return, which is left out."""
+    """Number of lines that end with a carriage return, which is left out."""
     bad_bytes: int = 0
-    """Bytes that are not UTF-8, each replaced."""
+    """Number of bytes that are not UTF-8; each is replaced."""
 
 
 @final
 @dataclass(frozen=True)
 class Plan:
-    """What a store is to be made from: the same plan gives the same bytes."""
+    """What a token store is made from. The same plan gives the same bytes."""
 
     sources: tuple[SourceFacts, ...]
     tokenizer: str
-    """Its fingerprint."""
+    """Fingerprint of the tokenizer."""
     vocabulary: int
-    """Pieces."""
+    """Number of pieces."""
     lowercase: bool
     shard_tokens: int
+    """Number of tokens after which a shard ends."""
     blank_lines: int
-    """In a row, that end a document of a text file."""
+    """Number of blank lines in a row that end a document of a text file."""
 
     @property
     def size(self) -> int:
-        """Bytes of all files."""
-        return sum(one.size for one in self.sources)
+        """Size of all files in bytes."""
+        return sum(source.size for source in self.sources)
 
     @property
     def kind(self) -> str:
-        """The integers that hold its tokens."""
+        """Type of the integers that hold tokens."""
         return "uint16" if self.vocabulary <= 1 << 16 else "int32"
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        return cls(**{**data, "sources": tuple(SourceFacts(**one) for one in data["sources"])})
+        """Build the plan from the content of its file."""
+        return cls(**{**data, "sources": tuple(SourceFacts(**source) for source in data["sources"])})
 
 
 @final
 @dataclass(frozen=True)
 class FileFacts:
-    """One file of the store."""
+    """A file of the store."""
 
     name: str
     size: int
@@ -79,14 +81,14 @@ class FileFacts:
 @final
 @dataclass(frozen=True)
 class Manifest:
-    """A finished store. Its file is written last: its presence means that the rest is whole."""
+    """Description of a finished store. Its file is written last, so its presence means that the store is complete."""
 
     plan: Plan
     documents: int
     sentences: int
     tokens: int
     shards: tuple[int, ...]
-    """The tokens of each."""
+    """Number of tokens of each shard."""
     files: tuple[FileFacts, ...]
 
     @property
@@ -94,31 +96,33 @@ class Manifest:
         return self.plan.sources
 
     def as_json(self) -> dict[str, Any]:
+        """Give the content of the manifest's file."""
         return {"format": FORMAT, **dataclasses.asdict(self)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Build the manifest from the content of its file."""
         if data["format"] != FORMAT:
             raise ValueError(f"format {data['format']}, expected {FORMAT}")
-        plan, files = Plan.from_json(data["plan"]), tuple(FileFacts(**one) for one in data["files"])
+        plan, files = Plan.from_json(data["plan"]), tuple(FileFacts(**file) for file in data["files"])
         counts = {name: int(data[name]) for name in ("documents", "sentences", "tokens")}
         return cls(plan, shards=tuple(data["shards"]), files=files, **counts)
 
 
-def agree(folder: Path, plan: Plan) -> None:
-    """A folder is for one plan: the same corpus, tokenizer and settings."""
+def claim_folder(folder: Path, plan: Plan) -> None:
+    """Write the plan of a new folder, or raise if the folder belongs to another corpus, tokenizer or setting."""
     path = folder / PLAN
-    found = read_store_file(path)
-    if found is None:
+    content = read_store_file(path)
+    if content is None:
         write_json(path, dataclasses.asdict(plan))
         return
     try:
-        begun = Plan.from_json(found)
+        earlier = Plan.from_json(content)
     except (KeyError, TypeError) as error:
-        raise DataError(f"{path}: nothing that this version can read ({error}).") from None
-    _same_sources(folder, begun.sources, plan.sources)
+        raise DataError(f"{path}: not a plan that this version can read ({error}).") from None
+    _check_sources(folder, earlier.sources, plan.sources)
     for name in ("tokenizer", "lowercase", "shard_tokens", "blank_lines"):
-        old, new = getattr(begun, name), getattr(plan, name)
+        old, new = getattr(earlier, name), getattr(plan, name)
         if old != new:
             raise RequestError(
                 f"{folder} was begun with {name.replace('_', ' ')} {old}, now it is {new}: "
@@ -126,20 +130,20 @@ def agree(folder: Path, plan: Plan) -> None:
             )
 
 
-def _same_sources(folder: Path, begun: Sequence[SourceFacts], now: Sequence[SourceFacts]) -> None:
-    advice = f"The tokens in {folder} are of the old corpus: bring it back, or choose another folder."
-    for old, new in zip(begun, now, strict=False):
+def _check_sources(folder: Path, earlier: Sequence[SourceFacts], now: Sequence[SourceFacts]) -> None:
+    advice = f"The tokens in {folder} are of the old corpus: restore the old corpus, or choose another folder."
+    for old, new in zip(earlier, now, strict=False):
         if old.name != new.name:
             raise DataError(f"The corpus has changed: {old.name} was expected next, found {new.name}. {advice}")
         if old != new:
             if old.revision:
-                advice = f"{advice} Named {old.name}@{old.revision} it is what it was."
+                advice = f"{advice} The old data set is {old.name}@{old.revision}."
             raise DataError(
                 f"The corpus has changed: {new.name} is not what it was ({_difference(old, new)}). {advice}"
             )
-    if len(begun) != len(now):
-        gone = begun[len(now) :]
-        first = f"{gone[0].name} is gone" if gone else f"{now[len(begun)].name} is new"
+    if len(earlier) != len(now):
+        gone = earlier[len(now) :]
+        first = f"{gone[0].name} is gone" if gone else f"{now[len(earlier)].name} is new"
         raise DataError(f"The corpus has changed: {first}. {advice}")
 
 
@@ -150,5 +154,5 @@ def _difference(old: SourceFacts, new: SourceFacts) -> str:
 
 
 def read_store_file(path: Path) -> dict[str, Any] | None:
-    """Read a JSON file of the store; None where there is none."""
+    """Read a JSON file of the store; None where the file does not exist."""
     return read_json_object(path, advice="Remove its folder: it is made again.") if path.exists() else None

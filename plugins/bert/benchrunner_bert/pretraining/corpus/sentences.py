@@ -1,4 +1,4 @@
-"""Sentences of English-like text, by rule: good enough to cut text where a reader would not mind."""
+"""Split English-like text into sentences by rules: good enough to cut text at natural places."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import re
 from collections.abc import Iterator
 
 LONGEST = 64
-"""Words of a sentence; a longer one is cut, so that its parts about fit a sequence of 128 tokens."""
+"""Words of a sentence. A longer sentence is cut, so that its parts roughly fit a sequence of 128 tokens."""
 _WIDEST = 16
-"""Letters that count as a word where no blank comes sooner: a text without blanks has parts too."""
-_ALONE = "[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
-"""Chinese and Japanese characters, which count as words: no blanks stand between them, and most are pieces."""
-_WORDS = rf"(?> *(?:{_ALONE}|[^ {_ALONE[1:-1]}]{{1,{_WIDEST}}}+)){{1,{LONGEST}}}"
-_PART = re.compile(rf"{_WORDS}(?:(?=[ {_ALONE[1:]})|(?<={_ALONE})|\Z)|{_WORDS}")
-"""Ends inside a word only where it holds nothing else."""
-_WITHOUT_BLANKS = re.compile(_ALONE)
+"""Letters without a blank that count as a word, so that a text without blanks is cut too."""
+_IDEOGRAPH = "[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
+"""Chinese and Japanese characters. Each counts as a word: no blanks separate them, and most are pieces."""
+_WORDS = rf"(?> *(?:{_IDEOGRAPH}|[^ {_IDEOGRAPH[1:-1]}]{{1,{_WIDEST}}}+)){{1,{LONGEST}}}"
+_PART = re.compile(rf"{_WORDS}(?:(?=[ {_IDEOGRAPH[1:]})|(?<={_IDEOGRAPH})|\Z)|{_WORDS}")
+"""Up to `LONGEST` words. The part ends inside a word only if it holds nothing but that word."""
+_WITHOUT_BLANKS = re.compile(_IDEOGRAPH)
 
 _ABBREVIATIONS = (
     "Ch|Dr|Eq|Ft|Jr|Lt|Mr|Ms|Mt|Sr|St|cf|pp|vs",
@@ -23,8 +23,8 @@ _ABBREVIATIONS = (
     "Lieut|Sergt",
     "Messrs|approx",
 )
-"""A full stop behind one of these ends no sentence; a line for each width, since looking back takes one at a time. What
-ends sentences as often (etc, Co, Sat) is left out."""
+"""A full stop after these does not end a sentence. There is a line for each length, because a look-behind has a fixed
+length. Abbreviations that often end a sentence (etc, Co, Sat) are not listed."""
 
 
 _NOT_AFTER = "".join(rf"(?<!\b(?:{group})\.)" for group in _ABBREVIATIONS)
@@ -38,18 +38,18 @@ _BORDER = re.compile(
 
 
 def split(text: str) -> list[str]:
-    """The sentences of a text with a paragraph on each line; an empty line stays, as an empty sentence."""
-    found, start = [], 0
+    """Split a text with one paragraph per line into sentences. An empty line becomes an empty sentence."""
+    parts, start = [], 0
     for border in _BORDER.finditer(text):
-        found.append(text[start : border.end()].rstrip(" "))
+        parts.append(text[start : border.end()].rstrip(" "))
         start = border.end()
-    found.append(text[start:])
-    sentences = "\n".join(found).split("\n")
-    return [part for one in sentences for part in (_cut(one) if _may_be_long(one) else (one,))]
+    parts.append(text[start:])
+    sentences = "\n".join(parts).split("\n")
+    return [part for sentence in sentences for part in (_cut(sentence) if _may_be_long(sentence) else (sentence,))]
 
 
 def _may_be_long(sentence: str) -> bool:
-    """Whether it needs the closer look, which takes longer."""
+    """Whether a sentence can have more than `LONGEST` words. This is quicker than counting the words."""
     if len(sentence) <= LONGEST:
         return False
     if len(sentence) > LONGEST * _WIDEST or sentence.count(" ") >= LONGEST:
@@ -58,5 +58,5 @@ def _may_be_long(sentence: str) -> bool:
 
 
 def _cut(sentence: str) -> Iterator[str]:
-    """In parts of at most so many words."""
-    return (found[0].strip(" ") for found in _PART.finditer(sentence))
+    """Cut a sentence into parts of at most `LONGEST` words."""
+    return (match[0].strip(" ") for match in _PART.finditer(sentence))

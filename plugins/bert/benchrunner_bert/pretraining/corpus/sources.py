@@ -16,11 +16,11 @@ from typing import Any, final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchrunner import DataError, first_line
+from benchrunner import DataError, first_line, quoted
 from benchrunner_bert.pretraining.corpus.manifest import SourceFacts
 from benchrunner_bert.pretraining.corpus.text_blocks import (
     BAD,
-    REPLACED,
+    REPLACEMENT,
     decoded,
     file_facts,
     hashed,
@@ -29,36 +29,35 @@ from benchrunner_bert.pretraining.corpus.text_blocks import (
 )
 
 HUB = "hub:"
-
-
+"""Start of the name of a data set on the hub."""
 FIELD = "text"
-"""The field of JSON lines and the column of tables that holds a document."""
+"""Field of JSON lines and column of tables that holds a document."""
 
 
 class Source(ABC):
-    """One file or data set."""
+    """A file or data set."""
 
     name: str
-    """As the manifest has it: without the folders above what the user named."""
+    """Name in the manifest: a path without the folders above the file or folder that the user named."""
 
     @abstractmethod
     def facts(self) -> SourceFacts:
-        """What tells its content from another's, and what was unusual; reads the whole file."""
+        """Read the whole source; give what identifies its content, and what was unusual in it."""
 
     @abstractmethod
     def paragraphs(self) -> Iterator[str]:
-        """Paragraphs without line breaks; an empty one ends a document."""
+        """Give paragraphs without line breaks; an empty paragraph ends a document."""
 
 
 @final
 @dataclass(frozen=True)
 class TextFile(Source):
-    """Plain text, one paragraph a line."""
+    """Plain text with one paragraph per line."""
 
     path: Path
     name: str
     blank_lines: int = 1
-    """How many blank lines in a row end a document; 0: only the end of the file does."""
+    """Number of blank lines in a row that end a document; with 0, only the end of the file does."""
 
     def facts(self) -> SourceFacts:
         return file_facts(self.path, self.name)
@@ -76,7 +75,7 @@ class TextFile(Source):
 @final
 @dataclass(frozen=True)
 class JsonLines(Source):
-    """One JSON object a line, a document each; line breaks inside end paragraphs."""
+    """One JSON object per line, each with a document. Line breaks in the document end paragraphs."""
 
     path: Path
     name: str
@@ -91,13 +90,14 @@ class JsonLines(Source):
 
     def _text(self, line: str, number: int) -> str:
         try:
-            found = json.loads(line)
-        except (ValueError, RecursionError) as error:  # the latter: too many brackets, one inside the other
-            raise DataError(f"{self.path}:{number}: not a line of JSON ({error}); mend or remove it.") from None
-        text = found.get(FIELD) if isinstance(found, dict) else None
+            value = json.loads(line)
+        except (ValueError, RecursionError) as error:  # RecursionError: too many nested brackets
+            raise DataError(f"{self.path}:{number}: not a line of JSON ({error}); repair or remove it.") from None
+        text = value.get(FIELD) if isinstance(value, dict) else None
         if not isinstance(text, str):
             raise DataError(
-                f'{self.path}:{number}: expected an object with a text, {{"{FIELD}": "..."}}, found {_short(line)}.'
+                f'{self.path}:{number}: expected an object with a text, {{"{FIELD}": "..."}}, '
+                f"found {quoted(line.strip())}."
             )
         return text
 
@@ -112,22 +112,23 @@ class Parquet(Source):
 
     def facts(self) -> SourceFacts:
         size, sha256 = hashed(self.path)
-        bad = sum(decoded(raw)[1] for raw in self._raw())
-        return SourceFacts(self.name, size=size, sha256=sha256, bad_bytes=bad)
+        bad_bytes = sum(decoded(raw)[1] for raw in self._raw())
+        return SourceFacts(self.name, size=size, sha256=sha256, bad_bytes=bad_bytes)
 
     def paragraphs(self) -> Iterator[str]:
         for raw in self._raw():
             yield from _document(decoded(raw)[0])
 
     def _raw(self) -> Iterator[bytes]:
-        """As bytes: files are met whose texts are not UTF-8, though the format wants it."""
+        """Give the documents as bytes: some files hold texts that are not UTF-8, although the format demands it."""
         try:
             with pq.ParquetFile(self.path) as file:
                 if FIELD not in file.schema_arrow.names:
-                    has = ", ".join(file.schema_arrow.names)
-                    raise DataError(f"{self.path}: expected a column '{FIELD}'; it has {has}.")
+                    columns = ", ".join(file.schema_arrow.names)
+                    raise DataError(f"{self.path}: expected a column '{FIELD}'; it has {columns}.")
                 for batch in file.iter_batches(batch_size=1024, columns=[FIELD]):
-                    yield from (one for one in batch.column(0).cast(pa.large_binary()).to_pylist() if one is not None)
+                    documents = batch.column(0).cast(pa.large_binary()).to_pylist()
+                    yield from (document for document in documents if document is not None)
         except OSError as error:
             raise unreadable(self.path, error) from None
         except pa.ArrowException as error:
@@ -137,13 +138,13 @@ class Parquet(Source):
 @final
 @dataclass(frozen=True)
 class HubSet(Source):
-    """A data set on the hub, a document a row, streamed: only what is being read is on this machine."""
+    """A data set on the hub with one document per row. Rows are streamed: no whole data set is stored."""
 
     repository: str
     configuration: str = ""
     split: str = "train"
     revision: str | None = None
-    """A commit, branch or tag of the repository; None: its newest commit."""
+    """A commit, branch or tag of the repository; None is its newest commit."""
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -161,16 +162,16 @@ class HubSet(Source):
 
     @cached_property
     def _commit(self) -> str:
-        """The state of the repository, so that a corpus that grew is noticed; asked once, so that all passes agree."""
+        """The commit of the revision. It is asked for once, so that all passes over the data read the same rows."""
         from huggingface_hub import HfApi
 
-        return str(self._asked(lambda: HfApi().dataset_info(self.repository, revision=self.revision).sha))
+        return str(self._ask(lambda: HfApi().dataset_info(self.repository, revision=self.revision).sha))
 
     def _rows(self) -> Iterator[dict[str, Any]]:
         import datasets
 
-        commit = self._commit  # not inside the question, which would tell of its failure twice
-        found = self._asked(
+        commit = self._commit  # outside the next question: if this fails, the reason must be wrapped only once
+        data = self._ask(
             lambda: datasets.load_dataset(
                 self.repository,
                 self.configuration or None,
@@ -179,24 +180,19 @@ class HubSet(Source):
                 streaming=True,
             )
         )
-        rows = iter(found)
-        while (row := self._asked(lambda: next(rows, None))) is not None:
+        rows = iter(data)
+        while (row := self._ask(lambda: next(rows, None))) is not None:
             yield row
 
-    def _asked(self, question: Callable[[], Any]) -> Any:
+    def _ask(self, question: Callable[[], Any]) -> Any:
         try:
             return question()
-        except Exception as error:  # the hub's clients raise whatever their transport raised
+        except Exception as error:  # the hub's clients pass on the errors of their transport, of any kind
             raise DataError(f"{self.name} could not be read: {first_line(error)}") from error
 
 
 def _document(text: str) -> Iterator[str]:
-    for line in BAD.sub(REPLACED, text).split("\n"):
+    for line in BAD.sub(REPLACEMENT, text).split("\n"):
         if paragraph := line.strip():
             yield paragraph
     yield ""
-
-
-def _short(text: str) -> str:
-    text = text.strip()
-    return repr(text if len(text) <= 60 else f"{text[:57]}...")

@@ -1,4 +1,4 @@
-"""Read text files in blocks of whole lines, with the quirks of real files."""
+"""Read text files in blocks of whole lines: byte order marks, bytes that are not UTF-8, files that are no text."""
 
 from __future__ import annotations
 
@@ -12,43 +12,34 @@ from typing import IO
 from benchrunner import DataError
 from benchrunner_bert.pretraining.corpus.manifest import SourceFacts
 
+BAD = re.compile("[\ud800-\udfff]")
+"""Characters that stand for bytes that are not UTF-8. Valid UTF-8 never decodes to them."""
+REPLACEMENT = "\ufffd"
+"""Unicode's replacement character."""
+
 _BLOCK = 1 << 20
 """Bytes read at once."""
-
-
 _NEARBY = 1 << 12
-"""Bytes in which a blank is looked for where a line is cut."""
-
+"""Bytes before a cut in which a blank is searched."""
+_HEAD = 1 << 16
+"""Bytes at the start of a file that show whether it is text."""
+_FEW = 512
+"""Shorter heads count as if they had this many bytes: a few bad bytes must not dominate them."""
 
 _BOM = b"\xef\xbb\xbf"
-
-
-BAD = re.compile("[\ud800-\udfff]")
-"""What stands for a byte that is not UTF-8, and what no UTF-8 can hold."""
-
-
-REPLACED = "\ufffd"
-
-
-_WIDE = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
-
-
-_PACKED = re.compile(
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+"""Byte order marks of UTF-16."""
+_COMPRESSED = re.compile(
     rb"(?P<gzip>\x1f\x8b)|(?P<zstd>\x28\xb5\x2f\xfd)|(?P<zip>PK\x03\x04)|(?P<xz>\xfd7zXZ\x00)|(?P<bzip2>BZh[1-9]1AY&SY)"
 )
-"""How compressed files begin."""
-
-
-_HEAD = 1 << 16
-"""Bytes that show whether a file is text."""
-
-
-_FEW = 512
-"""Of fewer bytes a share tells nothing."""
+"""First bytes of compressed files."""
 
 
 def lines(path: Path, *, whole: bool = False) -> Iterator[str]:
-    """Lines without their ends; a byte that is not UTF-8 becomes a replacement character."""
+    """Give lines without line breaks; a byte that is not UTF-8 becomes a replacement character.
+
+    Lines longer than a block are cut, unless lines must stay `whole`.
+    """
     first = True
     for block in _blocks(path, whole=whole):
         text, _ = decoded(block.removeprefix(_BOM) if first else block)
@@ -56,8 +47,44 @@ def lines(path: Path, *, whole: bool = False) -> Iterator[str]:
         yield from text.removesuffix("\n").split("\n")
 
 
+def decoded(raw: bytes) -> tuple[str, int]:
+    """Give the text, and the number of bytes that are not UTF-8."""
+    try:
+        return raw.decode("utf-8"), 0
+    except UnicodeDecodeError:
+        return BAD.subn(REPLACEMENT, raw.decode("utf-8", "surrogateescape"))
+
+
+def file_facts(path: Path, name: str) -> SourceFacts:
+    """Read a whole text file; give its hash and what was unusual in it."""
+    digest = hashlib.sha256()
+    size = crlf = bad_bytes = 0
+    bom: bool | None = None
+    for block in _blocks(path):
+        bom = block.startswith(_BOM) if bom is None else bom
+        digest.update(block)
+        size += len(block)
+        crlf += block.count(b"\r\n")
+        bad_bytes += decoded(block)[1]
+    return SourceFacts(name, size=size, sha256=digest.hexdigest(), bom=bool(bom), crlf=crlf, bad_bytes=bad_bytes)
+
+
+def hashed(path: Path) -> tuple[int, str]:
+    """Give the size and the hash of any file."""
+    try:
+        with path.open("rb") as file:
+            return path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise unreadable(path, error) from None
+
+
+def unreadable(path: Path, error: OSError) -> DataError:
+    """Build the error for a file that the system cannot read."""
+    return DataError(f"{path}: cannot be read: {error.strerror or error}.")
+
+
 def _blocks(path: Path, *, whole: bool = False) -> Iterator[bytes]:
-    """A file in blocks of whole lines; lines longer than a block are cut, unless they are to stay whole."""
+    """Give a file in blocks of whole lines; lines longer than a block are cut, unless lines must stay `whole`."""
     try:
         with path.open("rb") as file:
             _check_text(path, file)
@@ -68,7 +95,7 @@ def _blocks(path: Path, *, whole: bool = False) -> Iterator[bytes]:
 
 
 def _rest(file: IO[bytes]) -> bytes:
-    """Up to the end of the line, or, where that is further than a block, up to a place where it may be cut."""
+    """Read to the end of the line; if that is further than a block, read to a place where the line can be cut."""
     rest = file.readline(_BLOCK)
     if len(rest) < _BLOCK or rest.endswith(b"\n"):
         return rest
@@ -78,7 +105,10 @@ def _rest(file: IO[bytes]) -> bytes:
 
 
 def _last_word(text: bytes) -> int:
-    """Where it begins, so that what follows a cut is no blank line; its last character where no blank is near."""
+    """Give the start of the last word, or of the last character where no blank is near.
+
+    Blanks at the end of the text belong to the part after the cut, which thus never is a blank line.
+    """
     end = len(text.rstrip())
     if blank := text.rfind(b" ", max(0, end - _NEARBY), end) + 1:
         return blank
@@ -89,51 +119,21 @@ def _last_word(text: bytes) -> int:
 
 
 def _check_text(path: Path, file: IO[bytes]) -> None:
-    start = file.read(_HEAD)
+    head = file.read(_HEAD)
     file.seek(0)
-    if packed := _PACKED.match(start):
-        raise DataError(f"{path}: not a file of UTF-8 text: it is compressed ({packed.lastgroup}). Unpack it first.")
-    if what := _not_text(start):
-        raise DataError(f"{path}: not a file of UTF-8 text: {what}. Convert it, or name the files that are text.")
+    if match := _COMPRESSED.match(head):
+        raise DataError(f"{path}: not a file of UTF-8 text: it is compressed ({match.lastgroup}). Unpack it first.")
+    if reason := _reason_against_text(head):
+        raise DataError(f"{path}: not a file of UTF-8 text: {reason}. Convert it, or name the files that are text.")
 
 
-def _not_text(start: bytes) -> str | None:
-    if wide := _WIDE.get(start[:2]):
-        return f"it looks like {wide}"
-    if start.count(0) > len(start) // 100:
+def _reason_against_text(head: bytes) -> str | None:
+    """Say why the first bytes of a file cannot be UTF-8 text; None where they can."""
+    if head.startswith(_UTF16):
+        return "it looks like UTF-16"
+    if head.count(0) > len(head) // 100:
         return "it holds zero bytes"
-    bad = decoded(start)[1]
-    return f"{bad:,} of its first {len(start):,} bytes are none" if bad > max(len(start), _FEW) // 20 else None
-
-
-def decoded(raw: bytes) -> tuple[str, int]:
-    """The text, and how many of its bytes are not UTF-8."""
-    try:
-        return raw.decode("utf-8"), 0
-    except UnicodeDecodeError:
-        return BAD.subn(REPLACED, raw.decode("utf-8", "surrogateescape"))
-
-
-def file_facts(path: Path, name: str) -> SourceFacts:
-    digest = hashlib.sha256()
-    size = crlf = bad = 0
-    bom: bool | None = None
-    for block in _blocks(path):
-        bom = block.startswith(_BOM) if bom is None else bom
-        digest.update(block)
-        size += len(block)
-        crlf += block.count(b"\r\n")
-        bad += decoded(block)[1]
-    return SourceFacts(name, size=size, sha256=digest.hexdigest(), bom=bool(bom), crlf=crlf, bad_bytes=bad)
-
-
-def hashed(path: Path) -> tuple[int, str]:
-    try:
-        with path.open("rb") as file:
-            return path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise unreadable(path, error) from None
-
-
-def unreadable(path: Path, error: OSError) -> DataError:
-    return DataError(f"{path}: cannot be read: {error.strerror or error}.")
+    bad_bytes = decoded(head)[1]
+    if bad_bytes > max(len(head), _FEW) // 20:
+        return f"{bad_bytes:,} of its first {len(head):,} bytes are not UTF-8"
+    return None

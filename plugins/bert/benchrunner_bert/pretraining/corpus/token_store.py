@@ -1,4 +1,4 @@
-"""The corpus as token ids in memory-mapped shards: of any size, read anywhere, never in memory as a whole."""
+"""The corpus as token ids in memory-mapped shards: of any size, read at any place, never in memory as a whole."""
 
 from __future__ import annotations
 
@@ -22,76 +22,77 @@ SENTENCES, DOCUMENTS = "sentence_starts.npy", "document_starts.npy"
 
 
 def shard_name(number: int) -> str:
-    """The file of a shard's tokens."""
+    """Name the file of a shard's tokens."""
     return f"{number:05}.tokens.npy"
 
 
 @final
 class TokenStore:
-    """A finished store. What is in it is read from the disk when it is asked for."""
+    """A finished store. Its content is read from the disk when it is used."""
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         self.folder, self.manifest = folder, manifest
         self.documents, self.sentences, self.tokens = manifest.documents, manifest.sentences, manifest.tokens
         self.document_starts = self._array(DOCUMENTS)
-        """int64 (documents + 1,), counted in sentences"""
+        """int64 (documents + 1,): index of the first sentence of each document, and the end"""
         self.sentence_starts = self._array(SENTENCES)
-        """int64 (sentences + 1,), counted in tokens"""
+        """int64 (sentences + 1,): index of the first token of each sentence, and the end"""
         self._shards = [self._array(shard_name(number)) for number in range(len(manifest.shards))]
         self._starts = [0, *accumulate(manifest.shards)]
         self._check_lengths()
 
     @classmethod
     def open(cls, folder: Path) -> Self:
-        """What `shards.write` finished; a `DataError` where a file is missing or has another size."""
+        """Open a finished store; raise a `DataError` if a file is missing or has another size."""
         manifest = read_manifest(folder)
         if manifest is None:
             state = "is not finished" if (folder / PLAN).exists() else "holds no tokens"
             raise DataError(
-                f"{folder} {state}: there is no {MANIFEST}. Write it from its corpus, which goes on where it ended."
+                f"{folder} {state}: there is no {MANIFEST}. Write the tokens from their corpus; a writer that was "
+                "stopped continues where it stopped."
             )
-        for one in manifest.files:
-            _check_size(folder / one.name, one)
+        for file in manifest.files:
+            _check_size(folder / file.name, file)
         return cls(folder, manifest)
 
     def verify(self) -> None:
-        """Read everything once more; a `DataError` where a file is not what was written."""
-        for one in self.manifest.files:
-            if file_facts(self.folder / one.name).sha256 != one.sha256:
-                raise _damaged(self.folder / one.name, "its checksum is not the manifest's")
+        """Read all files; raise a `DataError` if a file has changed since it was written."""
+        for file in self.manifest.files:
+            if file_facts(self.folder / file.name).sha256 != file.sha256:
+                raise _damaged(self.folder / file.name, "its checksum is not the manifest's")
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """What its tokens are numbers in."""
+        """The vocabulary that the token ids belong to."""
         return Vocabulary.read(self.folder / VOCABULARY, lowercase=self.manifest.plan.lowercase)
 
     def read(self, first: int, last: int) -> np.ndarray:
-        """Tokens `first` up to `last`, over all shards: int32 (last - first,)."""
+        """Read tokens `first` up to `last`, from as many shards as hold them: int32 (last - first,)."""
         if not 0 <= first <= last <= self.tokens:
             raise IndexError(f"tokens {first} to {last} of {self.tokens}")
-        at = bisect_right(self._starts, first) - 1
-        if last <= self._starts[min(at + 1, len(self._shards))]:
-            return self._part(at, first, last)
+        shard = bisect_right(self._starts, first) - 1
+        if last <= self._starts[min(shard + 1, len(self._shards))]:
+            return self._part(shard, first, last)
         parts = list[np.ndarray]()
         while first < last:
-            stop = min(last, self._starts[at + 1])
-            parts.append(self._part(at, first, stop))
-            first, at = stop, at + 1
+            stop = min(last, self._starts[shard + 1])
+            parts.append(self._part(shard, first, stop))
+            first, shard = stop, shard + 1
         return np.concatenate([np.empty(0, dtype=np.int32), *parts])
 
     def _part(self, shard: int, first: int, last: int) -> np.ndarray:
         if first == last:
             return np.empty(0, dtype=np.int32)
         begin = self._starts[shard]
-        found: np.ndarray = self._shards[shard][first - begin : last - begin].astype(np.int32)
-        return found
+        tokens: np.ndarray = self._shards[shard][first - begin : last - begin].astype(np.int32)
+        return tokens
 
     def _array(self, name: str) -> np.ndarray:
         try:
             mapped: np.ndarray = np.load(self.folder / name, mmap_mode="r", allow_pickle=False)
         except (OSError, ValueError, EOFError) as error:
             raise _damaged(self.folder / name, str(error)) from None
-        return mapped.view(np.ndarray)  # numpy's memory-mapped class does more at each access
+        return mapped.view(np.ndarray)  # faster: numpy's class of memory-mapped arrays does extra work at each access
 
     def _check_lengths(self) -> None:
         expected = {DOCUMENTS: self.documents + 1, SENTENCES: self.sentences + 1}
@@ -103,16 +104,17 @@ class TokenStore:
 
 
 def read_manifest(folder: Path) -> Manifest | None:
-    """A folder's, or None where no store was finished."""
-    found = read_store_file(folder / MANIFEST)
+    """Read the manifest of a folder; None where no store was finished."""
+    content = read_store_file(folder / MANIFEST)
     try:
-        return None if found is None else Manifest.from_json(found)
+        return None if content is None else Manifest.from_json(content)
     except (KeyError, TypeError, ValueError) as error:
         reason = f"{type(error).__name__}: {error}"
-        raise DataError(f"{folder / MANIFEST}: nothing that this version can read ({reason}).") from None
+        raise DataError(f"{folder / MANIFEST}: not a manifest that this version can read ({reason}).") from None
 
 
 def file_facts(path: Path) -> FileFacts:
+    """Give the size and the hash of a file of the store."""
     try:
         with path.open("rb") as file:
             return FileFacts(path.name, path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest())
@@ -133,12 +135,13 @@ def _damaged(path: Path, reason: str) -> DataError:
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """What the disk refuses is no fault of the program: say what is kept and what to do."""
+    """Turn errors of the system while a folder is written into errors that say what is kept and what to do."""
     try:
         yield
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise RequestError(f"{folder}: cannot be written: {error.strerror or error}.") from None
         raise RequestError(
-            f"{folder}: the disk is full. What is whole stays; make room and ask again, and it goes on from there."
+            f"{folder}: the disk is full. Complete files are kept: free some space and ask again, and the writer "
+            "continues from there."
         ) from None

@@ -1,4 +1,4 @@
-"""A WordPiece vocabulary: learnt from the corpus, the same one every time, or a given one, checked."""
+"""A WordPiece vocabulary with the special tokens that pre-training needs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Self, final
 
 from benchrunner import CheckpointError
-from benchrunner_bert.tokenizer import SPECIAL, BertTokenizer
+from benchrunner_bert.tokenizer import SPECIAL, BertTokenizer, is_lowercase
 
 
 @final
@@ -18,20 +18,25 @@ class Vocabulary:
     path: Path
     lowercase: bool
     size: int
-    """Pieces."""
+    """Number of pieces."""
     special: tuple[int, ...]
-    """The numbers of [PAD] [UNK] [CLS] [SEP] [MASK]."""
+    """Ids of [PAD] [UNK] [CLS] [SEP] [MASK]."""
 
     @property
     def mask(self) -> int:
+        """Id of [MASK]."""
         return self.special[SPECIAL.index("[MASK]")]
 
     def tokenizer(self) -> BertTokenizer:
+        """Build the tokenizer of this vocabulary."""
         return BertTokenizer.from_vocabulary(self.path, lowercase=self.lowercase)
 
     @classmethod
     def read(cls, path: Path, *, lowercase: bool | None = None) -> Self:
-        """Checked. Where nobody says, a vocabulary with capital letters is a cased one."""
+        """Read and check a vocab.txt.
+
+        With `lowercase` None, the vocabulary is a lowercase one unless it has capital letters.
+        """
         pieces = _read(path)
         missing = [token for token in SPECIAL if token not in pieces]
         if missing:
@@ -40,12 +45,12 @@ class Vocabulary:
                 "each on a line of its own."
             )
         if lowercase is None:
-            lowercase = not any(piece != piece.lower() for piece in pieces if piece not in SPECIAL)
+            lowercase = is_lowercase(pieces)
         return cls(path, lowercase, len(pieces), tuple(pieces[token] for token in SPECIAL))
 
 
 def _read(path: Path) -> dict[str, int]:
-    """Piece -> number."""
+    """Read the pieces with their ids."""
     try:
         lines = path.read_bytes().decode().removesuffix("\n").split("\n")
     except (OSError, UnicodeDecodeError) as error:

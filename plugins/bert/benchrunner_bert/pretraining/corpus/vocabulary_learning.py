@@ -13,31 +13,32 @@ from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
 from benchrunner_bert.tokenizer import SPECIAL
 
 CHARACTERS = 1000
-"""At most so many different ones have pieces of their own; text with a rarer one is [UNK] there."""
-
-
+"""Most characters that have pieces of their own. Words with a rarer character become [UNK]."""
 SMALLEST = 100
-"""Pieces: fewer do not spell English."""
+"""Fewest pieces of a vocabulary: fewer cannot spell English."""
+_BLOCK = 1 << 20
+"""Characters that are counted at once."""
 
 
 def learn_vocabulary(
     paragraphs: Callable[[], Iterable[str]], path: Path, *, size: int, lowercase: bool = True
 ) -> Vocabulary:
-    """Write the vocab.txt of a corpus; `paragraphs` gives all of it, and is asked twice."""
+    """Learn `size` pieces and write them as vocab.txt. `paragraphs` gives the whole corpus and is called twice."""
     if size < SMALLEST:
         raise RequestError(f"A vocabulary of {size} pieces spells no text: ask for at least {SMALLEST}.")
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=lowercase)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    characters = _characters(paragraphs(), tokenizer, min(CHARACTERS, size // 4))
+    characters = _frequent_characters(paragraphs(), tokenizer, min(CHARACTERS, size // 4))
     if not characters:
-        raise DataError("The corpus is empty: no vocabulary can be learnt from it.")
-    # The trainer numbers single characters in an order that changes from run to run, and decides ties by number.
-    # Named as special they have their numbers from the start; being learnt last, the text is not searched for them.
-    first = [*SPECIAL, *characters, *(f"##{one}" for one in characters if _stands_inside(one, tokenizer))]
+        raise DataError("The corpus is empty: no vocabulary can be learned from it.")
+    # The trainer gives ids to single characters in an order that changes from process to process, and decides ties by
+    # id. Special tokens have fixed ids, so the characters are declared as special tokens. The trainer adds these to the
+    # tokenizer after training, so the text is not searched for them.
+    inside = (f"##{character}" for character in characters if _can_continue_word(character, tokenizer))
     trainer = trainers.WordPieceTrainer(
         vocab_size=size,
-        special_tokens=first,
+        special_tokens=[*SPECIAL, *characters, *inside],
         initial_alphabet=characters,
         limit_alphabet=len(characters),
         continuing_subword_prefix="##",
@@ -50,34 +51,34 @@ def learn_vocabulary(
     return Vocabulary.read(path, lowercase=lowercase)
 
 
-def _characters(paragraphs: Iterable[str], tokenizer: Tokenizer, most: int) -> Sequence[str]:
-    """The most frequent characters of the normalised text, in the order of their code points."""
-    raw = np.zeros(0x110000, dtype=np.int64)
+def _frequent_characters(paragraphs: Iterable[str], tokenizer: Tokenizer, most: int) -> Sequence[str]:
+    """Give the most frequent characters of the normalised text, in the order of their code points."""
+    raw_counts = np.zeros(0x110000, dtype=np.int64)
     for block in _blocks(paragraphs):
         codes = np.frombuffer(block.encode("utf-32-le"), dtype=np.uint32)
-        found, counts = np.unique(codes, return_counts=True)
-        raw[found] += counts
+        values, counts = np.unique(codes, return_counts=True)
+        raw_counts[values] += counts
     normalised = dict[str, int]()
-    for code in np.flatnonzero(raw):
-        for one in tokenizer.normalizer.normalize_str(chr(code)):
-            normalised[one] = normalised.get(one, 0) + int(raw[code])
-    ranked = sorted((-count, one) for one, count in normalised.items() if not one.isspace())
-    return sorted(one for _, one in ranked[:most])
+    for code in np.flatnonzero(raw_counts):
+        for character in tokenizer.normalizer.normalize_str(chr(code)):
+            normalised[character] = normalised.get(character, 0) + int(raw_counts[code])
+    ranked = sorted((-count, character) for character, count in normalised.items() if not character.isspace())
+    return sorted(character for _, character in ranked[:most])
 
 
 def _blocks(paragraphs: Iterable[str]) -> Iterator[str]:
-    """Many paragraphs at once."""
+    """Join paragraphs to blocks."""
     block, size = list[str](), 0
-    for one in paragraphs:
-        block.append(one)
-        size += len(one)
-        if size > 1 << 20:
+    for paragraph in paragraphs:
+        block.append(paragraph)
+        size += len(paragraph)
+        if size > _BLOCK:
             yield " ".join(block)
             block, size = [], 0
     yield " ".join(block)
 
 
-def _stands_inside(character: str, tokenizer: Tokenizer) -> bool:
-    """Whether words go on with it: punctuation and Chinese characters are words of their own."""
+def _can_continue_word(character: str, tokenizer: Tokenizer) -> bool:
+    """Whether a word can continue with a character; punctuation and Chinese characters are words of their own."""
     text = tokenizer.normalizer.normalize_str(f"a{character}")
     return len(tokenizer.pre_tokenizer.pre_tokenize_str(text)) == 1

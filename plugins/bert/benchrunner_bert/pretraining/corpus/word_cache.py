@@ -1,7 +1,7 @@
-"""Sentences to tokens, by looking up the words that were met before.
+"""Encode sentences quickly: each word is given to the tokenizer once, and looked up afterwards.
 
-Running text is made of few different words. WordPiece never looks past a space, so the Rust tokenizer is asked for each
-word once, many at a time on all cores, and the rest is looking up: the same tokens, several times as fast.
+Text repeats few different words, and WordPiece never looks past a blank. The Rust tokenizer therefore encodes only new
+words, many at a time on all cores. The tokens are the same as without the cache, and several times as fast.
 """
 
 from __future__ import annotations
@@ -15,69 +15,70 @@ from benchrunner.engine import ranges
 from benchrunner_bert.tokenizer import BertTokenizer
 
 MOST_WORDS = 1_000_000
+"""Most words of the cache, some hundred megabytes. A cache that has more is emptied."""
 MOST_CHARACTERS = 1 << 26
-"""What may be remembered, some hundred megabytes; then the memory begins anew."""
+"""Most characters of all words of the cache together."""
 
-_END, _BORDER = "\n", "\n\n"
-"""Stand between the words of two sentences, and for an empty sentence; no word can be one."""
+_END, _EMPTY = "\n", "\n\n"
+"""Stand for the end of a sentence and for an empty sentence among the words; no word of a text is equal to them."""
 
 
 @final
 @dataclass(frozen=True)
-class Encoded:
-    """Sentences one after another."""
+class EncodedSentences:
+    """The tokens of sentences, one sentence after another."""
 
     tokens: np.ndarray
     """int32 (tokens,)"""
     lengths: np.ndarray
-    """int64 (sentences,): 0 where a sentence has no pieces"""
+    """int64 (sentences,): number of tokens, 0 for a sentence without any"""
 
 
 class WordCache:
-    """A tokenizer made from a vocab.txt, with a memory. It is BERT's: its pieces depend on nothing outside a word."""
+    """A tokenizer with a memory of words. Its pieces must depend on nothing outside of a word, as BERT's do."""
 
     def __init__(self, tokenizer: BertTokenizer) -> None:
         self._tokenizer = tokenizer
         self.fingerprint = tokenizer.fingerprint
-        self._forget()
+        self._clear()
 
-    def encode(self, sentences: list[str]) -> Encoded:
-        """What the tokenizer gives for each sentence, without special tokens. None holds a line break."""
-        words = f" {_END} ".join([*(sentence or _BORDER for sentence in sentences), ""]).split(" ")
+    def encode(self, sentences: list[str]) -> EncodedSentences:
+        """Encode sentences without special tokens, as the tokenizer does. No sentence may hold a line break."""
+        words = f" {_END} ".join([*(sentence or _EMPTY for sentence in sentences), ""]).split(" ")
         numbers = np.fromiter(map(self._numbers.__getitem__, words), np.int64, len(words))
-        self._learn()
+        self._encode_new_words()
         counts = self._counts[numbers]
         tokens = self._pieces[ranges(self._starts[numbers], counts)]
         ends = np.cumsum(counts)[numbers == self._numbers[_END]]
         if len(self._numbers) > MOST_WORDS or self._characters > MOST_CHARACTERS:
-            self._forget()
-        return Encoded(tokens, np.diff(ends, prepend=0))
+            self._clear()
+        return EncodedSentences(tokens, np.diff(ends, prepend=0))
 
-    def _forget(self) -> None:
-        self._numbers = _Numbers()
+    def _clear(self) -> None:
+        self._numbers = _WordNumbers()
         self._characters = 0
         self._pieces = np.empty(0, dtype=np.int32)
         self._starts = self._counts = np.empty(0, dtype=np.int64)
-        for mark in ("", _END, _BORDER):
+        for mark in ("", _END, _EMPTY):
             self._numbers[mark]
 
-    def _learn(self) -> None:
-        """The pieces of the words that were met for the first time."""
+    def _encode_new_words(self) -> None:
         new, self._numbers.new = self._numbers.new, []
-        # A text that says [MASK] means these characters, not the special token; the space changes nothing else.
-        found = self._tokenizer.pieces([word.replace("[", "[ ") for word in new])
-        self._starts = np.concatenate([self._starts, found.starts[:-1] + len(self._pieces)])
-        self._counts = np.concatenate([self._counts, found.counts])
-        self._pieces = np.concatenate([self._pieces, found.tokens])
+        # A text that spells [MASK] means these characters, not the special token. The blank changes nothing else.
+        encoded = self._tokenizer.pieces([word.replace("[", "[ ") for word in new])
+        self._starts = np.concatenate([self._starts, encoded.starts[:-1] + len(self._pieces)])
+        self._counts = np.concatenate([self._counts, encoded.counts])
+        self._pieces = np.concatenate([self._pieces, encoded.tokens])
         self._characters += sum(map(len, new))
 
 
-class _Numbers(dict[str, int]):
-    """Word -> number, in the order in which words are met."""
+class _WordNumbers(dict[str, int]):
+    """Words -> numbers in the order of first use. A word that is looked up for the first time is added."""
 
     def __init__(self) -> None:
         super().__init__()
         self.new: list[str] = []
+        """Words added since the list was last emptied."""
 
     def __missing__(self, word: str) -> int:
         number = self[word] = len(self)

@@ -1,4 +1,4 @@
-"""Adam as the paper's released code has it: decoupled decay, and by default no bias correction."""
+"""Adam as in the paper's released code: decoupled weight decay, and no bias correction by default."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 import torch
 
 MOMENTS = ("exp_avg", "exp_avg_sq")
-"""What it keeps of each parameter, under the names that ZeRO's partitioning finds."""
+"""Names of the state that Adam keeps for each parameter. ZeRO's partitioning looks for these names."""
 
 
 class PaperAdam(torch.optim.Optimizer):
-    """The step number is told, not counted: moments are its whole state, so a consolidated checkpoint is exact."""
+    """Adam that is told the number of the step in its groups, so that its whole state are the moments."""
 
     def __init__(
         self,
@@ -24,25 +24,26 @@ class PaperAdam(torch.optim.Optimizer):
         bias_correction: bool,
     ) -> None:
         super().__init__(groups, {"lr": 0.0, "weight_decay": 0.0, "step": 0})
-        self._beta1, self._beta2, self._epsilon, self._corrects = beta1, beta2, epsilon, bias_correction
+        self._beta1, self._beta2, self._epsilon = beta1, beta2, epsilon
+        self._bias_correction = bias_correction
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
-        """With `lr` and `step` (from 1) as the groups say."""
+        """Update all weights with the `lr` and the `step` (counted from 1) of their groups."""
         for group in self.param_groups:
             for weight in group["params"]:
                 if weight.grad is not None:
-                    self._move(weight, group)
+                    self._update(weight, group)
 
-    def _move(self, weight: torch.Tensor, group: dict[str, Any]) -> None:
+    def _update(self, weight: torch.Tensor, group: dict[str, Any]) -> None:
         state = self.state[weight]
         if not state:
-            state.update(fresh(weight))
+            state.update(fresh_moments(weight))
         mean, square = (state[name] for name in MOMENTS)
         mean.lerp_(weight.grad, 1 - self._beta1)
         square.mul_(self._beta2).addcmul_(weight.grad, weight.grad, value=1 - self._beta2)
         first = second = 1.0
-        if self._corrects:
+        if self._bias_correction:
             first, second = 1 - self._beta1 ** group["step"], 1 - self._beta2 ** group["step"]
         update = (mean / first).div_((square / second).sqrt_().add_(self._epsilon))
         if group["weight_decay"]:
@@ -50,6 +51,6 @@ class PaperAdam(torch.optim.Optimizer):
         weight.sub_(update, alpha=group["lr"])
 
 
-def fresh(weight: torch.Tensor) -> dict[str, torch.Tensor]:
-    """The moments before the first step."""
+def fresh_moments(weight: torch.Tensor) -> dict[str, torch.Tensor]:
+    """Give the moments of a parameter before the first step."""
     return {name: torch.zeros_like(weight, memory_format=torch.preserve_format) for name in MOMENTS}

@@ -1,8 +1,8 @@
-"""DeepSpeed behind one door: a model, its optimizer and their state, at any ZeRO stage and on any number of processes.
+"""DeepSpeed behind one class: a model, its optimizer and their state, at any ZeRO stage, on any number of processes.
 
-What DeepSpeed keeps in pieces is put together here, so that a checkpoint of ours is the same file whatever wrote it: a
-run goes on exactly, also with more or fewer processes and at another stage. The few private names of DeepSpeed that
-this needs are all in this file.
+DeepSpeed keeps the state in partitions. The engine puts them together, so that a checkpoint has the same content
+whatever wrote it, and a run can continue with another number of processes and at another stage. Names of DeepSpeed that
+are not public are used in this file only.
 """
 
 from __future__ import annotations
@@ -16,50 +16,55 @@ from torch import nn
 
 from benchrunner import CheckpointError, RequestError, first_line
 from benchrunner.engine import decay_groups
-from benchrunner_bert.pretraining.deepspeed.adam import MOMENTS, PaperAdam, fresh
+from benchrunner_bert.pretraining.deepspeed.adam import MOMENTS, PaperAdam, fresh_moments
 from benchrunner_bert.pretraining.deepspeed.configuration import configuration
 from benchrunner_bert.pretraining.deepspeed.processes import join_processes
+from benchrunner_bert.pretraining.deepspeed.zero_checkpoint import DESCRIPTION
 from benchrunner_bert.pretraining.settings import Settings
+
+_ADVICE = "Remove it: the run continues from the checkpoint before it, if there is one."
 
 
 class Engine:
-    """One process's share of a training."""
+    """One process's part of a training."""
 
-    def __init__(self, model: nn.Module, settings: Settings, *, overrides: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, model: nn.Module, settings: Settings, *, options: Mapping[str, Any] | None = None) -> None:
+        """`options` replace keys of our configuration for DeepSpeed."""
         deepspeed = join_processes()
-        named = [(name, one) for name, one in model.named_parameters() if one.requires_grad]
         adam = PaperAdam(
-            decay_groups((weight for _, weight in named), settings.weight_decay),
+            decay_groups([weight for weight in model.parameters() if weight.requires_grad], settings.weight_decay),
             beta1=settings.beta1,
             beta2=settings.beta2,
             epsilon=settings.epsilon,
             bias_correction=settings.bias_correction,
         )
-        asked = configuration(settings, overrides or {})
+        config = configuration(settings, options or {})
         try:
-            found = deepspeed.initialize(model=model, optimizer=adam, config=asked)
-        except Exception as error:  # its checks raise many kinds; without a user's keys it has nothing to complain of
-            if not overrides:
+            self._engine, *_ = deepspeed.initialize(model=model, optimizer=adam, config=config)
+        except Exception as error:  # DeepSpeed's checks raise many kinds; our own configuration passes them
+            if not options:
                 raise
             raise RequestError(
-                f"DeepSpeed cannot work with {', '.join(overrides)} of --deepspeed-config: {first_line(error)}"
+                f"DeepSpeed cannot work with {', '.join(options)} of --deepspeed-config: {first_line(error)}"
             ) from None
-        self._engine, self._deepspeed = found[0], deepspeed
-        self.stage = int(self._engine.zero_optimization_stage())  # the user's own configuration may say another
+        self._deepspeed = deepspeed
+        self.stage = int(self._engine.zero_optimization_stage())  # a user's key may ask for another stage
         self.rank, self.world = torch.distributed.get_rank(), torch.distributed.get_world_size()
         self.device = torch.device(self._engine.device)
-        self._named = [(name, one) for name, one in self._engine.module.named_parameters() if one.requires_grad]
-        self._link()
+        named = self._engine.module.named_parameters()
+        self._weights = {name: weight for name, weight in named if weight.requires_grad}
+        self._link_moments()
 
     def __call__(self, batch: Any) -> Any:
         return self._engine(batch)
 
     @property
     def module(self) -> nn.Module:
+        """The model."""
         return self._engine.module  # type: ignore[no-any-return]
 
     def summed(self, *values: float) -> list[float]:
-        """Each value's sum over all processes."""
+        """Give the sum of each value over all processes."""
         total = torch.tensor(values, dtype=torch.float64)
         if self.world > 1:
             total = total.to(self.device)
@@ -67,111 +72,113 @@ class Engine:
         return total.tolist()
 
     def backward(self, loss: torch.Tensor, *, last: bool) -> None:
-        """Add a micro-batch's gradients. Losses are shares of the whole batch's: DeepSpeed's mean is undone."""
+        """Add the gradients of a micro-batch.
+
+        The loss is a share of the whole batch's loss. DeepSpeed divides by the number of processes; this is undone.
+        """
         self._engine.set_gradient_accumulation_boundary(last)
         self._engine.backward(loss * self.world)
         if not last:
             self._engine.step()
 
     def step(self, step: int, lr: float) -> None:
-        """Move the weights by the gradients so far; steps count from 0."""
+        """Update the weights with the gradients of step number `step`, counted from 0."""
         for group in self._engine.optimizer.param_groups:
             group["lr"], group["step"] = lr, step + 1
         self._engine.step()
 
     def state(self) -> Iterator[tuple[str, torch.Tensor]]:
-        """Weights and moments, whole, by name: to be asked of all processes at once."""
-        for name, one in self._named:
-            yield f"weight/{name}", self._weight(one)
+        """Give whole weights and moments by name. All processes must call this together."""
+        for name, weight in self._weights.items():
+            yield f"weight/{name}", self._weight(weight)
             for moment in MOMENTS:
-                yield f"{moment}/{name}", self._moment(one, moment)
+                yield f"{moment}/{name}", self._moment(weight, moment)
 
     def weights(self) -> dict[str, torch.Tensor]:
-        """The weights alone, whole, on the CPU."""
-        return {name: self._weight(one).detach().cpu().clone() for name, one in self._named}
+        """Give whole weights on the CPU. All processes must call this together."""
+        return {name: self._weight(weight).detach().cpu().clone() for name, weight in self._weights.items()}
 
     def restore(self, tensors: Mapping[str, torch.Tensor]) -> None:
-        """Put a state back, wherever it was written."""
-        for name, one in self._named:
-            self._set_weight(one, tensors[f"weight/{name}"])
+        """Set the weights and moments of `state`, whatever number of processes and stage they were saved with."""
+        for name, weight in self._weights.items():
+            self._set_weight(weight, tensors[f"weight/{name}"])
             for moment in MOMENTS:
-                self._set_moment(one, moment, tensors[f"{moment}/{name}"])
+                self._set_moment(weight, moment, tensors[f"{moment}/{name}"])
 
     def agrees(self, value: int) -> bool:
-        """Whether all processes bring the same number, of at most 63 bits."""
-        found = torch.tensor([value, -value], dtype=torch.int64, device=self.device)
-        torch.distributed.all_reduce(found, op=torch.distributed.ReduceOp.MIN)
-        return int(found[0]) == -int(found[1])
+        """Whether all processes have the same number, of at most 63 bits."""
+        bounds = torch.tensor([value, -value], dtype=torch.int64, device=self.device)
+        torch.distributed.all_reduce(bounds, op=torch.distributed.ReduceOp.MIN)
+        return int(bounds[0]) == -int(bounds[1])
 
     def wait(self) -> None:
-        """Until all processes are here."""
+        """Wait until all processes have called this."""
         torch.distributed.barrier()
 
-    def write_shares(self, folder: Path, said: str) -> None:
-        """DeepSpeed's own files: every process its share, all at once. `said` goes into the first process's file."""
-        given = {"benchrunner": said} if self.rank == 0 else {}
-        self._engine.save_checkpoint(str(folder.parent), tag=folder.name, client_state=given, save_latest=False)
+    def write_shares(self, folder: Path, description: str) -> None:
+        """Write DeepSpeed's own files, each process its part. The first process's file holds the description."""
+        client_state = {DESCRIPTION: description} if self.rank == 0 else {}
+        self._engine.save_checkpoint(str(folder.parent), tag=folder.name, client_state=client_state, save_latest=False)
 
     def read_shares(self, folder: Path) -> None:
-        """The same again. DeepSpeed uses pickle: the files must be nobody else's."""
+        """Read DeepSpeed's own files. DeepSpeed uses pickle, so the files must come from this user alone."""
         try:
-            found, _ = self._engine.load_checkpoint(str(folder.parent), tag=folder.name)
+            path, _ = self._engine.load_checkpoint(str(folder.parent), tag=folder.name)
         except Exception as error:  # a file that is cut or damaged raises many kinds
-            raise CheckpointError(f"{folder} cannot be read ({first_line(error)}).{_OTHER}") from None
-        if found is None:
-            raise CheckpointError(f"{folder}: DeepSpeed finds no checkpoint there.{_OTHER}")
-        self._link()
+            raise CheckpointError(f"{folder} cannot be read ({first_line(error)}). {_ADVICE}") from None
+        if path is None:
+            raise CheckpointError(f"{folder}: DeepSpeed finds no checkpoint there. {_ADVICE}")
+        self._link_moments()
 
     def close(self) -> None:
-        """Let go of the other processes."""
+        """Disconnect from the other processes."""
         if torch.distributed.is_initialized():
             torch.distributed.barrier()
             torch.distributed.destroy_process_group()
 
-    # What follows knows how DeepSpeed keeps things: whole at stage 0, in flat pieces from stage 1 on.
+    # The methods below know how DeepSpeed stores weights: whole at stage 0, in flat partitions from stage 1 on.
 
-    def _link(self) -> None:
-        """Fresh moments for every piece, tied to the parameters that they are of; left alone, DeepSpeed ties them
-        after the first step of the first group of parameters, when the others have none."""
-        zero = self._engine.optimizer
-        for piece in (
-            *getattr(zero, "single_partition_of_fp32_groups", ()),
-            *getattr(zero, "fp32_partitioned_groups_flat", ()),
+    def _link_moments(self) -> None:
+        """Create the moments of every partition and link them to their parameters.
+
+        DeepSpeed would link them after the first step of the first group, when the other groups have no moments yet.
+        """
+        optimizer = self._engine.optimizer
+        for partition in (
+            *getattr(optimizer, "single_partition_of_fp32_groups", ()),
+            *getattr(optimizer, "fp32_partitioned_groups_flat", ()),
         ):
-            if not zero.optimizer.state.get(piece):
-                zero.optimizer.state[piece] = fresh(piece)
-        if hasattr(zero, "_lazy_init_hp_params_optimizer_state"):
-            zero._hp_optimizer_states_linked = False  # a state that was read has taken the place of the first one
-            zero._lazy_init_hp_params_optimizer_state()
+            if not optimizer.optimizer.state.get(partition):
+                optimizer.optimizer.state[partition] = fresh_moments(partition)
+        if hasattr(optimizer, "_lazy_init_hp_params_optimizer_state"):
+            optimizer._hp_optimizer_states_linked = False  # link again: a state that was read has replaced the first
+            optimizer._lazy_init_hp_params_optimizer_state()
 
-    def _weight(self, one: torch.Tensor) -> torch.Tensor:
-        return one if self.stage == 0 else self._deepspeed.utils.safe_get_full_fp32_param(one)
+    def _weight(self, weight: torch.Tensor) -> torch.Tensor:
+        return weight if self.stage == 0 else self._deepspeed.utils.safe_get_full_fp32_param(weight)
 
-    def _moment(self, one: torch.Tensor, name: str) -> torch.Tensor:
+    def _moment(self, weight: torch.Tensor, name: str) -> torch.Tensor:
         if self.stage == 0:
-            states: dict[str, torch.Tensor] = self._engine.optimizer.state[one] or fresh(one)
-            return states[name]
-        found: torch.Tensor = self._deepspeed.utils.safe_get_full_optimizer_state(one, name)
-        return found
+            moments: dict[str, torch.Tensor] = self._engine.optimizer.state[weight] or fresh_moments(weight)
+            return moments[name]
+        moment: torch.Tensor = self._deepspeed.utils.safe_get_full_optimizer_state(weight, name)
+        return moment
 
     @torch.no_grad()
-    def _set_weight(self, one: torch.Tensor, value: torch.Tensor) -> None:
+    def _set_weight(self, weight: torch.Tensor, value: torch.Tensor) -> None:
         value = value.to(self.device)
         if self.stage > 0:
-            self._deepspeed.utils.safe_set_full_fp32_param(one, value)
+            self._deepspeed.utils.safe_set_full_fp32_param(weight, value)
         if self.stage < 3:
-            one.copy_(value)
+            weight.copy_(value)
             return
-        with self._deepspeed.zero.GatheredParameters([one], modifier_rank=0):
+        with self._deepspeed.zero.GatheredParameters([weight], modifier_rank=0):
             if self.rank == 0:
-                one.copy_(value)
+                weight.copy_(value)
 
-    def _set_moment(self, one: torch.Tensor, name: str, value: torch.Tensor) -> None:
+    def _set_moment(self, weight: torch.Tensor, name: str, value: torch.Tensor) -> None:
         value = value.to(self.device)
         if self.stage == 0:
-            self._engine.optimizer.state[one][name] = value.clone()
+            self._engine.optimizer.state[weight][name] = value.clone()
         else:
-            self._deepspeed.utils.safe_set_full_optimizer_state(one, value, name)
-
-
-_OTHER = " Remove it: the run goes on from the checkpoint before it, if there is one."
+            self._deepspeed.utils.safe_set_full_optimizer_state(weight, value, name)

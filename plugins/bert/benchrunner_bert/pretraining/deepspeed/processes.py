@@ -1,4 +1,4 @@
-"""Join the processes of a run: load DeepSpeed, let the first process of a machine prepare, hold the folder of a run."""
+"""Join the processes of a run: load DeepSpeed, let the first process of a machine prepare, lock the run's folder."""
 
 from __future__ import annotations
 
@@ -17,22 +17,20 @@ from benchrunner import RequestError
 from benchrunner_bert.pretraining.deepspeed import launch
 
 PATIENCE = timedelta(days=7)
-"""How long processes wait for another one that makes tokens of a corpus."""
-
-
+"""Time that processes wait for another process that writes the tokens of a corpus."""
 PATIENCE_WITH_ANOTHER = 20.0
-"""Seconds in which a run that was told to end may still write its checkpoint."""
+"""Seconds to wait for another run in the same folder, which may be writing its last checkpoint."""
 
 
 def first_here(work: Callable[[], object]) -> None:
-    """Do what has to be done once on each machine, by its first process; the others wait, however long it takes."""
+    """Do work once on each machine, in its first process; the other processes wait, however long it takes."""
     join_processes()
     waiting = torch.distributed.new_group(backend="gloo", timeout=PATIENCE)
     fault: BaseException | None = None
     if int(os.environ.get("LOCAL_RANK", "0")) == 0:
         try:
             work()
-        except BaseException as error:  # whatever it is, the others must not wait for it
+        except BaseException as error:  # of any kind: the other processes must not wait for a result
             fault = error
     faults = torch.tensor(int(fault is not None))
     torch.distributed.all_reduce(faults, group=waiting)
@@ -45,7 +43,10 @@ def first_here(work: Callable[[], object]) -> None:
 
 @contextlib.contextmanager
 def alone(folder: Path, otherwise: str) -> Iterator[None]:
-    """The run's first process holds its folder; the system lets go of it when that process ends, however it ends."""
+    """Lock the run's folder in the run's first process, or raise a `RequestError` that begins with `otherwise`.
+
+    The system releases the lock when the process ends, however it ends.
+    """
     if int(os.environ.get("RANK", "0")) > 0:
         yield
         return
@@ -58,16 +59,16 @@ def alone(folder: Path, otherwise: str) -> Iterator[None]:
 
 
 def join_processes() -> Any:
-    """DeepSpeed, with this process among the others."""
+    """Load DeepSpeed and connect this process with the others of the run; give DeepSpeed's module."""
     deepspeed = _deepspeed()
-    _single_process_environment()
+    _set_single_process_environment()
     if not torch.distributed.is_initialized():
         deepspeed.init_distributed()
     return deepspeed
 
 
 def _deepspeed() -> Any:
-    """The library, quiet, and without the first-use compilation of an operation that is not needed."""
+    """Load the library without its messages and without compiling an operation that is not needed."""
     logging.getLogger("DeepSpeed").setLevel(logging.ERROR)
     os.environ.setdefault("DS_ACCELERATOR", "cuda" if torch.cuda.is_available() else "cpu")
     try:
@@ -77,14 +78,14 @@ def _deepspeed() -> Any:
         raise RequestError(
             f"Pre-training needs DeepSpeed ({error}): install benchrunner-bert with its extra 'pretrain'."
         ) from None
-    # A shared-memory all-reduce for the CPU; gloo does the same, and a minute of compiling is spared.
+    # The operation is an all-reduce in shared memory for CPUs. Compiling it takes a minute, and gloo does the same.
     ShareMemCommBuilder.is_compatible = lambda self, verbose=False: False
     return deepspeed
 
 
-def _single_process_environment() -> None:
-    """Without a launcher DeepSpeed would look for MPI."""
-    alone = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "0"}
+def _set_single_process_environment() -> None:
+    """Set torchrun's variables where no launcher has set them: DeepSpeed would otherwise look for MPI."""
+    single = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "0"}
     if "RANK" not in os.environ:
-        os.environ.update({name: value for name, value in alone.items() if name not in os.environ})
+        os.environ.update({name: value for name, value in single.items() if name not in os.environ})
         os.environ["MASTER_PORT"] = str(launch.free_port())

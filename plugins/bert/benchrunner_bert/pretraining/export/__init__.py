@@ -1,1 +1,1 @@
-"""What a pre-training leaves: a model folder in the hub's layout with a model card."""
+"""The results of a pre-training: model folders in the hub's layout with model cards."""

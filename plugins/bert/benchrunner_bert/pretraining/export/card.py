@@ -1,4 +1,4 @@
-"""The model card: what somebody must know who meets a pre-trained model without its makers."""
+"""The model card: what a user of a pre-trained model needs to know that its weights do not say."""
 
 from __future__ import annotations
 
@@ -10,38 +10,39 @@ from benchrunner_bert.pretraining.corpus.manifest import Manifest
 from benchrunner_bert.pretraining.training.model import PretrainingModel
 
 SHOWN_SOURCES = 100
-"""How many files of a corpus the card lists; corpus.json beside it has them all."""
+"""Number of sources that the card lists; corpus.json beside it lists all."""
 
 
 @dataclass(frozen=True)
 class Card:
-    """What the weights do not say about themselves."""
+    """The facts of a model card."""
 
     name: str
     corpus: Manifest
     phases: tuple[tuple[int, int], ...]
-    """(steps, length of the sequences), in their order; steps that were taken, not those that were asked for."""
+    """(steps, length of the sequences) of each phase; steps that were taken, not those that were asked for."""
     batch_size: int
-    """Sequences a step."""
+    """Sequences in a step."""
     masking: Mapping[str, float]
-    """What became of the tokens that were chosen, and of which share of them; empty where none were."""
+    """What replaced the predicted tokens -> share of them; empty where no tokens were masked."""
     chosen: float
-    """The share of tokens that were chosen for prediction."""
+    """Share of tokens that were predicted."""
     losses: Mapping[str, float]
-    """By what they are of, such as "held-out perplexity", in the order to be shown."""
+    """Names of figures, such as "held-out perplexity" -> values, in the order of the card."""
     seed: int
     precision: str
     command: str
-    """Makes it again."""
+    """Command line that makes the model again."""
     versions: Mapping[str, str]
+    """Libraries -> versions."""
     dropout: float = 0.1
-    """While it was pre-trained; config.json has what fine-tuning is to begin with."""
+    """Dropout rate of the pre-training; config.json has the rate that fine-tuning starts with."""
     positions: str = "drawn"
-    """As what they began: one of `settings.POSITIONS`."""
+    """Initial position embeddings: one of `settings.POSITIONS`."""
 
 
 def readme(card: Card, model: PretrainingModel) -> str:
-    """The card as the hub shows it."""
+    """Write the card as the hub shows it."""
     return "\n".join([*_head(card, model), *_facts(card, model), *_figures(card), *_corpus(card.corpus)]) + "\n"
 
 
@@ -62,21 +63,21 @@ def _head(card: Card, model: PretrainingModel) -> Iterator[str]:
     if objective.left_only:
         yield from ("", *_RESTRICTION)
     if not objective.next_sentence:
-        yield from ("", "Its objective trains no pooler, so there is none: whoever needs one draws a fresh one.")
+        yield from ("", "Its objective trains no pooler, so the files have none: fine-tuning draws a new pooler.")
 
 
 _RESTRICTION = (
     "**Its attention looks left only.** config.json says so twice: `attention_direction` is benchrunner's key,",
     "`is_decoder` is transformers'. A library that knows neither would ignore the restriction and compute another",
-    "model. A sequence's vector is its last token's, since the first one sees nothing but itself; a library that",
-    "pools the first token, as transformers' own classifiers of sequences do, learns nothing from it.",
+    "model. The vector of a sequence is its last token's state, since the first token sees nothing but itself; a",
+    "library that pools the first token, as transformers' own classifiers of sequences do, learns nothing from it.",
 )
 
 
 def _facts(card: Card, model: PretrainingModel) -> Iterator[str]:
     config = model.bert.config
-    trained = sum(one.numel() for one in model.parameters() if one.requires_grad)
-    shares = ", ".join(f"{share:.0%} {what}" for what, share in card.masking.items())
+    trained = sum(weight.numel() for weight in model.parameters() if weight.requires_grad)
+    shares = ", ".join(f"{share:.0%} {replacement}" for replacement, share in card.masking.items())
     yield from _table(
         ("trained", "with"),
         ("objective", model.objective.name),
@@ -97,27 +98,29 @@ def _facts(card: Card, model: PretrainingModel) -> Iterator[str]:
 
 def _figures(card: Card) -> Iterator[str]:
     if card.losses:
-        yield from _table(("figure", "at the end"), *((what, f"{value:.4g}") for what, value in card.losses.items()))
+        yield from _table(("figure", "at the end"), *((name, f"{value:.4g}") for name, value in card.losses.items()))
 
 
 def _corpus(corpus: Manifest) -> Iterator[str]:
     totals = f"{corpus.documents:,} documents, {corpus.sentences:,} sentences, {corpus.tokens:,} tokens"
     yield from ("", "## Corpus", "", f"{len(corpus.sources):,} sources: {totals}.")
-    if bad := sum(one.bad_bytes for one in corpus.sources):
-        yield f"Bytes that were not UTF-8 and were replaced: {bad:,}."
+    if bad_bytes := sum(source.bad_bytes for source in corpus.sources):
+        yield f"Bytes that were not UTF-8 and were replaced: {bad_bytes:,}."
     shown = corpus.sources[:SHOWN_SOURCES]
-    rows = ((one.name, f"{one.size:,}" if one.size else "", one.sha256 or one.revision) for one in shown)
+    rows = (
+        (source.name, f"{source.size:,}" if source.size else "", source.sha256 or source.revision) for source in shown
+    )
     yield from _table(("source", "bytes", "sha256 or commit"), *rows)
     if more := len(corpus.sources) - len(shown):
         yield from ("", f"... and {more:,} more: `corpus.json` lists all.")
 
 
 def _table(*rows: tuple[str, ...]) -> Iterator[str]:
-    """With the first row as its head."""
-    head, *others = (f"| {' | '.join(map(_plain, row))} |" for row in rows)
-    yield from ("", head, f"|{'---|' * len(rows[0])}", *others)
+    """Write a table with the first row as its head."""
+    head, *body = (f"| {' | '.join(map(_plain, row))} |" for row in rows)
+    yield from ("", head, f"|{'---|' * len(rows[0])}", *body)
 
 
 def _plain(text: str) -> str:
-    """Names of files and whatever else users bring, so that Markdown shows them and does nothing else."""
+    """Escape names of files and other texts of users, so that Markdown shows them as they are."""
     return re.sub(r"([\\`*_{}\[\]<>|#&])", r"\\\1", " ".join(text.split()))

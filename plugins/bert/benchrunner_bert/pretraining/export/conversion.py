@@ -1,4 +1,4 @@
-"""DeepSpeed's checkpoint folders in the hub's layout: those of `pretrain`, and those of anybody's BERT."""
+"""Convert DeepSpeed's checkpoint folders to the hub's layout: those of `benchrunner pretrain` and of any other BERT."""
 
 from __future__ import annotations
 
@@ -18,31 +18,28 @@ from benchrunner_bert.model import Bert
 from benchrunner_bert.pretraining.corpus.manifest import Manifest
 from benchrunner_bert.pretraining.deepspeed import zero_checkpoint
 from benchrunner_bert.pretraining.export.card import Card
-from benchrunner_bert.pretraining.export.model_folder import export
+from benchrunner_bert.pretraining.export.model_folder import export, not_finite
 from benchrunner_bert.pretraining.objectives import named
 from benchrunner_bert.pretraining.training.model import PretrainingModel
 from benchrunner_bert.tokenizer import BertTokenizer
 from benchrunner_bert.weight_names import published_weights
 
-OURS = "benchrunner"
-"""Under this key a checkpoint of `pretrain` says, as JSON, what model it is of."""
-
 _CONFIG, _VOCABULARIES = "config.json", ("tokenizer.json", "vocab.txt")
-_WRAPPERS = ("module.", "_orig_mod.")
-"""What other libraries put before every name."""
+_PREFIXES = ("module.", "_orig_mod.")
+"""Prefixes that other libraries put before every name."""
 _COPIES = {
     "cls.predictions.decoder.weight": "embeddings.word_embeddings.weight",
     "cls.predictions.decoder.bias": "cls.predictions.bias",
 }
-"""What published checkpoints leave out, since it is shared -> with what."""
+"""Weights that published checkpoints leave out -> the weights that they share."""
 _ENCODER = ("embeddings.", "encoder.", "pooler.")
 _CONSTANTS = ("embeddings.position_ids", "embeddings.token_type_ids")
-_KINDS = ("dtype", "torch_dtype")
-"""Keys of config.json that say how the weights were stored; here they are fp32."""
+_STORED_TYPES = ("dtype", "torch_dtype")
+"""Keys of config.json for the type of the stored weights, which is always fp32 here."""
 
 
 def description(model: PretrainingModel, vocabulary: Path, *, lowercase: bool, card: Card) -> str:
-    """What a checkpoint of `pretrain` says of its model, so that it needs no other file."""
+    """Describe a model for a checkpoint of `benchrunner pretrain`, so that conversion needs no other file."""
     return json.dumps(
         {
             "objective": model.objective.name,
@@ -55,122 +52,132 @@ def description(model: PretrainingModel, vocabulary: Path, *, lowercase: bool, c
 
 
 def convert(source: Path, target: Path) -> bool:
-    """Write what a checkpoint folder holds, or the newest of several; False where it is none of DeepSpeed's."""
+    """Convert a checkpoint folder, or the newest of several in a folder; False where it is not DeepSpeed's."""
     folder = zero_checkpoint.find(source)
     if folder is None:
         return False
-    found = zero_checkpoint.read(folder)
-    if broken := sorted(name for name, one in found.tensors.items() if not one.isfinite().all()):
+    weights = zero_checkpoint.read(folder)
+    if broken := not_finite(weights.tensors):
         raise CheckpointError(
-            f"{folder}: {len(broken)} tensors hold what is no finite number, {broken[0]} for one: the training had "
-            "diverged. Take an earlier checkpoint."
+            f"{folder}: {len(broken)} tensors hold values that are no finite numbers, such as {broken[0]}: the "
+            "training had diverged. Convert an earlier checkpoint."
         )
-    if OURS in found.added:
-        _pretrained(folder, found, target)
+    if zero_checkpoint.DESCRIPTION in weights.added:
+        _convert_own(folder, weights, target)
     else:
-        homes = (source.resolve(), source.resolve().parent, folder.resolve(), folder.resolve().parent)
-        _foreign(folder, found, tuple(dict.fromkeys(homes)), target)
+        places = (source.resolve(), source.resolve().parent, folder.resolve(), folder.resolve().parent)
+        _convert_foreign(folder, weights, tuple(dict.fromkeys(places)), target)
     return True
 
 
-def _pretrained(folder: Path, found: zero_checkpoint.Weights, target: Path) -> None:
-    """As the run itself would have exported it."""
+def _convert_own(folder: Path, weights: zero_checkpoint.Weights, target: Path) -> None:
+    """Write the model that the run itself would have exported."""
     try:
-        said = json.loads(found.added[OURS])
-        model = _model(said)
-        model.load_state_dict(found.tensors)
-        given = said["card"]
-        phases = tuple((steps, length) for steps, length in given["phases"])
-        card = Card(**{**given, "corpus": Manifest.from_json(given["corpus"]), "phases": phases})
+        facts = json.loads(weights.added[zero_checkpoint.DESCRIPTION])
+        model = _described_model(facts)
+        model.load_state_dict(weights.tensors)
+        values = facts["card"]
+        phases = tuple((steps, length) for steps, length in values["phases"])
+        card = Card(**{**values, "corpus": Manifest.from_json(values["corpus"]), "phases": phases})
     except (KeyError, TypeError, ValueError, RuntimeError, RequestError) as error:
-        raise CheckpointError(f"{folder}: what it says of its model is not what it holds: {error}") from None
+        raise CheckpointError(f"{folder}: its description of the model does not fit its weights: {error}") from None
     export(model, target, card)
 
 
-def _model(said: Mapping[str, Any]) -> PretrainingModel:
+def _described_model(facts: Mapping[str, Any]) -> PretrainingModel:
     with TemporaryDirectory() as name:
         config, vocabulary = Path(name) / _CONFIG, Path(name) / "vocab.txt"
-        config.write_text(json.dumps(said["config"]), encoding="utf-8")
-        vocabulary.write_bytes(said["vocabulary"].encode())
-        tokenizer = BertTokenizer.from_vocabulary(vocabulary, lowercase=said["lowercase"])
-        return PretrainingModel(Bert(Configuration.read(config), tokenizer), named(said["objective"]))
+        config.write_text(json.dumps(facts["config"]), encoding="utf-8")
+        vocabulary.write_bytes(facts["vocabulary"].encode())
+        tokenizer = BertTokenizer.from_vocabulary(vocabulary, lowercase=facts["lowercase"])
+        return PretrainingModel(Bert(Configuration.read(config), tokenizer), named(facts["objective"]))
 
 
-def _foreign(folder: Path, found: zero_checkpoint.Weights, homes: tuple[Path, ...], target: Path) -> None:
-    """Weights by their published names; configuration and vocabulary are files beside the checkpoint."""
-    config = _home(folder, homes, _CONFIG) / _CONFIG
+def _convert_foreign(folder: Path, weights: zero_checkpoint.Weights, places: tuple[Path, ...], target: Path) -> None:
+    """Write weights by their published names, with the configuration and the vocabulary found in one of the places."""
+    config = _place_of(folder, places, _CONFIG) / _CONFIG
     settings = read_json_object(config, error=CheckpointError)
     if settings.get("model_type", "bert") != "bert":
         raise CheckpointError(f"{config}: model_type is {settings['model_type']!r}; only a BERT can be exported.")
-    bert = Bert(Configuration.read(config), BertTokenizer.read(_home(folder, homes, *_VOCABULARIES)))
-    tensors = _published(found.tensors)
+    bert = Bert(Configuration.read(config), BertTokenizer.read(_place_of(folder, places, *_VOCABULARIES)))
+    tensors = _published(weights.tensors)
     _check(folder, tensors, bert, config)
-    settings = {name: value for name, value in settings.items() if name not in _KINDS}
+    settings = {key: value for key, value in settings.items() if key not in _STORED_TYPES}
     settings |= {"model_type": "bert", "architectures": [_architecture(tensors, settings)]}
 
     def files(part: Path) -> None:
-        write_checkpoint(part, {name: one.contiguous() for name, one in tensors.items()}, settings, bert.tokenizer)
-        (part / "README.md").write_text(_readme(folder, found), encoding="utf-8")
+        contiguous = {name: tensor.contiguous() for name, tensor in tensors.items()}
+        write_checkpoint(part, contiguous, settings, bert.tokenizer)
+        (part / "README.md").write_text(_readme(folder, weights), encoding="utf-8")
 
     write_folder_atomically(target, files)
 
 
-def _home(folder: Path, homes: tuple[Path, ...], *names: str) -> Path:
-    for home in homes:
-        if any((home / name).is_file() for name in names):
-            return home
-    looked = ", ".join(map(str, homes))
+def _place_of(folder: Path, places: tuple[Path, ...], *names: str) -> Path:
+    """Find the first place with a file of one of the names."""
+    for place in places:
+        if any((place / name).is_file() for name in names):
+            return place
+    searched = ", ".join(map(str, places))
     raise CheckpointError(
-        f"{folder} holds weights only: put the model's {' or '.join(names)} beside it (looked in {looked})."
+        f"{folder} holds weights only: put the model's {' or '.join(names)} beside it (searched in {searched})."
     )
 
 
-def _published(found: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Without what wraps every name, and without what is there twice."""
-    while prefix := next((one for one in _WRAPPERS if all(name.startswith(one) for name in found)), None):
-        found = {name.removeprefix(prefix): one for name, one in found.items()}
-    bare = {name.removeprefix("bert."): one for name, one in found.items()}
-    copies = [name for name, other in _COPIES.items() if _same(bare.get(name), bare.get(other))]
+def _published(tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Remove prefixes that all names have, copies of other weights, and constants."""
+    while prefix := next((text for text in _PREFIXES if all(name.startswith(text) for name in tensors)), None):
+        tensors = {name.removeprefix(prefix): tensor for name, tensor in tensors.items()}
+    bare = {name.removeprefix("bert."): tensor for name, tensor in tensors.items()}
+    copies = [copy for copy, shared in _COPIES.items() if _are_equal(bare.get(copy), bare.get(shared))]
     left_out = {*copies, *_CONSTANTS}
-    return {name: one for name, one in found.items() if name.removeprefix("bert.") not in left_out}
+    return {name: tensor for name, tensor in tensors.items() if name.removeprefix("bert.") not in left_out}
 
 
-def _same(one: torch.Tensor | None, other: torch.Tensor | None) -> bool:
-    return one is not None and other is not None and torch.equal(one, other)
+def _are_equal(left: torch.Tensor | None, right: torch.Tensor | None) -> bool:
+    return left is not None and right is not None and torch.equal(left, right)
 
 
 def _check(folder: Path, tensors: Mapping[str, torch.Tensor], bert: Bert, config: Path) -> None:
-    """Every part of the encoder, in the configuration's shape. A pooler may be missing, as it is after MLM alone."""
-    bare = {name.removeprefix("bert."): tuple(one.shape) for name, one in tensors.items()}
-    pooled = any(name.startswith("pooler.") for name in bare)
-    wanted = {name: tuple(one.shape) for name, one in published_weights(bert).items()}
-    wanted = {name: shape for name, shape in wanted.items() if pooled or not name.startswith("pooler.")}
-    faults = [f"missing: {name}" for name in wanted if name not in bare]
+    """Check that the encoder is complete and has the configuration's shapes.
+
+    The pooler may be missing: with masked tokens alone, nothing trains it.
+    """
+    shapes = {name.removeprefix("bert."): tuple(tensor.shape) for name, tensor in tensors.items()}
+    has_pooler = any(name.startswith("pooler.") for name in shapes)
+    expected = {
+        name: tuple(weight.shape)
+        for name, weight in published_weights(bert).items()
+        if has_pooler or not name.startswith("pooler.")
+    }
+    faults = [f"missing: {name}" for name in expected if name not in shapes]
     faults += [
-        f"{name}: {bare[name]} where {config} asks for {shape}"
-        for name, shape in wanted.items()
-        if bare.get(name, shape) != shape
+        f"{name}: {shapes[name]} where {config} asks for {shape}"
+        for name, shape in expected.items()
+        if shapes.get(name, shape) != shape
     ]
-    faults += [f"unexpected: {name}" for name in bare if name not in wanted and name.startswith(_ENCODER)]
+    faults += [f"unexpected: {name}" for name in shapes if name not in expected and name.startswith(_ENCODER)]
     if faults:
-        listed = "\n".join(f"  - {one}" for one in faults[:20])
+        listed = "\n".join(f"  - {fault}" for fault in faults[:20])
         more = f"\n  ... {len(faults)} in all" if len(faults) > 20 else ""
         raise CheckpointError(f"{folder} does not hold the BERT of {config}:\n{listed}{more}")
 
 
 def _architecture(tensors: Mapping[str, torch.Tensor], settings: Mapping[str, Any]) -> str:
-    """What transformers calls a BERT with these heads."""
-    given = str((settings.get("architectures") or ["BertModel"])[0])
+    """Name the class in transformers of a BERT with the heads among the weights."""
     if any(name.startswith("cls.seq_relationship.") for name in tensors):
         return "BertForNextSentencePrediction" if "cls.predictions.bias" not in tensors else "BertForPreTraining"
     if "cls.predictions.bias" in tensors:
         return "BertLMHeadModel" if settings.get("is_decoder") else "BertForMaskedLM"
-    return given
+    return str((settings.get("architectures") or ["BertModel"])[0])
 
 
-def _readme(folder: Path, found: zero_checkpoint.Weights) -> str:
-    kind = "those of the half-precision module: no fp32 ones could be told by name" if found.rounded else "fp32"
+def _readme(folder: Path, weights: zero_checkpoint.Weights) -> str:
+    if weights.rounded:
+        kind = "those of the half-precision module, because their fp32 weights could not be identified"
+    else:
+        kind = "fp32"
     return (
         f"# {folder.resolve().name}\n\nWritten by `benchrunner export` from a checkpoint of DeepSpeed's: ZeRO stage "
-        f"{found.stage}, processes: {found.processes}, steps: {found.steps:,}. Weights: {kind}.\n"
+        f"{weights.stage}, processes: {weights.processes}, steps: {weights.steps:,}. Weights: {kind}.\n"
     )

@@ -1,9 +1,9 @@
-"""A pre-trained model in the hub's layout, heads included: for other libraries to load and the runner to fine-tune."""
+"""Write a pre-trained model in the hub's layout, heads included, for other libraries and for fine-tuning."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import torch
@@ -14,23 +14,24 @@ from benchrunner_bert.pretraining.export.card import Card, readme
 from benchrunner_bert.pretraining.training.model import PretrainingModel
 from benchrunner_bert.weight_names import published_weights
 
-_HEADS = {
+_PUBLISHED_HEADS = {
     "tokens.dense": "cls.predictions.transform.dense",
     "tokens.norm": "cls.predictions.transform.LayerNorm",
     "next_sentence": "cls.seq_relationship",
 }
-"""Our module -> theirs. The output layer's weight is the word embeddings', which is written once."""
+"""Our module -> the published module. The weight of the output layer is that of the word embeddings, written once."""
 
 
-def export(model: PretrainingModel, folder: Path, card: Card, *, kind: torch.dtype = torch.float32) -> None:
-    """config.json, model.safetensors, the tokenizer's files, README.md and corpus.json, all of them or none."""
+def export(model: PretrainingModel, folder: Path, card: Card) -> None:
+    """Write config.json, model.safetensors, the tokenizer's files, README.md and corpus.json: all of them or none."""
     tensors = dict(_published(model))
-    if broken := sorted(name for name, one in tensors.items() if not one.isfinite().all()):
+    if broken := not_finite(tensors):
         raise CheckpointError(
-            f"{folder}: not written, since {len(broken)} tensors hold what is no finite number, {broken[0]} for one: "
-            "the pre-training diverged. Go on from an earlier checkpoint, or with a lower learning rate."
+            f"{folder}: not written, since {len(broken)} tensors hold values that are no finite numbers, such as "
+            f"{broken[0]}: the pre-training diverged. Continue from an earlier checkpoint, or with a lower "
+            "learning rate."
         )
-    tensors = {name: one.to("cpu", kind).contiguous() for name, one in tensors.items()}
+    tensors = {name: tensor.to("cpu", torch.float32).contiguous() for name, tensor in tensors.items()}
     config = {**model.bert.config.as_json(), "architectures": [model.objective.architecture]}
 
     def files(part: Path) -> None:
@@ -42,14 +43,20 @@ def export(model: PretrainingModel, folder: Path, card: Card, *, kind: torch.dty
     write_folder_atomically(folder, files)
 
 
+def not_finite(tensors: Mapping[str, torch.Tensor]) -> list[str]:
+    """Name the tensors that hold values that are no finite numbers."""
+    return sorted(name for name, tensor in tensors.items() if not tensor.isfinite().all())
+
+
 def _published(model: PretrainingModel) -> Iterator[tuple[str, torch.Tensor]]:
-    """Everything that was trained, by its published name."""
-    for name, one in published_weights(model.bert).items():
-        # Where nothing trained the pooler there is none, and whoever fine-tunes draws one from a seed of their own.
+    """Give everything that was trained, by its published name."""
+    for name, weight in published_weights(model.bert).items():
+        # Without next sentences nothing trains the pooler. It is left out, and fine-tuning draws one from its own seed.
         if model.objective.next_sentence or not name.startswith("pooler."):
-            yield f"bert.{name}", one
+            yield f"bert.{name}", weight
     modules = dict(model.named_modules())
-    for ours, theirs in _HEADS.items():
+    for ours, published in _PUBLISHED_HEADS.items():
         if ours in modules:
-            yield from ((f"{theirs}.{name}", one.detach()) for name, one in modules[ours].named_parameters())
+            for name, parameter in modules[ours].named_parameters():
+                yield f"{published}.{name}", parameter.detach()
     yield "cls.predictions.bias", model.tokens.output.bias.detach()

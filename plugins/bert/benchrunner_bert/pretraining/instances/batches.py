@@ -1,4 +1,4 @@
-"""Instances as one flat batch, with what is to be predicted in it."""
+"""Collate instances into one flat batch, with what is to be predicted in it."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import final
 import numpy as np
 import torch
 
-from benchrunner.engine import Dropout, Features, FlatBatch, Sequences
-from benchrunner.engine import collate as flattened
+from benchrunner.engine import Dropout, Features, FlatBatch
+from benchrunner.engine import collate as collate_features
 from benchrunner_bert.pretraining.instances.instance import Instance
 
 
 @final
 @dataclass(frozen=True)
 class PretrainingBatch:
-    """What the losses are computed from; sequences stand in the flat batch's order, shortest first."""
+    """A flat batch and its targets. Sequences have the flat batch's order, shortest first."""
 
     flat: FlatBatch
     positions: torch.Tensor
-    """int64 (P,): the tokens of the flat batch whose states predict"""
+    """int64 (P,): indices of the flat batch's tokens whose states predict"""
     labels: torch.Tensor
-    """int64 (P,): what they are to predict"""
+    """int64 (P,): tokens to predict"""
     is_next: torch.Tensor
     """int64 (N,): 1 where the second span follows the first, 0 where not, -1 where there is none"""
 
@@ -31,17 +31,26 @@ class PretrainingBatch:
 def collate(
     instances: Sequence[Instance], device: torch.device, *, dropout: Dropout | None = None, multiple: int = 1
 ) -> PretrainingBatch:
-    """The batch of some instances, in any order; tokens filled up to a multiple as in `benchrunner.flat`."""
-    ordered = sorted(instances, key=lambda one: len(one.tokens))
-    starts = np.concatenate([[0], np.cumsum([len(one.tokens) for one in ordered])])
+    """Build the batch of instances, given in any order.
+
+    Padding at the end of the flat batch makes its number of tokens a multiple of `multiple`.
+    """
+    ordered = sorted(instances, key=lambda instance: len(instance.tokens))
+    starts = np.concatenate([[0], np.cumsum([len(instance.tokens) for instance in ordered])])
     units = np.arange(len(ordered))
-    tokens, segments = (np.concatenate([getattr(one, part) for one in ordered]) for part in ("tokens", "segments"))
-    features = Features.of(Sequences(tokens, segments, starts))
-    positions = np.concatenate([one.positions + start for one, start in zip(ordered, starts, strict=False)])
-    labels = np.concatenate([one.labels for one in ordered]).astype(np.int64)
+    features = Features(
+        tokens=np.concatenate([instance.tokens for instance in ordered]),
+        segments=np.concatenate([instance.segments for instance in ordered]),
+        starts=starts,
+        groups=np.arange(len(ordered) + 1),
+        owner=units,
+        targets={},
+    )
+    positions = np.concatenate([instance.positions + start for instance, start in zip(ordered, starts, strict=False)])
+    labels = np.concatenate([instance.labels for instance in ordered]).astype(np.int64)
     return PretrainingBatch(
-        flat=flattened(features, units, device, dropout=dropout, multiple=multiple),
+        flat=collate_features(features, units, device, dropout=dropout, multiple=multiple),
         positions=torch.from_numpy(positions).to(device),
         labels=torch.from_numpy(labels).to(device),
-        is_next=torch.tensor([one.is_next for one in ordered], device=device),
+        is_next=torch.tensor([instance.is_next for instance in ordered], device=device),
     )

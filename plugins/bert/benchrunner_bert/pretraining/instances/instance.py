@@ -1,35 +1,38 @@
-"""A training instance and the settings that instances are drawn with."""
+"""A training instance, and the settings that instances are drawn with."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import final
+from typing import Self, final
 
 import numpy as np
 
 from benchrunner import RequestError
 from benchrunner.engine import Frame
 from benchrunner_bert.pretraining.objectives import named
+from benchrunner_bert.pretraining.settings import Settings, check_masking
 
 
 @final
 @dataclass(frozen=True)
 class InstanceSettings:
-    """What instances are to be like. The defaults are the paper's."""
+    """Settings of the instances of one length. The defaults are the paper's."""
 
     objective: str = "mlm+nsp"
-    """One of `objectives.OBJECTIVES`."""
+    """Name of one of `objectives.OBJECTIVES`."""
     length: int = 128
-    """The most tokens, special ones included."""
+    """Most tokens of a sequence, special tokens included."""
     chosen: float = 0.15
-    """The share of tokens that are predicted."""
+    """Share of tokens that are predicted."""
     masking: tuple[float, float, float] = (0.8, 0.1, 0.1)
-    """What becomes of them: [MASK], a random token, the same token."""
+    """Shares of the predicted tokens that are replaced by [MASK], replaced by a random token, or left as they are."""
     short: float = 0.1
-    """The share of instances that aim at a random shorter length."""
-    max_predictions: int | None = None
-    """The released code has 20 at length 128; 15% are hardly ever more."""
+    """Share of instances that aim at a random shorter length."""
+
+    @classmethod
+    def of(cls, settings: Settings, length: int) -> Self:
+        """Give the settings of the instances that have a length in a pre-training."""
+        return cls(settings.objective, length, settings.chosen, settings.masking, settings.short)
 
     def __post_init__(self) -> None:
         named(self.objective)
@@ -38,32 +41,29 @@ class InstanceSettings:
         for name in ("chosen", "short"):
             if not 0 <= getattr(self, name) <= 1:
                 raise RequestError(f"{name} is a share from 0 to 1, not {getattr(self, name)}.")
-        if min(self.masking) < 0 or not math.isclose(sum(self.masking), 1.0, abs_tol=1e-9):
-            raise RequestError(f"The three rates of masking add up to 1 (100%), unlike {self.masking}.")
-        if self.max_predictions is not None and self.max_predictions < 1:
-            raise RequestError(f"At least one token is predicted: max_predictions is {self.max_predictions}.")
+        check_masking(self.masking)
 
 
 @final
 @dataclass(frozen=True)
 class Instance:
-    """One sequence and what is to be predicted in it."""
+    """A sequence, and what is to be predicted in it."""
 
     tokens: np.ndarray
     """int32 (n,)"""
     segments: np.ndarray
     """int8 (n,)"""
     positions: np.ndarray
-    """int64 (k,): the tokens whose states predict"""
+    """int64 (k,): indices of the tokens whose states predict"""
     labels: np.ndarray
-    """int32 (k,): the tokens that stood there; for the left-to-right objective those that follow"""
+    """int32 (k,): the original tokens at these positions; for the left-to-right objective, the tokens that follow"""
     is_next: int
     """1 where B follows A, 0 where it does not, -1 where there is no B."""
 
 
 def assembled(frame: Frame, first: np.ndarray, second: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """[CLS] A [SEP] or [CLS] A [SEP] B [SEP], and the segments; `Frame.join` does the same for many at once."""
-    before, between, after = (np.array(one, np.int32) for one in (frame.before, frame.between, frame.after))
+    """Give tokens and segments of [CLS] A [SEP] or [CLS] A [SEP] B [SEP]; `Frame.join` does it for many sequences."""
+    before, between, after = (np.array(ids, np.int32) for ids in (frame.before, frame.between, frame.after))
     tokens = np.concatenate([before, first, after] if second is None else [before, first, between, second, after])
     segments = np.full(len(tokens), frame.segments[0], dtype=np.int8)
     if second is not None:

@@ -1,9 +1,12 @@
-"""Training instances, each made from (seed, index) alone: any process of any number makes its share and the same.
+"""Draw training instances from a token store.
 
-Devlin et al. 2019, A.2: two spans A and B of whole sentences; half of the time B follows A, else it comes from another
-document; one instance in ten aims at a random shorter length; a pair that is too long loses tokens from the front or
-the back of the longer span, a coin toss each. Neither span crosses a document. Not of the paper: where a sentence alone
-is too long, any stretch of it may be what is read.
+An instance depends on (seed, index) alone, so that any number of processes can share the work and get the same
+instances.
+
+Devlin et al. 2019, A.2: an instance has two spans A and B of whole sentences. With probability 0.5, B follows A;
+otherwise B comes from another document. One instance in ten aims at a random shorter length. A pair that is too long
+loses tokens from the longer span, each from its front or its back with probability 0.5. No span crosses the end of a
+document. One rule is ours: of a sentence that is too long for a sequence, any stretch can be read.
 """
 
 from __future__ import annotations
@@ -22,30 +25,31 @@ from benchrunner_bert.pretraining.objectives import named
 
 
 class _Span(NamedTuple):
-    """Tokens of whole sentences."""
+    """Tokens of whole sentences, `first` up to `last`."""
 
     first: int
     last: int
-    """Not in it."""
-    alone: bool
-    """Whether it is a single sentence."""
+    """The first token after the span."""
+    is_single: bool
+    """Whether the span is one sentence."""
 
     @property
     def tokens(self) -> int:
         return self.last - self.first
 
     def without(self, loss: int, draw: np.random.Generator) -> _Span:
-        """Fewer tokens, each taken from its front or its back by a coin toss.
+        """Remove `loss` tokens.
 
-        Tosses leave the middle. Other spans bring what a span of several sentences loses so; of a single long sentence
-        nobody would ever read the ends, so any stretch of it stays, one as likely as another.
+        In a span of several sentences, each token is removed from the front or the back with probability 0.5, so the
+        middle stays; other spans contain the tokens at the ends. In a single long sentence the ends would then never
+        be read, so every stretch is equally likely to stay.
         """
-        front = int(draw.integers(loss + 1) if self.alone else draw.binomial(loss, 0.5))
+        front = int(draw.integers(loss + 1) if self.is_single else draw.binomial(loss, 0.5))
         return self._replace(first=self.first + front, last=self.last - loss + front)
 
 
 class Instances:
-    """The instances of one store, as many as anybody asks for."""
+    """The instances of a token store at one length. Their number is not limited: later epochs draw them differently."""
 
     def __init__(
         self, store: TokenStore, frame: Frame, vocabulary: Vocabulary, settings: InstanceSettings, seed: int
@@ -53,45 +57,43 @@ class Instances:
         self._store, self._frame, self._settings, self._seed = store, frame, settings, seed
         self._objective = named(settings.objective)
         self._room = settings.length - frame.size(pair=self._objective.next_sentence)
-        self._masking = Masking(vocabulary, settings.chosen, settings.masking, settings.max_predictions)
-        self._anchors = Places(store, self._room, pairs=self._objective.next_sentence)
+        """Most tokens of a sequence, special tokens not included"""
+        self._masking = Masking(vocabulary, settings.chosen, settings.masking)
+        self._places = Places(store, self._room, pairs=self._objective.next_sentence)
         self._key = derived(seed, "instances")
 
     @property
     def epoch(self) -> int:
-        """Instances after which every place of the corpus was begun at once."""
-        return len(self._anchors)
-
-    @property
-    def left_out(self) -> int:
-        """Documents that no instance comes from: those of a single sentence, where next sentences are wanted."""
-        return self._anchors.left_out
+        """Number of instances after which one instance has begun at every place of the corpus."""
+        return len(self._places)
 
     def make(self, index: int) -> Instance:
+        """Draw the instance of an index."""
         draw = np.random.Generator(np.random.SFC64(derived(self._seed, "instance", index)))
-        place = self._anchors.at(index, self._key)
+        place = self._places.at(index, self._key)
         if not self._objective.next_sentence:
-            return self._finished(self._single(place, draw), None, -1, draw)
+            return self._masked(self._single(place, draw), None, -1, draw)
         first, second, is_next = self._pair(place, draw)
-        return self._finished(first, second, is_next, draw)
+        return self._masked(first, second, is_next, draw)
 
     def _target(self, least: int, draw: np.random.Generator) -> int:
-        """Tokens that are aimed at, special ones left out."""
+        """Draw the number of tokens to aim at, special tokens not included."""
         if draw.random() < self._settings.short:
             return int(draw.integers(least, self._room + 1))
         return self._room
 
     def _single(self, place: int, draw: np.random.Generator) -> np.ndarray:
-        target, document = self._target(1, draw), self._anchors.document(place)
-        first = self._anchors.token(place, document, target, draw.random())
+        target, document = self._target(1, draw), self._places.document(place)
+        first = self._places.token(place, document, target, draw.random())
         end = int(self._store.sentence_starts[self._store.document_starts[document + 1]])
         return self._store.read(first, min(first + target, end))
 
     def _pair(self, place: int, draw: np.random.Generator) -> tuple[np.ndarray, np.ndarray, int]:
-        target, document = self._target(2, draw), self._anchors.document(place)
+        target, document = self._target(2, draw), self._places.document(place)
         last = int(self._store.document_starts[document + 1])
-        # At least two sentences, so that one can follow the other; which coin falls must not show in A.
-        begin = min(self._anchors.sentence(place, document, target, draw.random()), last - 2)
+        # A starts before the last sentence, so that a sentence can follow. The same holds where B comes from another
+        # document: nothing in A may tell which of the two cases it is.
+        begin = min(self._places.sentence(place, document, target, draw.random()), last - 2)
         stop = max(self._stop(document, begin, target), begin + 2)
         middle = begin + int(draw.integers(1, stop - begin))
         first, second = self._span(begin, middle), self._span(middle, stop)
@@ -102,18 +104,18 @@ class Instances:
         return self._store.read(*first[:2]), self._store.read(*second[:2]), is_next
 
     def _random_span(self, document: int, target: int, draw: np.random.Generator) -> _Span:
-        """Sentences of another document, from one that could follow another: not its first."""
-        other = self._anchors.elsewhere(document, draw.random())
-        begin, end = (int(one) for one in self._store.document_starts[other : other + 2])
+        """Draw sentences of another document, starting at any but its first: only those could follow another span."""
+        source = self._places.elsewhere(document, draw.random())
+        begin, end = (int(sentence) for sentence in self._store.document_starts[source : source + 2])
         sentence = int(draw.integers(begin + 1, end))
-        return self._span(sentence, self._stop(other, sentence, target))
+        return self._span(sentence, self._stop(source, sentence, target))
 
     def _span(self, sentence: int, stop: int) -> _Span:
         starts = self._store.sentence_starts
         return _Span(int(starts[sentence]), int(starts[stop]), stop - sentence == 1)
 
     def _truncated(self, first: _Span, second: _Span, draw: np.random.Generator) -> list[_Span]:
-        """Without tokens of the longer span, of B where they are equal, until both fit."""
+        """Remove tokens from the longer span, or from B where the spans are equal, until both fit."""
         excess = max(0, first.tokens + second.tokens - self._room)
         from_longer = min(excess, abs(first.tokens - second.tokens))
         rest = excess - from_longer
@@ -122,14 +124,14 @@ class Instances:
         return [span.without(loss, draw) for span, loss in zip((first, second), losses, strict=True)]
 
     def _stop(self, document: int, sentence: int, target: int) -> int:
-        """The sentence behind the last one of a span: it reaches the target, or the document ends."""
+        """Give the sentence after a span that starts at `sentence` and reaches the target or the document's end."""
         end = int(self._store.document_starts[document + 1])
         starts = self._store.sentence_starts
-        # A sentence has a token at least, so no more of them can be needed.
+        # Every sentence has at least one token, so the span has at most `target` sentences.
         nearby = starts[sentence + 1 : min(end, sentence + target) + 1]
         return min(sentence + 1 + int(nearby.searchsorted(starts[sentence] + target, "left")), end)
 
-    def _finished(
+    def _masked(
         self, first: np.ndarray, second: np.ndarray | None, is_next: int, draw: np.random.Generator
     ) -> Instance:
         tokens, segments = assembled(self._frame, first, second)

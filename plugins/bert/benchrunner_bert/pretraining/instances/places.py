@@ -1,7 +1,7 @@
-"""Where instances begin: places spread evenly over the corpus, all of them once in every epoch, in a drawn order.
+"""Places where instances begin: spread evenly over the corpus, each used once per epoch in a shuffled order.
 
-A document of n sequence lengths has about n places: its beginning, its last stretch, and others spread evenly between,
-which move a little from epoch to epoch. The order is a permutation that is computed, not stored.
+A document as long as n sequences has about n places: its beginning, its last stretch, and others spread evenly between,
+which move a little from epoch to epoch.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from benchrunner_bert.pretraining.instances.shuffling import shuffled
 
 @final
 class Places:
-    """The places of one store at one length, numbered document by document."""
+    """The places of a token store at one length, numbered document by document."""
 
     def __init__(self, store: TokenStore, length: int, *, pairs: bool) -> None:
-        """With pairs, documents of a single sentence have no places: nothing follows in them."""
+        """With `pairs`, documents of a single sentence have no places: no sentence follows in them."""
         self._store, self._length = store, length
         sentences = np.diff(store.document_starts)
         tokens = np.diff(store.sentence_starts[store.document_starts])
@@ -29,35 +29,41 @@ class Places:
             counts[sentences < 2] = 0
             _check_pairs(store, counts)
         self._firsts = np.concatenate([[0], np.cumsum(counts)])
-        self.left_out = int((counts == 0).sum())
-        """Documents without places."""
 
     def __len__(self) -> int:
         return int(self._firsts[-1])
 
     def at(self, index: int, key: int) -> int:
-        """The place of an instance: every place once while the index passes a multiple of their number."""
+        """Give the place of an instance. The instances of an epoch, `len(self)` of them, have one place each."""
         epoch, rest = divmod(index, len(self))
         return shuffled(rest, len(self), key + epoch)
 
     def document(self, place: int) -> int:
+        """Give the document that a place is in."""
         return int(self._firsts.searchsorted(place, "right")) - 1
 
     def elsewhere(self, document: int, share: float) -> int:
-        """Another document, each as likely as it has places; `share` is drawn from 0 to below 1."""
+        """Choose another document, with a probability in proportion to its places.
+
+        `share` is a random number from 0 to below 1.
+        """
         first, stop = int(self._firsts[document]), int(self._firsts[document + 1])
         place = int(share * (len(self) - (stop - first)))
         return self.document(place if place < first else place + stop - first)
 
     def sentence(self, place: int, document: int, target: int, shift: float) -> int:
-        """The sentence that a place stands for, if so many tokens are wanted; `shift` is drawn from 0 to below 1."""
+        """Give the sentence of a place, for an instance of `target` tokens; `shift` is random from 0 to below 1."""
         sentence, token = self._aim(place, document, target, shift)
-        # At the end of a document: the first sentence from which the rest fits.
+        # At the end of a document, take the first sentence from which the rest fits.
         late = token > self._store.sentence_starts[sentence] and self._is_last(place, document)
         return min(sentence + late, int(self._store.document_starts[document + 1]) - 1)
 
     def token(self, place: int, document: int, target: int, shift: float) -> int:
-        """Where that sentence starts; inside a sentence that is too long for any instance, so that its end is met."""
+        """Give the first token of the place's sentence.
+
+        In a sentence that is too long for any instance, give a token inside the sentence: its end would otherwise
+        never be read.
+        """
         sentence, token = self._aim(place, document, target, shift)
         starts = self._store.sentence_starts
         if starts[sentence + 1] - starts[sentence] > self._length:
@@ -65,7 +71,7 @@ class Places:
         return int(starts[self.sentence(place, document, target, shift)])
 
     def _aim(self, place: int, document: int, target: int, shift: float) -> tuple[int, int]:
-        """The token that a place stands for, behind the sentence that holds it."""
+        """Give the token of a place, and the sentence that holds the token: (sentence, token)."""
         first, stop = int(self._firsts[document]), int(self._firsts[document + 1])
         begin, end = int(self._store.document_starts[document]), int(self._store.document_starts[document + 1])
         starts = self._store.sentence_starts[begin : end + 1]
@@ -82,11 +88,12 @@ class Places:
 
 
 def _check_pairs(store: TokenStore, counts: np.ndarray) -> None:
+    """Raise a `DataError` unless two documents have sentences that follow others."""
     if (counts > 0).sum() > 1:
         return
-    found = "a single document" if store.documents == 1 else f"{store.documents:,} documents"
+    documents = "a single document" if store.documents == 1 else f"{store.documents:,} documents"
     raise DataError(
-        f"{store.folder}: next sentences need two documents of two sentences or more, and there are not: the corpus "
-        f"holds {found} and {store.sentences:,} sentences. Separate documents by blank lines, bring more text, or "
-        "choose the objective mlm."
+        f"{store.folder}: next-sentence prediction needs two documents of two sentences or more, but the corpus holds "
+        f"{documents} and {store.sentences:,} sentences. Separate documents by blank lines, bring more text, or "
+        "choose --objective mlm."
     )

@@ -1,1 +1,1 @@
-"""The training loop of pre-training: model, losses, log, held-out evaluation and checkpoints."""
+"""The training of a pre-training: model, losses, loop, log, held-out evaluation and checkpoints."""

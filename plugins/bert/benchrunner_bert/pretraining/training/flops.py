@@ -1,4 +1,4 @@
-"""What a step of pre-training costs in floating-point operations, and how much of a machine's speed that is."""
+"""Floating-point operations of a pre-training step, and the share of a machine's speed that they reach."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import torch
 from benchrunner_bert.configuration import Configuration
 
 BACKWARD = 2
-"""Products on the way back for each one forward: one for the gradient of its input, one for its weight's."""
+"""Products of the backward pass for each product of the forward pass: gradients of its input and of its weight."""
 _PEAK_SIZE = {"cpu": 1024}
 """Rows and columns of the product that `measured_peak` times; 8192 on an accelerator."""
 
 
 def step_flops(config: Configuration, lengths: np.ndarray, predictions: int, *, next_sentence: bool) -> int:
-    """Of one step over sequences of these lengths, forward and backward: matrix products alone, nothing padded.
+    """Count the operations of the matrix products of a step, forward and backward, over sequences without padding.
 
-    What the model needs, not what a kernel computes: with attention that looks left only, the half that is not
-    looked at does not count, and neither does a layer that is computed twice to save memory.
+    The count is what the model needs, not what a kernel computes: with attention that looks left only, the other half
+    does not count, and a layer that is computed twice to save memory counts once.
     """
     hidden, tokens = config.hidden, int(lengths.sum())
     linear = 2 * tokens * (4 * hidden**2 + 2 * hidden * config.inner)
@@ -31,18 +31,18 @@ def step_flops(config: Configuration, lengths: np.ndarray, predictions: int, *, 
 
 
 def _pairs(config: Configuration, lengths: np.ndarray) -> int:
-    """How many tokens all tokens look at."""
+    """Count the pairs of a token and a token that it sees."""
     lengths = lengths.astype(np.int64)
     return int((lengths * (lengths + 1) // 2 if config.left_only else lengths**2).sum())
 
 
 def utilisation(flops: float, seconds: float, peak: float) -> float:
-    """The share of a machine's measured peak, in operations a second, that a step reached."""
+    """Give the share of a machine's measured peak, in operations per second, that a step reached."""
     return flops / seconds / peak
 
 
 def measured_peak(device: torch.device, kind: torch.dtype, *, repeats: int = 5) -> float:
-    """Operations a second in one large square product: the best of a few, since a busy machine only adds time."""
+    """Measure the operations per second of a large square product; the fastest repeat counts."""
     size = _PEAK_SIZE.get(device.type, 8192)
     left, right = (torch.ones(size, size, dtype=kind, device=device) for _ in range(2))
     return 2 * size**3 / min(_seconds(left, right) for _ in range(1 + repeats))
@@ -50,6 +50,6 @@ def measured_peak(device: torch.device, kind: torch.dtype, *, repeats: int = 5) 
 
 def _seconds(left: torch.Tensor, right: torch.Tensor) -> float:
     started = time.perf_counter()
-    # Reading one number waits for an accelerator.
+    # Reading a number of the result waits for the accelerator.
     (left @ right)[0, 0].item()
     return time.perf_counter() - started

@@ -1,19 +1,19 @@
-"""How well a model predicts what it was not trained on."""
+"""Evaluate a model on held-out instances."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import torch
 
 from benchrunner import Undefined
+from benchrunner_bert.pretraining.instances.batches import PretrainingBatch
 from benchrunner_bert.pretraining.training.sums import Sums
 
-if TYPE_CHECKING:
-    from benchrunner_bert.pretraining.instances.batches import PretrainingBatch
+_LARGEST_EXPONENT = 709.0
+"""e to this power still is a finite double."""
 
 
 @dataclass(frozen=True)
@@ -21,28 +21,29 @@ class HeldOut:
     """The figures of a pass over held-out instances."""
 
     mlm_loss: float
-    """The mean over all predicted tokens, in nats."""
+    """Mean over all predicted tokens, in nats."""
     perplexity: float
-    """e to that: over masked tokens for masked models, as in Table 6; over every next token for left-to-right ones."""
+    """exp(mlm_loss): over masked tokens as in Table 6, or over every next token with the left-to-right objective."""
     mlm_accuracy: float
     nsp_loss: float | None
-    """None where the objective has no next sentences, as is its accuracy."""
+    """None where the objective has no next sentences."""
     nsp_accuracy: float | None
+    """None where the objective has no next sentences."""
     tokens: int
-    """Predictions that were looked at."""
+    """Number of predicted tokens."""
     pairs: int | None
-    """Next sentences that were."""
+    """Number of predicted next sentences."""
 
     @classmethod
     def of(cls, sums: Sums) -> HeldOut:
-        """From the sums over all batches, and over all ranks where there are several."""
-        loss, count, correct, nsp_loss, nsp_count, nsp_correct = (one.item() for one in sums)
+        """Compute the figures from the sums over all batches and all processes."""
+        loss, count, correct, nsp_loss, nsp_count, nsp_correct = (value.item() for value in sums)
         if not count:
             raise Undefined("No held-out token was predicted: at least one batch of instances is needed.")
         mean = loss / count
         return cls(
             mlm_loss=mean,
-            perplexity=math.inf if mean > _LARGEST else math.exp(mean),
+            perplexity=math.inf if mean > _LARGEST_EXPONENT else math.exp(mean),
             mlm_accuracy=correct / count,
             nsp_loss=nsp_loss / nsp_count if nsp_count else None,
             nsp_accuracy=nsp_correct / nsp_count if nsp_count else None,
@@ -51,18 +52,14 @@ class HeldOut:
         )
 
 
-_LARGEST = 709.0
-"""What a double can still take to the power of."""
-
-
 def summed(
     model: Callable[[PretrainingBatch], Sums], batches: Iterable[PretrainingBatch], *, precision: str = "fp32"
 ) -> Sums:
-    """The sums over some batches, in double precision; batches drop nothing unless they were made to."""
+    """Add up the sums of batches in double precision, without gradients."""
     total = Sums(*(torch.zeros((), dtype=torch.float64) for _ in Sums._fields))
     for batch in batches:
         device = batch.flat.tokens.device
         with torch.no_grad(), torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16"):
-            found = model(batch)
-        total = Sums(*(one.to(device) + another for one, another in zip(total, found, strict=True)))
+            sums = model(batch)
+        total = Sums(*(value.to(device) + more for value, more in zip(total, sums, strict=True)))
     return total

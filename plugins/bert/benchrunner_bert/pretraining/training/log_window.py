@@ -43,7 +43,7 @@ class LogWindow:
 
     @property
     def pending(self) -> tuple[float, ...]:
-        """The sums of `Sums` as numbers; empty where no step was taken since the last line of the log."""
+        """The sums so far as numbers; empty where no step was taken since the last line of the log."""
         return () if self._sums is None else tuple(float(total) for total in self._sums)
 
     def leave_out(self, seconds: float) -> None:

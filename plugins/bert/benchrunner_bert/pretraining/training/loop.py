@@ -1,4 +1,4 @@
-"""The loop of pre-training: instances to batches to steps, with checkpoints, a log, and looks at held-out text."""
+"""The training loop of pre-training: instances to batches to steps, with checkpoints, a log and held-out evaluation."""
 
 from __future__ import annotations
 
@@ -20,37 +20,37 @@ from benchrunner_bert.pretraining.deepspeed.engine import Engine
 from benchrunner_bert.pretraining.instances.batches import PretrainingBatch, collate
 from benchrunner_bert.pretraining.instances.instance import Instance
 from benchrunner_bert.pretraining.instances.instances import Instances
-from benchrunner_bert.pretraining.settings import Settings, check_shared
-from benchrunner_bert.pretraining.training import held_out
+from benchrunner_bert.pretraining.settings import Plan, Settings, check_shared
 from benchrunner_bert.pretraining.training.checkpoints import Checkpoints
+from benchrunner_bert.pretraining.training.held_out import HeldOut, summed
 from benchrunner_bert.pretraining.training.log_window import LogWindow
 from benchrunner_bert.pretraining.training.model import PretrainingModel
-from benchrunner_bert.pretraining.training.plan import Plan
 from benchrunner_bert.pretraining.training.sums import Sums
 
-Makers = Mapping[int, Instances]
-"""Length of the sequences -> what makes them."""
+InstancesByLength = Mapping[int, Instances]
+"""Length of sequences -> instances of this length."""
 
 
 @dataclass
-class Pretraining:
+class TrainingLoop:
     """One process's part of a run."""
 
     engine: Engine
     model: PretrainingModel
     settings: Settings
-    makers: Makers
+    instances: InstancesByLength
     folder: Path
+    """Folder of the run."""
     facts: dict[str, Any]
-    """What a checkpoint says of its run."""
+    """Facts that a checkpoint shares with the run that continues from it."""
     plan: Plan = field(default_factory=Plan)
-    held_out: Makers | None = None
+    held_out: InstancesByLength | None = None
     export: Callable[[int], None] = lambda step: None
+    """Exports the model of a step."""
     describe: Callable[[int], str] = lambda step: "{}"
-    """What DeepSpeed's own files say of their model: see `conversion.description`."""
+    """Describes the model of a step in DeepSpeed's own files: see `conversion.description`."""
     report: Callable[[int, Mapping[str, Any]], None] = lambda step, figures: None
-    first: int = field(init=False, default=0)
-    """The step that `run` began with."""
+    """Receives each line of the log."""
 
     def __post_init__(self) -> None:
         self.log = self.folder / "log.jsonl"
@@ -58,13 +58,13 @@ class Pretraining:
         check_shared(self.settings.batch_size, self.engine.world)
 
     def run(self) -> bool:
-        """All steps that are left; whether they were taken, or the run was stopped and can go on."""
+        """Take all steps that are left; False where the run was stopped before the end and can continue."""
         with HeldBack() as interrupt:
-            self.first, pending = self._resume()
+            first, pending = self._resume()
             window = LogWindow(self.settings, self.model.bert.config, self.engine, pending)
-            if self.first == self.settings.steps:  # learnt, and stopped before its model was whole
-                self._export(self.first)
-            for step in range(self.first, self.settings.steps):
+            if first == self.settings.steps:  # stopped after the last step, before the model was written
+                self._export(first)
+            for step in range(first, self.settings.steps):
                 sums, lengths, stop = self._learn(step, asked=interrupt.asked)
                 done, last = step + 1, step + 1 == self.settings.steps
                 window.add(sums, lengths)
@@ -72,7 +72,7 @@ class Pretraining:
                     self._write(done, window.figures(done))
                 began = time.monotonic()
                 if self.held_out is not None and (done % self.plan.evaluate_steps == 0 or last):
-                    self._evaluate(done)
+                    self._evaluate(self.held_out, done)
                 if done in self.plan.export_at or last:
                     self._export(done)
                 if stop or (done % self.plan.checkpoint_steps == 0) or last:
@@ -83,7 +83,10 @@ class Pretraining:
         return True
 
     def _resume(self) -> tuple[int, tuple[float, ...]]:
-        """The step to go on with, and the sums for the next line of the log, which is cut back to that step."""
+        """Restore the last checkpoint and cut the log back to its step.
+
+        Give the step to continue with, and the sums for the next line of the log.
+        """
         saved = self.checkpoints.last()
         step = 0 if saved is None else saved.step
         if not self.engine.agrees(step):
@@ -100,84 +103,89 @@ class Pretraining:
         return step, () if saved is None else saved.pending
 
     def _learn(self, step: int, *, asked: bool) -> tuple[Sums, np.ndarray, bool]:
-        """One step: the sums over all processes, this one's lengths, and whether any was asked to stop."""
+        """Take one step.
+
+        Give the sums over all processes, the lengths of this process's sequences, and whether any process was asked to
+        stop.
+        """
         parts = self._parts(step)
-        tokens = sum(len(one.positions) for part in parts for one in part)
-        pairs = sum(one.is_next >= 0 for part in parts for one in part)
+        tokens = sum(len(instance.positions) for part in parts for instance in part)
+        pairs = sum(instance.is_next >= 0 for part in parts for instance in part)
         all_tokens, all_pairs, stops = self.engine.summed(tokens, pairs, float(asked))
         if not all_tokens:
             raise DataError(f"Step {step + 1} has no token to predict: the vocabulary knows no word of this text.")
         total: Sums | None = None
-        for at, part in enumerate(parts):
-            batch = self._batch(part, dropout=Dropout(self.settings.seed, step, self.engine.rank, at))
+        for number, part in enumerate(parts):
+            batch = self._batch(part, dropout=Dropout(self.settings.seed, step, self.engine.rank, number))
             with torch.autocast(self.engine.device.type, torch.bfloat16, enabled=self.settings.precision == "bf16"):
                 sums: Sums = self.engine(batch)
-            # The mean over the whole batch, not over this process's part of it.
-            self.engine.backward(sums.loss(int(all_tokens), int(all_pairs)), last=at + 1 == len(parts))
+            # The loss is the mean over the whole batch, not over this process's part of it.
+            self.engine.backward(sums.loss(int(all_tokens), int(all_pairs)), last=number + 1 == len(parts))
             total = sums.detached() if total is None else total.plus(sums.detached())
         self.engine.step(step, self.settings.lr_at(step))
         assert total is not None
-        lengths = np.array([len(one.tokens) for part in parts for one in part])
-        return Sums(*map(torch.tensor, self.engine.summed(*(float(one) for one in total)))), lengths, stops > 0
+        lengths = np.array([len(instance.tokens) for part in parts for instance in part])
+        return self._over_all_processes(total), lengths, stops > 0
+
+    def _over_all_processes(self, sums: Sums) -> Sums:
+        return Sums(*map(torch.tensor, self.engine.summed(*(float(value) for value in sums))))
 
     def _parts(self, step: int) -> list[list[Instance]]:
-        """This process's instances of a step, in as many parts as every other process has."""
+        """Make this process's instances of a step, in as many parts as every other process has."""
         size, world, length = self.settings.batch_size, self.engine.world, self.settings.length_at(step)
-        maker = self.makers[length]
-        instances = [maker.make(index) for index in range(step * size + self.engine.rank, (step + 1) * size, world)]
-        count = self._rounds(size, length)
-        return [instances[at::count] for at in range(count)]
+        source = self.instances[length]
+        instances = [source.make(index) for index in range(step * size + self.engine.rank, (step + 1) * size, world)]
+        count = self._part_count(size, length)
+        return [instances[start::count] for start in range(count)]
 
-    def _rounds(self, sequences: int, length: int) -> int:
-        """In how many parts every process computes its share: each has a sequence in every part."""
+    def _part_count(self, sequences: int, length: int) -> int:
+        """Give the number of parts in which every process computes its share; every part has a sequence or more."""
         world, at_once = self.engine.world, max(1, self.settings.micro_tokens // length)
         return min(sequences // world, math.ceil(math.ceil(sequences / world) / at_once))
 
     def _batch(self, instances: list[Instance], *, dropout: Dropout | None = None) -> PretrainingBatch:
         return collate(instances, self.engine.device, dropout=dropout, multiple=rounding(self.settings.precision))
 
-    def _evaluate(self, step: int) -> None:
-        """The same held-out instances every time, shared by the processes."""
-        assert self.held_out is not None
+    def _evaluate(self, instances: InstancesByLength, step: int) -> None:
+        """Evaluate on the same held-out instances every time; the processes share the work."""
         length = self.settings.length_at(step - 1)
-        maker, count = self.held_out[length], max(self.plan.held_out_instances, self.engine.world)
-        mine = range(self.engine.rank, count, self.engine.world)
-        rounds = self._rounds(count, length)
+        source, count = instances[length], max(self.plan.held_out_instances, self.engine.world)
+        indices = range(self.engine.rank, count, self.engine.world)
+        parts = self._part_count(count, length)
 
         def batches() -> Iterator[PretrainingBatch]:
-            for at in range(rounds):
-                chosen = list(mine)[at::rounds]
-                yield self._batch([maker.make(index) for index in chosen])
+            for start in range(parts):
+                yield self._batch([source.make(index) for index in indices[start::parts]])
 
         self.engine.module.eval()
-        sums = held_out.summed(self.engine, batches(), precision=self.settings.precision)
+        sums = summed(self.engine, batches(), precision=self.settings.precision)
         self.engine.module.train()
-        total = Sums(*map(torch.tensor, self.engine.summed(*(float(one) for one in sums))))
-        found = dataclasses.asdict(held_out.HeldOut.of(total))
-        self._write(step, {f"held_out_{name}": value for name, value in found.items() if value is not None})
+        figures = dataclasses.asdict(HeldOut.of(self._over_all_processes(sums)))
+        self._write(step, {f"held_out_{name}": value for name, value in figures.items() if value is not None})
 
     def _export(self, step: int) -> None:
-        """Weights gathered from all processes; one of them writes."""
+        """Gather the weights from all processes, and let the first process write them."""
         weights = self.engine.weights()
         if self.engine.rank == 0:
-            named = dict(self.model.named_parameters())
-            kept = {name: one.data for name, one in named.items()}
+            parameters = dict(self.model.named_parameters())
+            kept = {name: parameter.data for name, parameter in parameters.items()}
             try:
-                for name, one in weights.items():
-                    named[name].data = one
+                for name, weight in weights.items():
+                    parameters[name].data = weight
                 self.export(step)
             finally:
                 for name, data in kept.items():
-                    named[name].data = data
+                    parameters[name].data = data
 
     def _save(self, step: int, pending: tuple[float, ...]) -> None:
         self.checkpoints.save(step, self.facts, self.engine, lambda: self.describe(step), pending=pending)
 
     def _write(self, step: int, figures: Mapping[str, Any]) -> None:
+        """Write a line of the log; raise a `FitError` if the training has diverged."""
         if not math.isfinite(figures.get("loss", 0.0)):
             raise FitError(
-                f"The loss was not a finite number at step {step}: lower the rate or lengthen the warm-up, remove "
-                f"{self.folder} and start again."
+                f"The loss was not a finite number at step {step}: lower the learning rate or lengthen the warm-up, "
+                f"remove {self.folder} and start again."
             )
         if self.engine.rank == 0:
             step_log.append(self.log, step, figures)

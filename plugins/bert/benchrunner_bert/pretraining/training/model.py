@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import torch
 from torch import nn
 from torch.nn import functional
@@ -16,13 +14,11 @@ from benchrunner_bert.pretraining.instances.batches import PretrainingBatch
 from benchrunner_bert.pretraining.objectives import Objective
 from benchrunner_bert.pretraining.training import cross_entropy
 from benchrunner_bert.pretraining.training.sums import Sums
-
-if TYPE_CHECKING:
-    from benchrunner_bert.tokenizer import BertTokenizer
+from benchrunner_bert.tokenizer import BertTokenizer
 
 
 class TokenHead(nn.Module):
-    """Which token belongs here: a transform, then the word embeddings once more, with a bias of their own."""
+    """Predicts tokens: a transform of the state, then the word embeddings as output weights, with their own bias."""
 
     def __init__(self, bert: Bert) -> None:
         super().__init__()
@@ -34,7 +30,7 @@ class TokenHead(nn.Module):
         self.output.weight = bert.embeddings.word.weight
 
     def forward(self, states: torch.Tensor) -> torch.Tensor:
-        """States of the chosen tokens (P, H) to logits (P, V)."""
+        """Turn states of the predicted tokens (P, H) into logits (P, V)."""
         logits: torch.Tensor = self.output(self.norm(self.activation(self.dense(states))))
         return logits
 
@@ -52,20 +48,20 @@ class PretrainingModel(nn.Module):
         self.bert, self.objective = bert, objective
         self.tokens = TokenHead(bert)
         self.next_sentence = nn.Linear(bert.config.hidden, 2) if objective.next_sentence else None
-        if self.next_sentence is None:  # nothing reads the pooler; weight decay alone must not move it
+        if self.next_sentence is None:  # no loss depends on the pooler, and weight decay alone must not change it
             bert.pooler.requires_grad_(False)
 
     @classmethod
     def fresh(
         cls, config: Configuration, tokenizer: BertTokenizer, objective: Objective, *, seed: int
     ) -> PretrainingModel:
-        """Drawn from the seed, with the attention that the objective needs."""
+        """Draw a model from the seed, with the direction of attention that the objective needs."""
         model = cls(Bert(objective.configured(config), tokenizer), objective)
         model.draw(generator(seed, "pre-training"))
         return model
 
     def draw(self, source: torch.Generator) -> None:
-        """Fresh weights: truncated normal, biases zero, norms one."""
+        """Initialise all weights: matrices from a truncated normal distribution, biases with 0, norms with 1."""
         self.bert.draw(source)
         for module in (self.tokens.dense, self.next_sentence):
             if module is not None:
@@ -79,13 +75,14 @@ class PretrainingModel(nn.Module):
         loss, correct = cross_entropy.summed(self.tokens(hidden[batch.positions]), batch.labels)
         tokens = loss, batch.labels.new_tensor(len(batch.labels)), correct
         if self.next_sentence is None:
-            none = torch.zeros((), device=hidden.device)
-            return Sums(*tokens, none, none, none)
-        return Sums(*tokens, *_next(self.next_sentence(self.bert.summary(hidden, batch.flat)), batch.is_next))
+            zero = torch.zeros((), device=hidden.device)
+            return Sums(*tokens, zero, zero, zero)
+        logits = self.next_sentence(self.bert.summary(hidden, batch.flat))
+        return Sums(*tokens, *_next_sentence_sums(logits, batch.is_next))
 
 
-def _next(logits: torch.Tensor, is_next: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Loss, count and hits; of the two outputs the first is IsNext, as in the released models."""
+def _next_sentence_sums(logits: torch.Tensor, is_next: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Give loss, count and hits. The first of the two outputs means IsNext, as in the released models."""
     targets = torch.where(is_next < 0, IGNORED, 1 - is_next)
     loss = functional.cross_entropy(logits.float(), targets, ignore_index=IGNORED, reduction="sum")
     return loss, (targets != IGNORED).sum(), (logits.argmax(-1) == targets).sum()

@@ -8,10 +8,11 @@ import torch
 
 
 class Sums(NamedTuple):
-    """What a batch's losses and hits add up to; means over many micro-batches and ranks are left to the caller.
+    """Sums over the predictions of a batch: tensors without dimensions, on the device.
 
-    All are tensors without dimensions, still on the device. `mlm` is about tokens, the left-to-right objective's too.
-    A tuple, because that is where ZeRO's third stage looks for tensors that a backward pass starts from.
+    The caller computes means, over as many micro-batches and processes as there are. `mlm` stands for predicted tokens,
+    also with the left-to-right objective. This is a tuple because ZeRO's third stage searches tuples for the tensors
+    that a backward pass starts from.
     """
 
     mlm_loss: torch.Tensor
@@ -22,11 +23,13 @@ class Sums(NamedTuple):
     nsp_correct: torch.Tensor
 
     def loss(self, tokens: int, sequences: int) -> torch.Tensor:
-        """This batch's share of mean MLM + mean NSP over a recipe batch of so many predictions and sequences."""
+        """Give this batch's share of mean MLM loss + mean NSP loss, of a whole batch of so many predictions."""
         return self.mlm_loss / tokens + self.nsp_loss / max(1, sequences)
 
     def detached(self) -> Sums:
-        return Sums(*(one.detach() for one in self))
+        """Give the sums without their graph of gradients."""
+        return Sums(*(value.detach() for value in self))
 
-    def plus(self, other: Sums) -> Sums:
-        return Sums(*(one + another for one, another in zip(self, other, strict=True)))
+    def plus(self, sums: Sums) -> Sums:
+        """Add the sums of another batch."""
+        return Sums(*(value + more for value, more in zip(self, sums, strict=True)))

@@ -1,0 +1,33 @@
+"""Refuse a request that cannot work, before any text is read."""
+
+from __future__ import annotations
+
+from benchrunner import DataError, RequestError
+from benchrunner_bert.configuration import Configuration
+from benchrunner_bert.pretrained import check_free
+from benchrunner_bert.pretraining.corpus.corpus import Corpus
+from benchrunner_bert.pretraining.deepspeed.configuration import check_keys
+from benchrunner_bert.pretraining.instances.instance import InstanceSettings
+from benchrunner_bert.pretraining.request import Request
+from benchrunner_bert.pretraining.settings import check_shared
+
+_ANY_VOCABULARY = 100
+"""A size of vocabulary to check sizes of models with; every other would do."""
+
+
+def check(request: Request, processes: int) -> None:
+    """Raise a `RequestError` for the first part of the request that cannot work."""
+    Configuration.of_size(request.size, _ANY_VOCABULARY)
+    check_shared(request.settings.batch_size, processes)
+    check_keys(request.deepspeed_options)
+    for length in request.settings.lengths:
+        InstanceSettings.of(request.settings, length)
+    steps = request.settings.steps
+    if impossible := [step for step in request.plan.export_at if not 1 <= step <= steps]:
+        raise RequestError(f"A model of step {impossible[0]} cannot be kept: steps are 1 to {steps}.")
+    for references in (request.corpus, request.held_out):
+        if references:
+            Corpus.named(references, blank_lines=request.blank_lines)
+    if request.out.exists() and not request.out.is_dir():
+        raise DataError(f"{request.out}: a run is kept in a folder, but this is a file. Choose another --out.")
+    check_free(request.model_name, request.model_folder, request.runs)

@@ -1,0 +1,127 @@
+"""The steps of a pre-training, from a request to a finished model: prepare, train, export."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, final
+
+from benchrunner import DataError
+from benchrunner_bert.configuration import Configuration
+from benchrunner_bert.pretraining import preparation, results
+from benchrunner_bert.pretraining.continuation import as_json
+from benchrunner_bert.pretraining.corpus import store_writer
+from benchrunner_bert.pretraining.corpus.corpus import Corpus
+from benchrunner_bert.pretraining.corpus.token_store import MANIFEST, TokenStore, file_facts
+from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
+from benchrunner_bert.pretraining.deepspeed.engine import Engine
+from benchrunner_bert.pretraining.deepspeed.processes import alone
+from benchrunner_bert.pretraining.export.conversion import description
+from benchrunner_bert.pretraining.instances.instance import InstanceSettings
+from benchrunner_bert.pretraining.instances.instances import Instances
+from benchrunner_bert.pretraining.objectives import named
+from benchrunner_bert.pretraining.preparation import Prepared, Report
+from benchrunner_bert.pretraining.request import Request, decisive_facts
+from benchrunner_bert.pretraining.training.loop import InstancesByLength, TrainingLoop
+from benchrunner_bert.pretraining.training.model import PretrainingModel
+
+HELD_OUT_SEED = 1_000_003
+"""Seed of held-out instances, whatever the seed of the run, so that the figures of runs can be compared."""
+_MINIMUM_POSITIONS = 512
+"""Every model can read sequences of this length, as the released models can."""
+
+
+@final
+class Pipeline:
+    """The steps of one request. Texts are read once for their hashes, however many steps need the hashes."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self._corpus = Corpus.named(request.corpus, blank_lines=request.blank_lines)
+        self._held_out = Corpus.named(request.held_out, blank_lines=request.blank_lines) if request.held_out else None
+
+    def is_finished(self) -> bool:
+        """Whether this request is finished; raise a `RequestError` if its folder belongs to another request."""
+        return results.is_finished(self.request, self._corpus, self._held_out)
+
+    def register_model(self) -> None:
+        """Make the finished model a backbone with the name that was asked for."""
+        results.register_model(self.request)
+
+    def prepare(self, report: Report = lambda progress: None) -> Prepared:
+        """Prepare the vocabulary and the tokens."""
+        return preparation.prepare(self.request, self._corpus, report)
+
+    def prepare_once_per_machine(self, report: Report = lambda progress: None) -> Prepared:
+        """Prepare the vocabulary and the tokens, in each of several processes."""
+        return preparation.prepare_once_per_machine(self.request, self._corpus, report)
+
+    def train(self, prepared: Prepared, report: Callable[[int, Mapping[str, Any]], None]) -> bool:
+        """Train from the last checkpoint, if there is one, and export models; whether the last step was reached."""
+        out = self.request.out
+        with alone(out, f"{out} is being trained by another process"):
+            return self._train(prepared.store, prepared.vocabulary, report)
+
+    def _train(
+        self, store: TokenStore, vocabulary: Vocabulary, report: Callable[[int, Mapping[str, Any]], None]
+    ) -> bool:
+        request, settings = self.request, self.request.settings
+        model = _fresh_model(request, vocabulary)
+        instances = self._instances(store, vocabulary, settings.seed)
+        held_out = None
+        if self._held_out is not None:
+            held_out_store = store_writer.write(request.held_out_folder, self._held_out, vocabulary)
+            held_out = self._instances(held_out_store, vocabulary, HELD_OUT_SEED)
+        engine = Engine(model, settings, options=request.deepspeed_options)
+        if not engine.agrees(_fingerprint(store.folder / MANIFEST)):
+            raise DataError(f"{store.folder} is not the same on all machines: give each the same files as --corpus.")
+
+        def export(step: int) -> None:
+            results.export_models(request, model, store.manifest, self._held_out, step)
+
+        def describe(step: int) -> str:
+            card = results.model_card(request, store.manifest, step)
+            return description(model, vocabulary.path, lowercase=vocabulary.lowercase, card=card)
+
+        facts = decisive_facts(request, store.manifest.sources, self._held_out)
+        loop = TrainingLoop(
+            engine=engine,
+            model=model,
+            settings=settings,
+            instances=instances,
+            folder=request.out,
+            facts=as_json({**facts, "tokenizer": store.manifest.plan.tokenizer}),
+            plan=request.plan,
+            held_out=held_out,
+            export=export,
+            describe=describe,
+            report=report,
+        )
+        finished = loop.run()
+        engine.close()  # not after an error: the other processes would then wait for this one, and it for them
+        return finished
+
+    def _instances(self, store: TokenStore, vocabulary: Vocabulary, seed: int) -> InstancesByLength:
+        settings, frame = self.request.settings, vocabulary.tokenizer().frame
+        return {
+            length: Instances(store, frame, vocabulary, InstanceSettings.of(settings, length), seed)
+            for length in settings.lengths
+        }
+
+
+def _fresh_model(request: Request, vocabulary: Vocabulary) -> PretrainingModel:
+    settings, tokenizer = request.settings, vocabulary.tokenizer()
+    config = Configuration.of_size(request.size, tokenizer.size)
+    config = dataclasses.replace(config, positions=max(_MINIMUM_POSITIONS, *settings.lengths))
+    model = PretrainingModel.fresh(config, tokenizer, named(settings.objective), seed=settings.seed)
+    if settings.positions == "waves":
+        model.bert.embeddings.set_sinusoidal_positions()
+    model.bert.set_dropout(settings.dropout)  # during pre-training; config.json says what fine-tuning starts with
+    model.bert.recomputes = settings.recompute
+    return model
+
+
+def _fingerprint(path: Path) -> int:
+    """Give the first 60 bits of a file's hash as a number."""
+    return int(file_facts(path).sha256[:15], 16)

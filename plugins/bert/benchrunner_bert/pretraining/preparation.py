@@ -1,0 +1,75 @@
+"""Prepare a pre-training: the vocabulary, and the corpus as tokens. What exists from an earlier call is used again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import final
+
+from filelock import FileLock
+
+from benchrunner import read_json_object, write_json
+from benchrunner_bert.pretraining.continuation import check_same
+from benchrunner_bert.pretraining.corpus import store_writer
+from benchrunner_bert.pretraining.corpus.corpus import Corpus
+from benchrunner_bert.pretraining.corpus.manifest import PLAN
+from benchrunner_bert.pretraining.corpus.store_writer import Progress
+from benchrunner_bert.pretraining.corpus.token_store import TokenStore, writing
+from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
+from benchrunner_bert.pretraining.corpus.vocabulary_learning import learn_vocabulary
+from benchrunner_bert.pretraining.deepspeed import launch
+from benchrunner_bert.pretraining.deepspeed.processes import first_here
+from benchrunner_bert.pretraining.request import Request, text_hashes
+
+Report = Callable[[Progress], None]
+
+
+@final
+@dataclass(frozen=True)
+class Prepared:
+    """The corpus as tokens, and the vocabulary of the tokens."""
+
+    store: TokenStore
+    vocabulary: Vocabulary
+
+
+def prepare(request: Request, corpus: Corpus, report: Report) -> Prepared:
+    """Learn or read the vocabulary, and write the corpus as tokens."""
+    folder = request.tokens_folder
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        # Held until the tokens are written: meanwhile no other run learns a vocabulary in this folder.
+        with FileLock(folder / ".vocabulary.lock"):
+            vocabulary = _prepare_vocabulary(request, corpus)
+            return Prepared(store_writer.write(folder, corpus, vocabulary, report=report), vocabulary)
+
+
+def prepare_once_per_machine(request: Request, corpus: Corpus, report: Report) -> Prepared:
+    """Let the first process of each machine prepare; the others wait, and all open the result."""
+    if not launch.is_ours():  # else `launch.run` started this process after everything was prepared
+        first_here(lambda: prepare(request, corpus, report))
+    store = TokenStore.open(request.tokens_folder)
+    return Prepared(store, store.vocabulary)
+
+
+def _prepare_vocabulary(request: Request, corpus: Corpus) -> Vocabulary:
+    if request.vocabulary is not None:
+        return Vocabulary.read(request.vocabulary, lowercase=request.lowercase)
+    # Not the store's own vocab.txt: the store may belong to a given vocabulary, and must then stay unchanged.
+    path, facts_path = request.tokens_folder / "learnt.txt", request.tokens_folder / "learnt.json"
+    lowercase = request.lowercase is not False
+    asked = {"pieces": request.vocabulary_size, "lowercase": lowercase}
+    texts = text_hashes(corpus.facts)
+    facts = read_json_object(facts_path) if facts_path.is_file() else {}
+    if not facts or _is_stale(facts.get("corpus"), texts, request.tokens_folder):
+        vocabulary = learn_vocabulary(corpus.paragraphs, path, size=request.vocabulary_size, lowercase=lowercase)
+        write_json(facts_path, {**asked, "corpus": texts})
+        return vocabulary
+    check_same(facts, asked, facts_path)  # the token store checks whether the corpus is the same
+    return Vocabulary.read(path, lowercase=lowercase)
+
+
+def _is_stale(learned_from: object, texts: list[list[str]], folder: Path) -> bool:
+    """Whether a vocabulary of another corpus can be replaced: nobody began to write tokens with it."""
+    return learned_from != texts and not (folder / PLAN).exists()
