@@ -82,7 +82,7 @@ def test_a_failure_of_the_first_process_ends_the_others(tmp_path: Path, monkeypa
     ranks = [
         forked.Process(asked, env=environment(**common, RANK=str(rank), LOCAL_RANK=str(rank))) for rank in range(2)
     ]
-    assert launch._ended(ranks) != 0
+    assert launch._exit_code(ranks) != 0
     _, errors = ranks[0].communicate()
     assert "checkpoints" in errors and ("exists" in errors or "not a directory" in errors.lower())
     assert ranks[1].wait() != 0

@@ -246,10 +246,10 @@ def test_a_changed_corpus_is_refused_naming_the_first_difference(tmp_path: Path)
     (tmp_path / "in" / "b.txt").write_text("More.", encoding="utf-8")
     (tmp_path / "in" / "c.jsonl").write_text('{"text": "Other."}', encoding="utf-8")
     with pytest.raises(DataError, match=r"b\.txt is not what it was \(2 bytes then, 5 now\)"):
-        write(tmp_path / "store", begun, WORDS)
+        write(tmp_path / "store", Corpus(begun.sources), WORDS)
     (tmp_path / "in" / "b.txt").write_text("ab", encoding="utf-8")
     with pytest.raises(DataError, match=r"b\.txt is not what it was \(\w{12} then, \w{12} now\)"):
-        write(tmp_path / "store", begun, WORDS)
+        write(tmp_path / "store", Corpus(begun.sources), WORDS)
     corpus(tmp_path / "in")
     with pytest.raises(DataError, match=r"The corpus has changed: c\.jsonl is gone"):
         write(tmp_path / "store", Corpus(begun.sources[:2]), WORDS)

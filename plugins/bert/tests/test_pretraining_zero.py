@@ -308,7 +308,7 @@ def test_a_folder_of_several_checkpoints_needs_one_to_be_named(
     assert "name the folder of one of its checkpoints (global_step2)" in refused(sample, tmp_path, capsys)
     exported(line, tag(sample), tmp_path / "out")
     (tmp_path / "empty").mkdir()
-    assert "neither a run (it has no fit.json) nor" in refused(tmp_path / "empty", tmp_path, capsys)
+    assert "neither a finished fit (it has no fit.json) nor" in refused(tmp_path / "empty", tmp_path, capsys)
 
 
 def test_weights_that_are_not_finite_are_not_exported(
