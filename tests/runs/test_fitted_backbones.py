@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from safetensors.torch import load_file
 
+import forked
 import inline
 from benchrunner import Fit, Runner, Workspace, discover
 from inline import own, plugin
@@ -69,6 +68,7 @@ def test_a_second_stage_starts_from_exact_first_stage_weights(tmp_path: Path) ->
     )
 
 
+@pytest.mark.usefixtures("narrow_bilstm")
 def test_a_head_of_another_method_stays_behind(tmp_path: Path) -> None:
     runner = made(tmp_path)
     first = first_stage(runner)
@@ -87,14 +87,24 @@ runner.run(second_stage(runner, first_stage(runner)))
 """
 
 
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory: pytest.TempPathFactory) -> tuple[Runner, Fit]:
+    """A chain of two stages that nothing stopped, in a folder of its own."""
+    runner = made(tmp_path_factory.mktemp("unbroken"))
+    fit = second_stage(runner, first_stage(runner))
+    assert runner.run(fit).status == "done"
+    return runner, fit
+
+
 @pytest.mark.parametrize("stages_in_one_process", [True, False])
-def test_a_killed_second_stage_resumes_and_keeps_the_first(tmp_path: Path, stages_in_one_process: bool) -> None:
+def test_a_killed_second_stage_resumes_and_keeps_the_first(
+    tmp_path: Path, stages_in_one_process: bool, unbroken: tuple[Runner, Fit]
+) -> None:
     if not stages_in_one_process:
         first_stage(made(tmp_path))
-    words = [sys.executable, "-c", SCRIPT, str(tmp_path)]
     path = os.pathsep.join(str(Path(file).parent) for file in (__file__, inline.__file__))
-    environment = {**os.environ, "PYTHONPATH": path}
-    assert subprocess.run(words, env=environment).returncode == -signal.SIGKILL
+    done = forked.run(["-c", SCRIPT, str(tmp_path)], env={**os.environ, "PYTHONPATH": path})
+    assert done.returncode == -signal.SIGKILL, done.stderr
     runner = made(tmp_path)
     first = runner.plan(runner.plugins.task(NAMES[0]), "words")
     folder = runner.folder(first).path
@@ -103,7 +113,4 @@ def test_a_killed_second_stage_resumes_and_keeps_the_first(tmp_path: Path, stage
     assert runner.folder(second).checkpoint.exists() and runner.folder(second).record() is None
     assert runner.run(second).status == "done"
     assert {path: path.stat().st_mtime_ns for path in before} == before
-    unbroken = made(tmp_path / "unbroken")
-    again = second_stage(unbroken, first_stage(unbroken))
-    unbroken.run(again)
-    assert weights(runner, second) == weights(unbroken, again)
+    assert weights(runner, second) == weights(*unbroken)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import forked
 import inline
 from benchrunner import MATTHEWS, Classify, Fit, Job, Method, Metric, Outcome, Runner, Score, Workspace, discover
 from benchrunner.errors import CheckpointError, DataError, FitError, RequestError
@@ -344,11 +344,21 @@ def test_a_checkpoint_that_only_another_plugin_reads_is_said(tmp_path: Path) -> 
 
 
 TWO = """
-import sys, time
+import os, sys, time
 from pathlib import Path
 from benchrunner import Outcome, Workspace, Runner
 from benchrunner.methods.majority import Majority
 from inline import plugins
+
+home = Path(sys.argv[1])
+
+def wait_for(name):
+    while not (home / name).exists():
+        time.sleep(0.01)
+
+def report(fit, event):
+    print(event.kind, flush=True)
+    (home / event.kind).touch()
 
 class Slow(Majority.__base__):
     name, about, needs_backbone = "slow", "for a test", False
@@ -356,29 +366,20 @@ class Slow(Majority.__base__):
 
     def fit(self, job):
         print("fitting", flush=True)
-        time.sleep(2)
+        wait_for("waiting")  # until the other process waits for this fit
         return Majority.fit(self, job)
 
-home = Path(sys.argv[1])
 workspace = Workspace(home / "runs", home / "cache", data=home / "data")
 made = Runner(plugins(register_backbones=[], register_methods=[Slow()]), workspace)
 fit = made.plan(made.plugins.task("mood"), "", method="slow")
-print("ready", flush=True)
-sys.stdin.readline()
-made.report = lambda fit, event: print(event.kind, flush=True)
+made.report = report
 print(made.run(fit).status, made.predict(fit, "dev").answers[0], flush=True)
 """
 
 
 def test_two_processes_wanting_one_fit_run_it_once(tmp_path: Path) -> None:
     files(1, tmp_path / "data")
-    command = [sys.executable, "-c", TWO, str(tmp_path)]
-    pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    both = [subprocess.Popen(command, cwd=Path(inline.__file__).parent, text=True, **pipes) for _ in range(2)]
-    for one in both:
-        assert one.stdout.readline() == "ready\n"
-    for one in both:
-        one.stdin.write("\n")
-        one.stdin.flush()
-    said = [one.communicate(timeout=60)[0].split() for one in both]
-    assert sorted(said) == [["fitting", "done", "sad"], ["waiting", "done", "sad"]]
+    path = {**os.environ, "PYTHONPATH": str(Path(inline.__file__).parent)}
+    processes = [forked.Process(["-c", TWO, str(tmp_path)], env=path) for _ in range(2)]
+    outputs = [process.communicate()[0].split() for process in processes]
+    assert sorted(outputs) == [["fitting", "done", "sad"], ["waiting", "done", "sad"]]

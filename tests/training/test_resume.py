@@ -13,13 +13,28 @@ from pathlib import Path
 
 import pytest
 
+import forked
 import inline
 from benchrunner.interrupts import HeldBack
 from inline import files
 
 EVERY_STEP = ("--checkpoint-every", "0")
 WORDS = ("run", "mood", "--backbone", "tiny/words", "--lr", "0.03", "--batch-size", "2", "--device", "cpu", "--quiet")
-CORE = (sys.executable, str(Path(inline.__file__)))
+CORE = (str(Path(inline.__file__)),)
+
+STOPPING = """
+import os, runpy, sys
+from benchrunner.training.checkpoints import Checkpoint
+save, last, number = Checkpoint.save, *map(int, sys.argv[1:3])
+def save_and_stop(checkpoint, step, *more, **named):
+    save(checkpoint, step, *more, **named)
+    if step == last:
+        os.kill(os.getpid(), number)
+Checkpoint.save = save_and_stop
+sys.argv = sys.argv[3:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+"""A program that sends itself a signal after a step: a test that watches the steps is late on a busy machine."""
 
 STOPPED = "\nbenchrunner: stopped. The same command goes on from here; finished fits are not run again.\n"
 
@@ -32,22 +47,18 @@ def _heard() -> Iterator[None]:
     signal.signal(signal.SIGINT, outside)
 
 
-def command(home: Path, *more: str, tool: tuple[str, ...] = CORE) -> subprocess.Popen[str]:
-    """Run the command line in a process of its own."""
-    environment = {**os.environ, "BENCHRUNNER_CACHE": str(home / "cache")}
-    where = ("--data", str(home / "data"), "--runs", str(home / "runs"))
-    return subprocess.Popen(
-        [*tool, *WORDS, *where, *more],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def arguments(home: Path, *more: str, tool: tuple[str, ...] = CORE) -> list[str]:
+    """Return the command line that fits below a folder."""
+    return [*tool, *WORDS, "--data", str(home / "data"), "--runs", str(home / "runs"), *more]
 
 
-def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
-    out, err = process.communicate(timeout=300)
-    return process.returncode, out, err
+def environment(home: Path) -> dict[str, str]:
+    return {**os.environ, "BENCHRUNNER_CACHE": str(home / "cache")}
+
+
+def finish(process: forked.Process) -> tuple[int, str, str]:
+    out, err = process.communicate()
+    return process.wait(), out, err
 
 
 def left_by(home: Path) -> dict[str, object]:
@@ -74,43 +85,56 @@ def steps_done(home: Path) -> int:
     return 0
 
 
-def check_resumed(
-    tmp_path: Path, *more: str, stops: tuple[signal.Signals, ...], apart: int, tool: tuple[str, ...] = CORE
-) -> None:
-    """Stop a fit by each signal after `apart` more steps; in the end it leaves what an unbroken fit leaves."""
+def test_a_fit_killed_then_interrupted_ends_bit_identical(tmp_path: Path) -> None:
+    """The last process is a fresh one, with another hash seed."""
     for name in ("whole", "stopped"):
         files(1, tmp_path / name / "data")
-    code, out, err = finish(command(tmp_path / "whole", *more, tool=tool))
+    whole = tmp_path / "whole"
+    code, out, err = finish(forked.Process(arguments(whole, "--epochs", "2"), env=environment(whole)))
     assert (code, err) == (0, "")
-    home, done = tmp_path / "stopped", 0
-    for sign in stops:
-        process = command(home, *EVERY_STEP, *more, tool=tool)
-        goal = done + apart
-        while steps_done(home) < goal:
-            assert process.poll() is None, f"the fit ended by itself: {process.communicate()}"
+    home = tmp_path / "stopped"
+    asked = arguments(home, *EVERY_STEP, "--epochs", "2")
+    for number, step, told in ((signal.SIGKILL, 15, (-9, "", "")), (signal.SIGINT, 30, (130, "", STOPPED))):
+        program = ["-c", STOPPING, str(step), str(int(number)), *asked]
+        assert finish(forked.Process(program, env=environment(home))) == told
+        assert not list(home.glob("runs/*/record.json"))
+        assert steps_done(home) in (step, step + 1)
+    last = subprocess.run([sys.executable, *asked], env=environment(home), capture_output=True, text=True, timeout=600)
+    assert (last.returncode, last.stdout, last.stderr) == (0, out.replace("whole", "stopped"), "")
+    assert left_by(home) == left_by(whole)
+
+
+def check_killed(tmp_path: Path, *more: str, kills: int, apart: int, tool: tuple[str, ...] = CORE) -> None:
+    """Kill a fit at moments of its process's own choice, so many steps apart; it ends as a fit that was not killed."""
+    for name in ("whole", "killed"):
+        files(1, tmp_path / name / "data")
+    whole, home = tmp_path / "whole", tmp_path / "killed"
+    code, out, err = finish(forked.Process(arguments(whole, *more, tool=tool), env=environment(whole)))
+    assert (code, err) == (0, "")
+    asked = arguments(home, *EVERY_STEP, *more, tool=tool)
+    done = 0
+    for _ in range(kills):
+        process = forked.Process(asked, env=environment(home))
+        wanted = done + apart
+        while steps_done(home) < wanted:
+            assert process.poll() is None, f"the command ended by itself: {process.communicate()}"
             time.sleep(0.002)
-        process.send_signal(sign)
-        result = finish(process)
-        assert result == ((-9, "", "") if sign == signal.SIGKILL else (130, "", STOPPED))
+        process.kill()
+        assert finish(process) == (-9, "", "")
         assert not list(home.glob("runs/*/record.json"))
         done = steps_done(home)
-        assert done >= goal
-    result = finish(command(home, *EVERY_STEP, *more, tool=tool))
-    assert result == (0, out.replace("whole", "stopped"), "")
-    assert left_by(home) == left_by(tmp_path / "whole")
-
-
-def test_a_fit_killed_then_interrupted_ends_bit_identical(tmp_path: Path) -> None:
-    check_resumed(tmp_path, "--epochs", "5", stops=(signal.SIGKILL, signal.SIGINT), apart=15)
+        assert done >= wanted
+    assert finish(forked.Process(asked, env=environment(home))) == (0, out.replace("whole", "killed"), "")
+    assert left_by(home) == left_by(whole)
 
 
 @pytest.mark.slow
 def test_a_fit_killed_many_times_ends_bit_identical(tmp_path: Path) -> None:
-    check_resumed(tmp_path, "--epochs", "20", stops=(signal.SIGKILL,) * 8, apart=37)
+    check_killed(tmp_path, "--epochs", "20", kills=8, apart=37)
 
 
 @pytest.mark.slow
-def test_a_transformer_that_was_killed_ends_the_same_to_the_bit(tmp_path: Path) -> None:
+def test_a_killed_transformer_ends_bit_identical(tmp_path: Path) -> None:
     pytest.importorskip("benchrunner_bert", reason="needs the plugin with a small transformer")
     code = (
         "import sys, inline, benchrunner_bert; from benchrunner import discover;"
@@ -120,8 +144,7 @@ def test_a_transformer_that_was_killed_ends_the_same_to_the_bit(tmp_path: Path) 
         "sys.exit(main(plugins=discover(extra=extra, installed=False)))"
     )
     path = f"import sys; sys.path.insert(0, {str(Path(inline.__file__).parent)!r});"
-    tool = (sys.executable, "-c", path + code)
-    check_resumed(tmp_path, "--epochs", "3", stops=(signal.SIGKILL,) * 4, apart=11, tool=tool)
+    check_killed(tmp_path, "--epochs", "3", kills=4, apart=11, tool=("-c", path + code))
 
 
 @pytest.mark.parametrize("asking", [signal.SIGINT, signal.SIGTERM])
