@@ -6,7 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from benchrunner.commands.output import DONE, FAILED
+from benchrunner.commands import options
+from benchrunner.commands.output import DONE, FAILED, print_json
 from benchrunner.commands.parser import Commands
 
 
@@ -24,6 +25,7 @@ def add(commands: Commands) -> None:
         action="store_true",
         help="expect the row counts of FILE.json beside FILE, not the official ones: for archives of demo data",
     )
+    options.add_json(check)
     check.set_defaults(run=run)
 
 
@@ -40,6 +42,9 @@ def run(arguments: argparse.Namespace) -> int:
         gold=arguments.gold,
         counts_from_manifest=arguments.counts_from_manifest,
     )
+    if arguments.json:
+        print_json(checked.as_json())
+        return FAILED if checked.faults else DONE
     board = checked.board
     for reason in checked.not_found:
         print(reason, file=sys.stderr)

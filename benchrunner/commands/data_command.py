@@ -20,7 +20,8 @@ def add(commands: Commands) -> None:
     data.add_argument(
         "action", choices=("status", "fetch"), help="status looks only on this machine; fetch downloads what is missing"
     )
-    data.add_argument("tasks", nargs="*", metavar="TASK", help="only these tasks")
+    tasks = data.add_argument("tasks", nargs="*", metavar="TASK", help="only these tasks")
+    tasks.required = False  # argparse would list TASK among what is missing
     options.add_workspace(data)
     options.add_json(data)
     data.set_defaults(run=run)
@@ -41,7 +42,8 @@ def run(arguments: argparse.Namespace) -> int:
         for status in splits:
             print(_line(status, fetch=fetch))
         if any(status.rows is None for status in splits):
-            print("Give --data DIR for files, or run 'benchrunner data fetch' to ask the hub.", file=sys.stderr)
+            hub = "" if fetch else ", or run 'benchrunner data fetch' to ask the hub"
+            print(f"Give --data DIR for files{hub}.", file=sys.stderr)
     wrong = any(status.rows is None and (fetch or not status.is_missing) for status in splits)
     return FAILED if wrong else DONE
 

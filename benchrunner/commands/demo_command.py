@@ -48,6 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     runner = Runner(
         demo.plugins, demo.workspace, device=arguments.device, checkpoint_seconds=options.checkpoint_seconds(arguments)
     )
+    _ = runner.device  # a device that cannot be used is an error before anything is written
     backbone, *twins = demo.study.backbones
     twin = "".join(f", and {name}, the same model without pre-training" for name in twins)
     print(f"1. Writing {len(demo.study.tasks)} small data sets in their real file layouts to {demo.folder / 'data'}")

@@ -76,8 +76,17 @@ def main(words: Sequence[str] | None = None, *, plugins: Plugins | None = None) 
     except OSError as error:  # a full disk, a folder that cannot be written
         path = error.filename2 or error.filename  # of two paths, the second is the place that was written to
         where = f"{path}: " if path else ""
-        print(f"benchrunner: {where}{error.strerror or error}", file=sys.stderr)
+        print(f"benchrunner: {where}{_reason(error)}", file=sys.stderr)
         return FAILED
+
+
+def _reason(error: OSError) -> str:
+    """Say why a file or a folder could not be used."""
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        return "a folder is needed here, and there is a file in its place."
+    if isinstance(error, IsADirectoryError):
+        return "a file is needed here, and there is a folder in its place."
+    return str(error.strerror or error)
 
 
 def _prepare_process() -> None:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchrunner.commands import options
-from benchrunner.commands.output import DONE, FAILED, print_result
+from benchrunner.commands.output import DONE, FAILED, print_json, print_result, reserved_for_json
 from benchrunner.commands.parser import Commands
+
+if TYPE_CHECKING:
+    from benchrunner.studies.submissions import Submission
 
 
 def add(commands: Commands) -> None:
@@ -29,27 +33,39 @@ def add(commands: Commands) -> None:
     options.add_recipe(submit)
     options.add_workspace(submit)
     options.add_computing(submit)
+    options.add_json(submit)
     submit.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the submission; exit code 1 if the leaderboard would not accept it."""
-    from benchrunner.leaderboards.manifests import manifest_path
     from benchrunner.studies.submissions import write_submission
 
     board = arguments.plugins.leaderboard(arguments.board)
-    submission = write_submission(
-        board,
-        arguments.out,
-        options.runner(arguments),
-        backbone=arguments.backbone,
-        ensemble=arguments.ensemble or (),
-        tasks=options.tasks(arguments, arguments.tasks) if arguments.tasks else None,
-        fill=arguments.fill is not None,
-        options=options.study_options(arguments),
-        executor=options.executor(arguments),
-        show_progress=not arguments.quiet,
-    )
+    with reserved_for_json(arguments.json):
+        submission = write_submission(
+            board,
+            arguments.out,
+            options.runner(arguments),
+            backbone=arguments.backbone,
+            ensemble=arguments.ensemble or (),
+            tasks=options.tasks(arguments, arguments.tasks) if arguments.tasks else None,
+            fill=arguments.fill is not None,
+            options=options.study_options(arguments),
+            executor=options.executor(arguments),
+            show_progress=not arguments.quiet,
+        )
+    if arguments.json:
+        print_json(submission.as_json())
+    else:
+        _print(submission)
+    return FAILED if submission.faults else DONE
+
+
+def _print(submission: Submission) -> None:
+    from benchrunner.leaderboards.manifests import manifest_path
+
+    board = submission.board
     if submission.result is not None:
         print_result(submission.result)
     for file in submission.manifest.filled:
@@ -62,4 +78,3 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"The leaderboard: {board.url}")
     if board.note:
         print(board.note)
-    return FAILED if submission.faults else DONE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +29,7 @@ def write_answers(
     of the files that it names, for demo data. The manifest has these counts; `find_faults` expects the official ones
     unless the manifest is given.
     """
-    path = _target(board, path)
+    path = submission_path(board, path)
     files = _contents(board, answers, counts or {})
     try:
         manifest_path(path).unlink(missing_ok=True)  # the manifest of an earlier archive must not stay beside this one
@@ -61,12 +62,18 @@ def file_content(file: BoardFile, answers: Answers, rows: int) -> bytes:
     return content
 
 
-def _target(board: Leaderboard, path: Path) -> Path:
-    """Choose the path to write: the given path, or the board's usual name inside of a given folder."""
+def submission_path(board: Leaderboard, path: Path) -> Path:
+    """Choose the path to write: the given path, or the board's usual name inside of a given folder.
+
+    Raises a `RequestError` if nothing can be written there; call it before hours of fitting.
+    """
     if path.is_dir() and not (board.is_folder and _is_earlier_submission(board, path)):
         path = path / board.archive.removesuffix("/")
     if board.is_folder and path.exists() and not _is_earlier_submission(board, path):
         raise RequestError(f"{path} exists and is no earlier submission to {board.title}: name another place.")
+    parent = next(folder for folder in path.absolute().parents if folder.exists())
+    if not (parent.is_dir() and os.access(parent, os.W_OK | os.X_OK)):
+        raise RequestError(f"{path} cannot be written: {parent} is not a folder that can be written to.")
     return path
 
 

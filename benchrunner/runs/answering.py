@@ -116,7 +116,7 @@ def export(source: str, target: Path, runner: Runner) -> None:
 
 def is_checkpoint_folder(source: str) -> bool:
     """Return whether the source of an export is a folder, but not the folder of a finished fit."""
-    return Path(source).is_dir() and not (Path(source) / "fit.json").is_file()
+    return bool(source) and Path(source).is_dir() and not (Path(source) / "fit.json").is_file()
 
 
 def _export_fit(reference: str, target: Path, runner: Runner) -> None:

@@ -40,6 +40,8 @@ class Demo:
         The backbone is by default the first that is meant for the demo; its twin, the same model without pre-training,
         is compared with it.
         """
+        if folder.exists() and not folder.is_dir():
+            raise RequestError(f"{folder}: this is a file; name a folder for the demo.")
         tasks = tuple(task for task in plugins.tasks.values() if task.demo_files is not None)
         if not tasks:
             raise RequestError("No installed task can write demo data: install a plugin that has such a task.")

@@ -75,6 +75,7 @@ def run_study_file(
 def _needs(study: StudyFile, options: StudyOptions, runner: Runner) -> list[Need]:
     """List what every system needs for every column of a task, and check that its data exists."""
     needs, read = list[Need](), set[str]()
+    of_file = StudyOptions.read(study.recipe, f"{study.path}: recipe")
     for column in study.columns:
         if not column.task:
             continue
@@ -84,8 +85,11 @@ def _needs(study: StudyFile, options: StudyOptions, runner: Runner) -> list[Need
             task, term = _metric(column, runner)
             for system in study.systems:
                 method = column.method or system.method
-                read |= options_read(task, method, runner)
-                needs.append(Need(system, column, task, term, _options(study, column, task, method, options, runner)))
+                fields = options_read(task, method, runner)
+                of_column = StudyOptions.read(column.recipe, f"{study.path}: column {column.name}")
+                merged = options.over(of_column).over(of_file).without_unread(fields)
+                read |= fields
+                needs.append(Need(system, column, task, term, replace(merged, method=method)))
     options.check_read(read)
     return needs
 
@@ -101,15 +105,6 @@ def _metric(column: Column, runner: Runner) -> tuple[Task, Term]:
     for needed in (task.train, *splits):
         runner.rows(task, needed)
     return task, Term(task.name, split, metric)
-
-
-def _options(
-    study: StudyFile, column: Column, task: Task, method: str | None, options: StudyOptions, runner: Runner
-) -> StudyOptions:
-    """Merge the caller's options, the column's and the file's, in this order; drop those that the fits do not read."""
-    for where, texts in ((f"column {column.name}", column.recipe), ("recipe", study.recipe)):
-        options = options.over(StudyOptions.read(texts, f"{study.path}: {where}"))
-    return replace(options.without_unread(options_read(task, method, runner)), method=method)
 
 
 def _planned(needs: Iterable[Need], runner: Runner) -> Iterator[tuple[StudyOptions, Study]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.data.sources import DataNotFound
 from benchrunner.errors import RequestError, UnknownName
@@ -13,10 +13,11 @@ from benchrunner.executor import Executor
 from benchrunner.leaderboards.checking import detect, find_faults, unchecked
 from benchrunner.leaderboards.leaderboard import Leaderboard, Pair
 from benchrunner.leaderboards.manifests import Manifest, read_manifest
-from benchrunner.leaderboards.writing import write_answers
+from benchrunner.leaderboards.writing import submission_path, write_answers
 from benchrunner.plugins.registry import Plugins
 from benchrunner.progress import watched
 from benchrunner.runs.runner import Runner
+from benchrunner.studies import comparison_table
 from benchrunner.studies.study import Result
 from benchrunner.studies.study_options import StudyOptions
 from benchrunner.studies.study_run import run_study
@@ -52,6 +53,17 @@ class Submission:
     result: Result | None = None
     """The study whose selected fits answer; None if finished runs or the majority answer."""
 
+    def as_json(self) -> dict[str, Any]:
+        """Return the submission, and the result of its study, as JSON values."""
+        return {
+            "board": self.board.name,
+            "url": self.board.url,
+            "path": str(self.path),
+            "manifest": self.manifest.as_json(),
+            "faults": list(self.faults),
+            "result": None if self.result is None else comparison_table.as_json(self.result),
+        }
+
 
 def write_submission(
     board: Leaderboard,
@@ -78,6 +90,7 @@ def write_submission(
         raise RequestError("A submission needs either a backbone or the runs of an ensemble.")
     if ensemble:
         _refuse_fitting(options, executor)
+    path = submission_path(board, path)
     ensembles = ensembles_of(board, ensemble, runner) if ensemble else {}
     absent = _missing(board, None if tasks is None else [task.name for task in tasks], ensembles, runner)
     if absent and not fill:
@@ -104,7 +117,7 @@ def write_submission(
 
 def _refuse_fitting(options: StudyOptions, executor: Executor | None) -> None:
     """Raise a `RequestError` for options that say how to fit, because finished runs are not fitted."""
-    names = list(options.given) + (["method"] if options.method else []) + (["executor"] if executor else [])
+    names = list(options.given) + (["method"] if options.method else []) + (["executor (or jobs)"] if executor else [])
     if names:
         raise RequestError(f"Finished runs are not fitted again: the option {names[0]} has no effect; leave it out.")
 
@@ -154,6 +167,18 @@ class CheckedSubmission:
     """Rows to compare with that `data` does not have, a sentence each."""
     official_counts: bool
     """False if a manifest replaced the official row counts."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return everything that was found as JSON values."""
+        return {
+            "board": self.board.name,
+            "path": str(self.path),
+            "valid": not self.faults,
+            "faults": list(self.faults),
+            "unchecked": list(self.unchecked),
+            "not_found": list(self.not_found),
+            "official_counts": self.official_counts,
+        }
 
 
 def check_submission(

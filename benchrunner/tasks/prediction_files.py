@@ -22,7 +22,8 @@ _HEADER = ["index", "prediction"]
 def rows_of(task: Task, split: str, path: Path, workspace: Workspace) -> Rows:
     """Read the rows of a split from a file in the task's own layout, wherever the file lies."""
     if not path.is_file():
-        raise RequestError(f"--gold {path}: there is no such file.")
+        reason = "this is a folder, not a file" if path.is_dir() else "there is no such file"
+        raise RequestError(f"--gold {path}: {reason}.")
     moved = (source.at(path) for source in task.splits[split].sources)
     source = next((source for source in moved if source is not None), None)
     if source is None:

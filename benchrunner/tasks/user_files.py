@@ -11,6 +11,7 @@ from benchrunner.data.delimited import TextTable
 from benchrunner.data.rows import Rows
 from benchrunner.data.sources import Source
 from benchrunner.errors import DataError, RequestError
+from benchrunner.file_faults import quoted
 from benchrunner.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ def _read_table(task: Task, path: Path, tables: Sequence[TextTable]) -> Rows:
     columns = next((columns for columns in layouts if set(columns.values()) <= set(header)), None)
     if columns is None:
         known = " or ".join(dict.fromkeys(", ".join(columns.values()) for columns in layouts))
-        raise DataError(f"{path}:1: the header must name {known}; found {', '.join(header)}.")
+        found = quoted(", ".join(header)) if any(header) else "an empty line"
+        raise DataError(f"{path}:1: the header must name {known}; found {found}.")
     return TextTable(path.name, columns, separator=separator, quoted=separator == ",").read(workspace)
 
 

@@ -79,6 +79,18 @@ REFUSED: dict[str, tuple[list[str], str]] = {
         "mine/mood has no split 'devel'",
     ),
     "split without labels": (["score", "mood", "x", "--split", "test", *HERE], "these rows have no labels"),
+    "demo in a file": (["demo", "--out", "data/mood/dev.tsv"], "data/mood/dev.tsv: this is a file; name a folder"),
+    "data without an action": (["data"], "the following arguments are required: action.\n"),
+    "gold that is a folder": (["score", "mood", "x", "--gold", "data"], "--gold data: this is a folder, not a file."),
+    "submission below a file": (
+        ["submit", "moods", "--backbone", "words", *HERE, "--out", "data/mood/dev.tsv/mine.zip"],
+        "mine.zip cannot be written: ",
+    ),
+    "ensemble that is to be fitted": (
+        ["submit", "moods", "--ensemble", "x", "--jobs", "2"],
+        "Finished runs are not fitted again: the option executor (or jobs) has no effect",
+    ),
+    "nothing to export": (["export", "", "out"], "There is no run ''"),
     "data of an unknown task": (["data", "status", "moood"], "There is no task 'moood'"),
 }
 
@@ -168,7 +180,7 @@ def test_predict_writes_answers_to_standard_output_or_a_file(shell: Shell) -> No
     assert (shell.folder / "deep" / "said.tsv").read_text() == out
     assert "absent.txt: there is no such file" in shell.refused("predict", run, "absent.txt", "--runs", "runs")
     code, _, err = shell("predict", run, "mine.txt", "--runs", "runs", "--out", "data")
-    assert (code, err) == (1, "benchrunner: data: Is a directory\n")
+    assert (code, err) == (1, "benchrunner: data: a file is needed here, and there is a folder in its place.\n")
 
 
 def test_what_is_unusual_about_predicted_rows_is_said(shell: Shell) -> None:
@@ -280,3 +292,25 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
         process.stdin.close()
         assert (process.stderr.read(), process.wait()) == ("", 0)
         process.stderr.close()
+
+
+def test_the_demo_writes_nothing_for_a_device_that_is_not_there(shell: Shell) -> None:
+    assert "Device 'gpu' cannot be used" in shell.refused("demo", "--device", "gpu", "--out", "here")
+    assert not (shell.folder / "here").exists()
+
+
+def test_a_file_where_a_folder_is_needed_is_named(shell: Shell) -> None:
+    run = shell.fitted()
+    (shell.folder / "mine.txt").write_text("a sunny day\n")
+    for words in (("predict", run, "mine.txt", "--out", "mine.txt/x"), ("export", run, "mine.txt/x")):
+        code, out, err = shell(*words, "--runs", "runs")
+        assert (code, out) == (1, "")
+        assert err == "benchrunner: mine.txt: a folder is needed here, and there is a file in its place.\n"
+
+
+def test_control_characters_of_a_file_are_escaped(shell: Shell) -> None:
+    run = shell.fitted()
+    (shell.folder / "mine.tsv").write_bytes(b"\x1b[31mred\tb\n")
+    assert "found '\\x1b[31mred, b'" in shell.refused("predict", run, "mine.tsv", "--runs", "runs")
+    (shell.folder / "mine.tsv").write_bytes(b"")
+    assert "found an empty line" in shell.refused("predict", run, "mine.tsv", "--runs", "runs")

@@ -172,6 +172,8 @@ def submit_filled_is_equal(shell: Shell) -> None:
     board = shell.plugins.leaderboard("moods")
     submission = write_submission(board, Path("python.zip"), runner(shell), backbone="words", fill=True)
     assert code == 0 and Path("python.zip.json").read_bytes() == Path("command.zip.json").read_bytes()
+    printed = printed_json(shell, "submit", "moods", "--backbone", "words", *words)
+    assert printed == same_json(replace(submission, path=Path("command.zip")).as_json())
     [file] = submission.manifest.filled
     assert f"  moods.tsv is filled: {file.filled}\n" in out
 
@@ -182,6 +184,8 @@ def check_is_equal(shell: Shell) -> None:
     checked = check_submission(Path("moods.tsv"), shell.plugins)
     assert code == 1 and len(checked.faults) > 1
     assert out.splitlines()[:-1] == list(checked.faults)
+    code, out_json, _ = shell("check", "moods.tsv", "--json")
+    assert (code, json.loads(out_json)) == (1, same_json(checked.as_json()))
     assert out.endswith(f"{len(checked.faults)} problems; {checked.board.name} would not accept it as meant.\n")
 
 

@@ -296,7 +296,7 @@ def test_an_invalid_user_file_is_refused_with_its_line(tmp_path: Path) -> None:
     fit = made.plan(made.plugins.task("mood"), "", method="majority")
     made.run(fit)
     for content, reason in {
-        "topic\nx\n": r":1: the header must name text or a; found topic",
+        "topic\nx\n": r":1: the header must name text or a; found 'topic'",
         "": "empty|header must name",
         "text\n": "no rows",
         "text\nx\ty\n": r":2: expected 1 columns, found 2",

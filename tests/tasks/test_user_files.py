@@ -47,7 +47,7 @@ def test_columns_may_be_named_as_in_the_task_or_its_files(name: str, content: st
 
 
 def test_a_header_without_the_columns_says_what_is_needed(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"mine\.tsv:1: the header must name title or headline; found topic"):
+    with pytest.raises(DataError, match=r"mine\.tsv:1: the header must name title or headline; found 'topic'"):
         read(task(), tmp_path, "mine.tsv", "topic\nRain\n")
 
 
