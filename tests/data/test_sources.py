@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 
+import forked
 from benchrunner.data.delimited import TextTable
 from benchrunner.data.rows import Rows, fingerprint
 from benchrunner.data.sources import DataNotFound, Reshaped, RowsFrom
@@ -223,8 +222,8 @@ print(json.dumps(found))
 
 
 def ask(hub: dict[str, str], *questions: tuple[str, str, dict[str, str]]) -> list[object]:
-    command = [sys.executable, "-c", CLIENT, json.dumps(questions)]
-    done = subprocess.run(command, env={**os.environ, **hub}, capture_output=True, text=True, timeout=240, check=False)
+    arguments = ["-c", CLIENT, json.dumps(questions)]
+    done = forked.run(arguments, env={**os.environ, **hub})
     assert done.returncode == 0, done.stderr
     answers: list[object] = json.loads(done.stdout)
     return answers

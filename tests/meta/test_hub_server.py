@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
+import forked
 from hub_server import Hub
 
 CLIENT = """
@@ -34,8 +33,8 @@ def test_a_client_finds_model_repositories_and_their_files(tmp_path: Path) -> No
         (tmp_path / "hub" / "models" / name / "deep" / "weights.bin").write_bytes(bytes(1000))
     with Hub(tmp_path / "hub") as hub:
         environment = {**os.environ, **hub.environment(tmp_path / "home"), "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
-        command = [sys.executable, "-c", CLIENT]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240, check=False)
+        arguments = ["-c", CLIENT]
+        done = forked.run(arguments, env=environment)
     assert done.returncode == 0, done.stderr
     expected = ["lab/tiny", "solo", ["config.json", "weights.bin"], True]
     assert json.loads(done.stdout) == [*expected, "RemoteEntryNotFoundError", "RepositoryNotFoundError"]

@@ -29,8 +29,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TextIO
 
-LIBRARIES = ("torch", "torch._dynamo", "tokenizers", "safetensors.torch", "pyarrow.parquet", "scipy.stats", "filelock")
+LIBRARIES = ("torch", "torch._dynamo", "tokenizers", "safetensors.torch", "pyarrow.parquet", "pandas", "scipy.stats")
 PACKAGES = ("benchrunner", "benchrunner_bert")
+IMPORTED_AGAIN = ("huggingface_hub", "datasets")
+"""Libraries that read environment variables when they are imported. The others of this kind are handled by name."""
 
 
 class Process:
@@ -203,6 +205,8 @@ def _become(request: dict[str, Any]) -> None:
     if (threads := os.environ.get("OMP_NUM_THREADS")) != imported_with:  # OpenMP read its variable at the import
         cores = os.cpu_count() or 1
         sys.modules["torch"].set_num_threads(min(int(threads or cores), cores))
+    for name in [name for name in sys.modules if name.split(".")[0] in IMPORTED_AGAIN]:
+        del sys.modules[name]
     os.chdir(request["cwd"])
     sys.path[1:1] = [path for path in request["env"].get("PYTHONPATH", "").split(os.pathsep) if path]
     sys.stdin = open(0, closefd=False)  # noqa: SIM115

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from bert_samples import fresh
 
+import forked
 from hub_server import Hub
 
 CLIENT = """
@@ -42,10 +41,8 @@ def asked(environment: dict[str, str], home: Path, *references: str, offline: bo
     """What a process of its own finds under each reference."""
     if offline:
         environment = environment | {"HF_HUB_OFFLINE": "1"}
-    command = [sys.executable, "-c", CLIENT, str(home / "cache"), "offline" if offline else "online", *references]
-    done = subprocess.run(
-        command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=240, check=False
-    )
+    arguments = ["-c", CLIENT, str(home / "cache"), "offline" if offline else "online", *references]
+    done = forked.run(arguments, env={**os.environ, **environment})
     assert done.returncode == 0, done.stderr
     answers: list[dict[str, Any]] = json.loads(done.stdout)
     return answers

@@ -8,8 +8,6 @@ import hashlib
 import json
 import lzma
 import os
-import subprocess
-import sys
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import forked
 from benchrunner.errors import DataError, RequestError
 from benchrunner_bert.pretraining.corpus.corpus import Corpus
 from benchrunner_bert.pretraining.corpus.sentences import LONGEST, split
@@ -291,9 +290,9 @@ class Past(Hub):
 
 def asked(hub: Hub, home: Path, *references: str) -> list[list[object] | str]:
     """The commit and the paragraphs of each data set, or what is wrong with it."""
-    command = [sys.executable, "-c", CLIENT, *references]
+    arguments = ["-c", CLIENT, *references]
     environment = {**os.environ, **hub.environment(home)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240, check=False)
+    done = forked.run(arguments, env=environment)
     assert done.returncode == 0, done.stderr
     answers: list[list[object] | str] = json.loads(done.stdout)
     return answers

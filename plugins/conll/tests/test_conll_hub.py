@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 from conll_on_hub import build
 
+import forked
 from benchrunner_conll import CONLL2003, demo
 from hub_server import Hub
 
@@ -35,8 +34,8 @@ def test_every_split_has_the_same_rows_on_the_hub(tmp_path: Path) -> None:
     build(tmp_path / "files" / demo.FOLDER, tmp_path / "hub" / "datasets" / "eriktks" / "conll2003")
     with Hub(tmp_path / "hub") as hub:
         environment = {**os.environ, **hub.environment(tmp_path / "home")}
-        command = [sys.executable, "-c", CLIENT, str(tmp_path / "files")]
-        process = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=280, check=False)
+        arguments = ["-c", CLIENT, str(tmp_path / "files")]
+        process = forked.run(arguments, env=environment)
         assert any("refs%2Fconvert%2Fparquet" in request for request in hub.requests)
     assert process.returncode == 0, process.stderr
     results = json.loads(process.stdout)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 from glue_on_hub import build
 
+import forked
 from benchrunner_glue import register_tasks
 from hub_server import Hub
 
@@ -39,8 +38,8 @@ def test_every_split_has_the_same_rows_on_the_hub(tmp_path: Path) -> None:
     build(tmp_path / "files", tmp_path / "hub" / "datasets" / "nyu-mll" / "glue")
     with Hub(tmp_path / "hub") as hub:
         environment = {**os.environ, **hub.environment(tmp_path / "home")}
-        command = [sys.executable, "-c", CLIENT, str(tmp_path / "files")]
-        process = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=280, check=False)
+        arguments = ["-c", CLIENT, str(tmp_path / "files")]
+        process = forked.run(arguments, env=environment)
     assert process.returncode == 0, process.stderr
     results = json.loads(process.stdout)
     assert list(results) == [f"{task.name} {split}" for task in tasks for split in task.splits]

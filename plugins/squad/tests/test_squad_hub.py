@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 
+import forked
 from benchrunner.errors import DataError
 from benchrunner_squad.demo import write
 from benchrunner_squad.questions import from_hub
@@ -74,8 +73,8 @@ def test_every_split_has_the_same_rows_on_the_hub(tmp_path: Path) -> None:
             parquet.write_table(table, home / configuration / f"{name}-00000-of-00001.parquet")
     with Hub(tmp_path / "hub") as hub:
         environment = {**os.environ, **hub.environment(tmp_path / "home")}
-        command = [sys.executable, "-c", CLIENT, str(tmp_path / "files")]
-        process = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=280, check=False)
+        arguments = ["-c", CLIENT, str(tmp_path / "files")]
+        process = forked.run(arguments, env=environment)
     assert process.returncode == 0, process.stderr
     results = json.loads(process.stdout)
     assert list(results) == [f"squad/{version} {split}" for version in ("1.1", "2.0") for split in SPLITS]

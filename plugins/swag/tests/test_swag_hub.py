@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ import pyarrow.parquet as parquet
 import pytest
 import yaml
 
+import forked
 from benchrunner_swag import SWAG
 from hub_server import Hub
 
@@ -65,7 +64,7 @@ def test_every_split_has_the_same_rows_on_the_hub(tmp_path: Path, label: Any) ->
     build(tmp_path / "files" / "swag", tmp_path / "hub" / "datasets" / "allenai" / "swag", label)
     with Hub(tmp_path / "hub") as hub:
         environment = {**os.environ, **hub.environment(tmp_path / "home")}
-        command = [sys.executable, "-c", CLIENT, str(tmp_path / "files")]
-        process = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=280, check=False)
+        arguments = ["-c", CLIENT, str(tmp_path / "files")]
+        process = forked.run(arguments, env=environment)
     assert process.returncode == 0, process.stderr
     assert json.loads(process.stdout) == {"train": [220, True, True], "dev": [80, True, True], "test": [60, True, True]}
