@@ -171,7 +171,7 @@ def test_a_fault_is_reported_once_with_its_place(kind: FileKind, content: str | 
     assert [fault for fault in faults[1:] if " expected 3." not in fault] == []
 
 
-def test_lines_with_other_separators_do_not_report_every_index_as_missing() -> None:
+def test_other_separators_are_not_reported_as_missing_indices() -> None:
     lines = "".join(f"{index},1\n" for index in range(3))
     assert MOOD.check("x", f"index,prediction\n{lines}".encode(), 3) == [
         "x: line 1: wrong header: expected 'index\\tprediction', separated by a TAB, found 'index,prediction'.",

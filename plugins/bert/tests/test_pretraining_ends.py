@@ -56,7 +56,7 @@ def saved_steps(folder: Path) -> list[int]:
     return sorted(int(path.name.removeprefix("step-")) for path in (folder / "out" / "checkpoints").glob("step-*"))
 
 
-def test_two_processes_save_when_their_parent_is_killed_or_stopped(tmp_path: Path) -> None:
+def test_two_processes_save_when_their_parent_ends(tmp_path: Path) -> None:
     """The terminal sends Ctrl-C to the whole group; a process that heard it twice would stop without a checkpoint."""
     corpus(tmp_path / "corpus")
     with two_processes(tmp_path) as process:

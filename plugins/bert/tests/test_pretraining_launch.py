@@ -52,7 +52,7 @@ def test_a_bad_hostfile_is_named_with_its_line(tmp_path: Path, text: str, reason
         launch.read_hosts(hostfile(tmp_path, text))
 
 
-def test_a_hostfile_that_is_not_there_is_an_error_before_anything_is_done(
+def test_a_missing_hostfile_is_an_error_before_anything_runs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked = ["pretrain", "tiny", "--corpus", str(corpus(tmp_path / "corpus")), "--out", str(tmp_path / "out")]
@@ -61,9 +61,7 @@ def test_a_hostfile_that_is_not_there_is_an_error_before_anything_is_done(
     assert not (tmp_path / "out").exists()
 
 
-def test_machines_are_reached_by_deepspeeds_launcher_with_the_same_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_deepspeeds_launcher_gets_the_same_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = ["pretrain", "tiny", "--corpus", "a folder"]
     alone = launch.by_hostfile(asked, hostfile(tmp_path, "localhost slots=2\n"))
     launcher = [sys.executable, "-m", "deepspeed.launcher.runner", "--hostfile", str(tmp_path / "hosts")]
@@ -87,9 +85,7 @@ def test_deepspeeds_launcher_knows_every_option_that_it_is_given(tmp_path: Path)
     assert found.no_ssh_check and found.no_local_rank and found.master_addr == "127.0.0.1"
 
 
-def test_the_words_are_those_of_the_call_not_those_of_the_interpreter(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_arguments_are_those_of_the_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = list[tuple[list[str], Path]]()
     monkeypatch.setattr(launch, "run_on_hosts", lambda words, path: found.append((words, path)) or 7)
     monkeypatch.delenv("RANK", raising=False)
@@ -169,7 +165,7 @@ def test_torchrun_and_a_hostfile_do_what_processes_does(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_on_hosts_that_is_stopped_leaves_a_checkpoint_and_goes_on(tmp_path: Path) -> None:
+def test_a_stopped_run_on_hosts_continues_from_its_checkpoint(tmp_path: Path) -> None:
     corpus(tmp_path / "corpus")
     hosts = hostfile(tmp_path, "localhost slots=2\n")
     asked = words(tmp_path, "out", "--hostfile", str(hosts), steps=400)
@@ -184,7 +180,7 @@ def test_a_run_on_hosts_that_is_stopped_leaves_a_checkpoint_and_goes_on(tmp_path
 
 
 @pytest.mark.slow
-def test_machines_without_a_shared_folder_prepare_alike_or_are_told_apart(tmp_path: Path) -> None:
+def test_machines_without_a_shared_folder_must_prepare_alike(tmp_path: Path) -> None:
     """Two processes that are each the first of their machine, with folders of their own."""
     for name in ("one", "two"):
         corpus(tmp_path / name / "corpus")

@@ -109,7 +109,7 @@ def test_a_tag_that_is_half_written_is_never_the_latest(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("fault", ["uid", "link", "mode", "group"])
-def test_deepspeed_reads_no_file_that_somebody_else_could_have_samples(
+def test_deepspeed_reads_no_file_that_others_could_have_written(
     tmp_path: Path, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "checkpoints" / "step-1"

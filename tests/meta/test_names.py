@@ -1,0 +1,25 @@
+"""Names of tests say one behaviour in few words."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from distributions import HOMES, ROOT
+
+LONGEST = 60
+"""Characters of a test's name, `test_` included."""
+
+
+def names(file: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
+            yield node.name
+
+
+def test_names_of_tests_are_short() -> None:
+    files = [file for home in HOMES for file in (home / "tests").rglob("test_*.py")]
+    every = [(file, name) for file in files for name in names(file)]
+    assert len(every) > 900
+    assert [f"{file.relative_to(ROOT)}: {name}" for file, name in every if len(name) > LONGEST] == []
