@@ -1,6 +1,6 @@
-"""Puts a finished pre-training into the package as bert/novels, its weights in half precision.
+"""Put a finished pre-training into the package as bert/novels, with weights in half precision.
 
-python plugins/bert/make_novels.py RUN/model          # the command that made RUN is in the model's own README.md
+python plugins/bert/make_novels.py RUN/model          # the README.md of the model has the command that made RUN
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ WEIGHTS = "model.safetensors"
 
 
 def main() -> None:
+    """Copy the files of the model, and convert its weights."""
     source = Path(sys.argv[1])
     HOME.mkdir(exist_ok=True)
     for path in source.iterdir():
@@ -25,7 +26,7 @@ def main() -> None:
             shutil.copyfile(path, HOME / path.name)
     card = HOME / "README.md"
     card.write_text(re.sub("^# .*$", "# bert/novels", card.read_text("utf-8"), count=1, flags=re.MULTILINE), "utf-8")
-    weights = {name: one.to(torch.float16) for name, one in load_file(source / WEIGHTS).items()}
+    weights = {name: weight.to(torch.float16) for name, weight in load_file(source / WEIGHTS).items()}
     save_file(weights, HOME / WEIGHTS, metadata={"format": "pt"})
     (HOME / WEIGHTS).chmod(0o644)
     print(f"{HOME / WEIGHTS}: {(HOME / WEIGHTS).stat().st_size:,} bytes")

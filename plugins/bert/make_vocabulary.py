@@ -1,4 +1,4 @@
-"""Makes benchrunner_bert/vocabulary.txt and its manifest from a folder of public-domain novels.
+"""Learn benchrunner_bert/vocabulary.txt from a folder of public-domain novels, and write its manifest.
 
 python plugins/bert/make_vocabulary.py FOLDER_OF_TXT_FILES
 """
@@ -19,11 +19,13 @@ PACKAGE = Path(__file__).with_name("benchrunner_bert")
 
 
 def paragraphs(files: list[Path]) -> Iterator[str]:
+    """Give the lines of all files."""
     for file in files:
         yield from file.read_text(encoding="utf-8-sig", errors="replace").splitlines()
 
 
 def main() -> None:
+    """Write the vocabulary and the manifest."""
     files = sorted(Path(sys.argv[1]).glob("*.txt"))
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)

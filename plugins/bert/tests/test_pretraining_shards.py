@@ -19,7 +19,7 @@ from pretraining_texts import FIRST, numbered, vocabulary
 import forked
 from benchrunner.errors import DataError, RequestError
 from benchrunner_bert.backbones import VOCABULARY
-from benchrunner_bert.pretraining.corpus import store_writer
+from benchrunner_bert.pretraining.corpus import shard_files
 from benchrunner_bert.pretraining.corpus.corpus import Corpus
 from benchrunner_bert.pretraining.corpus.manifest import Plan, SourceFacts, claim_folder
 from benchrunner_bert.pretraining.corpus.sources import Source, TextFile
@@ -135,7 +135,7 @@ def test_progress_is_told(tmp_path: Path) -> None:
 KILLED = """
 import sys, time
 from pathlib import Path
-from benchrunner_bert.pretraining.corpus import store_writer
+from benchrunner_bert.pretraining.corpus import shard_files, store_writer
 from benchrunner_bert.pretraining.corpus.corpus import Corpus
 from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
 folder, text, words, moment = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]), sys.argv[4]
@@ -148,21 +148,21 @@ def report(progress):
     if moment == "reading" and len(list(folder.glob("0*.json"))) == 3:
         wait()
 
-saved = store_writer._save
+saved = shard_files._save
 def save(path, values):
     saved(path, values)
     if moment == "saving" and path.name == "00003.lengths.npy":
         wait()
 
-store_writer._save = save
-joined = store_writer._Writer._join_documents
+shard_files._save = save
+joined = shard_files.ShardFiles._join_documents
 def join(self, part, records):
     if moment == "joining":
         part.write_bytes(b"half")
         wait()
     joined(self, part, records)
 
-store_writer._Writer._join_documents = join
+shard_files.ShardFiles._join_documents = join
 store_writer.write(folder, Corpus.named([text]), Vocabulary.read(words), shard_tokens=40, report=report)
 """
 
@@ -219,7 +219,7 @@ def test_a_writer_stopped_anywhere_is_resumed_to_the_same_bytes(tmp_path: Path) 
 
 
 def test_a_full_disk_is_told_and_what_is_whole_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    saved = store_writer._save
+    saved = shard_files._save
 
     def full(path: Path, values: np.ndarray) -> None:
         if path.name.startswith("00002"):
@@ -227,7 +227,7 @@ def test_a_full_disk_is_told_and_what_is_whole_stays(tmp_path: Path, monkeypatch
         saved(path, values)
 
     texts = corpus(tmp_path / "in")
-    monkeypatch.setattr(store_writer, "_save", full)
+    monkeypatch.setattr(shard_files, "_save", full)
     with pytest.raises(RequestError, match="the disk is full"):
         write(tmp_path / "store", texts, WORDS, shard_tokens=5)
     monkeypatch.undo()

@@ -24,7 +24,7 @@ from benchrunner.errors import CheckpointError
 from benchrunner.workspace import Settings, Workspace
 from benchrunner_bert.checkpoint import read
 from benchrunner_bert.family import BertFamily
-from benchrunner_bert.pretraining.deepspeed import zero_checkpoint
+from benchrunner_bert.pretraining.deepspeed import zero_checkpoint, zero_files
 from benchrunner_bert.pretraining.export import conversion
 from benchrunner_bert.weight_names import published_names
 
@@ -199,16 +199,12 @@ def test_a_class_that_is_not_listed_is_named(alone: Path, tmp_path: Path, capsys
     path = tag(sample) / "zero_pp_rank_0_mp_rank_00_model_states.pt"
     torch.save({**torch.load(path, weights_only=False), "arguments": SimpleNamespace(lr=1)}, path)
     said = refused(sample, tmp_path, capsys)
-    assert (
-        "types.SimpleNamespace" in said
-        and "client_state" in said
-        and all(one in said for one in zero_checkpoint.CLASSES)
-    )
+    assert "types.SimpleNamespace" in said and "client_state" in said and all(one in said for one in zero_files.CLASSES)
 
 
 def test_the_classes_that_are_read_become_nothing_of_deepspeeds() -> None:
-    assert set(zero_checkpoint.CLASSES.values()) == {int, zero_checkpoint.Unread}
-    assert set(vars(zero_checkpoint.Unread)) <= {
+    assert set(zero_files.CLASSES.values()) == {int, zero_files.Unread}
+    assert set(vars(zero_files.Unread)) <= {
         "__module__",
         "__doc__",
         "__dict__",

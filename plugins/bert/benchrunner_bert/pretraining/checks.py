@@ -17,6 +17,8 @@ _ANY_VOCABULARY = 100
 
 def check(request: Request, processes: int) -> None:
     """Raise a `RequestError` for the first part of the request that cannot work."""
+    if processes < 1:
+        raise RequestError(f"--processes must be at least 1, not {processes}.")
     Configuration.of_size(request.size, _ANY_VOCABULARY)
     check_shared(request.settings.batch_size, processes)
     check_keys(request.deepspeed_options)

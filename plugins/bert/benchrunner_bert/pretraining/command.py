@@ -33,8 +33,6 @@ def pretrain_command(arguments: argparse.Namespace) -> int:
     from benchrunner_bert.pretraining.pipeline import Pipeline
 
     request = request_of(arguments)
-    if arguments.processes < 1:
-        raise RequestError(f"--processes must be at least 1, not {arguments.processes}.")
     check(request, arguments.processes)
     if arguments.resume and not any((request.out / "checkpoints").glob("step-*")):
         raise RequestError(f"{request.out} has no checkpoint to continue from; leave --resume out to start anew.")
@@ -45,11 +43,12 @@ def pretrain_command(arguments: argparse.Namespace) -> int:
         return 0
     rank = int(os.environ.get("RANK", "0"))
     printer = _ProgressPrinter(quiet=arguments.quiet or rank > 0)
-    if arguments.hostfile is not None and not launch.is_launched():
-        return launch.run_on_hosts(arguments.words, arguments.hostfile)
-    if arguments.processes > 1 and not launch.is_launched():
-        pipeline.prepare(printer.prepared)  # once for all processes, and on all cores
-        return launch.run(arguments.words, arguments.processes)
+    if not launch.is_launched():
+        if arguments.hostfile is not None:
+            return launch.run_on_hosts(arguments.words, arguments.hostfile)
+        if arguments.processes > 1:
+            pipeline.prepare(printer.prepared)  # once for all processes, and on all cores
+            return launch.run(arguments.words, arguments.processes)
     launch.end_with_parent()
     prepare = pipeline.prepare_once_per_machine if launch.is_launched() else pipeline.prepare
     finished = pipeline.train(prepare(printer.prepared), printer.trained)

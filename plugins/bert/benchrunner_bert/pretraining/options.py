@@ -156,9 +156,9 @@ def request_of(arguments: argparse.Namespace) -> Request:
     from benchrunner_bert.pretraining.request import Request
     from benchrunner_bert.pretraining.settings import Plan, Settings
 
-    given = {name: getattr(arguments, name) for name, _, _ in _SETTINGS if getattr(arguments, name) is not None}
+    values = {name: getattr(arguments, name) for name, _, _ in _SETTINGS if getattr(arguments, name) is not None}
     if arguments.micro_tokens is not None:
-        given["micro_tokens"] = arguments.micro_tokens
+        values["micro_tokens"] = arguments.micro_tokens
     settings = Settings(
         objective=arguments.objective,
         masking=arguments.mask,
@@ -167,7 +167,7 @@ def request_of(arguments: argparse.Namespace) -> Request:
         zero=arguments.zero,
         offload=arguments.offload,
         recompute=arguments.recompute,
-        **given,
+        **values,
     )
     plan = Plan(
         checkpoint_steps=arguments.checkpoint_steps,

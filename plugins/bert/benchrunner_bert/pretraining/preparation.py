@@ -59,14 +59,14 @@ def _prepare_vocabulary(request: Request, corpus: Corpus) -> Vocabulary:
     # Not the store's own vocab.txt: the store may belong to a given vocabulary, and must then stay unchanged.
     path, facts_path = request.tokens_folder / "learnt.txt", request.tokens_folder / "learnt.json"
     lowercase = request.lowercase is not False
-    asked = {"pieces": request.vocabulary_size, "lowercase": lowercase}
+    wanted = {"pieces": request.vocabulary_size, "lowercase": lowercase}
     texts = text_hashes(corpus.facts)
     facts = read_json_object(facts_path) if facts_path.is_file() else {}
     if not facts or _is_stale(facts.get("corpus"), texts, request.tokens_folder):
         vocabulary = learn_vocabulary(corpus.paragraphs, path, size=request.vocabulary_size, lowercase=lowercase)
-        write_json(facts_path, {**asked, "corpus": texts})
+        write_json(facts_path, {**wanted, "corpus": texts})
         return vocabulary
-    check_same(facts, asked, facts_path)  # the token store checks whether the corpus is the same
+    check_same(facts, wanted, facts_path)  # the token store checks whether the corpus is the same
     return Vocabulary.read(path, lowercase=lowercase)
 
 

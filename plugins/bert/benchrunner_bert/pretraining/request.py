@@ -75,12 +75,12 @@ class Request:
 
 def decisive_facts(request: Request, corpus: Sequence[SourceFacts], held_out: Corpus | None) -> dict[str, Any]:
     """Give everything in a request that decides the result, with the hashes of its texts."""
-    given = request.vocabulary
+    vocabulary = request.vocabulary
     return {
         "settings": request.settings.decisive(),
         "size": request.size,
         "blank_lines": request.blank_lines,
-        "vocabulary": request.vocabulary_size if given is None else hashlib.sha256(given.read_bytes()).hexdigest(),
+        "vocabulary": request.vocabulary_size if vocabulary is None else _hash(vocabulary),
         "lowercase": request.lowercase,
         "overrides": decisive(request.deepspeed_options),
         "corpus": text_hashes(corpus),
@@ -91,3 +91,7 @@ def decisive_facts(request: Request, corpus: Sequence[SourceFacts], held_out: Co
 def text_hashes(sources: Sequence[SourceFacts]) -> list[list[str]]:
     """Give the name and the content's hash of each text."""
     return [[source.name, source.sha256 or source.revision] for source in sources]
+
+
+def _hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

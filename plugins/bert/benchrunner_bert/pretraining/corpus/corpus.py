@@ -97,9 +97,9 @@ def _file(path: Path, name: str, blank_lines: int) -> Source:
 
 
 def _hub_set(reference: str) -> HubSet:
-    names, at, revision = reference.removeprefix(HUB).partition("@")
+    names, sign, revision = reference.removeprefix(HUB).partition("@")
     parts = names.split(",")
-    if not parts[0] or len(parts) > 3 or bool(at) != bool(revision) or "," in revision:
+    if not parts[0] or len(parts) > 3 or bool(sign) != bool(revision) or "," in revision:
         raise RequestError(
             f"'{reference}': expected hub:NAME, hub:NAME,CONFIG or hub:NAME,CONFIG,SPLIT, and @REVISION at the end "
             "to choose a commit, branch or tag."

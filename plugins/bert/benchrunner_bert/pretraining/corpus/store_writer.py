@@ -8,31 +8,22 @@ writer was stopped.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from filelock import FileLock
 
-from benchrunner import DataError, RequestError, write_atomically, write_json
+from benchrunner import DataError, RequestError
 from benchrunner_bert.pretraining.corpus.corpus import Corpus
-from benchrunner_bert.pretraining.corpus.manifest import FileFacts, Manifest, Plan, claim_folder, read_store_file
+from benchrunner_bert.pretraining.corpus.manifest import Plan, claim_folder
 from benchrunner_bert.pretraining.corpus.sentences import split
+from benchrunner_bert.pretraining.corpus.shard_files import Place, Shard, ShardFiles
 from benchrunner_bert.pretraining.corpus.sources import Source
-from benchrunner_bert.pretraining.corpus.token_store import (
-    DOCUMENTS,
-    MANIFEST,
-    SENTENCES,
-    VOCABULARY,
-    TokenStore,
-    file_facts,
-    shard_name,
-    writing,
-)
+from benchrunner_bert.pretraining.corpus.token_store import MANIFEST, TokenStore, writing
 from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
 from benchrunner_bert.pretraining.corpus.word_cache import WordCache
 
@@ -59,38 +50,6 @@ class Progress:
     tokens: int
 
 
-@final
-@dataclass(frozen=True)
-class _Place:
-    """A place in the corpus: the number of finished sources, and of finished paragraphs of the next source."""
-
-    source: int = 0
-    item: int = 0
-
-
-@dataclass
-class _Shard:
-    """The content of the next shard so far."""
-
-    kind: str
-    """Type of the integers that hold tokens."""
-    tokens: list[np.ndarray] = field(default_factory=list)
-    lengths: list[np.ndarray] = field(default_factory=list)
-    """Number of tokens of each sentence."""
-    ends: list[np.ndarray] = field(default_factory=list)
-    """Number of the shard's sentences before the end of each document; 0 where the document is in earlier shards."""
-    count: int = 0
-    """Number of tokens."""
-    sentences: int = 0
-
-    def add(self, tokens: np.ndarray, lengths: np.ndarray, ends: np.ndarray) -> None:
-        self.tokens.append(tokens.astype(self.kind))
-        self.lengths.append(lengths)
-        self.ends.append(ends + self.sentences)
-        self.count += len(tokens)
-        self.sentences += len(lengths)
-
-
 def write(
     folder: Path,
     corpus: Corpus,
@@ -111,9 +70,10 @@ def write(
         with FileLock(folder / ".lock"):  # a second process waits, and then opens the finished store
             claim_folder(folder, plan)
             was_finished = (folder / MANIFEST).exists()
+            files = ShardFiles(folder)
             if not was_finished:
-                _Writer(folder, plan, words, report).write(corpus.sources, vocabulary)
-            _sweep(folder)
+                _Writer(files, plan, words, report).write(corpus.sources, vocabulary)
+            files.sweep()
     store = TokenStore.open(folder)
     if was_finished:  # the files of a new store have just been read for their checksums
         store.verify()
@@ -121,33 +81,33 @@ def write(
 
 
 class _Writer:
-    """Writes one store."""
+    """Reads the sources, and fills and saves shards."""
 
-    def __init__(self, folder: Path, plan: Plan, words: WordCache, report: Callable[[Progress], None]) -> None:
-        self._folder, self._plan, self._words, self._report = folder, plan, words, report
+    def __init__(self, files: ShardFiles, plan: Plan, words: WordCache, report: Callable[[Progress], None]) -> None:
+        self._files, self._plan, self._words, self._report = files, plan, words, report
         self._characters = 0
 
     def write(self, sources: Sequence[Source], vocabulary: Vocabulary) -> None:
         """Write all shards that are missing, then complete the store."""
-        records = self._whole_shards()
-        begin = place = _Place(**records[-1]["next"]) if records else _Place()
-        tokens, shard = sum(record["tokens"] for record in records), _Shard(self._plan.kind)
+        records = self._files.whole_shards()
+        begin = place = Place(**records[-1]["next"]) if records else Place()
+        tokens, shard = sum(record["tokens"] for record in records), Shard(self._plan.kind)
         for lines, place in self._chunks(sources, begin):
             before = shard.count
             shard.add(*self._encoded(lines))
             tokens += shard.count - before
             self._report_progress(sources, place, tokens)
             if shard.count >= self._plan.shard_tokens:
-                records.append(self._close(len(records), shard, place))
-                shard = _Shard(self._plan.kind)
+                records.append(self._files.save(len(records), shard, place))
+                shard = Shard(self._plan.kind)
         if shard.count:
-            records.append(self._close(len(records), shard, place))
+            records.append(self._files.save(len(records), shard, place))
         if not tokens:
             names = ", ".join(source.name for source in sources[:3])
             raise DataError(f"The corpus is empty: no word in {names}.")
-        self._finish(records, vocabulary)
+        self._files.complete(self._plan, records, vocabulary)
 
-    def _chunks(self, sources: Sequence[Source], place: _Place) -> Iterator[tuple[list[str], _Place]]:
+    def _chunks(self, sources: Sequence[Source], place: Place) -> Iterator[tuple[list[str], Place]]:
         """Give chunks of paragraphs, each with the place where the next chunk begins; small files share a chunk."""
         limit = min(_CHUNK, 4 * self._plan.shard_tokens)
         lines, size = list[str](), 0
@@ -158,10 +118,10 @@ class _Writer:
                 size += len(line) + 1
                 if size >= limit:
                     self._characters += size
-                    yield lines, _Place(number, item)
+                    yield lines, Place(number, item)
                     lines, size = [], 0
         self._characters += size
-        yield lines, _Place(len(sources))
+        yield lines, Place(len(sources))
 
     def _encoded(self, lines: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Split and encode paragraphs.
@@ -175,96 +135,6 @@ class _Writer:
         is_border = np.fromiter((not sentence for sentence in sentences), np.bool_, len(sentences))
         return encoded.tokens, encoded.lengths[has_tokens], np.cumsum(has_tokens)[is_border]
 
-    def _report_progress(self, sources: Sequence[Source], place: _Place, tokens: int) -> None:
+    def _report_progress(self, sources: Sequence[Source], place: Place, tokens: int) -> None:
         name = sources[min(place.source, len(sources) - 1)].name
         self._report(Progress(name, place.source, len(sources), self._characters, self._plan.size, tokens))
-
-    def _close(self, number: int, shard: _Shard, following: _Place) -> dict[str, Any]:
-        """Write the files of a shard, its record last."""
-        parts = {
-            shard_name(number): np.concatenate(shard.tokens),
-            _lengths_name(number): np.concatenate(shard.lengths).astype(np.int32),
-            _ends_name(number): np.concatenate(shard.ends).astype(np.int64),
-        }
-        for name, values in parts.items():
-            _save(self._folder / name, values)
-        record = {
-            "tokens": shard.count,
-            "sentences": shard.sentences,
-            "next": dataclasses.asdict(following),
-            "files": [dataclasses.asdict(file_facts(self._folder / name)) for name in parts],
-        }
-        write_json(self._folder / _record_name(number), record)
-        return record
-
-    def _whole_shards(self) -> list[dict[str, Any]]:
-        """Read the records of an earlier writer, up to the first shard with a missing or damaged file."""
-        records = list[dict[str, Any]]()
-        while (record := read_store_file(self._folder / _record_name(len(records)))) is not None:
-            files = [FileFacts(**facts) for facts in record["files"]]
-            if not all((self._folder / file.name).is_file() for file in files):
-                break
-            if any(file_facts(self._folder / file.name) != file for file in files):
-                break
-            records.append(record)
-        return records
-
-    def _finish(self, records: list[dict[str, Any]], vocabulary: Vocabulary) -> None:
-        """Join the borders of all shards, then write the manifest."""
-        sentences = sum(record["sentences"] for record in records)
-        write_atomically(self._folder / SENTENCES, lambda part: self._join_sentences(part, records, sentences))
-        write_atomically(self._folder / DOCUMENTS, lambda part: self._join_documents(part, records))
-        write_atomically(self._folder / VOCABULARY, lambda part: part.write_bytes(vocabulary.path.read_bytes()))
-        documents = len(np.load(self._folder / DOCUMENTS, mmap_mode="r")) - 1
-        joined = (file_facts(self._folder / name) for name in (SENTENCES, DOCUMENTS, VOCABULARY))
-        shards = (FileFacts(**record["files"][0]) for record in records)
-        counts = tuple(record["tokens"] for record in records)
-        manifest = Manifest(self._plan, documents, sentences, sum(counts), counts, (*shards, *joined))
-        write_json(self._folder / MANIFEST, manifest.as_json())
-
-    def _join_sentences(self, part: Path, records: list[dict[str, Any]], count: int) -> None:
-        starts = np.lib.format.open_memmap(part, mode="w+", dtype=np.int64, shape=(count + 1,))
-        position, token = 1, 0
-        starts[0] = 0
-        for number, record in enumerate(records):
-            lengths = np.load(self._folder / _lengths_name(number))
-            starts[position : position + len(lengths)] = np.cumsum(lengths, dtype=np.int64) + token
-            position, token = position + len(lengths), token + record["tokens"]
-        starts.flush()
-
-    def _join_documents(self, part: Path, records: list[dict[str, Any]]) -> None:
-        """Join the ends of documents, where the next documents start. Documents without sentences are left out."""
-        starts, before = [np.zeros(1, dtype=np.int64)], 0
-        for number, record in enumerate(records):
-            starts.append(np.load(self._folder / _ends_name(number)) + before)
-            before += record["sentences"]
-        starts.append(np.array([before]))
-        with part.open("wb") as file:
-            np.save(file, np.unique(np.concatenate(starts)))
-
-
-def _save(path: Path, values: np.ndarray) -> None:
-    def fill(part: Path) -> None:
-        with part.open("wb") as file:
-            np.save(file, values)
-
-    write_atomically(path, fill)
-
-
-def _sweep(folder: Path) -> None:
-    """Remove files that only the writing needed, and unfinished files of a killed writer."""
-    for pattern in ("*.lengths.npy", "*.ends.npy", "[0-9]*.json", ".*.part"):
-        for path in folder.glob(pattern):
-            path.unlink()
-
-
-def _lengths_name(number: int) -> str:
-    return f"{number:05}.lengths.npy"
-
-
-def _ends_name(number: int) -> str:
-    return f"{number:05}.ends.npy"
-
-
-def _record_name(number: int) -> str:
-    return f"{number:05}.json"

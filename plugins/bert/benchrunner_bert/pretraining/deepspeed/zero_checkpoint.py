@@ -1,50 +1,30 @@
-"""Read DeepSpeed's checkpoint folders, of any ZeRO stage and any number of processes, as whole fp32 weights.
+"""Put DeepSpeed's checkpoints together, of any ZeRO stage and any number of processes, as whole fp32 weights.
 
-This needs no DeepSpeed and runs no code from the files: torch's weights_only loader reads them, and `CLASSES` lists
-what the few classes of DeepSpeed in the files become. A folder holds the module's weights, in one file or in one per
-process. From stage 1 on, it also holds the optimizer's fp32 weights: one file per process with its share of a flat row,
-in which all parameters of a group stand one after another.
+A checkpoint holds the module's weights, in one file or in one per process. From stage 1 on, it also holds the
+optimizer's fp32 weights: one file per process with its share of a flat row, in which all parameters of a group stand
+one after another.
 """
 
 from __future__ import annotations
 
 import math
-import pickle
-import re
-import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, islice
+from itertools import accumulate
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import torch
 
-from benchrunner import CheckpointError, first_line
+from benchrunner import CheckpointError
+from benchrunner_bert.pretraining.deepspeed.zero_files import MODEL, SHARE, check_ranks, files_by_rank, load
 
-LATEST = "latest"
-"""File that names the newest of a folder's checkpoints."""
 DESCRIPTION = "benchrunner"
 """Key under which a checkpoint of `benchrunner pretrain` describes its model, as JSON."""
 
-_MODEL = re.compile(r"(?:zero_pp_rank_(\d+)_)?mp_rank_(\d+)_model_states\.pt")
-_SHARE = re.compile(r"(?:bf16_)?zero_pp_rank_(\d+)_mp_rank_(\d+)_?optim_states\.pt")
 _HALVES = (torch.float16, torch.bfloat16)
 
 Tensors = dict[str, torch.Tensor]
-
-
-class Unread:
-    """Stands for objects of DeepSpeed whose content is not needed."""
-
-
-CLASSES: Mapping[str, type] = {
-    "deepspeed.runtime.fp16.loss_scaler.LossScaler": Unread,
-    "deepspeed.runtime.fp16.loss_scaler.DynamicLossScaler": Unread,
-    "deepspeed.utils.tensor_fragment.fragment_address": Unread,
-    "deepspeed.runtime.zero.config.ZeroStageEnum": int,
-}
-"""Classes that the files may hold besides tensors and plain values -> classes that they are read as."""
 
 
 @dataclass(frozen=True)
@@ -62,39 +42,20 @@ class Weights:
     """Whether the weights are those of a half-precision module, because their fp32 weights could not be identified."""
 
 
-def find(folder: Path) -> Path | None:
-    """Find the folder with a checkpoint's files: this folder, or the folder in it that `latest` names.
-
-    None where this is no folder of DeepSpeed checkpoints.
-    """
-    if next(_files(folder, _MODEL), None) is not None:
-        return folder
-    checkpoints = sorted(path.name for path in folder.iterdir() if path.is_dir() and next(_files(path, _MODEL), None))
-    if not checkpoints:
-        return None
-    latest = folder / LATEST
-    name = latest.read_text(encoding="utf-8", errors="replace").strip() if latest.is_file() else ""
-    if name not in checkpoints:
-        listed = ", ".join(checkpoints[:12]) + (", ..." if len(checkpoints) > 12 else "")
-        state = f"{latest} names '{name}', which is not there" if latest.is_file() else f"{folder} has no file {LATEST}"
-        raise CheckpointError(f"{state}: name the folder of one of its checkpoints ({listed}).")
-    return folder / name
-
-
 def read(folder: Path) -> Weights:
     """Read a folder that `find` found; raise a `CheckpointError` if a file is missing, cut or foreign."""
-    models, shares = dict(_files(folder, _MODEL)), dict(_files(folder, _SHARE))
+    models, shares = dict(files_by_rank(folder, MODEL)), dict(files_by_rank(folder, SHARE))
     if 0 not in models:
         raise CheckpointError(f"{folder}: the first process's *_model_states.pt is missing.")
-    first = _load(models[0])
+    first = load(models[0])
     try:
         processes = int(first["dp_world_size"])
-        _check_ranks(folder, shares, processes if shares else 0, "optim_states.pt")
-        states = [_load(shares[rank])["optimizer_state_dict"] for rank in sorted(shares)]
+        check_ranks(folder, shares, processes if shares else 0, "optim_states.pt")
+        states = [load(shares[rank])["optimizer_state_dict"] for rank in sorted(shares)]
         stage = _stage(folder, states, processes)
         if stage == 3:
-            _check_ranks(folder, models, processes, "model_states.pt")
-            rest = [_load(models[rank]) for rank in range(1, processes)]
+            check_ranks(folder, models, processes, "model_states.pt")
+            rest = [load(models[rank]) for rank in range(1, processes)]
             tensors, rounded = _partitioned(folder, [first, *rest], states), False
         else:
             tensors, rounded = _whole(folder, first, states)
@@ -106,56 +67,6 @@ def read(folder: Path) -> Weights:
             f"{folder}: not a checkpoint that this version can read ({type(error).__name__}: {error}). Was it written "
             "by DeepSpeed's save_checkpoint, without model or expert parallelism?"
         ) from None
-
-
-def _files(folder: Path, pattern: re.Pattern[str]) -> Iterator[tuple[int, Path]]:
-    """Give the files of a kind by the rank of the process that wrote them."""
-    files = dict[int, Path]()
-    for path in sorted(folder.iterdir()):
-        if match := pattern.fullmatch(path.name):
-            rank = int(match[1] or 0)
-            if int(match[2]):
-                raise CheckpointError(f"{path}: a part of a model that was split over processes, which cannot be read.")
-            if rank in files:
-                raise CheckpointError(f"{folder}: {files[rank].name} and {path.name} are of two checkpoints; keep one.")
-            files[rank] = path
-    yield from sorted(files.items())
-
-
-def _check_ranks(folder: Path, files: Mapping[int, Path], processes: int, kind: str) -> None:
-    """Check that each process wrote a file of a kind: a process may have died, an older checkpoint may lie beneath."""
-    reason = f"the first process's file says that {processes} wrote it"
-    if missing := sorted(set(range(processes)) - files.keys()):
-        ranks = ", ".join(map(str, islice(missing, 8))) + (", ..." if len(missing) > 8 else "")
-        raise CheckpointError(
-            f"{folder}: zero_pp_rank_N_..._{kind} is missing for N = {ranks} ({reason}). Bring the files of all "
-            "machines together, or name an older checkpoint."
-        )
-    if more := sorted(files.keys() - set(range(processes))):
-        raise CheckpointError(f"{folder}: {files[more[0]].name} is of another checkpoint ({reason}); move it away.")
-
-
-def _load(path: Path) -> dict[str, Any]:
-    try:
-        with torch.serialization.safe_globals([(kind, name) for name, kind in CLASSES.items()]):
-            # Memory-mapped: two thirds of a share are moments, which are never read.
-            content = torch.load(path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path))
-    except Exception as error:  # a cut or damaged file raises many kinds
-        _refuse(path, error)
-    if not isinstance(content, dict):
-        raise CheckpointError(f"{path}: a dictionary was expected, found {type(content).__name__}.")
-    return content
-
-
-def _refuse(path: Path, error: Exception) -> NoReturn:
-    """Raise the error for a file that the loader refused."""
-    unsafe = re.search(r"GLOBAL (\S+)", str(error)) if isinstance(error, pickle.UnpicklingError) else None
-    if unsafe:
-        raise CheckpointError(
-            f"{path} holds {unsafe[1]}, which is none of the classes that are read ({', '.join(CLASSES)}): such a file "
-            "can run any code. Write the checkpoint again without it (client_state is the place for own values)."
-        ) from None
-    raise CheckpointError(f"{path} cannot be read: it is cut or damaged ({first_line(error)}).") from None
 
 
 def _stage(folder: Path, states: Sequence[Mapping[str, Any]], processes: int) -> int:

@@ -17,6 +17,7 @@ from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.model import Bert
 from benchrunner_bert.pretraining.corpus.manifest import Manifest
 from benchrunner_bert.pretraining.deepspeed import zero_checkpoint
+from benchrunner_bert.pretraining.deepspeed.zero_files import find
 from benchrunner_bert.pretraining.export.card import Card
 from benchrunner_bert.pretraining.export.model_folder import export, not_finite
 from benchrunner_bert.pretraining.objectives import named
@@ -53,7 +54,7 @@ def description(model: PretrainingModel, vocabulary: Path, *, lowercase: bool, c
 
 def convert(source: Path, target: Path) -> bool:
     """Convert a checkpoint folder, or the newest of several in a folder; False where it is not DeepSpeed's."""
-    folder = zero_checkpoint.find(source)
+    folder = find(source)
     if folder is None:
         return False
     weights = zero_checkpoint.read(folder)

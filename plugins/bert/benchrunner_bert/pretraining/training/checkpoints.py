@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from benchrunner import CheckpointError, RequestError, flush_to_disk, write_atomically, write_folder_atomically
-from benchrunner_bert.pretraining.deepspeed.zero_checkpoint import LATEST
+from benchrunner_bert.pretraining.deepspeed.zero_files import LATEST
 
 if TYPE_CHECKING:
     from benchrunner_bert.pretraining.deepspeed.engine import Engine

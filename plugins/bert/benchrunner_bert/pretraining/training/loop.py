@@ -65,7 +65,7 @@ class TrainingLoop:
             if first == self.settings.steps:  # stopped after the last step, before the model was written
                 self._export(first)
             for step in range(first, self.settings.steps):
-                sums, lengths, stop = self._learn(step, asked=interrupt.asked)
+                sums, lengths, stop = self._learn(step, stop_here=interrupt.asked)
                 done, last = step + 1, step + 1 == self.settings.steps
                 window.add(sums, lengths)
                 if done % self.plan.log_steps == 0 or last:
@@ -102,8 +102,8 @@ class TrainingLoop:
             step_log.cut_back(self.log, step)
         return step, () if saved is None else saved.pending
 
-    def _learn(self, step: int, *, asked: bool) -> tuple[Sums, np.ndarray, bool]:
-        """Take one step.
+    def _learn(self, step: int, *, stop_here: bool) -> tuple[Sums, np.ndarray, bool]:
+        """Take one step. `stop_here` says that this process was asked to stop.
 
         Give the sums over all processes, the lengths of this process's sequences, and whether any process was asked to
         stop.
@@ -111,7 +111,7 @@ class TrainingLoop:
         parts = self._parts(step)
         tokens = sum(len(instance.positions) for part in parts for instance in part)
         pairs = sum(instance.is_next >= 0 for part in parts for instance in part)
-        all_tokens, all_pairs, stops = self.engine.summed(tokens, pairs, float(asked))
+        all_tokens, all_pairs, stops = self.engine.summed(tokens, pairs, float(stop_here))
         if not all_tokens:
             raise DataError(f"Step {step + 1} has no token to predict: the vocabulary knows no word of this text.")
         total: Sums | None = None
