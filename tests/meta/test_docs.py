@@ -15,7 +15,7 @@ from benchrunner.commands.main import parser
 from benchrunner.errors import RequestError
 from benchrunner.plugins.discovery import discover
 from benchrunner.studies import study_file
-from distributions import HOMES, ROOT
+from distributions import HOMES, ROOT, package
 from documents import blocks, named_files, prose, shown_commands
 from generated_docs import PARTS, commands, documentation, generated, origin, pages
 
@@ -64,6 +64,13 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 def test_every_named_file_of_the_repository_exists(page: Path) -> None:
     for name in named_files(page):
         assert any(list(home.glob(name)) for home in {ROOT, page.parent}), name
+
+
+@pytest.mark.parametrize("home", HOMES[1:], ids=lambda home: package(home).name)
+def test_the_files_in_the_table_of_a_plugin_exist(home: Path) -> None:
+    for row in re.findall(r"^\| (`.*?) \|", prose(home / "README.md"), re.MULTILINE):
+        for name in re.findall(r"`([\w/]+\.(?:py|toml))`", row):
+            assert (package(home) / name).is_file(), name
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
