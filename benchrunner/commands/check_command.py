@@ -13,7 +13,7 @@ from benchrunner.commands.parser import Commands
 
 def add(commands: Commands) -> None:
     """Add the command `check` to the command line."""
-    check = commands.add_parser("check", help="every fault of a submission, ours or not")
+    check = commands.add_parser("check", help="find every fault of a submission, whoever wrote it")
     check.add_argument("file", type=Path, metavar="FILE", help="an archive, a folder of its files, or one of its files")
     check.add_argument("--board", metavar="BOARD", help="the leaderboard (default: told by the names of the files)")
     check.add_argument(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def add(commands: Commands) -> None:
     """Add the command `compare` to the command line."""
     compare = commands.add_parser(
-        "compare", help="several backbones on several tasks: grid, restarts, selection, table"
+        "compare", help="fit several backbones to several tasks with a grid and restarts, and print a table"
     )
     backbones = compare.add_argument(
         "backbones", nargs="+", metavar="B", help="a name, a folder, a hub id, or run:ID of a finished fit"

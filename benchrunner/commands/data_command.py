@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 def add(commands: Commands) -> None:
     """Add the command `data` to the command line."""
-    data = commands.add_parser("data", help="where each task's data was found, and whether it is whole")
+    data = commands.add_parser(
+        "data", help="show where each task's data was found and whether it can be used; download what is missing"
+    )
     data.add_argument(
         "action", choices=("status", "fetch"), help="status looks only on this machine; fetch downloads what is missing"
     )

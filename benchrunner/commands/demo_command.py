@@ -17,7 +17,7 @@ def add(commands: Commands) -> None:
     """Add the command `demo` to the command line."""
     jobs = _default_jobs()
     demo = commands.add_parser(
-        "demo", help="see the whole way work: generated data, a small backbone, minutes on a CPU"
+        "demo", help="run everything once on generated data with a small backbone: minutes on a CPU"
     )
     demo.add_argument(
         "--out", type=Path, default=Path("benchrunner-demo"), metavar="DIR", help="folder for all files of the demo"

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 def add(commands: Commands) -> None:
     """Add the command `doctor` to the command line."""
-    doctor = commands.add_parser("doctor", help="plugins, versions, devices, data: what is wrong and what to do")
+    doctor = commands.add_parser(
+        "doctor", help="show versions, devices, folders and plugins, what is wrong with them, and what to do"
+    )
     options.add_workspace(doctor)
     options.add_json(doctor)
     doctor.set_defaults(run=run, shows_set_aside=True)

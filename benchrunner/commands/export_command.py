@@ -12,7 +12,7 @@ from benchrunner.commands.parser import Commands
 
 def add(commands: Commands) -> None:
     """Add the command `export` to the command line."""
-    parser = commands.add_parser("export", help="a finished fit as a checkpoint that other libraries load")
+    parser = commands.add_parser("export", help="write a finished fit as a checkpoint that other libraries load")
     parser.add_argument(
         "source",
         metavar="RUN",

@@ -12,7 +12,9 @@ from benchrunner.plugins.listing import KINDS, Listed, list_offers
 
 def add(commands: Commands) -> None:
     """Add the command `list` to the command line."""
-    parser = commands.add_parser("list", help="tasks, backbones, methods, leaderboards, executors, studies, plugins")
+    parser = commands.add_parser(
+        "list", help="list tasks, backbones, methods, leaderboards, executors, studies and plugins"
+    )
     parser.add_argument("kind", nargs="?", choices=KINDS, help="only this kind")
     options.add_json(parser)
     parser.set_defaults(run=run)

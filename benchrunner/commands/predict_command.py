@@ -15,7 +15,9 @@ from benchrunner.files import write_atomically
 
 def add(commands: Commands) -> None:
     """Add the command `predict` to the command line."""
-    predict = commands.add_parser("predict", help="a finished fit's answers, or several fits' together")
+    predict = commands.add_parser(
+        "predict", help="answer a file or a split with a finished fit, or with several together"
+    )
     predict.add_argument(
         "given",
         nargs="*",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def add(commands: Commands) -> None:
     """Add the command `run` to the command line."""
-    parser = commands.add_parser("run", help="fit one backbone to one task or a few, and score dev")
+    parser = commands.add_parser("run", help="fit one backbone to one or a few tasks, and score dev")
     parser.add_argument("tasks", nargs="+", metavar="TASK", help="a task (suite/task), its short name, or a suite")
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--backbone", metavar="B", help="a name, a folder, a hub id, or run:ID of a finished fit")

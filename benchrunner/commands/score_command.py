@@ -19,7 +19,7 @@ _FILES = "file of "
 
 def add(commands: Commands, plugins: Plugins) -> None:
     """Add the command, with the options of the tasks' scorers."""
-    score = commands.add_parser("score", help="the official figures of a prediction file against labelled rows")
+    score = commands.add_parser("score", help="score a prediction file against labelled rows, by the official rules")
     score.add_argument("task", metavar="TASK", help="a task (suite/task) or its short name")
     score.add_argument(
         "file",

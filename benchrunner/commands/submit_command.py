@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def add(commands: Commands) -> None:
     """Add the command `submit` to the command line."""
-    submit = commands.add_parser("submit", help="fit what is not fitted, answer every test file, write the archive")
+    submit = commands.add_parser("submit", help="fit what is not fitted, answer every test file, write the submission")
     submit.add_argument("board", metavar="BOARD", help="a leaderboard of 'benchrunner list leaderboards'")
     source = submit.add_mutually_exclusive_group(required=True)
     source.add_argument("--backbone", metavar="B", help="a name, a folder, a hub id, or run:ID of a finished fit")

@@ -1,4 +1,4 @@
-"""The command line: what goes wrong is said in a line or two, and scripts can rely on exit codes and JSON."""
+"""Commands: short errors that say what to do, and exit codes and JSON that scripts can rely on."""
 
 from __future__ import annotations
 
@@ -114,17 +114,17 @@ BAD_DATA = {
 
 
 @pytest.mark.parametrize("content", BAD_DATA)
-def test_a_bad_data_file_is_one_line_with_file_and_line(content: str, shell: Shell) -> None:
+def test_an_error_in_a_data_file_is_one_line_with_its_place(content: str, shell: Shell) -> None:
     (shell.folder / "data" / "mood" / "train.tsv").write_bytes(content.encode(errors="surrogateescape"))
-    said = shell.refused("run", "mood", *shell.folders(), "--backbone", "words")
-    assert said.count("\n") == 1
-    assert BAD_DATA[content] in said
+    error = shell.refused("run", "mood", *shell.folders(), "--backbone", "words")
+    assert error.count("\n") == 1
+    assert BAD_DATA[content] in error
     code, out, _ = shell("data", "status", "mood", "--data", "data")
     assert code == 1
     assert BAD_DATA[content] in out
 
 
-def test_run_prints_a_table_and_where_the_run_is(shell: Shell) -> None:
+def test_run_prints_a_table_and_the_folder_of_the_run(shell: Shell) -> None:
     code, out, err = shell.run("--backbone", "words", "--restarts", "2")
     assert (code, err) == (0, "")
     assert "mine/mood" in out and "majority" in out and "mean ± sd (2)" in out
@@ -132,33 +132,33 @@ def test_run_prints_a_table_and_where_the_run_is(shell: Shell) -> None:
     assert f"mine/mood: run {selected} in" in out
 
 
-def test_tasks_and_backbones_that_are_named_twice_count_once(shell: Shell) -> None:
+def test_repeated_tasks_and_backbones_count_once(shell: Shell) -> None:
     words = ("compare", "words", "words", "--tasks", "mood", "mine/mood,mood", *shell.folders(), "--quiet", "--json")
     code, out, _ = shell(*words)
-    found = json.loads(out)
+    result = json.loads(out)
     assert code == 0
-    assert (found["backbones"], [cell["task"] for cell in found["cells"]]) == (["words"], ["mine/mood"])
+    assert (result["backbones"], [cell["task"] for cell in result["cells"]]) == (["words"], ["mine/mood"])
 
 
-def test_a_fit_that_failed_is_exit_code_1_and_says_why(shell: Shell) -> None:
+def test_a_failed_fit_gives_exit_code_1_and_a_reason(shell: Shell) -> None:
     code, out, _ = shell.run("--backbone", "words", "--lr", "1e38")
     assert code == 1
     assert "has no scores: diverged: the loss was not a finite number at step" in " ".join(out.split())
 
 
-def test_everything_that_a_script_reads_is_json_and_nothing_else(shell: Shell) -> None:
-    def chat(fit: Any) -> None:
+def test_with_json_standard_output_is_json_and_nothing_else(shell: Shell) -> None:
+    def print_fit(fit: Any) -> None:
         print("done", fit.id)
 
     shell.plugins = discover(
-        extra=[("own", own(register_tasks=[mood(), pairs()])), ("chatty", plugin(after_fit=chat))], installed=False
+        extra=[("own", own(register_tasks=[mood(), pairs()])), ("chatty", plugin(after_fit=print_fit))], installed=False
     )
-    (shell.folder / "said.txt").write_text("\n".join(["glad"] * 24))
+    (shell.folder / "answers.txt").write_text("\n".join(["glad"] * 24))
     commands = [
         ["list"],
         ["doctor"],
         ["data", "status"],
-        ["score", "mood", "said.txt"],
+        ["score", "mood", "answers.txt"],
         ["run", "mood", "--backbone", "words", "--device", "cpu"],
         ["compare", "words", "--tasks", "mood", "--device", "cpu"],
     ]
@@ -174,16 +174,16 @@ def test_predict_writes_answers_to_standard_output_or_a_file(shell: Shell) -> No
     (shell.folder / "mine.txt").write_text("a sunny day\na bleak day\n")
     code, out, _ = shell("predict", run[:6], "mine.txt", "--runs", "runs")
     assert code == 0
-    assert [one.split("\t")[0] for one in out.splitlines()] == ["index", "0", "1"]
-    code, said, _ = shell("predict", run, "mine.txt", "--runs", "runs", "--out", "deep/said.tsv")
-    assert (code, said) == (0, "2 answers in deep/said.tsv\n")
-    assert (shell.folder / "deep" / "said.tsv").read_text() == out
+    assert [line.split("\t")[0] for line in out.splitlines()] == ["index", "0", "1"]
+    code, message, _ = shell("predict", run, "mine.txt", "--runs", "runs", "--out", "deep/answers.tsv")
+    assert (code, message) == (0, "2 answers in deep/answers.tsv\n")
+    assert (shell.folder / "deep" / "answers.tsv").read_text() == out
     assert "absent.txt: there is no such file" in shell.refused("predict", run, "absent.txt", "--runs", "runs")
     code, _, err = shell("predict", run, "mine.txt", "--runs", "runs", "--out", "data")
     assert (code, err) == (1, "benchrunner: data: a file is needed here, and there is a folder in its place.\n")
 
 
-def test_what_is_unusual_about_predicted_rows_is_said(shell: Shell) -> None:
+def test_predict_prints_notes_on_the_rows(shell: Shell) -> None:
     run = shell.fitted()
     path = shell.folder / "data" / "mood" / "dev.tsv"
     path.write_text(path.read_text() + "one more\tglad\n")
@@ -192,17 +192,17 @@ def test_what_is_unusual_about_predicted_rows_is_said(shell: Shell) -> None:
     assert err.startswith(f"{path}: 25 rows, where the official count is 24\n")
 
 
-def test_a_predicted_file_can_be_scored_again(shell: Shell) -> None:
+def test_a_predicted_file_gets_the_scores_of_its_run(shell: Shell) -> None:
     run = shell.fitted()
-    shell("predict", run, "data/mood/dev.tsv", "--runs", "runs", "--out", "said.tsv")
-    code, out, _ = shell("score", "mood", "said.tsv", "--data", "data", "--json")
+    shell("predict", run, "data/mood/dev.tsv", "--runs", "runs", "--out", "answers.tsv")
+    code, out, _ = shell("score", "mood", "answers.tsv", "--data", "data", "--json")
     _, ran, _ = shell.run("--backbone", "words", "--json")
-    scores = {one["metric"]: one["best_on_dev"]["value"] for one in json.loads(ran)["cells"][0]["scores"]}
+    scores = {score["metric"]: score["best_on_dev"]["value"] for score in json.loads(ran)["cells"][0]["scores"]}
     assert code == 0
-    assert {name: one["value"] for name, one in json.loads(out).items()} == scores
+    assert {name: score["value"] for name, score in json.loads(out).items()} == scores
 
 
-def test_nothing_is_exported_over_what_is_there(shell: Shell) -> None:
+def test_export_never_overwrites_a_folder(shell: Shell) -> None:
     run = shell.fitted()
     assert shell("export", run, "out/model", "--runs", "runs")[0] == 0
     assert (shell.folder / "out" / "model" / "tiny.safetensors").is_file()
@@ -212,20 +212,20 @@ def test_nothing_is_exported_over_what_is_there(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize("name", ["record.json", "fit.json"])
-def test_a_damaged_run_is_named_and_what_to_do_about_it(name: str, shell: Shell) -> None:
+def test_an_error_names_a_damaged_run_and_says_what_to_do(name: str, shell: Shell) -> None:
     run = shell.fitted()
     path = shell.folder / "runs" / run / name
     path.write_text(path.read_text()[:40])
-    said = shell.refused("predict", run, "data/mood/test.tsv", "--runs", "runs")
-    assert f"runs/{run}/{name}: cannot be read by this version" in said and "remove its folder" in said
+    error = shell.refused("predict", run, "data/mood/test.tsv", "--runs", "runs")
+    assert f"runs/{run}/{name}: cannot be read by this version" in error and "remove its folder" in error
 
 
 def test_a_submission_with_missing_tasks_is_refused_or_filled(shell: Shell) -> None:
     (shell.folder / "data" / "mood" / "dev.tsv").unlink()
     submit = ("submit", "moods", "--backbone", "words", *shell.folders(), "--quiet")
-    said = shell.refused(*submit)
-    assert "A submission to moods needs every task, and these are missing:\n  - mine/mood: no data for its spl" in said
-    assert "Nothing was fitted" in said
+    error = shell.refused(*submit)
+    assert "A submission to moods needs every task, and these are missing:\n  - mine/mood: no data for its spl" in error
+    assert "Nothing was fitted" in error
     code, out, _ = shell(*submit, "--fill", "majority")
     assert code == 0
     assert "moods.tsv is filled: no data for its split dev; the training majority" in out
@@ -248,23 +248,23 @@ def test_a_submission_is_written_and_checked(shell: Shell) -> None:
 def test_a_submission_the_board_rejects_fails_before_any_fit(shell: Shell) -> None:
     path = shell.folder / "data" / "mood" / "test.tsv"
     path.write_text(path.read_text() + "one more\n")
-    said = shell.refused("submit", "moods", "--backbone", "words", *shell.folders())
-    assert "has 21 rows; The board of moods wants 20" in said
-    said = shell.refused("submit", "moods", "--backbone", "words", "--tasks", "pairs", *shell.folders())
-    assert "moods takes no answers to mine/pairs, but to mine/mood." in said
+    error = shell.refused("submit", "moods", "--backbone", "words", *shell.folders())
+    assert "has 21 rows; The board of moods wants 20" in error
+    error = shell.refused("submit", "moods", "--backbone", "words", "--tasks", "pairs", *shell.folders())
+    assert "moods takes no answers to mine/pairs, but to mine/mood." in error
     assert not list(shell.folder.glob("runs/*/model"))
 
 
-def test_data_status_says_what_is_found_and_what_is_not(shell: Shell) -> None:
+def test_data_status_lists_found_and_missing_splits(shell: Shell) -> None:
     code, out, err = shell("data", "status", "--data", "data")
     assert code == 0
-    assert len([one for one in out.splitlines() if one.startswith("mine/mood") and "rows" in one]) == 3
-    assert len([one for one in out.splitlines() if one.startswith("mine/pairs") and "not found" in one]) == 3
+    assert len([line for line in out.splitlines() if line.startswith("mine/mood") and "rows" in line]) == 3
+    assert len([line for line in out.splitlines() if line.startswith("mine/pairs") and "not found" in line]) == 3
     assert "Give --data DIR" in err
     assert shell("data", "fetch", "pairs", "--data", "data")[0] == 1
 
 
-def test_with_no_plugins_everything_says_what_to_install(shell: Shell) -> None:
+def test_without_plugins_commands_say_what_to_install(shell: Shell) -> None:
     shell.plugins = discover(installed=False)
     assert "tasks: none" in shell("list")[1]
     assert "tasks and backbones come from plugins, so install some" in shell("doctor")[1]
@@ -278,7 +278,7 @@ def test_every_command_has_help(shell: Shell) -> None:
         assert (code, out[:6]) == (0, "usage:")
 
 
-def test_a_reader_that_goes_away_is_no_error() -> None:
+def test_a_closed_pipe_is_no_error() -> None:
     code = (
         "import sys; from benchrunner.commands.main import main; from benchrunner import discover\n"
         "sys.stdin.readline(); sys.exit(main(['list'], plugins=discover(installed=False)))"
@@ -294,7 +294,7 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
         process.stderr.close()
 
 
-def test_the_demo_writes_nothing_for_a_device_that_is_not_there(shell: Shell) -> None:
+def test_the_demo_checks_the_device_before_it_writes(shell: Shell) -> None:
     assert "Device 'gpu' cannot be used" in shell.refused("demo", "--device", "gpu", "--out", "here")
     assert not (shell.folder / "here").exists()
 

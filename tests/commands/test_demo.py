@@ -1,4 +1,4 @@
-"""The demo with nothing but inline plugins: data, fits, a table, an archive, and a hint of what is next."""
+"""The command `demo` with inline plugins: data, fits, a table, an archive, and the next command to try."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from inline import board, plugins
 
 
 @pytest.fixture(autouse=True)
-def _own_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(os, "environ", os.environ.copy())
     monkeypatch.chdir(tmp_path)
 
@@ -24,19 +24,19 @@ def demo(*words: str) -> int:
     return main(["demo", "--quiet", "--device", "cpu", "--jobs", "1", *words], plugins=plugins())
 
 
-def test_the_demo_goes_the_whole_way(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_demo_prints_its_steps_and_writes_one_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert demo("--out", "here") == 0
-    said = capsys.readouterr()
-    assert said.err == ""
-    assert [line[:2] for line in said.out.splitlines() if line[:1].isdigit()] == ["1.", "2.", "3.", "4."]
-    assert "Writing 1 small data set" in said.out
-    assert "Fine-tuning tiny/words" in said.out
-    assert "mine/mood" in said.out and "mean" in said.out
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    assert [line[:2] for line in printed.out.splitlines() if line[:1].isdigit()] == ["1.", "2.", "3.", "4."]
+    assert "Writing 1 small data set" in printed.out
+    assert "Fine-tuning tiny/words" in printed.out
+    assert "mine/mood" in printed.out and "mean" in printed.out
     with zipfile.ZipFile(tmp_path / "here" / board().archive) as archive:
         assert archive.namelist() == ["moods.tsv"]
     assert json.loads((tmp_path / "here" / "moods.zip.json").read_text())["board"] == "moods"
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["here"], "everything is in the one folder"
-    hint = next(line for line in said.out.splitlines() if "benchrunner compare" in line)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["here"], "everything is in the one folder"
+    hint = next(line for line in printed.out.splitlines() if "benchrunner compare" in line)
     assert "--tasks mine/mood" in hint
 
 
@@ -47,14 +47,14 @@ def test_a_twin_backbone_is_compared_but_not_submitted(
     TinyEncoder().save(tmp_path / "twin")
     monkeypatch.setattr(TinyBackbone, "twin", str(tmp_path / "twin"))
     assert demo("--out", "here") == 0
-    said = capsys.readouterr().out
-    assert f"Fine-tuning tiny/words on each, and {tmp_path / 'twin'}, the same model without pre-training" in said
+    out = capsys.readouterr().out
+    assert f"Fine-tuning tiny/words on each, and {tmp_path / 'twin'}, the same model without pre-training" in out
     written = json.loads((tmp_path / "here" / "moods.zip.json").read_text())
-    fits = [json.loads((Path("here", "runs") / one["fit"] / "fit.json").read_text()) for one in written["files"]]
-    assert {one["backbone"] for one in fits} == {"tiny/words"}
+    fits = [json.loads((Path("here", "runs") / file["fit"] / "fit.json").read_text()) for file in written["files"]]
+    assert {fit["backbone"] for fit in fits} == {"tiny/words"}
 
 
-def test_the_demo_again_runs_nothing_twice_and_says_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_second_demo_runs_nothing_and_prints_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     assert demo() == 0
     first = capsys.readouterr().out.splitlines()
     before = {path: path.stat().st_mtime_ns for path in Path("benchrunner-demo").glob("runs/*/record.json")}
@@ -63,7 +63,7 @@ def test_the_demo_again_runs_nothing_twice_and_says_the_same(capsys: pytest.Capt
     assert {path: path.stat().st_mtime_ns for path in Path("benchrunner-demo").glob("runs/*/record.json")} == before
 
 
-def test_the_demo_needs_a_task_and_a_backbone_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_demo_says_which_kind_of_plugin_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo"], plugins=plugins(register_tasks=[])) == 2
     assert "No installed task can write demo data" in capsys.readouterr().err
     assert main(["demo"], plugins=plugins(register_backbones=[])) == 2

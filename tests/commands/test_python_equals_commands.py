@@ -190,13 +190,13 @@ def check_is_equal(shell: Shell) -> None:
 
 
 def score_is_equal(shell: Shell) -> None:
-    Path("said.txt").write_text("glad\n" * 24)
+    Path("answers.txt").write_text("glad\n" * 24)
     task = shell.plugins.task("mood")
-    scored = score_file(task, Path("said.txt"), runner(shell))
-    printed = printed_json(shell, "score", "mood", "said.txt", "--data", "data")
+    scored = score_file(task, Path("answers.txt"), runner(shell))
+    printed = printed_json(shell, "score", "mood", "answers.txt", "--data", "data")
     assert printed == {name: score.as_json() for name, score in scored.scores.items()}
-    by_gold = score_file(task, Path("said.txt"), runner(shell), gold=Path("data/mood/dev.tsv"))
-    assert shell("score", "mood", "said.txt", "--gold", "data/mood/dev.tsv")[1] == f"{by_gold.text}\n"
+    by_gold = score_file(task, Path("answers.txt"), runner(shell), gold=Path("data/mood/dev.tsv"))
+    assert shell("score", "mood", "answers.txt", "--gold", "data/mood/dev.tsv")[1] == f"{by_gold.text}\n"
 
 
 def demo_is_equal(shell: Shell) -> None:

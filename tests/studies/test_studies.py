@@ -1,4 +1,4 @@
-"""Studies: what is run, what dev selects, what is kept, and what a figure means."""
+"""Studies: the fits that run, selection on dev, the weights that are kept, and the figures of a result."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from inline import board, mood, runner
 
 
 class Chancy(Method):
-    """As many of dev's answers right as the learning rate times the seed says; some seeds end badly."""
+    """Answers lr * (1 + seed) rows of dev correctly. `endings` maps seeds to other outcomes, or to errors to raise."""
 
     name = "chancy"
     about = "for tests"
@@ -60,8 +60,8 @@ class Chancy(Method):
     def predict(self, job: Job, table: Any) -> np.ndarray:
         gold = table.column("label").to_pylist() if "label" in table.column_names else ["glad"] * table.num_rows
         right = round(job.fit.recipe.lr * (1 + job.fit.seed))
-        said = [label if at < right else {"glad": "sad", "sad": "glad"}[label] for at, label in enumerate(gold)]
-        return np.array([[one == "glad", one == "sad"] for one in said], dtype=np.float32)
+        answers = [label if at < right else {"glad": "sad", "sad": "glad"}[label] for at, label in enumerate(gold)]
+        return np.array([[label == "glad", label == "sad"] for label in answers], dtype=np.float32)
 
 
 def chancy(folder: Path, endings: dict[int, Any] | None = None, **hooks: Any) -> Runner:
@@ -88,7 +88,7 @@ def test_best_mean_grid_point_and_its_best_restart_are_chosen(tmp_path: Path) ->
 
 
 class Narrow(Chancy):
-    """Better on the first dev split at the learning rate 4, and much better on the second one at 8."""
+    """Answers the first dev split best with the learning rate 4, and the second dev split much better with 8."""
 
     name = "narrow"
     RIGHT = {("near", 4): 15, ("near", 8): 5, ("far", 4): 0, ("far", 8): 24}
@@ -97,8 +97,8 @@ class Narrow(Chancy):
         split = "near" if table.num_rows == 20 else "far"
         right = self.RIGHT[split, round(job.fit.recipe.lr)]
         glad = np.array([label == "glad" for label in table.column("label").to_pylist()])
-        said = np.where(np.arange(len(glad)) < right, glad, ~glad)
-        return np.stack([said, ~said], axis=1).astype(np.float32)
+        answers = np.where(np.arange(len(glad)) < right, glad, ~glad)
+        return np.stack([answers, ~answers], axis=1).astype(np.float32)
 
 
 def two_dev_splits(folder: Path, **changes: Any) -> Runner:
@@ -156,7 +156,7 @@ def test_a_failed_or_diverged_restart_has_no_score_but_a_reason(tmp_path: Path) 
     assert "has no scores: failed: out of memory" in notes
 
 
-def test_a_note_says_whose_it_is_unless_it_is_everybodys(tmp_path: Path) -> None:
+def test_a_note_names_its_backbones_unless_all_share_it(tmp_path: Path) -> None:
     result = study(chancy(tmp_path))
     (cell,) = result.cells
     cells = (
@@ -210,7 +210,7 @@ def test_a_faulty_dev_file_is_reported_before_anything_is_fitted(content: str | 
 
 
 @pytest.mark.parametrize(("keep", "left"), [("selected", 1), ("all", 6), ("none", 0)])
-def test_what_is_kept_is_what_was_asked_for(keep: str, left: int, tmp_path: Path) -> None:
+def test_keep_decides_whose_weights_stay(keep: str, left: int, tmp_path: Path) -> None:
     made = chancy(tmp_path)
     (cell,) = study(made, keep=keep).cells
     models = {path.parent.name for path in (tmp_path / "runs").glob("*/model") if (path / "tiny.safetensors").exists()}
@@ -246,7 +246,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("change", "reason"), BAD)
-def test_a_study_that_makes_no_sense_is_refused(change: dict[str, Any], reason: str) -> None:
+def test_an_impossible_study_is_refused(change: dict[str, Any], reason: str) -> None:
     with pytest.raises(RequestError, match=reason):
         Study(**({"backbones": ("words",), "tasks": (mood(),)} | change))
 
@@ -257,7 +257,7 @@ def test_a_task_without_a_dev_split_cannot_be_selected_on(tmp_path: Path) -> Non
         Study(("words",), (mood(splits=splits),))
 
 
-def test_an_executor_that_forgets_fits_is_found_out(tmp_path: Path) -> None:
+def test_an_executor_that_forgets_fits_is_an_error(tmp_path: Path) -> None:
     class Lazy(Executor):
         name, about = "lazy", "for tests"
 
@@ -271,23 +271,23 @@ def test_an_executor_that_forgets_fits_is_found_out(tmp_path: Path) -> None:
 
 
 def test_compare_and_submit_from_python(tmp_path: Path) -> None:
-    """The whole way with two backbones and real fits."""
+    """Compare two backbones with real fits, then write a submission."""
     made = runner(tmp_path, register_backbones=[tiny_family(), tiny_family("another/words")])
     task = made.plugins.task("mood")
     result = run_study(
         Study(("tiny/words", "another/words"), (task,), Grid({"lr": (0.02, 0.05)}), (0, 1), {"epochs": 8}), made
     )
-    one, two = (result.of(name, "mine/mood") for name in ("tiny/words", "another/words"))
-    assert one.spreads == two.spreads, "the same weights under two names"
-    best = one.spreads[ACCURACY].best.value
+    first, second = (result.of(name, "mine/mood") for name in ("tiny/words", "another/words"))
+    assert first.spreads == second.spreads, "the same weights under two names"
+    best = first.spreads[ACCURACY].best.value
     majority = result.baseline[ACCURACY].value
     assert best is not None and majority is not None and best > majority
     assert comparison_table.as_table(result).row_count == 2
-    found = answers(board(), submission_answers.selected(board(), result.cells, made), {}, made)
-    archive = write_answers(board(), found, tmp_path)
+    collected = answers(board(), submission_answers.selected(board(), result.cells, made), {}, made)
+    archive = write_answers(board(), collected, tmp_path)
     assert find_faults(board(), archive) == []
     (origin,) = read_manifest(archive).files
-    assert (origin.fit, origin.method, origin.rows) == (selected_fit(one).id, "finetune", 20)
+    assert (origin.fit, origin.method, origin.rows) == (selected_fit(first).id, "finetune", 20)
 
 
 def test_what_a_board_wants_is_checked_before_anything_is_fitted(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`compare --study`: the way from a file's commands to its table, and what goes wrong on it."""
+"""`compare --study`: the commands of a study file are run, and their table is printed; errors name their place."""
 
 from __future__ import annotations
 
@@ -105,30 +105,30 @@ published = {spelt = 2.5}
 
 
 class Kitchen:
-    """A command line that knows how to bake, below one folder."""
+    """Runs `compare` in one folder; the command `bake` of study files copies a model."""
 
-    def __init__(self, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        self.home, self._capsys = home, capsys
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.folder, self._capsys = folder, capsys
         self.plugins = discover(extra=[("own", own(register_tasks=[mood(), pairs()]))], installed=False)
-        files(1, home / "data")
-        (home / "bake.py").write_text(BAKE)
-        (home / "study.toml").write_text(STUDY)
-        (home / "model").mkdir()
-        TinyBackbone().load(Workspace(home, home), seed=0).save(home / "model")
+        files(1, folder / "data")
+        (folder / "bake.py").write_text(BAKE)
+        (folder / "study.toml").write_text(STUDY)
+        (folder / "model").mkdir()
+        TinyBackbone().load(Workspace(folder, folder), seed=0).save(folder / "model")
 
     def __call__(self, *words: str) -> tuple[int, str, str]:
         workspace = ["--data", "data", "--runs", "fits", "--device", "cpu"]
         code = main(["compare", *workspace, *words], plugins=self.plugins)
-        said = self._capsys.readouterr()
-        return code, said.out, said.err
+        printed = self._capsys.readouterr()
+        return code, printed.out, printed.err
 
-    def asked(self, *words: str) -> str:
+    def refused(self, *words: str) -> str:
         code, out, err = self("--study", "study.toml", *words)
         assert (code, out) == (2, ""), (code, out, err)
         return err
 
     def made(self) -> list[str]:
-        path = self.home / "made.txt"
+        path = self.folder / "made.txt"
         return [line.split()[0] for line in path.read_text().splitlines()] if path.exists() else []
 
 
@@ -144,22 +144,22 @@ def kitchen(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pyt
 def test_a_study_makes_systems_once_and_shows_published_scores(kitchen: Kitchen) -> None:
     code, out, err = kitchen("--study", "study.toml", "--json", "--limit-train", "16")
     assert code == 0, err
-    assert (kitchen.home / "made.txt").read_text() == "rye fits\nspelt fits\n"
+    assert (kitchen.folder / "made.txt").read_text() == "rye fits\nspelt fits\n"
     assert "1 of 2, rye: benchrunner bake rye out/rye" in err
-    found = json.loads(out)
-    assert found["parameters"] == {"doughs": "rye,spelt", "more": ""}
-    cells = {(one["system"], one["column"]): one for one in found["cells"]}
+    result = json.loads(out)
+    assert result["parameters"] == {"doughs": "rye,spelt", "more": ""}
+    cells = {(cell["system"], cell["column"]): cell for cell in result["cells"]}
     assert len(cells) == 9
     assert len(cells["rye", "taste"]["restarts"]) == 2 and len(cells["rye", "crust"]["restarts"]) == 1
     for same in (("restarts", "taste"), ("restarts", "crust"), ("mean", "loss")):
         assert cells["rye", same[1]][same[0]] == cells["spelt", same[1]][same[0]], "the same weights twice"
     assert (cells["rye", "taste"]["published"], cells["spelt", "taste"]["published"]) == (99.5, None)
     assert (cells["rye", "loss"]["mean"], cells["rye, sliced", "loss"]["mean"]) == (2.25, None)
-    assert "rye, sliced on loss: no figure: the study names no log of this system" in found["notes"]
+    assert "rye, sliced on loss: no figure: the study names no log of this system" in result["notes"]
     recipes = {
         (cell["method"], cell["recipe"]["lr"], cell["recipe"]["epochs"], cell["recipe"]["limit_train"])
-        for result in found["results"]
-        for cell in result["cells"]
+        for part in result["results"]
+        for cell in part["cells"]
     }
     assert recipes == {("finetune", 2e-3, 1, 16), ("finetune+bilstm", 2e-3, 1, 16), ("features", 1e-3, 1, 16)}
     mean = cells["rye", "taste"]["mean"]
@@ -169,14 +169,14 @@ def test_a_study_makes_systems_once_and_shows_published_scores(kitchen: Kitchen)
     assert "  paper: the baker's own book\n" in shown and "  taste: asked of few\n" in shown
 
 
-def test_what_is_typed_goes_before_what_the_file_says(kitchen: Kitchen) -> None:
+def test_options_of_the_command_override_the_file(kitchen: Kitchen) -> None:
     typed = ["--restarts", "1", "--lr", "1e-3", "--columns", "taste", "--set", "doughs=rye"]
     code, out, _ = kitchen("--study", "study.toml", "--json", "--quiet", *typed)
-    found = json.loads(out)
+    result = json.loads(out)
     assert code == 0
-    assert [one["name"] for one in found["systems"]] == ["rye", "rye, sliced"]
-    assert {one["recipe"]["lr"] for result in found["results"] for one in result["cells"]} == {1e-3}
-    assert [len(one["restarts"]) for one in found["cells"]] == [1, 1]
+    assert [system["name"] for system in result["systems"]] == ["rye", "rye, sliced"]
+    assert {cell["recipe"]["lr"] for part in result["results"] for cell in part["cells"]} == {1e-3}
+    assert [len(cell["restarts"]) for cell in result["cells"]] == [1, 1]
 
 
 def test_a_system_without_a_finished_fit_shows_a_gap_and_reason(kitchen: Kitchen) -> None:
@@ -189,13 +189,13 @@ def test_a_system_without_a_finished_fit_shows_a_gap_and_reason(kitchen: Kitchen
 
 @pytest.mark.parametrize(("number", "code"), [(1, 1), (2, 2), (7, 1)])
 def test_a_command_that_fails_ends_the_study_with_its_name(number: int, code: int, kitchen: Kitchen) -> None:
-    asked = ["--study", "study.toml", "--set", "doughs=rye,burnt", f"more={number}", "--quiet"]
-    ended, out, err = kitchen(*asked)
+    words = ["--study", "study.toml", "--set", "doughs=rye,burnt", f"more={number}", "--quiet"]
+    ended, out, err = kitchen(*words)
     assert (ended, out) == (code, "")
     assert (
         "it burns" in err and f"ended with exit code {number}; its own message is above: benchrunner bake burnt" in err
     )
-    assert not (kitchen.home / "fits").exists()
+    assert not (kitchen.folder / "fits").exists()
 
 
 def test_a_command_that_was_stopped_stops_the_study(kitchen: Kitchen) -> None:
@@ -223,7 +223,7 @@ REFUSED: dict[str, tuple[list[str], str]] = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_bad_study_arguments_are_refused_before_making_anything(name: str, kitchen: Kitchen) -> None:
     words, reason = REFUSED[name]
-    assert reason in kitchen.asked(*words)
+    assert reason in kitchen.refused(*words)
     assert kitchen.made() == []
 
 
@@ -260,19 +260,19 @@ FAULTY = {
 @pytest.mark.parametrize("name", FAULTY)
 def test_faulty_study_entries_are_refused_before_making_anything(name: str, kitchen: Kitchen) -> None:
     old, new, reason = FAULTY[name]
-    (kitchen.home / "study.toml").write_text(STUDY.replace(old, new, 1))
-    said = kitchen.asked()
-    assert reason in said
-    assert name != "no data" or "\nTo leave this column out, name the others: --columns A,B.\n" in said
+    (kitchen.folder / "study.toml").write_text(STUDY.replace(old, new, 1))
+    error = kitchen.refused()
+    assert reason in error
+    assert name != "no data" or "\nTo leave this column out, name the others: --columns A,B.\n" in error
     assert kitchen.made() == []
 
 
-def test_a_command_that_leaves_no_backbone_is_found_out(kitchen: Kitchen) -> None:
-    (kitchen.home / "study.toml").write_text(STUDY.replace('backbone = "out/{dough}"', 'backbone = "in/{dough}"'))
-    assert "study.toml, system rye: There is no backbone 'in/rye'" in kitchen.asked("--quiet")
+def test_a_command_that_leaves_no_backbone_is_an_error(kitchen: Kitchen) -> None:
+    (kitchen.folder / "study.toml").write_text(STUDY.replace('backbone = "out/{dough}"', 'backbone = "in/{dough}"'))
+    assert "study.toml, system rye: There is no backbone 'in/rye'" in kitchen.refused("--quiet")
 
 
-def test_compare_says_what_it_needs(kitchen: Kitchen) -> None:
+def test_compare_says_which_argument_is_missing(kitchen: Kitchen) -> None:
     for words, reason in (
         ([], "Say the backbones: 'compare B1 B2 --tasks TASK', or 'compare --study NAME'"),
         (["words"], "Say --tasks: "),
@@ -295,8 +295,8 @@ sys.exit(40 + len(heard))
 """
 
 
-def test_what_asks_us_to_stop_reaches_the_command_once() -> None:
-    """As from a terminal, which signals a whole group of processes."""
+def test_a_stop_signal_reaches_the_command_once() -> None:
+    """A terminal signals a whole group of processes."""
     process = subprocess.Popen([sys.executable, "-c", COUNT], stdout=subprocess.PIPE, process_group=0)
     assert process.stdout is not None and process.stdout.readline() == b"ready\n"
     outside = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it

@@ -1,4 +1,4 @@
-"""Study files: what a file may say, and what its parameters and options become."""
+"""Study files: what a file may contain, and what its parameters and options become."""
 
 from __future__ import annotations
 
@@ -85,9 +85,9 @@ note = "of other text"
 
 def test_one_entry_stands_for_every_combination_of_its_variables(tmp_path: Path) -> None:
     study = read(written(tmp_path, WHOLE), {"corpus": "a"})
-    assert [one.name for one in study.systems] == ["4/128 left", "4/128 right", "4/256 left", "4/256 right"]
+    assert [system.name for system in study.systems] == ["4/128 left", "4/128 right", "4/256 left", "4/256 right"]
     homes = ["models/4-128/left", "models/4-128/right", "models/4-256/left", "models/4-256/right"]
-    assert [one.backbone for one in study.systems] == homes
+    assert [system.backbone for system in study.systems] == homes
     assert study.systems[3].figures == Path("models/4-256/log.jsonl")
     assert (study.recipe, study.columns[0].recipe) == ({"restarts": "5"}, {"lr": "1e-3,2e-3"})
     assert study.columns[0].published == {"4/256 left": 91.5}
@@ -101,7 +101,7 @@ def test_one_entry_stands_for_every_combination_of_its_variables(tmp_path: Path)
     }
 
 
-def test_values_stay_the_words_that_they_were_given_as(tmp_path: Path) -> None:
+def test_values_keep_the_words_that_they_are_given_as(tmp_path: Path) -> None:
     given = {"corpus": "my texts/a b.txt, c.txt", "steps": "7", "widths": "1/2", "more": "--cased --note 'two words'"}
     study = read(written(tmp_path, WHOLE), given)
     assert study.systems[0].make == (
@@ -110,7 +110,7 @@ def test_values_stay_the_words_that_they_were_given_as(tmp_path: Path) -> None:
     )
 
 
-def test_a_study_is_the_same_again_with_the_values_that_it_shows(tmp_path: Path) -> None:
+def test_reading_with_the_shown_values_gives_the_same_study(tmp_path: Path) -> None:
     path = written(tmp_path, WHOLE + '[parameters.again]\nabout = "twice"\nkind = "words"\ndefault = "{more} end"\n')
     study = read(path, {"corpus": "a b, c", "more": "naïve 'ü ö.txt' it\\'s"})
     assert study.systems[0].make is not None and study.systems[0].make[-3:] == ("naïve", "ü ö.txt", "it's")
@@ -127,7 +127,7 @@ def test_a_command_that_two_systems_share_is_one_command(tmp_path: Path) -> None
 
 def test_columns_are_chosen_by_name_in_the_order_of_the_file(tmp_path: Path) -> None:
     study = read(written(tmp_path, WHOLE), {"corpus": "a"})
-    assert [one.name for one in study.columns_named(["WORDS", " mood"])] == ["mood", "words"]
+    assert [column.name for column in study.columns_named(["WORDS", " mood"])] == ["mood", "words"]
     with pytest.raises(RequestError, match=r"mine has no column 'moods'. It has: mood, words\."):
         study.columns_named(["moods"])
     with pytest.raises(RequestError, match="Which columns of mine"):
@@ -186,7 +186,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_a_mistake_in_a_file_is_told_with_file_and_key(name: str, tmp_path: Path) -> None:
+def test_an_error_in_a_file_names_file_and_key(name: str, tmp_path: Path) -> None:
     text, reason = BAD[name]
     path = written(tmp_path, text)
     with pytest.raises(RequestError) as refused:
@@ -207,18 +207,18 @@ def test_a_wrong_or_missing_parameter_error_lists_all_parameters(
 ) -> None:
     with pytest.raises(RequestError) as refused:
         read(written(tmp_path, WHOLE), given)
-    said = str(refused.value)
-    assert said.startswith(reason)
-    assert "  corpus  what they learn from (required)\n  steps   of each (default: 1000)\n" in said
-    assert said.endswith("  more    further words (default: nothing)")
+    error = str(refused.value)
+    assert error.startswith(reason)
+    assert "  corpus  what they learn from (required)\n  steps   of each (default: 1000)\n" in error
+    assert error.endswith("  more    further words (default: nothing)")
 
 
-def test_a_value_that_cannot_be_split_is_named(tmp_path: Path) -> None:
+def test_an_error_names_a_value_that_cannot_be_split(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match="more=it's cannot be split into words: No closing quotation"):
         read(written(tmp_path, WHOLE), {"corpus": "a", "more": "it's"})
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_an_error_names_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match=r"absent\.toml: cannot be read: No such file"):
         read(tmp_path / "absent.toml", {})
 
@@ -249,20 +249,20 @@ def test_study_files_in_a_plugin_package_are_named_after_it(
     for name in ("here/studies/wide", "here/studies/deep", "there/studies/deep"):
         (tmp_path / f"{name}.toml").write_text(HEAD)
     (tmp_path / "there" / "studies" / "broken.toml").write_text("title = 3")
-    found = discover(extra=[*modules, ("own", own())], installed=False)
-    assert list(found.studies) == ["here/deep", "here/wide", "there/broken", "there/deep"]
-    assert found.study("wide") == ("here/wide", tmp_path / "here" / "studies" / "wide.toml")
-    assert found.study("some/where.toml") == ("some/where.toml", Path("some/where.toml"))
+    plugins = discover(extra=[*modules, ("own", own())], installed=False)
+    assert list(plugins.studies) == ["here/deep", "here/wide", "there/broken", "there/deep"]
+    assert plugins.study("wide") == ("here/wide", tmp_path / "here" / "studies" / "wide.toml")
+    assert plugins.study("some/where.toml") == ("some/where.toml", Path("some/where.toml"))
     with pytest.raises(RequestError, match="'deep' could be here/deep or there/deep: say which"):
-        found.study("deep")
+        plugins.study("deep")
     with pytest.raises(UnknownName, match=r"no study 'wid'. Did you mean here/wide\? The path of a .toml file"):
-        found.study("wid")
-    assert main(["list", "studies"], plugins=found) == 0
-    said = capsys.readouterr().out
-    assert "  here/wide     Which is better?\n" in said and "there/broken  cannot be used: " in said
+        plugins.study("wid")
+    assert main(["list", "studies"], plugins=plugins) == 0
+    out = capsys.readouterr().out
+    assert "  here/wide     Which is better?\n" in out and "there/broken  cannot be used: " in out
 
 
-def test_options_of_a_file_are_read_as_if_they_were_typed() -> None:
+def test_options_of_a_file_are_read_like_those_of_a_command() -> None:
     options = StudyOptions.read({"lr": "1e-3,2e-3", "batch-size": "16", "restarts": "3"}, "here")
     assert options.given == {"lr": (1e-3, 2e-3), "batch_size": (16,), "restarts": 3}
     for texts, reason in (
@@ -275,7 +275,7 @@ def test_options_of_a_file_are_read_as_if_they_were_typed() -> None:
             StudyOptions.read(texts, "here")
 
 
-def test_an_option_hides_what_it_stands_for_in_those_below_it() -> None:
+def test_an_option_hides_those_it_replaces_at_lower_levels() -> None:
     below = StudyOptions(lr=(1.0,), restarts=5, dropout=0.2)
     assert StudyOptions(dropout=0.1).over(below) == StudyOptions(lr=(1.0,), restarts=5, dropout=0.1)
     assert StudyOptions(grid="paper").over(below) == StudyOptions(restarts=5, dropout=0.2, grid="paper")
