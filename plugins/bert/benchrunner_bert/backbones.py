@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt")
 """Files of a checkpoint besides its weights."""
 VOCABULARY = Path(__file__).with_name("vocabulary.txt")
-"""Vocabulary of fresh models: 8,000 uncased pieces learnt from public-domain novels, which vocabulary.json lists."""
+"""Vocabulary of fresh models: 8,000 uncased pieces learned from public-domain novels, which vocabulary.json lists."""
 
 
 @final

@@ -61,19 +61,19 @@ class Pipeline:
         """Train from the last checkpoint, if there is one, and export models; whether the last step was reached."""
         out = self.request.out
         with alone(out, f"{out} is being trained by another process"):
-            return self._train(prepared.store, prepared.vocabulary, report)
+            loop = self._loop(prepared.store, prepared.vocabulary, report)
+            finished = loop.run()
+            loop.engine.close()  # not after an error: this process and the others would then wait for each other
+            return finished
 
-    def _train(
+    def _loop(
         self, store: TokenStore, vocabulary: Vocabulary, report: Callable[[int, Mapping[str, Any]], None]
-    ) -> bool:
-        request, settings = self.request, self.request.settings
+    ) -> TrainingLoop:
+        request = self.request
         model = _fresh_model(request, vocabulary)
-        instances = self._instances(store, vocabulary, settings.seed)
-        held_out = None
-        if self._held_out is not None:
-            held_out_store = store_writer.write(request.held_out_folder, self._held_out, vocabulary)
-            held_out = self._instances(held_out_store, vocabulary, HELD_OUT_SEED)
-        engine = Engine(model, settings, options=request.deepspeed_options)
+        instances = self._instances(store, vocabulary, request.settings.seed)
+        held_out = self._held_out_instances(vocabulary)
+        engine = Engine(model, request.settings, options=request.deepspeed_options)
         if not engine.agrees(_fingerprint(store.folder / MANIFEST)):
             raise DataError(f"{store.folder} is not the same on all machines: give each the same files as --corpus.")
 
@@ -85,10 +85,10 @@ class Pipeline:
             return description(model, vocabulary.path, lowercase=vocabulary.lowercase, card=card)
 
         facts = decisive_facts(request, store.manifest.sources, self._held_out)
-        loop = TrainingLoop(
+        return TrainingLoop(
             engine=engine,
             model=model,
-            settings=settings,
+            settings=request.settings,
             instances=instances,
             folder=request.out,
             facts=as_json({**facts, "tokenizer": store.manifest.plan.tokenizer}),
@@ -98,9 +98,12 @@ class Pipeline:
             describe=describe,
             report=report,
         )
-        finished = loop.run()
-        engine.close()  # not after an error: the other processes would then wait for this one, and it for them
-        return finished
+
+    def _held_out_instances(self, vocabulary: Vocabulary) -> InstancesByLength | None:
+        if self._held_out is None:
+            return None
+        store = store_writer.write(self.request.held_out_folder, self._held_out, vocabulary)
+        return self._instances(store, vocabulary, HELD_OUT_SEED)
 
     def _instances(self, store: TokenStore, vocabulary: Vocabulary, seed: int) -> InstancesByLength:
         settings, frame = self.request.settings, vocabulary.tokenizer().frame

@@ -1,8 +1,8 @@
 """DeepSpeed behind one class: a model, its optimizer and their state, at any ZeRO stage, on any number of processes.
 
 DeepSpeed keeps the state in partitions. The engine puts them together, so that a checkpoint has the same content
-whatever wrote it, and a run can continue with another number of processes and at another stage. Names of DeepSpeed that
-are not public are used in this file only.
+whatever wrote it, and a run can continue with another number of processes and at another stage. Only this file uses
+private attributes of DeepSpeed's objects.
 """
 
 from __future__ import annotations
