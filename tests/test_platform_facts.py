@@ -1,6 +1,7 @@
 """Other operating systems: the command line works without what only Linux or POSIX has.
 
-A process loads the libraries, then removes what another system does not have, and only then imports benchrunner.
+A process loads the libraries, then removes what another system does not have, and only then imports benchrunner. It
+is a fork, which may know benchrunner already, and forgets it first.
 """
 
 from __future__ import annotations
@@ -8,16 +9,17 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+import forked
 import inline
 from benchrunner.platform_facts import available_cores, current_umask, stop_signals
 
 LIBRARIES = (
+    "import sys\nfor name in [name for name in sys.modules if name.startswith(('benchrunner', 'inline'))]:\n"
+    "    del sys.modules[name]\n"
     "import datasets, filelock, numpy, pyarrow, rich.console, rich.table, safetensors.torch, torch, tokenizers\n"
 )
 MACOS = "import os; del os.sched_getaffinity\n"
@@ -50,7 +52,8 @@ SYSTEMS = {"macos": MACOS, "windows": WINDOWS}
 
 
 PROGRAM = f"""
-import json, sys
+import json, os, sys
+os.dup2(1, 2)
 sys.path.insert(0, {str(Path(inline.__file__).parent)!r})
 from benchrunner.commands.main import main
 from inline import plugins
@@ -70,17 +73,9 @@ def outputs(system: str, folder: Path, *commands: str) -> list[str]:
     (folder / "program.py").write_text(f"{LIBRARIES}{SYSTEMS[system]}{PROGRAM}")
     environment = {**os.environ, "BENCHRUNNER_CACHE": str(folder / "cache"), "COLUMNS": "200"}
     words = json.dumps([command.split() for command in commands])
-    done = subprocess.run(
-        [sys.executable, "program.py", words],
-        cwd=folder,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout
-    return done.stdout.split("$ ")[1:]
+    process = forked.run(["program.py", words], cwd=folder, env=environment)
+    assert process.returncode == 0, process.stdout + process.stderr
+    return process.stdout.split("$ ")[1:]
 
 
 @pytest.mark.parametrize("system", SYSTEMS)

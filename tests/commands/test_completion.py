@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import benchrunner
+import forked
 import inline
 
 PROGRAM = str(Path(inline.__file__))
@@ -17,7 +18,7 @@ MARK = b"PYTHON_ARGCOMPLETE_OK"
 
 
 def completions(line: str, folder: Path) -> list[str]:
-    """What a shell gets that asks to complete a line."""
+    """Return what a shell gets that asks to complete a line."""
     output = folder / "completions"
     environment = {
         **os.environ,
@@ -28,7 +29,7 @@ def completions(line: str, folder: Path) -> list[str]:
         "COMP_LINE": line,
         "COMP_POINT": str(len(line)),
     }
-    done = subprocess.run([sys.executable, PROGRAM], env=environment, capture_output=True, text=True, check=False)
+    done = forked.run([PROGRAM], env=environment)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     return sorted(word.strip() for word in output.read_text().splitlines())
 
