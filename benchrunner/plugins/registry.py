@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,7 +16,7 @@ from benchrunner.errors import CheckpointError, PluginError, RequestError, Unkno
 from benchrunner.executor import Executor
 from benchrunner.leaderboards.leaderboard import Leaderboard
 from benchrunner.methods.method import Method
-from benchrunner.plugins import hookspecs
+from benchrunner.plugins.staging import Offer, Staged, new_manager, stage
 from benchrunner.plugins.versions import Plugin, top_package
 from benchrunner.tasks.task import Task
 from benchrunner.workspace import Workspace
@@ -30,37 +30,6 @@ class SetAside:
     reason: str
 
 
-@dataclass(frozen=True)
-class Offer:
-    """A value that a plugin offers under a name."""
-
-    kind: str
-    """`task`, `method`, `leaderboard`, `executor` or `backbone`."""
-    name: str
-    value: Any
-    plugin: Plugin
-    family: BackboneFamily | None = None
-    """The family of a backbone."""
-
-
-@dataclass
-class Staged:
-    """Everything that one plugin offers, collected before any of it is used."""
-
-    plugin: Plugin
-    offers: list[Offer] = field(default_factory=list)
-    families: list[BackboneFamily] = field(default_factory=list)
-
-    def add(self, kind: str, value: Any, family: BackboneFamily | None = None) -> None:
-        """Stage a value; a `PluginError` if it has no name or its name is staged already."""
-        name = value.name
-        if not isinstance(name, str) or not name:
-            raise PluginError(f"the {kind} {value!r} has no name")
-        if any((offer.kind, offer.name) == (kind, name) for offer in self.offers):
-            raise PluginError(f"the {kind} '{name}' is there already, from {self.plugin.distribution}")
-        self.offers.append(Offer(kind, name, value, self.plugin, family))
-
-
 class Plugins:
     """Everything that the plugins offer, by name. `discover` makes it once, and it is passed along.
 
@@ -69,7 +38,7 @@ class Plugins:
 
     def __init__(self, core: Plugin) -> None:
         self.core = core
-        self.manager = _manager()
+        self.manager = new_manager()
         self.loaded: list[Plugin] = []
         """Every plugin in use except the core's own."""
         self.families: list[BackboneFamily] = []
@@ -150,21 +119,8 @@ class Plugins:
         self._merge(self._staged(self.core, module), module)
 
     def _staged(self, plugin: Plugin, module: object) -> Staged:
-        manager = _manager()
-        manager.register(module, name=plugin.name)
-        manager.check_pending()
-        if not manager.get_hookcallers(module):
-            raise PluginError("it has no hooks: is '@hookimpl' missing above them?")
-        staged = Staged(plugin)
-        for kind, (hook, value_type) in _KINDS.items():
-            for value in _answers(manager, hook, value_type):
-                staged.add(kind, value)
-        for family in _answers(manager, "register_backbones", BackboneFamily):
-            if any(family.name == staged_family.name for staged_family in staged.families):
-                raise PluginError(f"two of its backbone families are named '{family.name}': give each its own `name`")
-            staged.families.append(family)
-            for backbone in family.listed():
-                staged.add("backbone", backbone, family)
+        """Stage a plugin's offers; a `PluginError` if the core has a value of the same kind and name."""
+        staged = stage(plugin, module)
         for offer in staged.offers:
             if any(known.plugin is self.core for known in self._offers.get((offer.kind, offer.name), ())):
                 raise PluginError(f"the {offer.kind} '{offer.name}' is there already, from {self.core.distribution}")
@@ -284,32 +240,6 @@ class Plugins:
         except Exception as error:  # a family may fail in any way
             supplier = self.supplier(family).name
             raise CheckpointError(f"The plugin '{supplier}' failed on {reference}: {described(error)}.") from None
-
-
-_KINDS: dict[str, tuple[str, type]] = {
-    "task": ("register_tasks", Task),
-    "method": ("register_methods", Method),
-    "leaderboard": ("register_leaderboards", Leaderboard),
-    "executor": ("register_executors", Executor),
-}
-
-
-def _manager() -> pluggy.PluginManager:
-    manager = pluggy.PluginManager(hookspecs.GROUP)
-    manager.add_hookspecs(hookspecs)
-    return manager
-
-
-def _answers(manager: pluggy.PluginManager, hook: str, value_type: type) -> Iterator[Any]:
-    """Yield the values that the hook of a manager's only plugin gives."""
-    for implementation in getattr(manager.hook, hook).get_hookimpls():
-        values = implementation.function()
-        if not isinstance(values, Iterable):
-            raise PluginError(f"{hook} gave {values!r}: yield values, or return a list of them")
-        for value in values:
-            if not isinstance(value, value_type):
-                raise PluginError(f"{hook} gave {value!r}, which is not a {value_type.__name__}")
-            yield value
 
 
 def _conflict(offers: Sequence[Offer]) -> SetAside:

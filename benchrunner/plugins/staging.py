@@ -1,0 +1,96 @@
+"""Staging: collect everything that one plugin offers, and check it, before any of it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pluggy
+
+from benchrunner.backbones.backbone import BackboneFamily
+from benchrunner.errors import PluginError
+from benchrunner.executor import Executor
+from benchrunner.leaderboards.leaderboard import Leaderboard
+from benchrunner.methods.method import Method
+from benchrunner.plugins import hookspecs
+from benchrunner.plugins.versions import Plugin
+from benchrunner.tasks.task import Task
+
+_KINDS: dict[str, tuple[str, type]] = {
+    "task": ("register_tasks", Task),
+    "method": ("register_methods", Method),
+    "leaderboard": ("register_leaderboards", Leaderboard),
+    "executor": ("register_executors", Executor),
+}
+"""Kind of value -> the hook that offers such values, and their type."""
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A value that a plugin offers under a name."""
+
+    kind: str
+    """`task`, `method`, `leaderboard`, `executor` or `backbone`."""
+    name: str
+    value: Any
+    plugin: Plugin
+    family: BackboneFamily | None = None
+    """The family of a backbone."""
+
+
+@dataclass
+class Staged:
+    """Everything that one plugin offers, collected before any of it is used."""
+
+    plugin: Plugin
+    offers: list[Offer] = field(default_factory=list)
+    families: list[BackboneFamily] = field(default_factory=list)
+
+    def add(self, kind: str, value: Any, family: BackboneFamily | None = None) -> None:
+        """Stage a value; a `PluginError` if it has no name or its name is staged already."""
+        name = value.name
+        if not isinstance(name, str) or not name:
+            raise PluginError(f"the {kind} {value!r} has no name")
+        if any((offer.kind, offer.name) == (kind, name) for offer in self.offers):
+            raise PluginError(f"the {kind} '{name}' is there already, from {self.plugin.distribution}")
+        self.offers.append(Offer(kind, name, value, self.plugin, family))
+
+
+def stage(plugin: Plugin, module: object) -> Staged:
+    """Collect the values that a plugin's hooks give; a `PluginError` if one of them cannot be used."""
+    manager = new_manager()
+    manager.register(module, name=plugin.name)
+    manager.check_pending()
+    if not manager.get_hookcallers(module):
+        raise PluginError("it has no hooks: is '@hookimpl' missing above them?")
+    staged = Staged(plugin)
+    for kind, (hook, value_type) in _KINDS.items():
+        for value in _answers(manager, hook, value_type):
+            staged.add(kind, value)
+    for family in _answers(manager, "register_backbones", BackboneFamily):
+        if any(family.name == staged_family.name for staged_family in staged.families):
+            raise PluginError(f"two of its backbone families are named '{family.name}': give each its own `name`")
+        staged.families.append(family)
+        for backbone in family.listed():
+            staged.add("backbone", backbone, family)
+    return staged
+
+
+def new_manager() -> pluggy.PluginManager:
+    """Return a plugin manager that knows the hooks and no plugin."""
+    manager = pluggy.PluginManager(hookspecs.GROUP)
+    manager.add_hookspecs(hookspecs)
+    return manager
+
+
+def _answers(manager: pluggy.PluginManager, hook: str, value_type: type) -> Iterator[Any]:
+    """Yield the values that the hook of a manager's only plugin gives."""
+    for implementation in getattr(manager.hook, hook).get_hookimpls():
+        values = implementation.function()
+        if not isinstance(values, Iterable):
+            raise PluginError(f"{hook} gave {values!r}: yield values, or return a list of them")
+        for value in values:
+            if not isinstance(value, value_type):
+                raise PluginError(f"{hook} gave {value!r}, which is not a {value_type.__name__}")
+            yield value
