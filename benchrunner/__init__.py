@@ -119,7 +119,8 @@ if TYPE_CHECKING:
     from benchrunner.studies.study_options import StudyOptions
     from benchrunner.studies.study_run import run_study
     from benchrunner.studies.study_table import StudyFileResult
-    from benchrunner.studies.submissions import CheckedSubmission, Submission, check_submission, write_submission
+    from benchrunner.studies.submission_check import CheckedSubmission, check_submission
+    from benchrunner.studies.submissions import Submission, write_submission
 
 __version__ = "0.1.0"
 
@@ -275,7 +276,8 @@ _LATER = {
     "benchrunner.studies.study_options": ("StudyOptions",),
     "benchrunner.studies.study_run": ("run_study",),
     "benchrunner.studies.study_table": ("StudyFileResult",),
-    "benchrunner.studies.submissions": ("CheckedSubmission", "Submission", "check_submission", "write_submission"),
+    "benchrunner.studies.submission_check": ("CheckedSubmission", "check_submission"),
+    "benchrunner.studies.submissions": ("Submission", "write_submission"),
 }
 """Module -> names that only programs use, not plugins when they are loaded: imported at their first use, so that
 `benchrunner list` starts quickly."""

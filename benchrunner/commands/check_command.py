@@ -31,7 +31,7 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print every fault; exit code 1 if there is one."""
-    from benchrunner.studies.submissions import check_submission
+    from benchrunner.studies.submission_check import check_submission
 
     plugins, path = arguments.plugins, arguments.file
     checked = check_submission(

@@ -33,60 +33,55 @@ from benchrunner.plugins.registry import Plugins
 
 def main(words: Sequence[str] | None = None, *, plugins: Plugins | None = None) -> int:
     """Run one command and return the exit code. Without `words`, take the command line of this process."""
-    whole_process = words is None
-    if whole_process:
+    if words is None:
         _prepare_process()
     # GNU OpenMP's threads spin for their next task. On a busy machine that starves the thread they wait for: 100 times
     # slower was measured. 3,000 rounds keep the speed of a quiet machine. torch reads this when it is loaded, later.
     os.environ.setdefault("GOMP_SPINCOUNT", "3000")
     os.environ.setdefault("HF_HUB_VERBOSITY", "error")  # no lines about retries: our own error says what ended them
     try:
-        plugins = plugins or discover()
-        words = sys.argv[1:] if words is None else words
-        command_line = parser(plugins)
-        complete(command_line, plugins)
-        arguments = command_line.parse_args(words)
-        if arguments.parse_only:
-            return DONE
-        arguments.plugins, arguments.words = plugins, list(words)
-        if not getattr(arguments, "shows_set_aside", False):
-            for part in plugins.set_aside:
-                print(f"benchrunner: plugin {part.plugin} is set aside: {part.reason}", file=sys.stderr)
-        code = int(arguments.run(arguments) or DONE)
-        sys.stdout.flush()  # here, so that a reader that is gone is told apart from a failure
-        return code
-    except RequestError as error:
-        print(f"benchrunner: {error}", file=sys.stderr)
-        return MISUNDERSTOOD
-    except BenchrunnerError as error:
-        print(f"benchrunner: {error}", file=sys.stderr)
-        return FAILED
+        return _run(sys.argv[1:] if words is None else words, plugins or discover())
     except KeyboardInterrupt:
-        if whole_process:  # what Python still waits for at its end, such as a download's threads, can be cut short
+        if words is None:  # what Python still waits for at its end, such as a download's threads, can be cut short
             signal.signal(signal.SIGINT, lambda number, frame: os._exit(INTERRUPTED))
-        print(
-            "\nbenchrunner: stopped. The same command goes on from here; finished fits are not run again.",
-            file=sys.stderr,
-            flush=True,
-        )
+        message = "stopped. The same command goes on from here; finished fits are not run again."
+        print(f"\nbenchrunner: {message}", file=sys.stderr, flush=True)
         return INTERRUPTED
     except BrokenPipeError:  # `benchrunner list | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
+    except BenchrunnerError as error:
+        print(f"benchrunner: {error}", file=sys.stderr)
+        return MISUNDERSTOOD if isinstance(error, RequestError) else FAILED
     except OSError as error:  # a full disk, a folder that cannot be written
-        path = error.filename2 or error.filename  # of two paths, the second is the place that was written to
-        where = f"{path}: " if path else ""
-        print(f"benchrunner: {where}{_reason(error)}", file=sys.stderr)
+        print(f"benchrunner: {_described(error)}", file=sys.stderr)
         return FAILED
 
 
-def _reason(error: OSError) -> str:
-    """Say why a file or a folder could not be used."""
+def _run(words: Sequence[str], plugins: Plugins) -> int:
+    command_line = parser(plugins)
+    complete(command_line, plugins)
+    arguments = command_line.parse_args(words)
+    if arguments.parse_only:
+        return DONE
+    arguments.plugins, arguments.words = plugins, list(words)
+    if not getattr(arguments, "shows_set_aside", False):
+        for part in plugins.set_aside:
+            print(f"benchrunner: plugin {part.plugin} is set aside: {part.reason}", file=sys.stderr)
+    code = int(arguments.run(arguments) or DONE)
+    sys.stdout.flush()  # here, so that a reader that is gone is told apart from a failure
+    return code
+
+
+def _described(error: OSError) -> str:
+    """Say which file or folder could not be used, and why."""
+    path = error.filename2 or error.filename  # of two paths, the second is the place that was written to
+    reason = str(error.strerror or error)
     if isinstance(error, FileExistsError | NotADirectoryError):
-        return "a folder is needed here, and there is a file in its place."
-    if isinstance(error, IsADirectoryError):
-        return "a file is needed here, and there is a folder in its place."
-    return str(error.strerror or error)
+        reason = "a folder is needed here, and there is a file in its place."
+    elif isinstance(error, IsADirectoryError):
+        reason = "a file is needed here, and there is a folder in its place."
+    return f"{path}: {reason}" if path else reason
 
 
 def _prepare_process() -> None:

@@ -54,6 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
             options=options.study_options(arguments),
             executor=options.executor(arguments),
             show_progress=not arguments.quiet,
+            on_result=(lambda result: None) if arguments.json else print_result,
         )
     if arguments.json:
         print_json(submission.as_json())
@@ -66,8 +67,6 @@ def _print(submission: Submission) -> None:
     from benchrunner.leaderboards.manifests import manifest_path
 
     board = submission.board
-    if submission.result is not None:
-        print_result(submission.result)
     for file in submission.manifest.filled:
         print(f"  {file.file} is filled: {file.filled}")
     for fault in submission.faults:
