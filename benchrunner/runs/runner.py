@@ -87,10 +87,6 @@ class Runner:
         """Callback for progress."""
         return self._observers.report
 
-    @report.setter
-    def report(self, report: Report) -> None:
-        self._observers.report = report
-
     def reporting_to(self, report: Report) -> contextlib.AbstractContextManager[None]:
         """Send progress to another callback within a `with` block."""
         return self._observers.reporting_to(report)

@@ -370,9 +370,8 @@ class Slow(Majority.__base__):
         return Majority.fit(self, job)
 
 workspace = Workspace(home / "runs", home / "cache", data=home / "data")
-made = Runner(plugins(register_backbones=[], register_methods=[Slow()]), workspace)
+made = Runner(plugins(register_backbones=[], register_methods=[Slow()]), workspace, report=report)
 fit = made.plan(made.plugins.task("mood"), "", method="slow")
-made.report = report
 print(made.run(fit).status, made.predict(fit, "dev").answers[0], flush=True)
 """
 
