@@ -1,4 +1,4 @@
-"""How long `benchrunner list` takes, as a user waits for it: the median of ten runs, the first one not counted."""
+"""Time `benchrunner list` beside a bare start of Python: medians of ten interleaved runs, and their ratio."""
 
 from __future__ import annotations
 
@@ -10,13 +10,19 @@ import time
 RUNS = 10
 
 
-def seconds() -> float:
+LIST = (sys.executable, "-m", "benchrunner", "list")
+BARE = (sys.executable, "-c", "pass")
+
+
+def seconds(command: tuple[str, ...]) -> float:
+    """Run a command and return the time that a user waits for it."""
     started = time.perf_counter()
-    subprocess.run([sys.executable, "-m", "benchrunner", "list"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return time.perf_counter() - started
 
 
 if __name__ == "__main__":
-    seconds()  # fills the file cache
-    taken = sorted(seconds() for _ in range(RUNS))
-    print(f"benchrunner list: median {statistics.median(taken):.3f} s of {RUNS} ({taken[0]:.3f} to {taken[-1]:.3f})")
+    seconds(LIST), seconds(BARE)  # fill the file cache
+    times = [(seconds(LIST), seconds(BARE)) for _ in range(RUNS)]
+    listing, bare = (statistics.median(column) for column in zip(*times, strict=True))
+    print(f"list {listing:.3f} s; python -c pass {bare:.3f} s; ratio {listing / bare:.1f}, medians of {RUNS}")
