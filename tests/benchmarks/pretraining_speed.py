@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import Any
 
 SYSTEMS = ("engine, ZeRO 0", "engine, ZeRO 1", "bare", "transformers")
-SHARED = ["--objective", "mlm", "--long-share", "0", "--blank-lines", "0", "--warmup", "2", "--checkpoint-steps", "999"]
+SHARED = ["--objective", "mlm", "--input", "document", "--long-share", "0", "--blank-lines", "0", "--warmup", "2"]
+SHARED += ["--checkpoint-steps", "999"]
 
 
 def words(asked: argparse.Namespace, home: Path, length: int, zero: int) -> list[str]:
@@ -60,7 +61,7 @@ def instances(asked: argparse.Namespace, home: Path, length: int) -> tuple[Any, 
 
     vocabulary = Vocabulary.read(Path(asked.vocab))
     store = store_writer.write(home / "tokens", Corpus.named((asked.corpus,), blank_lines=0), vocabulary)
-    settings = InstanceSettings("mlm", length, 0.15, (0.8, 0.1, 0.1), 0.1)
+    settings = InstanceSettings("mlm", length, input="document")
     maker, size = Instances(store, vocabulary.tokenizer().frame, vocabulary, settings, 0), asked.tokens // length
     steps = range(asked.steps + 1)
     return vocabulary, [[maker.make(index) for index in range(at * size, (at + 1) * size)] for at in steps]

@@ -80,7 +80,7 @@ def test_permutations_are_unlike_each_other_and_the_corpus_order() -> None:
 
 def test_an_epoch_begins_in_every_stretch_of_the_corpus_once(tmp_path: Path) -> None:
     documents = [[4] * 100, [7, 3] * 30, [6], [2] * 3, [1] * 62, [1] * 63]
-    maker = instances(numbered(tmp_path, documents), objective="mlm", length=64, short=0.0)
+    maker = instances(numbered(tmp_path, documents), objective="mlm", input="document", length=64, short=0.0)
     home = homes(documents)
     begun = Counter(home[spans(original(maker.make(index)))[0][0]] for index in range(maker.epoch))
     assert [begun[one] for one in range(6)] == [7, 5, 1, 1, 1, 2]
@@ -99,7 +99,7 @@ def coverage(maker: Instances, tokens: int, epochs: int) -> np.ndarray:
 def test_single_segments_cover_each_token_about_once_an_epoch(tmp_path: Path) -> None:
     documents = [[4] * 300, [7, 3] * 60, [6], [2] * 3, [5, 1, 9, 12] * 20]
     store = numbered(tmp_path, documents)
-    single = coverage(instances(store, objective="mlm", length=64, short=0.0), store.tokens, 40)
+    single = coverage(instances(store, objective="mlm", input="document", length=64, short=0.0), store.tokens, 40)
     assert 0.9 < single.mean() < 1.2
     # The first and the last stretch of a document never move and the others do, so beside them it is more or less.
     assert single.min() > 0.25 and single.max() < 2.0

@@ -141,6 +141,7 @@ def test_the_card_states_the_settings_the_corpus_and_the_results(tmp_path: Path)
     assert lines[:6] == ["---", "library_name: transformers", "tags: [benchrunner, bert]", "---", "", "# bert/novels"]
     for line in (
         "| objective | mlm+nsp |",
+        r"| input | pairs: \[CLS\] A \[SEP\] B \[SEP\]: two spans, which follow each other half of the time |",
         "| size | 2 layers, 48 wide, 4 heads |",
         "| parameters | 438,082, heads included |",
         "| steps | 900 at length 128 + 100 at length 512 |",

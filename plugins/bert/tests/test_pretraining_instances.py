@@ -20,6 +20,7 @@ from benchrunner_bert.pretraining.corpus.corpus import Corpus
 from benchrunner_bert.pretraining.corpus.sources import TextFile
 from benchrunner_bert.pretraining.corpus.token_store import TokenStore
 from benchrunner_bert.pretraining.instances.instance import Instance, InstanceSettings
+from benchrunner_bert.pretraining.objectives import OBJECTIVES
 
 DOCUMENTS = some.lists(some.lists(some.integers(1, 9), min_size=1, max_size=7), min_size=2, max_size=6).filter(
     lambda documents: sum(len(one) > 1 for one in documents) > 1
@@ -28,7 +29,7 @@ DOCUMENTS = some.lists(some.lists(some.integers(1, 9), min_size=1, max_size=7), 
 
 @given(
     documents=DOCUMENTS,
-    objective=some.sampled_from(["mlm+nsp", "mlm", "ltr"]),
+    kind=some.sampled_from([("mlm+nsp", "pairs"), ("mlm", "pairs"), ("mlm", "document"), ("ltr", "pairs")]),
     length=some.integers(5, 40),
     short=some.sampled_from([0.0, 0.1, 1.0]),
     seed=some.integers(0, 2**40),
@@ -37,15 +38,16 @@ DOCUMENTS = some.lists(some.lists(some.integers(1, 9), min_size=1, max_size=7), 
 def test_every_instance_is_what_it_says(
     tmp_path_factory: pytest.TempPathFactory,
     documents: Documents,
-    objective: str,
+    kind: tuple[str, str],
     length: int,
     short: float,
     seed: int,
 ) -> None:
     """Spans are unbroken runs inside one document, sizes fit, labels are what stood there, no special is chosen."""
+    objective, form = kind
     store = numbered(tmp_path_factory.mktemp("corpus"), documents, shard_tokens=11)
     home = homes(documents)
-    maker = instances(store, objective=objective, length=length, short=short, seed=seed)
+    maker = instances(store, objective=objective, input=form, length=length, short=short, seed=seed)
     for index in itertools.chain(range(12), (10**6, 10**12)):
         one = maker.make(index)
         assert (one.tokens.dtype, one.segments.dtype, one.labels.dtype) == (np.int32, np.int8, np.int32)
@@ -63,15 +65,16 @@ def test_every_instance_is_what_it_says(
             assert text == list(range(text[0], text[-1] + 1))
             assert home[text[0]] == home[text[-1]]
         assert one.segments.tolist() == [0] * (len(texts[0]) + 2) + [1] * sum(len(text) + 1 for text in texts[1:])
-        assert len(texts) == (2 if objective == "mlm+nsp" else 1)
-        check_order(one, texts, home, whole=len(one.tokens) < length)
+        assert len(texts) == (2 if form == "pairs" else 1)
+        if objective == "mlm+nsp":
+            check_order(one, texts, home, whole=len(one.tokens) < length)
+        else:
+            assert one.is_next == -1
 
 
 def check_order(one: Instance, texts: list[list[int]], home: np.ndarray, *, whole: bool) -> None:
     """What `is_next` says is so; `whole` spans, of which nothing was cut, follow each other directly."""
-    if len(texts) == 1:
-        assert one.is_next == -1
-    elif one.is_next:
+    if one.is_next:
         assert home[texts[0][0]] == home[texts[1][0]] and texts[0][-1] < texts[1][0]
         assert not whole or texts[0][-1] + 1 == texts[1][0]
     else:
@@ -93,6 +96,35 @@ def test_spans_begin_and_end_with_sentences_where_nothing_is_cut(tmp_path: Path)
         assert second not in firsts
         seen[one.is_next] += 1
     assert min(seen[0], seen[1]) > 50
+
+
+# What objectives share
+
+
+@pytest.fixture(scope="module")
+def ragged(tmp_path_factory: pytest.TempPathFactory) -> TokenStore:
+    """Documents and sentences of many lengths, a document of one sentence among them."""
+    draw = np.random.default_rng(5)
+    documents = [draw.integers(1, 30, size=draw.integers(2, 60)).tolist() for _ in range(30)]
+    return numbered(tmp_path_factory.mktemp("ragged"), [*documents, [12]])
+
+
+def test_masks_are_the_same_without_next_sentences(ragged: TokenStore) -> None:
+    whole, alone = (made(instances(ragged, objective=name, length=64), 1000) for name in ("mlm+nsp", "mlm"))
+    for paired, instance in zip(whole, alone, strict=True):
+        for name in ("tokens", "segments", "positions", "labels"):
+            assert np.array_equal(getattr(paired, name), getattr(instance, name))
+        assert paired.is_next in (0, 1) and instance.is_next == -1
+    segments = np.concatenate([instance.segments for instance in alone])
+    assert 0.4 < segments.mean() < 0.6, "both segments are trained"
+
+
+def test_next_tokens_are_predicted_in_the_same_pairs_unmasked(ragged: TokenStore) -> None:
+    masked, following = (made(instances(ragged, objective=name, length=64), 1000) for name in ("mlm+nsp", "ltr"))
+    for paired, instance in zip(masked, following, strict=True):
+        assert np.array_equal(original(paired), instance.tokens)
+        assert np.array_equal(paired.segments, instance.segments)
+        assert instance.is_next == -1
 
 
 # Truncation
@@ -148,7 +180,8 @@ def test_special_tokens_of_the_text_are_never_chosen(tmp_path: Path) -> None:
     text = tmp_path / "a.txt"
     text.write_text("a strange [MASK] a [SEP] unheard a\n" * 30, encoding="utf-8")
     store = store_writer.write(tmp_path / "store", Corpus((TextFile(text, "a"),)), words)
-    for one in made(instances(store, objective="mlm", chosen=1.0, masking=(0.0, 1.0, 0.0)), 20):
+    maker = instances(store, objective="mlm", input="document", chosen=1.0, masking=(0.0, 1.0, 0.0))
+    for one in made(maker, 20):
         assert one.labels.min() >= FIRST and one.tokens[one.positions].min() >= FIRST
         assert set(np.delete(one.tokens, one.positions).tolist()) == {UNK, CLS, SEP}
 
@@ -156,15 +189,21 @@ def test_special_tokens_of_the_text_are_never_chosen(tmp_path: Path) -> None:
 # Refusals
 
 
-def test_next_sentences_need_two_documents_of_two_sentences(tmp_path: Path) -> None:
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_pairs_need_two_documents_of_two_sentences(tmp_path: Path, objective: str) -> None:
     for at, documents in enumerate(([[3, 4, 5]], [[3], [4], [5]], [[3, 4], [5]])):
         store = numbered(tmp_path / str(at), documents)
-        with pytest.raises(DataError, match="next-sentence prediction needs two documents of two sentences or more"):
-            instances(store)
-        assert instances(store, objective="mlm").make(0).is_next == -1
+        with pytest.raises(DataError, match=r"pairs of spans need two documents of two sentences or more.*--input doc"):
+            instances(store, objective=objective)
+        assert instances(store, objective="mlm", input="document").make(0).is_next == -1
     one = numbered(tmp_path / "one", [[3, 4, 5]])
     with pytest.raises(DataError, match="the corpus holds a single document"):
-        instances(one)
+        instances(one, objective=objective)
+
+
+def test_next_sentences_are_refused_without_pairs() -> None:
+    with pytest.raises(RequestError, match=r"objective mlm.nsp predicts whether .* needs --input pairs, not document"):
+        InstanceSettings(input="document")
 
 
 def test_settings_that_make_no_sense_are_refused() -> None:
@@ -179,3 +218,5 @@ def test_settings_that_make_no_sense_are_refused() -> None:
             InstanceSettings(**changes)
     with pytest.raises(UnknownName, match="no objective 'nsp'"):
         InstanceSettings(objective="nsp")
+    with pytest.raises(UnknownName, match=r"no input 'pair'.*Did you mean pairs"):
+        InstanceSettings(input="pair")

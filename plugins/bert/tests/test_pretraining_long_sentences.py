@@ -19,7 +19,8 @@ from benchrunner_bert.pretraining.corpus.token_store import TokenStore
 
 LETTERS = "abcdefghij"
 HAN = "这是一个没有空格的句子"
-OBJECTIVES = ["mlm+nsp", "mlm", "ltr"]
+KINDS = [("mlm+nsp", "pairs"), ("mlm", "pairs"), ("mlm", "document"), ("ltr", "document")]
+"""Objectives and inputs."""
 
 
 def words(draw: random.Random, between: str) -> str:
@@ -61,18 +62,18 @@ def watched(store: TokenStore) -> Iterator[np.ndarray]:
 def test_nearly_every_token_of_endless_sentences_is_read(tmp_path: Path, kind: str) -> None:
     store = store_of(tmp_path, kind)
     assert 3000 < store.tokens < 7000
-    for objective in OBJECTIVES:
+    for objective, form in KINDS:
         for length in (32, 128):
-            maker = instances(store, objective=objective, length=length)
+            maker = instances(store, objective=objective, input=form, length=length)
             with watched(store) as seen:
                 made(maker, 20 * maker.epoch)
-            assert (seen > 0).mean() > (0.97 if objective == "mlm+nsp" else 0.995), (objective, length)
+            assert (seen > 0).mean() > (0.97 if form == "pairs" else 0.995), (objective, form, length)
             assert np.quantile(seen, 0.95) < 20 * 2.5, "no stretch is read much more often than others"
 
 
 def test_without_pairs_the_end_of_a_long_last_sentence_is_read(tmp_path: Path) -> None:
     store = numbered(tmp_path, [[60, 3], [64]])
-    maker = instances(store, objective="mlm", length=22, short=0.0)
+    maker = instances(store, objective="mlm", input="document", length=22, short=0.0)
     with watched(store) as seen:
         made(maker, maker.epoch)
     assert (seen[[0, 43, 62, 63, 107, 126]] >= 1).all()
@@ -89,23 +90,24 @@ def test_a_pair_takes_a_random_stretch_of_a_too_long_sentence(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("length", "objective", "expected"),
+    ("length", "objective", "form", "expected"),
     [
-        (32, "mlm+nsp", "1c2be9c8d374018f"),
-        (32, "mlm", "cff33cc0ac2e787c"),
-        (32, "ltr", "220206ab7dc504cf"),
-        (128, "mlm+nsp", "7c7fd221af312509"),
-        (128, "mlm", "47cc92d45f18d476"),
-        (128, "ltr", "3c9f73715e71967f"),
+        (32, "mlm+nsp", "pairs", "1c2be9c8d374018f"),
+        (32, "mlm", "document", "cff33cc0ac2e787c"),
+        (32, "ltr", "document", "220206ab7dc504cf"),
+        (128, "mlm+nsp", "pairs", "7c7fd221af312509"),
+        (128, "mlm", "document", "47cc92d45f18d476"),
+        (128, "ltr", "document", "3c9f73715e71967f"),
     ],
 )
 def test_instances_of_sentences_that_fit_have_not_changed(
-    tmp_path: Path, length: int, objective: str, expected: str
+    tmp_path: Path, length: int, objective: str, form: str, expected: str
 ) -> None:
     """Written down before long sentences were treated otherwise; two of these sentences fit a sequence."""
     longest = (length - 3) // 2
     documents = [[1 + (7 * at + 3 * document * at * at) % longest for at in range(40)] for document in range(6)]
-    maker = instances(numbered(tmp_path, [*documents, [5], [2, 3]]), objective=objective, length=length)
+    store = numbered(tmp_path, [*documents, [5], [2, 3]])
+    maker = instances(store, objective=objective, input=form, length=length)
     digest = hashlib.sha256()
     for one in made(maker, 300):
         for values in (one.tokens, one.segments, one.positions, one.labels, one.is_next):

@@ -117,6 +117,8 @@ def test_what_deepspeed_does_not_take_is_told_with_the_keys(tmp_path: Path) -> N
         (["--steps", "0"], "steps must be above zero"),
         (["--corpus", "nowhere.txt"], "nowhere.txt"),
         (["--offload"], "stages 1 to 3"),
+        (["--input", "document"], "The objective mlm+nsp predicts whether"),
+        (["--input", "pair"], "Did you mean pairs?"),
     ],
 )
 def test_what_cannot_work_is_said_before_a_text_is_read(

@@ -118,7 +118,7 @@ def test_what_cannot_go_on_says_why_and_loses_nothing(tmp_path: Path) -> None:
 def test_one_document_cannot_teach_what_follows_what(tmp_path: Path) -> None:
     corpus(tmp_path / "corpus", documents=1)
     assert "document" in run(words(tmp_path, "out"), code=2)
-    run(words(tmp_path, "mlm", "--objective", "mlm", steps=2))
+    run(words(tmp_path, "mlm", "--objective", "mlm", "--input", "document", steps=2))
 
 
 def test_the_result_is_a_backbone_with_its_restriction(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ SIZES = pytest.mark.parametrize("count", [6_000, pytest.param(40_000, marks=pyte
 
 def check_masking(store: TokenStore, rates: tuple[float, float, float], candidates: int) -> None:
     """Over so many tokens: the share that is chosen, what becomes of them, where they stand, what random ones are."""
-    maker = instances(store, masking=rates, short=0.0, objective="mlm")
+    maker = instances(store, masking=rates, short=0.0, objective="mlm", input="document")
     pieces = store.vocabulary.size - len(SPECIAL)
     places, kinds, others, tokens = np.zeros(128, dtype=np.int64), Counter[str](), list[np.ndarray](), 0
     for index in itertools.count():
@@ -86,7 +86,8 @@ def test_half_the_pairs_are_neighbours_and_the_rest_are_uniform(large: TokenStor
 
 @SIZES
 def test_one_in_ten_aims_at_any_shorter_length_alike(large: TokenStore, count: int) -> None:
-    lengths = Counter(len(one.tokens) - 2 for one in made(instances(large, objective="mlm", length=42), count))
+    maker = instances(large, objective="mlm", input="document", length=42)
+    lengths = Counter(len(one.tokens) - 2 for one in made(maker, count))
     expected = np.full(40, 0.1 / 40)
     expected[-1] += 0.9
     assert pooled(np.array([lengths[one] for one in range(1, 41)]), expected * count) > LEAST

@@ -58,6 +58,13 @@ def _add_training(group: argparse._ArgumentGroup) -> None:
         help="masked tokens and next sentences, masked tokens alone, or left to right (mlm+nsp)",
     )
     group.add_argument(
+        "--input",
+        choices=("pairs", "document"),
+        default="pairs",
+        help="what a sequence holds: [CLS] A [SEP] B [SEP], where B follows A half of the time, or [CLS] text [SEP] of "
+        "one document (pairs)",
+    )
+    group.add_argument(
         "--mask",
         type=_rates,
         default=(0.8, 0.1, 0.1),
@@ -161,6 +168,7 @@ def request_of(arguments: argparse.Namespace) -> Request:
         values["micro_tokens"] = arguments.micro_tokens
     settings = Settings(
         objective=arguments.objective,
+        input=arguments.input,
         masking=arguments.mask,
         positions=arguments.positions,
         precision=arguments.precision,

@@ -69,6 +69,7 @@ def model_card(request: Request, corpus: Manifest, step: int) -> Card:
         name=request.model_name,
         corpus=corpus,
         phases=tuple((steps, length) for steps, length in phases if steps),
+        input=settings.input,
         batch_size=settings.batch_size,
         masking=dict(zip(("[MASK]", "random", "same"), settings.masking, strict=True)) if masked else {},
         chosen=settings.chosen if masked else 1.0,

@@ -26,6 +26,8 @@ class Settings:
 
     objective: str = "mlm+nsp"
     """Name of one of `objectives.OBJECTIVES`."""
+    input: str = "pairs"
+    """Name of one of `inputs.INPUTS`."""
     steps: int = 1_000_000
     """Optimizer steps of both phases together."""
     batch_size: int = 256

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from benchrunner_bert.pretraining.corpus.manifest import Manifest
+from benchrunner_bert.pretraining.inputs import named
 from benchrunner_bert.pretraining.training.model import PretrainingModel
 
 SHOWN_SOURCES = 100
@@ -39,6 +40,8 @@ class Card:
     """Dropout rate of the pre-training; config.json has the rate that fine-tuning starts with."""
     positions: str = "drawn"
     """Initial position embeddings: one of `settings.POSITIONS`."""
+    input: str = "pairs"
+    """Name of one of `inputs.INPUTS`."""
 
 
 def readme(card: Card, model: PretrainingModel) -> str:
@@ -81,6 +84,7 @@ def _facts(card: Card, model: PretrainingModel) -> Iterator[str]:
     yield from _table(
         ("trained", "with"),
         ("objective", model.objective.name),
+        ("input", f"{card.input}: {named(card.input).about}"),
         ("size", f"{config.layers} layers, {config.hidden} wide, {config.heads} heads"),
         ("parameters", f"{trained:,}, heads included"),
         ("vocabulary", f"{config.vocabulary:,} pieces"),

@@ -25,7 +25,7 @@ class PretrainingBatch:
     labels: torch.Tensor
     """int64 (P,): tokens to predict"""
     is_next: torch.Tensor
-    """int64 (N,): 1 where the second span follows the first, 0 where not, -1 where there is none"""
+    """int64 (N,): 1 where the second span follows the first, 0 where not, -1 where nothing predicts it"""
 
 
 def collate(

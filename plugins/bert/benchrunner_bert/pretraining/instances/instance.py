@@ -9,7 +9,7 @@ import numpy as np
 
 from benchrunner import RequestError
 from benchrunner.engine import Frame
-from benchrunner_bert.pretraining.objectives import named
+from benchrunner_bert.pretraining import inputs, objectives
 from benchrunner_bert.pretraining.settings import Settings, check_masking
 
 
@@ -28,14 +28,28 @@ class InstanceSettings:
     """Shares of the predicted tokens that are replaced by [MASK], replaced by a random token, or left as they are."""
     short: float = 0.1
     """Share of instances that aim at a random shorter length."""
+    input: str = "pairs"
+    """Name of one of `inputs.INPUTS`."""
 
     @classmethod
     def of(cls, settings: Settings, length: int) -> Self:
         """Give the settings of the instances that have a length in a pre-training."""
-        return cls(settings.objective, length, settings.chosen, settings.masking, settings.short)
+        return cls(
+            objective=settings.objective,
+            length=length,
+            chosen=settings.chosen,
+            masking=settings.masking,
+            short=settings.short,
+            input=settings.input,
+        )
 
     def __post_init__(self) -> None:
-        named(self.objective)
+        objective, given = objectives.named(self.objective), inputs.named(self.input)
+        if objective.next_sentence and not given.pairs:
+            raise RequestError(
+                f"The objective {objective.name} predicts whether the second of two spans follows the first: it needs "
+                f"--input pairs, not {given.name}. Without next sentences, the objective is mlm."
+            )
         if self.length < 5:
             raise RequestError(f"A sequence holds three special tokens and two others at least: not {self.length}.")
         for name in ("chosen", "short"):
@@ -58,7 +72,7 @@ class Instance:
     labels: np.ndarray
     """int32 (k,): the original tokens at these positions; for the left-to-right objective, the tokens that follow"""
     is_next: int
-    """1 where B follows A, 0 where it does not, -1 where there is no B."""
+    """1 where B follows A, 0 where it does not, -1 where the objective has no next sentences."""
 
 
 def assembled(frame: Frame, first: np.ndarray, second: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:

@@ -1,12 +1,12 @@
 """Draw training instances from a token store.
 
 An instance depends on (seed, index) alone, so that any number of processes can share the work and get the same
-instances.
+instances. The objective decides only what is predicted: with the same input, all objectives see the same text.
 
-Devlin et al. 2019, A.2: an instance has two spans A and B of whole sentences. With probability 0.5, B follows A;
-otherwise B comes from another document. One instance in ten aims at a random shorter length. A pair that is too long
-loses tokens from the longer span, each from its front or its back with probability 0.5. No span crosses the end of a
-document. One rule is ours: of a sentence that is too long for a sequence, any stretch can be read.
+Devlin et al. 2019, A.2: an instance has two spans A and B of whole sentences (the input `pairs`). With probability 0.5,
+B follows A; otherwise B comes from another document. One instance in ten aims at a random shorter length. A pair that
+is too long loses tokens from the longer span, each from its front or its back with probability 0.5. No span crosses
+the end of a document. One rule is ours: of a sentence that is too long for a sequence, any stretch can be read.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import NamedTuple
 import numpy as np
 
 from benchrunner.engine import Frame, derived
+from benchrunner_bert.pretraining import inputs, objectives
 from benchrunner_bert.pretraining.corpus.token_store import TokenStore
 from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
 from benchrunner_bert.pretraining.instances.instance import Instance, InstanceSettings, assembled
 from benchrunner_bert.pretraining.instances.masking import Masking
 from benchrunner_bert.pretraining.instances.places import Places
-from benchrunner_bert.pretraining.objectives import named
 
 
 class _Span(NamedTuple):
@@ -55,11 +55,11 @@ class Instances:
         self, store: TokenStore, frame: Frame, vocabulary: Vocabulary, settings: InstanceSettings, seed: int
     ) -> None:
         self._store, self._frame, self._settings, self._seed = store, frame, settings, seed
-        self._objective = named(settings.objective)
-        self._room = settings.length - frame.size(pair=self._objective.next_sentence)
+        self._objective, self._input = objectives.named(settings.objective), inputs.named(settings.input)
+        self._room = settings.length - frame.size(pair=self._input.pairs)
         """Most tokens of a sequence, special tokens not included"""
         self._masking = Masking(vocabulary, settings.chosen, settings.masking)
-        self._places = Places(store, self._room, pairs=self._objective.next_sentence)
+        self._places = Places(store, self._room, pairs=self._input.pairs)
         self._key = derived(seed, "instances")
 
     @property
@@ -71,10 +71,10 @@ class Instances:
         """Draw the instance of an index."""
         draw = np.random.Generator(np.random.SFC64(derived(self._seed, "instance", index)))
         place = self._places.at(index, self._key)
-        if not self._objective.next_sentence:
-            return self._masked(self._single(place, draw), None, -1, draw)
+        if not self._input.pairs:
+            return self._with_labels(self._single(place, draw), None, -1, draw)
         first, second, is_next = self._pair(place, draw)
-        return self._masked(first, second, is_next, draw)
+        return self._with_labels(first, second, is_next if self._objective.next_sentence else -1, draw)
 
     def _target(self, least: int, draw: np.random.Generator) -> int:
         """Draw the number of tokens to aim at, special tokens not included."""
@@ -131,7 +131,7 @@ class Instances:
         nearby = starts[sentence + 1 : min(end, sentence + target) + 1]
         return min(sentence + 1 + int(nearby.searchsorted(starts[sentence] + target, "left")), end)
 
-    def _masked(
+    def _with_labels(
         self, first: np.ndarray, second: np.ndarray | None, is_next: int, draw: np.random.Generator
     ) -> Instance:
         tokens, segments = assembled(self._frame, first, second)

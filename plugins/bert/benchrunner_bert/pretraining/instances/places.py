@@ -93,7 +93,7 @@ def _check_pairs(store: TokenStore, counts: np.ndarray) -> None:
         return
     documents = "a single document" if store.documents == 1 else f"{store.documents:,} documents"
     raise DataError(
-        f"{store.folder}: next-sentence prediction needs two documents of two sentences or more, but the corpus holds "
+        f"{store.folder}: pairs of spans need two documents of two sentences or more, but the corpus holds "
         f"{documents} and {store.sentences:,} sentences. Separate documents by blank lines, bring more text, or "
-        "choose --objective mlm."
+        "choose --input document with another objective than mlm+nsp."
     )

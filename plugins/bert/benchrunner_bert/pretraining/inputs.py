@@ -1,0 +1,37 @@
+"""Inputs of pre-training: what a training sequence is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import final
+
+from benchrunner import UnknownName
+
+
+@final
+@dataclass(frozen=True)
+class Input:
+    """A row of the table of inputs."""
+
+    name: str
+    about: str
+    """What a sequence holds, in a few words."""
+    pairs: bool
+    """Whether a sequence has two spans, of which the second may come from another document."""
+
+
+_ROWS = (
+    Input("pairs", "[CLS] A [SEP] B [SEP]: two spans, which follow each other half of the time", pairs=True),
+    Input("document", "[CLS] text [SEP]: a stretch of one document", pairs=False),
+)
+
+INPUTS: Mapping[str, Input] = {row.name: row for row in _ROWS}
+"""Names that `--input` takes -> inputs."""
+
+
+def named(name: str) -> Input:
+    """Find the input of a name."""
+    if name not in INPUTS:
+        raise UnknownName("input", name, INPUTS)
+    return INPUTS[name]
