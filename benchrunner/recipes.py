@@ -16,11 +16,17 @@ SAMPLES = ("first", "stratified")
 CONTEXTS = ("document", "window", "sentence")
 """Values of a recipe's `context`."""
 
+SCHEDULES = ("released", "after-warmup")
+"""Values of a recipe's `schedule`."""
+
 SPECIAL = ("stride", "context", "features")
 """Names of the fields that only some problems or methods read."""
 
 LAYERS = ("embeddings", "second-to-last", "last", "weighted-sum-last-4", "concat-last-4", "weighted-sum-all")
 """Values of a recipe's `features`: the choices of Table 7 in Devlin et al. 2019."""
+
+_WORDS = (("schedule", SCHEDULES), ("context", CONTEXTS), ("features", LAYERS), ("sample", SAMPLES))
+"""Fields that are one of a few words."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +49,10 @@ class Recipe:
     features: str = "concat-last-4"
     """Layers of a frozen encoder that the method `features` reads: one of `LAYERS`."""
     warmup: float = 0.1
-    """Share of the steps in which the learning rate rises from zero."""
+    """Share of the steps in which the learning rate rises from zero, rounded down to whole steps."""
+    schedule: str = "released"
+    """Decay of the learning rate: `released` falls linearly to zero from step 0, with warm-up over the beginning, as in
+    the code of Devlin et al. 2019; `after-warmup` falls from the peak at the end of warm-up, as in transformers."""
     weight_decay: float = 0.01
     """Decoupled weight decay; biases and LayerNorm have none."""
     beta1: float = 0.9
@@ -85,7 +94,7 @@ class Recipe:
             raise RequestError(f"Dropout is a rate from 0 to below 1, not {self.dropout}.")
         if self.precision not in ("fp32", "bf16"):
             raise RequestError(f"Precision is fp32 or bf16 by the time a recipe is made, not '{self.precision}'.")
-        for name, known in (("context", CONTEXTS), ("features", LAYERS), ("sample", SAMPLES)):
+        for name, known in _WORDS:
             if getattr(self, name) not in known:
                 raise RequestError(f"A recipe's {name} is one of {', '.join(known)}, not '{getattr(self, name)}'.")
         if self.limit_train is not None and self.limit_train < 1:

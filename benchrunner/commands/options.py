@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from benchrunner.errors import RequestError
-from benchrunner.recipes import CONTEXTS, GRIDS, LAYERS, SAMPLES
+from benchrunner.recipes import CONTEXTS, GRIDS, LAYERS, SAMPLES, SCHEDULES
 from benchrunner.studies.number_texts import numbers
 from benchrunner.workspace import CHECKPOINT_SECONDS, Workspace
 
@@ -75,6 +75,11 @@ def add_recipe(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--context", choices=CONTEXTS, help="what a sequence shows around a sentence of a document")
     group.add_argument("--features", choices=LAYERS, help="layers of a frozen encoder that the method 'features' reads")
     group.add_argument("--dropout", type=float, metavar="RATE", help="dropout rate that replaces the backbone's own")
+    group.add_argument(
+        "--schedule",
+        choices=SCHEDULES,
+        help="decay of the learning rate: from step 0 as in the paper's code (default), or from the end of warm-up",
+    )
     group.add_argument(
         "--paper-adam", action="store_true", help="Adam without bias correction, like the code of Devlin et al. 2019"
     )

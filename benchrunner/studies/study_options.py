@@ -41,6 +41,8 @@ class StudyOptions:
     """Layers of a frozen encoder that the method 'features' reads."""
     dropout: float | None = None
     """Dropout rate that replaces the backbone's own."""
+    schedule: str | None = None
+    """Decay of the learning rate: `released` or `after-warmup`, see `Recipe`."""
     paper_adam: bool = False
     """Use Adam without bias correction, like the code of Devlin et al. 2019."""
     micro_tokens: int | None = None
@@ -138,7 +140,7 @@ class StudyOptions:
 
     def _changes(self) -> dict[str, Any]:
         """Return the recipe fields with one value; None is a field that is not given."""
-        names = ("max_length", *SPECIAL, "dropout", "micro_tokens", "limit_train", "sample")
+        names = ("max_length", *SPECIAL, "dropout", "schedule", "micro_tokens", "limit_train", "sample")
         return {name: getattr(self, name) for name in names}
 
 
@@ -169,6 +171,7 @@ READERS: Mapping[str, Callable[[str], Any]] = {
     "context": str,
     "features": str,
     "dropout": number(float),
+    "schedule": str,
     "micro-tokens": number(int),
     "limit-train": number(int),
     "sample": str,

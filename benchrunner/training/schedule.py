@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import math
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -13,9 +14,25 @@ from benchrunner.features.randomness import permutation
 from benchrunner.recipes import Recipe
 
 
-def share_of_peak(step: int, steps: int, warmup: int) -> float:
-    """Give a step's learning rate as a share of its peak: it rises linearly during warm-up, then falls linearly."""
-    return step / warmup if step < warmup else (steps - step) / max(1, steps - warmup)
+def share_of_peak(step: int, steps: int, warmup: int, *, schedule: str = "released") -> float:
+    """Give a step's learning rate as a share of its peak: it rises linearly during warm-up, then falls linearly.
+
+    Steps count from 0, and `warmup` is a number of steps. With `released`, as in the code of Devlin et al. 2019, the
+    decay runs from step 0 and warm-up covers its beginning: step / warmup, then 1 - step / steps. With `after-warmup`,
+    as in transformers, the decay begins at the peak when warm-up ends.
+    """
+    if step < warmup:
+        return step / warmup
+    return (steps - step) / (steps if schedule == "released" else steps - warmup)
+
+
+def warmup_steps(steps: int, share: float) -> int:
+    """Give the number of warm-up steps: a share of all steps, rounded down.
+
+    The share counts as the decimal number that a user writes: 0.29 of 100 steps are 29 steps, although the product of
+    floating-point numbers is below 29.
+    """
+    return int(steps * Fraction(repr(share)))
 
 
 @dataclass
@@ -43,6 +60,11 @@ class Schedule:
     def steps(self) -> int:
         return self.first_steps[-1]
 
+    @cached_property
+    def warmup(self) -> int:
+        """Number of steps in which the learning rate rises."""
+        return warmup_steps(self.steps, self.recipe.warmup)
+
     def batch(self, step: int) -> np.ndarray:
         """Give the units of a step, counted from 0. Each epoch has every unit once, in its own order."""
         epoch = bisect.bisect_right(self.first_steps, step) - 1
@@ -59,7 +81,8 @@ class Schedule:
 
     def lr(self, step: int) -> float:
         """Give the learning rate of a step, counted from 0."""
-        return self.recipe.lr * share_of_peak(step, self.steps, math.ceil(self.steps * self.recipe.warmup))
+        share = share_of_peak(step, self.steps, self.warmup, schedule=self.recipe.schedule)
+        return self.recipe.lr * share
 
     def decay_without_gradient(self) -> float:
         """Give the factor by which weight decay shrinks a weight that has no gradient in any step."""

@@ -28,7 +28,13 @@ LONGEST, QUESTION, STRIDE, ANSWER, BEST = 384, 64, 128, 30, 20
 
 def ours(arguments: argparse.Namespace, seed: int) -> dict[str, str]:
     runner = peer_trainer.runner(arguments)
-    recipe = Recipe(epochs=arguments.epochs, max_length=LONGEST, precision="bf16", limit_train=arguments.rows)
+    recipe = Recipe(
+        epochs=arguments.epochs,
+        max_length=LONGEST,
+        precision="bf16",
+        schedule="after-warmup",
+        limit_train=arguments.rows,
+    )
     task = runner.plugins.task("squad/1.1")
     fit = runner.plan(task, str(arguments.model), recipe=recipe, seed=seed)
     answers = runner.predict(fit, "dev").answers

@@ -29,7 +29,7 @@ TASKS = {
 
 def ours(task: str, seed: int, arguments: argparse.Namespace) -> float:
     runner = peer_trainer.runner(arguments)
-    recipe = Recipe(lr=5e-5, precision=arguments.precision)
+    recipe = Recipe(lr=5e-5, precision=arguments.precision, schedule="after-warmup")
     fit = runner.plan(runner.plugins.task(task), str(arguments.model), recipe=recipe, seed=seed)
     value = runner.predict(fit, "dev").record.scores[TASKS[task]].value
     assert value is not None

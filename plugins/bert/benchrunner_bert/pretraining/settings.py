@@ -41,7 +41,8 @@ class Settings:
     lr: float = 1e-4
     """Peak learning rate."""
     warmup: int = 10_000
-    """Steps over which the learning rate rises. It then falls to zero, over both phases."""
+    """Steps over which the learning rate rises, at most all. It falls from step 0 to zero, over both phases: see
+    `share_of_peak`."""
     weight_decay: float = 0.01
     """Decoupled decay of weights; biases and LayerNorm do not decay."""
     beta1: float = 0.9
