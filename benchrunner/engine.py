@@ -6,7 +6,7 @@
 from benchrunner.backbones.attention import attend
 from benchrunner.backbones.encoder import Encoder, ExportedHead
 from benchrunner.features.arrays import IGNORED, Features, Sequences
-from benchrunner.features.flat_batch import Block, FlatBatch, collate, ranges, rounding
+from benchrunner.features.flat_batch import Block, FlatBatch, collate, ranges, rounding, time_order
 from benchrunner.features.pieces import Frame, Joined, Part, Pieces
 from benchrunner.features.randomness import Dropout, NoDropout, derived, generator, permutation
 from benchrunner.training import step_log
@@ -39,4 +39,5 @@ __all__ = [
     "rounding",
     "share_of_peak",
     "step_log",
+    "time_order",
 ]

@@ -26,6 +26,9 @@ class Backbone(ABC):
     twin: str = ""
     """Name of the same architecture with random weights, to show what pre-training is worth; empty if there is none."""
 
+    frozen: bool = False
+    """True if the weights must stay as they are: only methods that do not train the encoder take such a backbone."""
+
     @abstractmethod
     def revision(self, workspace: Workspace) -> str:
         """Return a hash of weights, configuration and tokenizer: equal revisions are equal models."""

@@ -125,6 +125,20 @@ def collate(
     )
 
 
+def time_order(batch: FlatBatch, *, backward: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the order of tokens that torch's `PackedSequence` needs, and the number of sequences at each time step.
+
+    The order has the first token of every sequence, the longest sequence first, then every second token, and so on;
+    with `backward`, the last token of every sequence, then the token before it, and so on.
+    """
+    lengths = batch.starts.diff().long().flip(0)
+    times = torch.arange(batch.longest, device=lengths.device)[:, None]
+    present = times < lengths
+    starts, stops = batch.starts[:-1].long().flip(0), batch.starts[1:].long().flip(0)
+    places = stops - 1 - times if backward else starts + times
+    return places[present], present.sum(1).cpu()
+
+
 def rounding(precision: str) -> int:
     """Return the multiple to which a batch's number of tokens is filled up.
 

@@ -46,6 +46,7 @@ class FrozenFeatures(Method):
 
     name = "features"
     about = "frozen encoder, its layers into a two-layer BiLSTM (--features says which)"
+    trains_encoder = False
     recipe_fields = ("features",)
     recipe_defaults: Mapping[str, Any] = {"lr": 1e-3, "epochs": 10}
     """The paper gives no learning rate for this approach. 1e-3 is Adam's default; no trained weight is pre-trained."""

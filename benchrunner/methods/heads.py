@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from benchrunner.backbones.encoder import Encoder
-from benchrunner.features.flat_batch import FlatBatch
+from benchrunner.features.flat_batch import FlatBatch, time_order
 from benchrunner.features.randomness import generator
 from benchrunner.problems.problem import HeadShape
 
@@ -76,7 +76,7 @@ class BiLstmHead(Head):
 
     def read(self, hidden: torch.Tensor, batch: FlatBatch, *, rate: float) -> torch.Tensor:
         """Compute the outputs from any states (T, hidden). `rate` is the dropout before each layer."""
-        order, sizes = _by_time(batch)
+        order, sizes = time_order(batch)
         with torch.autocast(hidden.device.type, enabled=False):  # not every device has an LSTM in half precision
             states = hidden.float()[order]
             for number, layer in enumerate(self.layers):
@@ -114,17 +114,6 @@ def _in_full_precision(layer: nn.Linear, states: torch.Tensor) -> torch.Tensor:
     with torch.autocast(states.device.type, enabled=False):
         outputs: torch.Tensor = layer(states.float())
     return outputs
-
-
-def _by_time(batch: FlatBatch) -> tuple[torch.Tensor, torch.Tensor]:
-    """Give the order of tokens that `PackedSequence` needs, and the number of sequences at each time step.
-
-    The order has the first token of every sequence, the longest sequence first, then every second token, and so on.
-    """
-    starts, lengths = batch.starts[:-1].long().flip(0), batch.starts.diff().long().flip(0)
-    times = torch.arange(batch.longest, device=starts.device)[:, None]
-    present = times < lengths
-    return (starts + times)[present], present.sum(1).cpu()
 
 
 def draw(weight: torch.Tensor, source: torch.Generator) -> None:

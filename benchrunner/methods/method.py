@@ -71,6 +71,8 @@ class Method(ABC):
     about: str
     needs_backbone: bool = True
     """False for methods that do not read the text: their fits are the same for every backbone."""
+    trains_encoder: bool = True
+    """False for methods that leave the backbone's weights as they are; only these take a backbone that is `frozen`."""
     exports: bool = False
     """True if `head.safetensors` holds a linear layer named `output`, which `export` can write for other libraries."""
     recipe_fields: tuple[str, ...] = ()

@@ -30,6 +30,7 @@ class FinishedFit(Backbone):
     folder: RunFolder
     fit: Fit
     about: str = "a finished fit"
+    frozen: bool = False
 
     def hands_on(self, fit: Fit, method: Method) -> bool:
         """Whether another fit can start from this fit's head: same problem, same method, same fields of the recipe."""
@@ -60,7 +61,7 @@ def find(reference: str, plugins: Plugins, workspace: Workspace) -> tuple[Finish
             "that fitted it with --keep all, or 'benchrunner predict' with it: either fits it again."
         )
     inner, family = saved(folder, plugins, workspace)
-    return FinishedFit(f"{PREFIX}{folder.path.name}", inner, folder, fit), family
+    return FinishedFit(f"{PREFIX}{folder.path.name}", inner, folder, fit, frozen=inner.frozen), family
 
 
 def run_of(model: Path) -> RunFolder | None:

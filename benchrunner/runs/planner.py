@@ -8,6 +8,7 @@ from pathlib import Path
 from benchrunner.backbones.backbone import Backbone, BackboneFamily
 from benchrunner.data.rows import Rows
 from benchrunner.errors import RequestError
+from benchrunner.file_faults import either
 from benchrunner.fits import Fit
 from benchrunner.methods.method import Method
 from benchrunner.plugins.registry import Plugins
@@ -34,6 +35,7 @@ class Planner:
         revision, family = "", None
         if method.needs_backbone:
             loadable, family = self.backbone(backbone)
+            self._check_trainable(loadable, method)
             revision = loadable.revision(self.workspace)
         else:  # the method ignores these, so they must not make two of its fits different
             backbone, recipe, seed = "", Recipe(limit_train=recipe.limit_train, sample=recipe.sample), 0
@@ -56,6 +58,15 @@ class Planner:
         if reference not in self.plugins.backbones and (run := fitted_backbone.run_of(Path(reference))) is not None:
             return fitted_backbone.saved(run, self.plugins, self.workspace)
         return self.plugins.backbone(reference, self.workspace)
+
+    def _check_trainable(self, backbone: Backbone, method: Method) -> None:
+        """Raise a `RequestError` if the method would train a backbone whose weights must stay as they are."""
+        if backbone.frozen and method.trains_encoder:
+            possible = [known.name for known in self.plugins.methods.values() if _reads_frozen(known)]
+            raise RequestError(
+                f"{backbone.name} is a frozen backbone: its weights must stay as they are, but the method "
+                f"'{method.name}' trains them. Choose --method {either(possible)}."
+            )
 
     def rows(self, task: Task, split: str) -> Rows:
         """Load the rows of a split. The last few splits stay in memory."""
@@ -91,6 +102,11 @@ class Planner:
                 f"The fit {fit.id} was planned with {planned}; installed is {installed}. Repeat the command that "
                 "planned it: other code makes another fit."
             )
+
+
+def _reads_frozen(method: Method) -> bool:
+    """Return whether a method reads a backbone without training it."""
+    return method.needs_backbone and not method.trains_encoder
 
 
 def _without_ignored_fields(recipe: Recipe, task: Task, method: Method) -> Recipe:

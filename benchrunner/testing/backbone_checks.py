@@ -17,7 +17,8 @@ from benchrunner.data.rows import Rows
 from benchrunner.features.flat_batch import collate
 from benchrunner.fits import Fit
 from benchrunner.methods.finetune import Finetune
-from benchrunner.methods.method import Job
+from benchrunner.methods.frozen_features import FrozenFeatures
+from benchrunner.methods.method import Job, Method
 from benchrunner.recipes import Recipe
 from benchrunner.testing.contract import refuse
 from benchrunner.testing.moods import MOOD, sentences
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 def check_backbone(backbone: Backbone, family: BackboneFamily, workspace: Workspace, folder: Path) -> None:
     """Check that revision and load are stable, that shapes are right, that sequences are independent of each other, and
-    that an encoder is the same model when it is saved and read again: as loaded, and fine-tuned."""
+    that an encoder is the same model when it is saved and read again: as loaded, and after a fit."""
     faults: list[str] = []
     if backbone.revision(workspace) != backbone.revision(workspace):
         faults.append("revision differs from call to call")
@@ -67,14 +68,18 @@ def _shape_faults(encoder: Encoder, texts: Sequence[str], summaries: torch.Tenso
 
 
 def _training_faults(backbone: Backbone, family: BackboneFamily, workspace: Workspace) -> Iterator[str]:
-    """Fine-tune for a few steps, save, and predict with the encoder in memory and with the encoder read back."""
+    """Fit for a few steps, save, and predict with the encoder in memory and with the encoder read back.
+
+    The fit trains all weights, or only the layers on top where the backbone is frozen.
+    """
     import pyarrow as pa
 
     with tempfile.TemporaryDirectory() as name:
         home, table = Path(name), pa.table(sentences(16))
-        recipe = Recipe(lr=1e-3, epochs=2, batch_size=8)
+        recipe = Recipe(lr=1e-3, epochs=2, batch_size=8, features="last")
+        method: Method = FrozenFeatures() if backbone.frozen else Finetune()
         job = Job(
-            fit=Fit("check", backbone.name, "finetune", recipe, 0, "", MOOD.identity(), "", {}),
+            fit=Fit("check", backbone.name, method.name, recipe, 0, "", MOOD.identity(), "", {}),
             problem=MOOD,
             workspace=workspace,
             cache=Cache(home / "cache"),
@@ -86,9 +91,9 @@ def _training_faults(backbone: Backbone, family: BackboneFamily, workspace: Work
             train=Rows(table, "sentences"),
             backbone=_Loaded(backbone.load(workspace, seed=0)),
         )
-        outcome = Finetune().fit(job)
+        outcome = method.fit(job)
         if outcome.status != "done":
-            yield f"fine-tuning on {len(table)} sentences ends early: {outcome.reason}"
+            yield f"a fit with '{method.name}' on {len(table)} sentences ends early: {outcome.reason}"
             return
         if WHOLE_TABLE in outcome.notes:
             yield "word_embedding is used for more than looking up batch.tokens; it must be None then"
@@ -96,9 +101,13 @@ def _training_faults(backbone: Backbone, family: BackboneFamily, workspace: Work
         if saved is None:
             yield "the family does not find the folder that a fit with its encoder left"
             return
-        trained, read = (Finetune().predict(replace(job, backbone=model), table) for model in (job.backbone, saved))
+        jobs = (
+            replace(job, backbone=model, cache=Cache(home / folder))  # the cached states of one would hide the other
+            for model, folder in ((job.backbone, "trained"), (saved, "read"))
+        )
+        trained, read = (method.predict(later, table) for later in jobs)
         if not np.array_equal(trained, read):
-            yield "fine-tuned, saved and read again, the encoder is another model"
+            yield "fitted, saved and read again, the encoder is another model"
 
 
 @final

@@ -86,7 +86,7 @@ FAULTS = {
     "drawn anew": "two loads with one seed are two models",
     "mixed": "depends on the other sequences in its batch",
     "long": "assemble keeps more tokens than max_length",
-    "forgetful": "fine-tuned, saved and read again, the encoder is another model",
+    "forgetful": "fitted, saved and read again, the encoder is another model",
 }
 
 

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterator
 
 from benchrunner import BackboneFamily, hookimpl
+from benchrunner_bert.elmo.family import ElmoFamily
 from benchrunner_bert.family import BertFamily
 from benchrunner_bert.pretraining import command
 
@@ -13,6 +14,7 @@ from benchrunner_bert.pretraining import command
 @hookimpl
 def register_backbones() -> Iterator[BackboneFamily]:
     yield BertFamily()
+    yield ElmoFamily()
 
 
 @hookimpl

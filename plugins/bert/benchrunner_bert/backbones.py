@@ -32,7 +32,7 @@ class FolderBert(Backbone):
     twin: str = ""
 
     def revision(self, workspace: Workspace) -> str:
-        return _revision(self.folder, workspace)
+        return checkpoint_revision(self.folder, workspace)
 
     def load(self, workspace: Workspace, *, seed: int) -> Encoder:
         from benchrunner_bert.checkpoint import read
@@ -50,7 +50,7 @@ class HubBert(Backbone):
     about: str
 
     def revision(self, workspace: Workspace) -> str:
-        return _revision(self._folder(workspace), workspace)
+        return checkpoint_revision(self._folder(workspace), workspace)
 
     def load(self, workspace: Workspace, *, seed: int) -> Encoder:
         from benchrunner_bert.checkpoint import read
@@ -97,8 +97,8 @@ class RandomBert(Backbone):
         return Configuration.of_size(self.size, pieces)
 
 
-def _revision(folder: Path, workspace: Workspace) -> str:
-    """Hash everything that `load` reads."""
+def checkpoint_revision(folder: Path, workspace: Workspace) -> str:
+    """Hash all files of a checkpoint folder that loading reads."""
     from benchrunner.engine import Cache
     from benchrunner_bert.checkpoint import weights_file
 

@@ -11,6 +11,7 @@ from benchrunner import Backbone, BackboneFamily, CheckpointError, Workspace, re
 from benchrunner_bert import pretrained
 from benchrunner_bert.backbones import FolderBert, HubBert, RandomBert
 from benchrunner_bert.configuration import SIZES, Configuration
+from benchrunner_bert.elmo.configuration import MODEL_TYPE as ELMO
 from benchrunner_bert.hub_files import download
 
 RELEASED = {
@@ -58,6 +59,7 @@ class BertFamily(BackboneFamily):
         named = (
             FolderBert(f"{pretrained.PREFIX}{model.name}", model.folder, model.about)
             for model in pretrained.listed(runs)
+            if pretrained.model_type(model.folder) != ELMO
         )
         fresh = (RandomBert(f"{RANDOM}{size}", size) for size in SIZES)
         return [*EMBEDDED, *_released(), *_miniatures(), *named, *fresh]
@@ -69,7 +71,8 @@ class BertFamily(BackboneFamily):
             return RandomBert(reference, size)
         if reference.startswith(pretrained.PREFIX) and not Path(reference).exists():
             model = pretrained.find(reference.removeprefix(pretrained.PREFIX), workspace.runs)
-            return FolderBert(reference, model.folder, model.about)
+            is_elmo = pretrained.model_type(model.folder) == ELMO
+            return None if is_elmo else FolderBert(reference, model.folder, model.about)
         for backbone in EMBEDDED:
             if reference == backbone.name:
                 return backbone

@@ -62,6 +62,14 @@ def find(name: str, runs: Path) -> Pretrained:
     return model
 
 
+def model_type(folder: Path) -> str:
+    """Give the `model_type` in the config.json of a checkpoint folder; empty where there is none that can be read."""
+    try:
+        return str(json.loads((folder / "config.json").read_text(encoding="utf-8")).get("model_type", ""))
+    except (OSError, ValueError, AttributeError):
+        return ""
+
+
 def check_free(name: str, folder: Path, runs: Path) -> None:
     """Raise a `RequestError` if a text cannot be a name, or if the name belongs to another model."""
     path = _path(name, runs)

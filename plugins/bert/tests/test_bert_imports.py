@@ -9,10 +9,10 @@ from import_graph import imports, modules
 
 ROOT = "benchrunner_bert"
 LAYERS = (
-    ("configuration", "tokenizer", "exported_heads", "weight_names", "hub_files", "pretrained"),
+    ("configuration", "tokenizer", "exported_heads", "weight_names", "hub_files", "pretrained", "elmo.configuration"),
     ("checkpoint_writer",),
-    ("model",),
-    ("checkpoint",),
+    ("model", "elmo.encoder"),
+    ("checkpoint", "elmo.checkpoint"),
     ("pretraining.settings", "pretraining.objectives", "pretraining.continuation"),
     ("pretraining.corpus",),
     ("pretraining.instances",),
@@ -21,7 +21,8 @@ LAYERS = (
     ("pretraining.export",),
     ("pretraining",),
     ("backbones",),
-    ("family",),
+    ("elmo.backbones",),
+    ("family", "elmo"),
     ("",),
 )
 """Modules and packages, lowest first. A module imports only modules of its own layer and of lower layers."""

@@ -1,0 +1,136 @@
+"""States of ELMo are those of plain torch code, sequence by sequence; the contract of backbones holds."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from elmo_samples import SHAPES, elmo, plain_states, ragged, reversed_texts
+
+from benchrunner import CheckpointError, RequestError, Settings, Workspace, discover
+from benchrunner.features.randomness import Dropout
+from benchrunner.testing import check_backbone
+from benchrunner_bert.elmo.configuration import ElmoConfiguration
+from benchrunner_bert.elmo.encoder import Elmo
+
+NEAR = 2e-6
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_states_equal_hand_written_cells(shape: str) -> None:
+    """Each sequence alone, token by token, without torch's LSTM; there is filling at the end of the batch."""
+    encoder = elmo(shape)
+    batch = ragged(encoder, multiple=16)
+    assert len(batch.tokens) > batch.real
+    layers = list(encoder.hidden_states(batch))
+    assert len(layers) == encoder.config.layers + 1
+    for sequence, (start, stop) in enumerate(zip(batch.starts[:-1], batch.starts[1:], strict=True)):
+        expected = plain_states(encoder, batch.tokens[start:stop])
+        for states, wanted in zip(layers, expected, strict=True):
+            torch.testing.assert_close(states[start:stop], wanted, rtol=0, atol=NEAR)
+        width, summary = encoder.config.width, encoder.summary(layers[-1], batch)[sequence]
+        torch.testing.assert_close(summary[:width], expected[-1][-1, :width], rtol=0, atol=NEAR)
+        torch.testing.assert_close(summary[width:], expected[-1][0, width:], rtol=0, atol=NEAR)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_right_to_left_is_left_to_right_on_reversed_text(shape: str) -> None:
+    encoder = elmo(shape)
+    encoder.right_to_left.load_state_dict(encoder.left_to_right.state_dict())
+    batch = ragged(encoder)
+    forwards = list(encoder.left_to_right(reversed_texts(batch), 0.0))
+    backwards = list(encoder.right_to_left(batch, 0.0))
+    order = torch.cat([torch.arange(stop - 1, start - 1, -1) for start, stop in zip(*_ends(batch), strict=True)])
+    for there, back in zip(forwards, backwards, strict=True):
+        torch.testing.assert_close(there[order], back, rtol=0, atol=NEAR)
+
+
+def _ends(batch):  # type: ignore[no-untyped-def]
+    return batch.starts[:-1].tolist(), batch.starts[1:].tolist()
+
+
+def test_a_direction_sees_nothing_of_the_other() -> None:
+    encoder = elmo("2/8")
+    batch = ragged(encoder)
+    changed = batch.tokens.clone()
+    last = batch.starts[1:].long() - 1
+    changed[last] = (changed[last] + 1) % encoder.config.vocabulary
+    width = encoder.config.width
+    before, after = (encoder(dataclasses.replace(batch, tokens=tokens)) for tokens in (batch.tokens, changed))
+    unchanged = np.setdiff1d(np.arange(batch.real), last.numpy())
+    assert torch.equal(before[unchanged, :width], after[unchanged, :width])
+    assert not torch.isclose(before[unchanged, width:], after[unchanged, width:], rtol=0, atol=0).any()
+
+
+def test_dropout_depends_on_seed_step_and_site_alone() -> None:
+    encoder = elmo("2/8")
+    batch = ragged(encoder)
+
+    def states(step: int) -> list[torch.Tensor]:
+        return list(encoder.hidden_states(dataclasses.replace(batch, dropout=Dropout(3, step))))
+
+    assert all(map(torch.equal, states(5), states(5)))
+    assert torch.equal(states(5)[0], states(6)[0]), "the token layer itself has no dropout"
+    assert not torch.equal(states(5)[1], states(6)[1])
+    width = encoder.config.width
+    encoder.right_to_left.load_state_dict(encoder.left_to_right.state_dict())
+    (one,) = (layers[0] for layers in [list(encoder.hidden_states(batch))])
+    assert torch.equal(one[:, :width], one[:, width:])
+
+
+def test_an_elmo_keeps_the_contract_of_backbones(tmp_path: Path) -> None:
+    folder = tmp_path / "elmo"
+    elmo("2/8/12", vocabulary=8000).save(folder)
+    workspace = Workspace(tmp_path / "runs", tmp_path / "cache", settings=Settings(offline=True))
+    backbone, family = discover().backbone(str(folder), workspace)
+    assert backbone.frozen
+    check_backbone(backbone, family, workspace, tmp_path / "again")
+
+
+def test_damaged_checkpoints_are_refused(tmp_path: Path) -> None:
+    from benchrunner_bert.elmo.checkpoint import read
+
+    encoder = elmo("2/8")
+    encoder.save(tmp_path)
+    config = tmp_path / "config.json"
+    text = config.read_text(encoding="utf-8")
+    for old, new, message in (
+        ('"direction_size": 8', '"direction_size": 9', "cannot be projected to a direction_size of 9"),
+        ('"cell_size": 8', '"cell_size": 9', "does not hold this ELMo:(.|\n)*unexpected: |missing: "),
+        ('"num_hidden_layers": 2', '"num_hidden_layers": 3', "missing: left_to_right.layers.2.weight_ih_l0"),
+        ('"vocab_size"', '"vocabulary"', "vocab_size missing"),
+        ('"elmo"', '"gru"', "model_type is 'gru'"),
+        ('"vocab_size": 8000', '"vocab_size": 7', "the model only 7 embeddings"),
+    ):
+        config.write_text(text.replace(old, new), encoding="utf-8")
+        assert config.read_text(encoding="utf-8") != text
+        with pytest.raises(CheckpointError, match=message):
+            read(tmp_path)
+    config.write_text(text, encoding="utf-8")
+    (tmp_path / "model.safetensors").write_bytes(b"cut")
+    with pytest.raises(CheckpointError, match="the weights cannot be read"):
+        read(tmp_path)
+
+
+def test_sizes_are_named_or_numbers() -> None:
+    assert ElmoConfiguration.of_size("base", 100) == ElmoConfiguration(100, 512, 2, 4096)
+    assert ElmoConfiguration.of_size("3/20", 100) == ElmoConfiguration(100, 20, 3, 20)
+    assert ElmoConfiguration.of_size("1/20/30", 100) == ElmoConfiguration(100, 20, 1, 30)
+    for size in ("huge", "2", "2/0", "2/x", "2/3/4/5", ""):
+        with pytest.raises(RequestError, match="An ELMo's size is small, medium, base, L/H or L/H/C"):
+            ElmoConfiguration.of_size(size, 100)
+    with pytest.raises(RequestError, match="10 cells cannot be projected to a width of 20"):
+        ElmoConfiguration.of_size("2/20/10", 100)
+
+
+def test_a_head_cannot_be_exported_for_other_libraries(tmp_path: Path) -> None:
+    from bert_samples import ANSWER, exported
+
+    from benchrunner.methods.heads import LinearHead
+
+    encoder: Elmo = elmo("1/8")
+    with pytest.raises(CheckpointError, match="No other library knows an ELMo"):
+        encoder.save(tmp_path, exported(LinearHead(16, ANSWER.head, seed=0), ANSWER))

@@ -1,0 +1,64 @@
+"""A frozen backbone takes the methods that leave its weights as they are, and no other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchrunner import Backbone, OneBackbone, Runner, Workspace
+from benchrunner.engine import Encoder
+from benchrunner.errors import RequestError
+from benchrunner.testing import WEIGHTS, TinyBackbone, check_backbone
+from inline import QUICK, runner
+
+
+class FrozenBackbone(Backbone):
+    """The tiny backbone, whose weights must stay as they are."""
+
+    about = "a frozen encoder"
+    frozen = True
+
+    def __init__(self, tiny: TinyBackbone) -> None:
+        self.tiny, self.name = tiny, tiny.name
+
+    def revision(self, workspace: Workspace) -> str:
+        return self.tiny.revision(workspace)
+
+    def load(self, workspace: Workspace, *, seed: int) -> Encoder:
+        return self.tiny.load(workspace, seed=seed)
+
+
+FROZEN = FrozenBackbone(TinyBackbone("tiny/frozen"))
+
+
+def saved(folder: Path) -> Backbone | None:
+    return FrozenBackbone(TinyBackbone(str(folder), folder=folder)) if (folder / WEIGHTS).is_file() else None
+
+
+FAMILY = OneBackbone(FROZEN, saved)
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Runner:
+    return runner(tmp_path, register_backbones=[FAMILY])
+
+
+def test_a_method_that_trains_a_frozen_backbone_is_refused(made: Runner) -> None:
+    task = made.plugins.task("mood")
+    for method in ("finetune", "finetune+bilstm"):
+        with pytest.raises(RequestError, match=rf"tiny/frozen is a frozen .*'{method.replace('+', '.')}'.*features"):
+            made.plan(task, "frozen", method=method)
+
+
+def test_a_fit_with_features_is_answered_and_goes_on_frozen(made: Runner) -> None:
+    task = made.plugins.task("mood")
+    fit = made.plan(task, "frozen", method="features", recipe=QUICK.changed(features="last"))
+    assert made.run(fit).status == "done"
+    assert len(made.predict(fit, "dev").answers) == 24
+    with pytest.raises(RequestError, match=f"run:{fit.id} is a frozen backbone"):
+        made.plan(task, f"run:{fit.id}")
+
+
+def test_the_check_of_backbones_fits_a_frozen_one_with_features(made: Runner, tmp_path: Path) -> None:
+    check_backbone(FROZEN, FAMILY, made.workspace, tmp_path / "saved")
