@@ -13,7 +13,7 @@ LAYERS = (
     ("checkpoint_writer",),
     ("model", "elmo.encoder"),
     ("checkpoint", "elmo.checkpoint"),
-    ("pretraining.settings", "pretraining.objectives", "pretraining.continuation"),
+    ("pretraining.settings", "pretraining.objectives", "pretraining.inputs", "pretraining.continuation"),
     ("pretraining.corpus",),
     ("pretraining.instances",),
     ("pretraining.deepspeed",),
