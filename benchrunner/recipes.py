@@ -19,14 +19,27 @@ CONTEXTS = ("document", "window", "sentence")
 SCHEDULES = ("released", "after-warmup")
 """Values of a recipe's `schedule`."""
 
-SPECIAL = ("stride", "context", "features")
+BATCH_UNITS = ("sentences", "sequences", "words")
+"""Values of a recipe's `batch_unit`."""
+
+LOSS_DIVISORS = ("own-words", "mean-words")
+"""Values of a recipe's `loss_divisor`."""
+
+SPECIAL = ("stride", "context", "batch_unit", "loss_divisor", "features")
 """Names of the fields that only some problems or methods read."""
 
 LAYERS = ("embeddings", "second-to-last", "last", "weighted-sum-last-4", "concat-last-4", "weighted-sum-all")
 """Values of a recipe's `features`: the choices of Table 7 in Devlin et al. 2019."""
 
-_WORDS = (("schedule", SCHEDULES), ("context", CONTEXTS), ("features", LAYERS), ("sample", SAMPLES))
-"""Fields that are one of a few words."""
+_NAMED_VALUES: Mapping[str, Sequence[str]] = {
+    "schedule": SCHEDULES,
+    "context": CONTEXTS,
+    "batch_unit": BATCH_UNITS,
+    "loss_divisor": LOSS_DIVISORS,
+    "features": LAYERS,
+    "sample": SAMPLES,
+}
+"""Field -> its possible values."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +51,8 @@ class Recipe:
     epochs: int = 3
     """Passes over the training data."""
     batch_size: int = 32
-    """Number of units in one optimizer step; it does not depend on the memory."""
+    """Number of units in one optimizer step; it does not depend on the memory. Tasks that label words count what
+    `batch_unit` says."""
     max_length: int = 128
     """Most tokens of one sequence, with special tokens; longer sequences are truncated."""
     stride: int = 128
@@ -46,6 +60,12 @@ class Recipe:
     context: str = "document"
     """What a sequence shows around a row that is part of a document: `document` packs the rows of a document into few
     sequences, `window` gives each row a sequence with its neighbours, `sentence` shows the row alone."""
+    batch_unit: str = "sentences"
+    """What `batch_size` counts in tasks that label words: `sentences`, `sequences` (each shows as many sentences as
+    `context` says), or `words`."""
+    loss_divisor: str = "own-words"
+    """What the summed loss of a batch of words is divided by: `own-words` is the number of words in this batch;
+    `mean-words` is the mean number of words of the fit's batches, so that each word of the data counts equally."""
     features: str = "concat-last-4"
     """Layers of a frozen encoder that the method `features` reads: one of `LAYERS`."""
     warmup: float = 0.1
@@ -94,7 +114,7 @@ class Recipe:
             raise RequestError(f"Dropout is a rate from 0 to below 1, not {self.dropout}.")
         if self.precision not in ("fp32", "bf16"):
             raise RequestError(f"Precision is fp32 or bf16 by the time a recipe is made, not '{self.precision}'.")
-        for name, known in _WORDS:
+        for name, known in _NAMED_VALUES.items():
             if getattr(self, name) not in known:
                 raise RequestError(f"A recipe's {name} is one of {', '.join(known)}, not '{getattr(self, name)}'.")
         if self.limit_train is not None and self.limit_train < 1:

@@ -29,6 +29,8 @@ BAD: list[tuple[str, Any]] = [
     ("precision", "fp16"),
     ("limit_train", 0),
     ("sample", "random"),
+    ("batch_unit", "rows"),
+    ("loss_divisor", "sentences"),
     ("micro_tokens", 0),
     ("epsilon", 0.0),
     ("bias_correction", 1),
@@ -60,7 +62,7 @@ def test_a_whole_number_and_the_same_rate_are_one_recipe() -> None:
 
 def test_a_recipe_is_changed_by_fields_that_it_has() -> None:
     assert Recipe().changed(epochs=4) == Recipe(epochs=4)
-    with pytest.raises(RequestError, match=r"A recipe has no 'epoch'. It has: batch_size, beta1"):
+    with pytest.raises(RequestError, match=r"A recipe has no 'epoch'. It has: batch_size, batch_unit, beta1"):
         Recipe().changed(epoch=4)
 
 

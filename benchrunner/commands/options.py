@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from benchrunner.errors import RequestError
-from benchrunner.recipes import CONTEXTS, GRIDS, LAYERS, SAMPLES, SCHEDULES
+from benchrunner.recipes import BATCH_UNITS, CONTEXTS, GRIDS, LAYERS, LOSS_DIVISORS, SAMPLES, SCHEDULES
 from benchrunner.studies.number_texts import numbers
 from benchrunner.workspace import CHECKPOINT_SECONDS, Workspace
 
@@ -73,6 +73,12 @@ def add_recipe(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--max-length", type=int, metavar="N", help="tokens of one sequence")
     group.add_argument("--stride", type=int, metavar="N", help="tokens between the starts of windows over a long text")
     group.add_argument("--context", choices=CONTEXTS, help="what a sequence shows around a sentence of a document")
+    group.add_argument("--batch-unit", choices=BATCH_UNITS, help="what --batch-size counts in tasks that label words")
+    group.add_argument(
+        "--loss-divisor",
+        choices=LOSS_DIVISORS,
+        help="divide the summed loss of a batch of words by its own words, or by the mean number of words of a batch",
+    )
     group.add_argument("--features", choices=LAYERS, help="layers of a frozen encoder that the method 'features' reads")
     group.add_argument("--dropout", type=float, metavar="RATE", help="dropout rate that replaces the backbone's own")
     group.add_argument(

@@ -30,8 +30,8 @@ class Sequences:
 class Features:
     """An encoded data set. Units hold sequences, and sequences hold tokens; each sequence belongs to a row.
 
-    A unit is never split. Training shuffles units, and the batch size counts them: a row of classify, the four
-    sequences of a row of choose, a window of span and tag.
+    A unit is never split. Training shuffles units. The batch size counts units: a row of classify, the four sequences
+    of a row of choose, a window of span. For tag, a unit is a window too, and `batch_counts` says how much it counts.
     """
 
     tokens: np.ndarray
@@ -51,7 +51,7 @@ class Features:
     guides: Mapping[str, np.ndarray] = field(default_factory=dict)
     """By name: arrays of any shape with which the problem's `gather` finds the answers in the outputs."""
     counts: np.ndarray | None = None
-    """int64 (units,): how much each unit counts in the batch size; None is 1 for each"""
+    """int64 (units,): how many rows begin in each unit; None is 1 for each"""
     loss_weights: np.ndarray | None = None
     """int64 (units,): how many losses are summed in a unit; None is 1 for each"""
 
@@ -88,10 +88,13 @@ class Features:
         """Number of units."""
         return len(self.groups) - 1
 
-    @property
-    def batch_counts(self) -> np.ndarray:
-        """How much each unit counts in the batch size, int64 (units,)."""
-        return np.ones(self.units, dtype=np.int64) if self.counts is None else self.counts
+    def batch_counts(self, batch_unit: str) -> np.ndarray:
+        """Return how much each unit counts in the batch size, int64 (units,).
+
+        `batch_unit` is the recipe's. For features without counts of rows and of losses, a unit always counts 1.
+        """
+        counts = {"sentences": self.counts, "words": self.loss_weights}.get(batch_unit)
+        return np.ones(self.units, dtype=np.int64) if counts is None else np.asarray(counts)
 
     def loss_weight(self, units: np.ndarray) -> int:
         """Return the number by which the summed loss of the given units is divided."""

@@ -55,6 +55,13 @@ class Problem(ABC):
     """The kind of question, for people and for `identity`."""
     recipe_fields: tuple[str, ...] = ("max_length",)
     """Names of the recipe fields that change how rows are encoded."""
+    batch_fields: tuple[str, ...] = ()
+    """Names of the recipe fields that change how training forms batches and averages their loss."""
+
+    @property
+    def all_recipe_fields(self) -> frozenset[str]:
+        """Names of the fields of `recipe_fields` and `batch_fields`."""
+        return frozenset((*self.recipe_fields, *self.batch_fields))
 
     @abstractmethod
     def identity(self) -> dict[str, Any]:

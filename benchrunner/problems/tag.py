@@ -41,6 +41,7 @@ class Tag(Problem):
     name: str = "tag"
     label_columns = ("labels",)
     recipe_fields = ("max_length", "context")
+    batch_fields = ("batch_unit", "loss_divisor")
 
     def __post_init__(self) -> None:
         if len(set(self.labels)) != len(self.labels) or len(self.labels) < 2:

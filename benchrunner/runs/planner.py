@@ -111,6 +111,6 @@ def _reads_frozen(method: Method) -> bool:
 
 def _without_ignored_fields(recipe: Recipe, task: Task, method: Method) -> Recipe:
     """Reset recipe fields that the problem and the method ignore, so that they do not change the fit's identity."""
-    known = {*task.problem.recipe_fields, *method.recipe_fields}
+    known = {*task.problem.all_recipe_fields, *method.recipe_fields}
     defaults = Recipe()
     return recipe.changed(**{name: getattr(defaults, name) for name in SPECIAL if name not in known})

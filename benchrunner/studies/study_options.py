@@ -37,6 +37,10 @@ class StudyOptions:
     """Tokens between the starts of two windows over a long text."""
     context: str | None = None
     """What a sequence shows around a sentence of a document."""
+    batch_unit: str | None = None
+    """What the batch size counts in tasks that label words: `sentences`, `sequences` or `words`."""
+    loss_divisor: str | None = None
+    """What the summed loss of a batch of words is divided by: `own-words` or `mean-words`."""
     features: str | None = None
     """Layers of a frozen encoder that the method 'features' reads."""
     dropout: float | None = None
@@ -105,16 +109,22 @@ class StudyOptions:
         return dataclasses.replace(self, **{name: value for name, value in below.given.items() if name not in hidden})
 
     def without_unread(self, read: Collection[str]) -> StudyOptions:
-        """Drop the options stride, context and features unless `read` names them."""
+        """Drop the options for special fields of recipes unless `read` names them."""
         unread: dict[str, Any] = {name: None for name in SPECIAL if name not in read}
         return dataclasses.replace(self, **unread)
 
     def check_read(self, read: Collection[str]) -> None:
-        """Raise a `RequestError` if stride, context or features is given and `read` does not name the option."""
+        """Raise a `RequestError` if an option for a special field of recipes is given and `read` does not name it."""
         for name in SPECIAL:
             if getattr(self, name) is not None and name not in read:
                 users = "the method 'features'" if name == "features" else "tasks of another kind"
-                raise RequestError(f"The option {name} is for {users}: no fit of this study reads it. Leave it out.")
+                option = name.replace("_", "-")
+                raise RequestError(f"The option {option} is for {users}: no fit of this study reads it. Leave it out.")
+        if self.batch_unit == "words" and self.batch_size is None:
+            raise RequestError(
+                "With the option batch-unit words, batch-size is the number of words in one optimizer step, and none "
+                "is given. A sentence of CoNLL-2003 has 14.5 words, so batch-size 464 is like 32 sentences."
+            )
 
     def study(self, backbones: Sequence[str], tasks: Sequence[Task], runner: Runner) -> Study:
         """Build the study of some backbones on some tasks with these options."""
@@ -158,7 +168,7 @@ _HIDES: Mapping[str, Sequence[str]] = {
 
 def options_read(task: Task, method: str | None, runner: Runner) -> set[str]:
     """Name the special recipe fields that a task's fits read, by `method` or else by the task's own method."""
-    return {*task.problem.recipe_fields, *runner.plugins.method(method or task.method).recipe_fields}
+    return {*task.problem.all_recipe_fields, *runner.plugins.method(method or task.method).recipe_fields}
 
 
 READERS: Mapping[str, Callable[[str], Any]] = {
@@ -169,6 +179,8 @@ READERS: Mapping[str, Callable[[str], Any]] = {
     "max-length": number(int),
     "stride": number(int),
     "context": str,
+    "batch-unit": str,
+    "loss-divisor": str,
     "features": str,
     "dropout": number(float),
     "schedule": str,

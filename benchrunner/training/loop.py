@@ -56,7 +56,7 @@ class Training:
 
     def __post_init__(self) -> None:
         self.micro_tokens = self.recipe.micro_tokens
-        self.schedule = Schedule(self.features.batch_counts, self.recipe, self.seed)
+        self.schedule = Schedule(self.features.batch_counts(self.recipe.batch_unit), self.recipe, self.seed)
         self.optimizer = Optimizer(self.modules, self.recipe)
         self._unit_tokens = self.features.unit_tokens
         self._pending: list[tuple[int, torch.Tensor]] = []
@@ -79,7 +79,7 @@ class Training:
     @property
     def timings(self) -> dict[str, float]:
         """Time and speed of `run`, for the record."""
-        counts = self.features.batch_counts
+        counts = self.features.batch_counts("sentences")
         rows = sum(int(counts[self.schedule.batch(step)].sum()) for step in range(self.first, self.schedule.steps))
         return {"train_seconds": self.seconds, "examples_per_second": rows / self.seconds}
 
@@ -126,7 +126,7 @@ class Training:
     def _gradients(self, step: int, units: np.ndarray) -> torch.Tensor:
         """Add up the gradients of a batch, micro-batch by micro-batch, and return its mean loss."""
         self.optimizer.clear()
-        total, weight = torch.zeros((), device=self.device), self.features.loss_weight(units)
+        total, weight = torch.zeros((), device=self.device), self._loss_divisor(units)
         for part, part_units in enumerate(micro_batches(units, self._unit_tokens, self.micro_tokens)):
             dropout, multiple = Dropout(self.seed, step, part), rounding(self.recipe.precision)
             batch = collate(self.features, part_units, self.device, dropout=dropout, multiple=multiple)
@@ -137,6 +137,13 @@ class Training:
             loss.backward()  # type: ignore[no-untyped-call]
             total += loss.detach()
         return total
+
+    def _loss_divisor(self, units: np.ndarray) -> float:
+        """Return the number by which the summed loss of a batch is divided."""
+        if self.recipe.loss_divisor == "own-words":
+            return self.features.loss_weight(units)
+        words = self.features.loss_weight(np.arange(self.features.units))
+        return words * self.recipe.epochs / self.schedule.steps
 
     def _halve(self, units: np.ndarray) -> None:
         """Halve the token budget of micro-batches; `FitError` where a micro-batch is a single unit already."""

@@ -21,7 +21,7 @@ from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.features.pieces import Frame, Pieces
 from benchrunner.problems.tag import Tag
 from benchrunner.problems.tag_windows import Borders, windows
-from benchrunner.recipes import CONTEXTS, Recipe
+from benchrunner.recipes import BATCH_UNITS, CONTEXTS, Recipe
 
 TAG = Tag(("O", "B-X", "I-X"))
 START, STOP, UNKNOWN = 1, 2, 3
@@ -72,7 +72,7 @@ def test_only_the_first_piece_of_a_word_has_a_target() -> None:
     assert features.guides["word"].tolist() == [-1, 0, -1, 1, -1, -1, 2, -1]
     assert (features.groups.tolist(), features.owner.tolist()) == ([0, 1, 2], [0, 1])
     assert features.loss_weights is not None and features.loss_weights.tolist() == [2, 1]
-    assert features.batch_counts.tolist() == [1, 1]
+    assert features.batch_counts("sentences").tolist() == [1, 1]
 
 
 def test_a_word_without_pieces_is_the_unknown_one() -> None:
@@ -83,20 +83,35 @@ def test_training_packs_whole_sentences_of_one_document() -> None:
     rows = table(["aa", "bb cc", "d", "ee", "ff"], document=[7, 7, 7, 7, 8])
     features = encode(rows, context="document", max_length=8)
     assert shown(features) == ["[aabbcc]", "[dee]", "[ff]"]
-    assert features.batch_counts.tolist() == [2, 2, 1]
+    assert features.batch_counts("sentences").tolist() == [2, 2, 1]
     assert features.loss_weights is not None and features.loss_weights.tolist() == [3, 2, 1]
     assert features.owner.tolist() == [0, 2, 4]
+
+
+def test_a_batch_counts_sequences_sentences_or_words() -> None:
+    features = encode(
+        table(["aa", "bb cc", "d", "ee", "ff"], document=[7, 7, 7, 7, 8]), context="document", max_length=8
+    )
+    counts = {unit: features.batch_counts(unit).tolist() for unit in BATCH_UNITS}
+    assert counts == {"sentences": [2, 2, 1], "sequences": [1, 1, 1], "words": [3, 2, 1]}
+
+
+def test_recurrent_heads_count_words_of_sentences() -> None:
+    rows = table(["aa", "bb cc", "d", "ee", "ff"], document=[7, 7, 7, 7, 8])
+    _, sentences = TAG.recurrent_sequences(encode(rows, context="document", max_length=8), rows)
+    counts = {unit: sentences.batch_counts(unit).tolist() for unit in BATCH_UNITS}
+    assert counts == {"sentences": [1] * 5, "sequences": [1] * 5, "words": [1, 2, 1, 1, 1]}
 
 
 def test_a_sentence_longer_than_a_window_counts_where_it_begins() -> None:
     rows = table(["a bb cc dd", "e"], document=[0, 0])
     features = encode(rows, context="document", max_length=7)
     assert shown(features) == ["[abbcc]", "[dde]"]
-    assert features.batch_counts.tolist() == [1, 1]
+    assert features.batch_counts("sentences").tolist() == [1, 1]
     assert features.loss_weights is not None and features.loss_weights.tolist() == [3, 2]
     assert features.owner.tolist() == [0, 0]
     alone = encode(rows, context="sentence", max_length=7)
-    assert (shown(alone), alone.batch_counts.tolist()) == (["[abbcc]", "[dd]", "[e]"], [1, 0, 1])
+    assert (shown(alone), alone.batch_counts("sentences").tolist()) == (["[abbcc]", "[dd]", "[e]"], [1, 0, 1])
 
 
 @pytest.mark.parametrize("context", CONTEXTS)
@@ -191,7 +206,7 @@ def test_what_is_said_at_a_words_first_piece_is_its_answer(
     gathered = TAG.gather(outputs, features, rows)
     assert gathered.shape == (TAG.output_count(rows), 3)
     assert TAG.decode(gathered, rows, {}) == TAG.gold(rows) == labels
-    assert features.batch_counts.sum() == len(sentences)
+    assert features.batch_counts("sentences").sum() == len(sentences)
     assert features.loss_weight(np.arange(features.units)) == TAG.output_count(rows)
     places, sequences = TAG.recurrent_sequences(features, rows)
     assert [features.guides["word"][place] for place in places] == list(range(TAG.output_count(rows)))

@@ -20,7 +20,7 @@ from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.features.randomness import Dropout
 from benchrunner.methods.heads import LinearHead
 from benchrunner.problems.tag import Tag
-from benchrunner.recipes import Recipe
+from benchrunner.recipes import BATCH_UNITS, Recipe
 from benchrunner.testing import TinyEncoder
 from benchrunner.testing.tiny_encoder import VOCABULARY
 from benchrunner.training.checkpoints import Checkpoint
@@ -87,6 +87,41 @@ def test_a_word_loss_is_the_mean_over_words_for_any_batch_split(tmp_path: Path) 
         return nn.functional.cross_entropy(head(encoder, batch)[targets >= 0], targets[targets >= 0]).item()
 
     assert first_loss(1) == pytest.approx(first_loss(1000), abs=1e-6) == pytest.approx(by_hand(), abs=1e-6)
+
+
+@pytest.mark.parametrize("batch_unit", BATCH_UNITS)
+def test_the_divisor_mean_words_weighs_every_word_equally(
+    batch_unit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The learning rate is 0, so the losses of all batches together are the mean loss of all words, by hand."""
+    monkeypatch.setattr("benchrunner.training.loop.LOG_STEPS", 1)
+    tags = Tag(("O", "B-TREE"))
+    sentences = ["oak", "by the lake stood an elm", "no tree", "oak", "an elm", "oak oak"]
+    words = [sentence.split() for sentence in sentences]
+    labels = [["B-TREE" if word in ("oak", "elm") else "O" for word in sentence] for sentence in words]
+    table = pa.table({"words": words, "labels": labels, "document": [0, 0, 0, 1, 1, 2]})
+    recipe = Recipe(lr=0, epochs=1, batch_size={"words": 4}.get(batch_unit, 2), max_length=32)
+    recipe = recipe.changed(batch_unit=batch_unit, loss_divisor="mean-words")
+    encoder, head = TinyEncoder(dropout=0.0), LinearHead(12, tags.head, seed=1)
+    features = tags.encode(table, encoder, recipe, training=True)
+    training = Training(
+        model=lambda batch: head(encoder, batch),
+        modules={"head": head},
+        features=features,
+        problem=tags,
+        recipe=recipe,
+        seed=3,
+        device=CPU,
+        checkpoint=Checkpoint(tmp_path / "checkpoint"),
+        log=tmp_path / "log.jsonl",
+    )
+    training.run()
+    losses = [json.loads(line)["loss"] for line in training.log.read_text().splitlines()]
+    batch = collate(features, np.arange(features.units), CPU)
+    targets = batch.targets["label"]
+    mean = nn.functional.cross_entropy(head(encoder, batch)[targets >= 0], targets[targets >= 0]).item()
+    assert len(losses) == training.schedule.steps > 1
+    assert np.mean(losses) == pytest.approx(mean, abs=1e-6)
 
 
 def test_dropout_changes_the_losses_and_two_runs_do_not(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def theirs(start: Path, features: Features, recipe: Recipe) -> tuple[list[float]
         betas=(recipe.beta1, recipe.beta2),
         eps=recipe.epsilon,
     )
-    schedule, losses = Schedule(features.batch_counts, recipe, SEED), []
+    schedule, losses = Schedule(features.batch_counts("sentences"), recipe, SEED), []
     rates = get_linear_schedule_with_warmup(optimizer, schedule.warmup, schedule.steps)
     labels = torch.from_numpy(features.targets["label"])
     for step in range(schedule.steps):
@@ -82,7 +82,7 @@ def compare(
     start: Path, features: Features, recipe: Recipe, folder: Path
 ) -> tuple[float, dict[str, float], list[float]]:
     """The largest difference of losses, of each final weight, and the losses."""
-    assert Schedule(features.batch_counts, recipe, SEED).steps == 50
+    assert Schedule(features.batch_counts("sentences"), recipe, SEED).steps == 50
     mine = ours(read(start, seed=SEED), features, recipe, folder)
     other, model = theirs(start, features, recipe)
     again = BertForSequenceClassification.from_pretrained(folder / "model").state_dict()
@@ -127,7 +127,7 @@ def test_fifty_steps_of_a_small_bert_equal_transformers(tmp_path: Path, micro_to
     unused = np.setdiff1d(np.arange(8000), features.tokens)
     start = fresh().embeddings.word.weight.detach()
     assert len(unused) > 7000
-    left = Schedule(features.batch_counts, recipe, SEED).decay_without_gradient()
+    left = Schedule(features.batch_counts("sentences"), recipe, SEED).decay_without_gradient()
     assert left < 0.9985
     torch.testing.assert_close(table[unused], start[unused] * left, rtol=1e-6, atol=0)
 

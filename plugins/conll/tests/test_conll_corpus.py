@@ -84,5 +84,5 @@ def test_every_word_of_the_real_files_is_answered_once(context: str, training: b
         outputs = np.eye(9, dtype=np.float32)[np.maximum(features.token_targets["label"], 0)]
         answers = task.problem.decode(task.problem.gather(outputs, features, table), table, {})
         assert answers == task.problem.gold(table)
-        assert features.batch_counts.sum() == len(answers)
+        assert features.batch_counts("sentences").sum() == len(answers)
         assert features.lengths.max() <= 64

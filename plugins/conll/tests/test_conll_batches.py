@@ -1,0 +1,80 @@
+"""The command line's options for batches of tagged sentences: what a batch counts, what its loss is divided by."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from conll_samples import workspace
+
+import benchrunner_conll
+from benchrunner import Plugins, discover, hookimpl
+from benchrunner.commands.main import main
+from benchrunner.testing import tiny_family
+from benchrunner_conll import demo
+
+
+@pytest.fixture
+def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plugins:
+    """The task on demo data, and a tiny backbone, in an empty folder."""
+    for name in ("BENCHRUNNER_DATA", "BENCHRUNNER_RUNS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("BENCHRUNNER_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    demo.write(1, tmp_path)
+    tiny = SimpleNamespace(register_backbones=hookimpl(lambda: [tiny_family()]))
+    return discover(extra=[("conll", benchrunner_conll), ("tiny", tiny)], installed=False)
+
+
+def run(plugins: Plugins, *words: str) -> int:
+    command = ["run", "conll/ner", "--backbone", "words", "--data", ".", "--epochs", "1", "--limit-train", "120"]
+    return main([*command, "--max-length", "64", "--context", "document", "--quiet", *words], plugins=plugins)
+
+
+def fits() -> dict[str, tuple[dict[str, object], int]]:
+    """Return the recipe and the number of steps of each trained fit, by its id."""
+    folders = [path.parent for path in Path("runs").glob("*/log.jsonl")]
+    return {
+        folder.name: (
+            json.loads((folder / "fit.json").read_text())["recipe"],
+            json.loads((folder / "log.jsonl").read_text().splitlines()[-1])["step"],
+        )
+        for folder in folders
+    }
+
+
+def test_options_for_batches_reach_the_fit_and_its_id(plugins: Plugins) -> None:
+    rows = plugins.task("conll/ner").load("train", workspace(Path())).table.slice(0, 120)
+    words = sum(map(len, rows.column("words").to_pylist()))
+    assert run(plugins, "--batch-unit", "words", "--batch-size", "100", "--keep", "none") == 0
+    assert run(plugins, "--batch-unit", "sentences", "--batch-size", "100", "--keep", "none") == 0
+    assert run(plugins, "--batch-unit", "sentences", "--batch-size", "100", "--loss-divisor", "mean-words") == 0
+    made = {
+        (recipe.get("batch_unit", "sentences"), recipe.get("loss_divisor", "own-words")): steps
+        for recipe, steps in fits().values()
+    }
+    assert len(fits()) == 3
+    assert abs(made["words", "own-words"] - words / 100) <= 1
+    assert made["sentences", "own-words"] == made["sentences", "mean-words"] == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--batch-unit", "word"], "argument --batch-unit: there is no choice 'word'. Did you mean words?"),
+        (["--loss-divisor", "words"], "argument --loss-divisor: there is no choice 'words'. Did you mean"),
+        (["--batch-unit", "words"], "batch-size is the number of words in one optimizer step, and none is given"),
+    ],
+)
+def test_a_wrong_option_for_batches_is_refused(
+    words: list[str], reason: str, plugins: Plugins, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        code = run(plugins, *words)
+    except SystemExit as end:
+        code = int(str(end.code))
+    assert code == 2
+    assert reason in capsys.readouterr().err
+    assert not Path("runs").exists()
