@@ -28,8 +28,17 @@ LOSS_DIVISORS = ("own-words", "mean-words")
 SPECIAL = ("stride", "context", "batch_unit", "loss_divisor", "features")
 """Names of the fields that only some problems or methods read."""
 
-LAYERS = ("embeddings", "second-to-last", "last", "weighted-sum-last-4", "concat-last-4", "weighted-sum-all")
-"""Values of a recipe's `features`: the choices of Table 7 in Devlin et al. 2019."""
+LAYERS = (
+    "embeddings",
+    "second-to-last",
+    "last",
+    "weighted-sum-last-4",
+    "concat-last-4",
+    "weighted-sum-all",
+    "weighted-sum-with-embeddings",
+)
+"""Values of a recipe's `features`: the choices of Table 7 in Devlin et al. 2019, and the choice of Peters et al. 2018,
+whose sum has the token layer too."""
 
 _NAMED_VALUES: Mapping[str, Sequence[str]] = {
     "schedule": SCHEDULES,

@@ -30,8 +30,9 @@ def chosen_layers(choice: str, layers: int) -> list[int]:
         "weighted-sum-last-4": list(range(layers - 3, layers + 1)),
         "concat-last-4": list(range(layers - 3, layers + 1)),
         "weighted-sum-all": list(range(1, layers + 1)),
+        "weighted-sum-with-embeddings": list(range(layers + 1)),
     }
-    possible = [name for name, numbers in layers_of.items() if numbers[0] >= (name != "embeddings")]
+    possible = [name for name, numbers in layers_of.items() if numbers[0] >= (not name.endswith("embeddings"))]
     if choice not in possible:
         raise RequestError(
             f"--features {choice} needs a deeper encoder: this encoder has {layers} layer(s), enough for "

@@ -44,6 +44,7 @@ def fitted(fit_runner: Runner, *, features: str = "last", seed: int = 0, **chang
         ("weighted-sum-last-4", [9, 10, 11, 12]),
         ("concat-last-4", [9, 10, 11, 12]),
         ("weighted-sum-all", list(range(1, 13))),
+        ("weighted-sum-with-embeddings", list(range(13))),
     ],
 )
 def test_each_choice_reads_the_layers_it_names(choice: str, layers: list[int]) -> None:
@@ -52,7 +53,7 @@ def test_each_choice_reads_the_layers_it_names(choice: str, layers: list[int]) -
 
 @pytest.mark.parametrize("choice", ["second-to-last", "concat-last-4", "weighted-sum-last-4"])
 def test_features_needing_more_layers_are_refused_with_the_count(choice: str) -> None:
-    enough = r"1 layer\(s\), enough for embeddings, last or weighted-sum-all"
+    enough = r"1 layer\(s\), enough for embeddings, last, weighted-sum-all or weighted-sum-with-embeddings"
     with pytest.raises(RequestError, match=rf"--features {choice} needs a deeper encoder: this encoder has {enough}"):
         chosen_layers(choice, 1)
 
@@ -64,6 +65,7 @@ def test_states_are_computed_once_and_are_those_of_the_encoder(tmp_path: Path) -
     before = file.stat().st_mtime_ns
     fitted(fit_runner, seed=1)
     fitted(fit_runner, features="weighted-sum-all")
+    fitted(fit_runner, features="weighted-sum-with-embeddings")
     fitted(fit_runner, features="embeddings")
     assert file.stat().st_mtime_ns == before, "another seed and another choice read the same file"
     assert {path.name for path in file.parent.iterdir()} == {".lock", "layer-00.npy", "layer-01.npy"}
