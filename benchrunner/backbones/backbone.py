@@ -41,6 +41,9 @@ class Backbone(ABC):
 class BackboneFamily(ABC):
     """Backbones of one kind, found by name, by a pattern of names, by path or by hub id."""
 
+    parts: tuple[BackboneFamily, ...] = ()
+    """Families of the parts, for backbones that are made of several; their code has a part in every fit."""
+
     @property
     def name(self) -> str:
         """Name of the family among the families of its plugin, by default the name of the class.

@@ -43,6 +43,10 @@ class Dropout:
         keep = words.view(np.uint16)[:count] >= np.uint16(min(round(rate * 65536), 65535))
         return torch.from_numpy(keep).view(shape).to(like.dtype)
 
+    def within(self, place: str) -> Dropout:
+        """Return the dropout of one place in this pass, whose sites have masks of their own."""
+        return Dropout(self._seed, *self._step, place)
+
     def __call__(self, x: torch.Tensor, rate: float, site: str) -> torch.Tensor:
         """Set a share of the elements of `x` to zero, and scale the others up."""
         if rate == 0.0:
@@ -57,6 +61,9 @@ class NoDropout(Dropout):
 
     def __init__(self) -> None:
         super().__init__(0)
+
+    def within(self, place: str) -> Dropout:
+        return self
 
     def __call__(self, x: torch.Tensor, rate: float, site: str) -> torch.Tensor:
         return x

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from benchrunner.backbones.backbone import Backbone, BackboneFamily
+from benchrunner.backbones.concatenation import ConcatenatedFamily
 from benchrunner.errors import CheckpointError, RequestError
 from benchrunner.runs.folder import Family, RunFolder, find_run
 from benchrunner.workspace import Workspace
@@ -88,11 +89,17 @@ def saved(folder: RunFolder, plugins: Plugins, workspace: Workspace) -> tuple[Ba
     )
 
 
+def maker(family: BackboneFamily, plugins: Plugins) -> Family:
+    """Return the description of a family by which a run's folder names it, and by which `saved` finds it again."""
+    parts = tuple(maker(part, plugins) for part in family.parts)
+    return Family(plugins.supplier(family).title, family.name, parts)
+
+
 def _makers(folder: RunFolder, plugins: Plugins) -> list[BackboneFamily]:
     """Return the family that made a fit; if the fit does not record it, all families of the fit's plugins."""
     made = folder.family()
     if made is not None:
-        return [_maker(made, folder, plugins)]
+        return [_recorded(made, folder, plugins)]
     makers = [name for name in folder.fit().suppliers if name != plugins.core.title]
     families = [family for family in plugins.families if plugins.supplier(family).title in makers]
     if not families:
@@ -103,8 +110,10 @@ def _makers(folder: RunFolder, plugins: Plugins) -> list[BackboneFamily]:
     return families
 
 
-def _maker(made: Family, folder: RunFolder, plugins: Plugins) -> BackboneFamily:
+def _recorded(made: Family, folder: RunFolder, plugins: Plugins) -> BackboneFamily:
     """Return the recorded family, or raise a `CheckpointError` that says what is missing."""
+    if made.parts:
+        return ConcatenatedFamily(tuple(_recorded(part, folder, plugins) for part in made.parts))
     for family in plugins.families:
         if (plugins.supplier(family).title, family.name) == (made.plugin, made.name):
             return family

@@ -15,8 +15,8 @@ from benchrunner.methods.method import Job, Method
 from benchrunner.progress import Event
 from benchrunner.records import Record
 from benchrunner.runs.devices import resolve_device
-from benchrunner.runs.fitted_backbone import FinishedFit, saved
-from benchrunner.runs.folder import Family, RunFolder
+from benchrunner.runs.fitted_backbone import FinishedFit, maker, saved
+from benchrunner.runs.folder import RunFolder
 from benchrunner.runs.observers import Observers
 from benchrunner.runs.planner import Planner
 from benchrunner.training.feature_cache import Cache
@@ -100,7 +100,7 @@ class Fitter:
         folder.sweep()
         folder.keep_fit(fit)
         if family is not None:
-            folder.keep_family(Family(self.plugins.supplier(family).title, family.name))
+            folder.keep_family(maker(family, self.plugins))
         return self._job(fit, folder, suppliers, backbone=backbone, train=rows)
 
     def prediction_job(self, fit: Fit, folder: RunFolder) -> Job:

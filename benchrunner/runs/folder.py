@@ -28,6 +28,13 @@ class Family:
     """The plugin's name and distribution, as in `Fit.suppliers`."""
     name: str
     """See `BackboneFamily.name`."""
+    parts: tuple[Family, ...] = ()
+    """See `BackboneFamily.parts`."""
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Family:
+        """Make a family from the content of `family.json`."""
+        return cls(data["plugin"], data["name"], tuple(cls.from_dict(part) for part in data.get("parts", ())))
 
 
 class RunFolder:
@@ -58,7 +65,7 @@ class RunFolder:
 
     def family(self) -> Family | None:
         """Read which backbone family made the fit; None for fits of versions that did not record it."""
-        return _read(self.path / "family.json", lambda data: Family(**data))
+        return _read(self.path / "family.json", Family.from_dict)
 
     def keep_fit(self, fit: Fit) -> None:
         """Write the fit to `fit.json`, before training starts."""

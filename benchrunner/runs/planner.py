@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from benchrunner.backbones import concatenation
 from benchrunner.backbones.backbone import Backbone, BackboneFamily
 from benchrunner.data.rows import Rows
 from benchrunner.errors import RequestError
@@ -28,6 +29,7 @@ class Planner:
     def __init__(self, plugins: Plugins, workspace: Workspace) -> None:
         self.plugins, self.workspace = plugins, workspace
         self._rows: dict[tuple[str, str], Rows] = {}
+        self._compatible = set[str]()
 
     def plan(self, task: Task, backbone: str, *, method: Method, recipe: Recipe | None, seed: int) -> Fit:
         """Return the fit of a backbone to a task, with its identity. Nothing runs."""
@@ -37,6 +39,7 @@ class Planner:
             loadable, family = self.backbone(backbone)
             self._check_trainable(loadable, method)
             revision = loadable.revision(self.workspace)
+            self._check_parts(loadable, family, revision)
         else:  # the method ignores these, so they must not make two of its fits different
             backbone, recipe, seed = "", Recipe(limit_train=recipe.limit_train, sample=recipe.sample), 0
         return Fit(
@@ -52,7 +55,9 @@ class Planner:
         )
 
     def backbone(self, reference: str) -> tuple[Backbone, BackboneFamily]:
-        """Return the backbone that a name, path, hub id or `run:ID` means, and the family that loads it."""
+        """Return the backbone that a name, path, hub id, `run:ID` or `concat:A,B` means, and its family."""
+        if reference.startswith(concatenation.PREFIX):
+            return concatenation.concatenate(reference, self.backbone)
         if reference.startswith(fitted_backbone.PREFIX):
             return fitted_backbone.find(reference, self.plugins, self.workspace)
         if reference not in self.plugins.backbones and (run := fitted_backbone.run_of(Path(reference))) is not None:
@@ -67,6 +72,12 @@ class Planner:
                 f"{backbone.name} is a frozen backbone: its weights must stay as they are, but the method "
                 f"'{method.name}' trains them. Choose --method {either(possible)}."
             )
+
+    def _check_parts(self, backbone: Backbone, family: BackboneFamily, revision: str) -> None:
+        """Load a concatenated backbone once, so that parts that do not fit together are an error before any fit."""
+        if family.parts and revision not in self._compatible:
+            backbone.load(self.workspace, seed=0)
+            self._compatible.add(revision)
 
     def rows(self, task: Task, split: str) -> Rows:
         """Load the rows of a split. The last few splits stay in memory."""
@@ -83,7 +94,7 @@ class Planner:
 
     def suppliers(self, task: Task, method: Method, family: BackboneFamily | None) -> dict[str, str]:
         """Return the plugins whose code has a part in a fit, the core included, with their versions."""
-        values = [value for value in (method, family) if value is not None]
+        values = [method, *_with_parts(family)]
         plugins = [self.plugins.core, *self.plugins.suppliers_of(task), *map(self.plugins.supplier, values)]
         return {plugin.title: plugin.version for plugin in plugins}
 
@@ -107,6 +118,14 @@ class Planner:
 def _reads_frozen(method: Method) -> bool:
     """Return whether a method reads a backbone without training it."""
     return method.needs_backbone and not method.trains_encoder
+
+
+def _with_parts(family: BackboneFamily | None) -> Iterator[BackboneFamily]:
+    """Yield a family and the families of its parts."""
+    if family is not None:
+        yield family
+        for part in family.parts:
+            yield from _with_parts(part)
 
 
 def _without_ignored_fields(recipe: Recipe, task: Task, method: Method) -> Recipe:

@@ -103,7 +103,7 @@ class Runner:
         )
 
     def backbone(self, reference: str) -> Backbone:
-        """Return the backbone that a name, path, hub id or `run:ID` means."""
+        """Return the backbone that a name, path, hub id, `run:ID` or `concat:A,B` means."""
         return self._planner.backbone(reference)[0]
 
     def rows(self, task: Task, split: str) -> Rows:

@@ -1,0 +1,120 @@
+"""The encoder of a concatenated backbone: several encoders that read the same batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import cast, final
+
+import numpy as np
+import torch
+from torch import nn
+
+from benchrunner.backbones.concatenation import write_layout
+from benchrunner.backbones.encoder import Encoder, ExportedHead
+from benchrunner.errors import CheckpointError, RequestError
+from benchrunner.features.arrays import Features, Sequences
+from benchrunner.features.flat_batch import FlatBatch, collate
+from benchrunner.features.pieces import Frame, Pieces
+
+
+def check_compatible(names: Sequence[str], encoders: Sequence[Encoder]) -> None:
+    """Raise a `CheckpointError` if encoders read text as different tokens, or have different numbers of layers."""
+    first, depth = encoders[0], _depth(encoders[0])
+    for name, encoder in zip(names[1:], encoders[1:], strict=True):
+        if encoder.tokenizer_fingerprint != first.tokenizer_fingerprint:
+            raise CheckpointError(
+                f"{names[0]} and {name} cannot be concatenated: they have different tokenizers, and all parts read the "
+                "same tokens. Choose models with the same vocabulary and the same treatment of capital letters."
+            )
+        if (layers := _depth(encoder)) != depth:
+            raise CheckpointError(
+                f"{names[0]} and {name} cannot be concatenated: they have {depth} and {layers} layers, and layers are "
+                "concatenated one by one. Choose models with the same number of layers."
+            )
+
+
+def _depth(encoder: Encoder) -> int:
+    """Count the layers above the embeddings, with one short sequence."""
+    features = Features.of(encoder.assemble(["a"], None, encoder.max_length))
+    batch = collate(features, np.arange(1), next(encoder.parameters()).device)
+    training = encoder.training
+    encoder.eval()
+    try:
+        with torch.inference_mode():
+            return sum(1 for _ in encoder.hidden_states(batch)) - 1
+    finally:
+        encoder.train(training)
+
+
+@final
+class ConcatenatedEncoder(Encoder):
+    """Several encoders side by side: every layer's states, and the summary, are those of the parts, concatenated."""
+
+    def __init__(self, names: Sequence[str], parts: Sequence[Encoder]) -> None:
+        super().__init__()
+        self.parts = nn.ModuleList(parts)
+        self.hidden_size = sum(part.hidden_size for part in parts)
+        self.max_length = min(part.max_length for part in parts)
+        self.dropout = max(part.dropout for part in parts)
+        """The rate for a head. Each part keeps the rate of its own configuration until `set_dropout`."""
+        self.tokenizer_fingerprint = parts[0].tokenizer_fingerprint
+        self.notes = tuple(f"{name}: {note}" for name, part in zip(names, parts, strict=True) for note in part.notes)
+
+    def set_dropout(self, rate: float) -> None:
+        super().set_dropout(rate)
+        for encoder in self._encoders:
+            encoder.set_dropout(rate)
+
+    def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:
+        return self._encoders[0].assemble(first, second, max_length)
+
+    def pieces(self, texts: Sequence[str]) -> Pieces:
+        return self._encoders[0].pieces(texts)
+
+    def words(self, words: Sequence[str]) -> Pieces:
+        return self._encoders[0].words(words)
+
+    @property
+    def frame(self) -> Frame:
+        return self._encoders[0].frame
+
+    def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
+        states = [encoder.hidden_states(own) for encoder, own in self._with_batches(batch)]
+        for layer in zip(*states, strict=True):
+            yield torch.cat(layer, dim=1)
+
+    def forward(self, batch: FlatBatch) -> torch.Tensor:
+        return torch.cat([encoder(own) for encoder, own in self._with_batches(batch)], dim=1)
+
+    def summary(self, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
+        """Concatenate the parts' summaries, each of its own columns of the states."""
+        columns = torch.split(hidden, [encoder.hidden_size for encoder in self._encoders], dim=1)
+        parts = zip(self._with_batches(batch), columns, strict=True)
+        return torch.cat([encoder.summary(own_hidden, own) for (encoder, own), own_hidden in parts], dim=1)
+
+    def save(self, folder: Path, head: ExportedHead | None = None) -> None:
+        if head is not None:
+            raise RequestError(
+                "A concatenated backbone cannot be exported: no other library has a model of several encoders side by "
+                "side. The sub-folders part-1, part-2, ... of the fit's folder model/ hold the encoders, each as a "
+                "checkpoint of its own."
+            )
+        names = [f"part-{number}" for number in range(1, len(self.parts) + 1)]
+        for name, encoder in zip(names, self._encoders, strict=True):
+            (folder / name).mkdir()
+            encoder.save(folder / name)
+        write_layout(folder, names)
+
+    @property
+    def _encoders(self) -> list[Encoder]:
+        return [cast(Encoder, part) for part in self.parts]
+
+    def _with_batches(self, batch: FlatBatch) -> Iterator[tuple[Encoder, FlatBatch]]:
+        """Pair each part with the batch that it reads: the batch with dropout masks of the part's own.
+
+        Encoders of one architecture have dropout sites with equal names, which without this would give equal masks.
+        """
+        for number, encoder in enumerate(self._encoders):
+            yield encoder, replace(batch, dropout=batch.dropout.within(f"part {number}"))

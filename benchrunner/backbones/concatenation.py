@@ -1,0 +1,136 @@
+"""Concatenated backbones, `concat:A,B`: several backbones whose states stand side by side, as one backbone."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, final
+
+from benchrunner.backbones.backbone import Backbone, BackboneFamily
+from benchrunner.errors import CheckpointError, RequestError
+from benchrunner.files import read_json_object, write_json
+
+if TYPE_CHECKING:
+    from benchrunner.backbones.encoder import Encoder
+    from benchrunner.workspace import Workspace
+
+PREFIX = "concat:"
+"""Start of the names of concatenated backbones; the names of the parts follow, separated by commas."""
+LAYOUT = "concat.json"
+"""File of a saved concatenation that lists the sub-folders of its parts."""
+
+
+@final
+@dataclass(frozen=True)
+class Concatenation(Backbone):
+    """Several backbones side by side: a token's state is the states of all parts, one after another.
+
+    Section 5.1 of Devlin et al. 2019 describes a left-to-right and a right-to-left model that are used in this way.
+    """
+
+    name: str
+    parts: tuple[Backbone, ...]
+    about: str = "several backbones side by side"
+
+    def revision(self, workspace: Workspace) -> str:
+        """Return a hash of the parts' revisions, in their order."""
+        revisions = [part.revision(workspace) for part in self.parts]
+        return hashlib.sha256(json.dumps(["concat", *revisions]).encode()).hexdigest()
+
+    def load(self, workspace: Workspace, *, seed: int) -> Encoder:
+        """Load all parts. Weights that a part's checkpoint lacks are drawn from the seed and the number of the part.
+
+        Raises a `CheckpointError` if the parts have different tokenizers or different numbers of layers.
+        """
+        from benchrunner.backbones.concatenated_encoder import ConcatenatedEncoder, check_compatible
+        from benchrunner.features.randomness import derived
+
+        seeds = [derived(seed, "part", number) % 2**32 for number in range(len(self.parts))]  # numpy's take 32 bits
+        encoders = [part.load(workspace, seed=own) for part, own in zip(self.parts, seeds, strict=True)]
+        names = [part.name for part in self.parts]
+        check_compatible(names, encoders)
+        return ConcatenatedEncoder(names, encoders)
+
+
+@final
+@dataclass(frozen=True)
+class ConcatenatedFamily(BackboneFamily):
+    """The family of the concatenations whose parts are of the given families, in this order.
+
+    The family finds folders that an encoder saved. Names, `concat:A,B`, are resolved by the runner, which knows the
+    backbones of all plugins and all finished fits.
+    """
+
+    parts: tuple[BackboneFamily, ...]
+
+    @property
+    def name(self) -> str:
+        return "concat"
+
+    def listed(self) -> list[Backbone]:
+        return []
+
+    def find(self, reference: str, workspace: Workspace) -> Backbone | None:
+        folder = Path(reference)
+        if not (folder / LAYOUT).is_file():
+            return None
+        folders = read_layout(folder)
+        if len(folders) != len(self.parts):
+            raise CheckpointError(f"{folder / LAYOUT}: it lists {len(folders)} parts, and {len(self.parts)} made them.")
+        backbones = []
+        for part, family in zip(folders, self.parts, strict=True):
+            backbone = family.find(str(part), workspace)
+            if backbone is None:
+                raise CheckpointError(f"{part}: the backbone family '{family.name}', which saved it, does not know it.")
+            backbones.append(backbone)
+        return Concatenation(reference, tuple(backbones))
+
+
+def concatenate(
+    reference: str, find: Callable[[str], tuple[Backbone, BackboneFamily]]
+) -> tuple[Concatenation, ConcatenatedFamily]:
+    """Return the backbone that `concat:A,B` means, and its family; `find` finds the parts and their families."""
+    texts = reference.removeprefix(PREFIX).split(",")
+    names = [text.strip() for text in texts]
+    if len(names) < 2 or not all(names):
+        raise RequestError(
+            f"'{reference}' does not name two or more backbones. Separate their names by commas: concat:A,B."
+        )
+    if any(name.startswith(PREFIX) for name in names):
+        raise RequestError(f"'{reference}' has a concatenation as a part. Name all parts in one list: concat:A,B,C.")
+    try:
+        parts = [find(name) for name in names]
+    except RequestError:
+        _refuse_commas(texts)
+        raise
+    backbones, families = zip(*parts, strict=True)
+    return Concatenation(reference, backbones), ConcatenatedFamily(families)
+
+
+def _refuse_commas(texts: Sequence[str]) -> None:
+    """Raise a `RequestError` if neighbours joined by commas are a path that exists."""
+    for first, end in combinations(range(len(texts) + 1), 2):
+        path = ",".join(texts[first:end])
+        if end - first > 1 and Path(path).exists():
+            raise RequestError(
+                f"The name of {path} has a comma, and commas separate the parts of a concatenation. Rename the folder, "
+                "or make a link to it whose name has no comma."
+            )
+
+
+def write_layout(folder: Path, parts: Sequence[str]) -> None:
+    """Write which sub-folders hold the parts of a concatenation, in their order."""
+    write_json(folder / LAYOUT, {"parts": list(parts)})
+
+
+def read_layout(folder: Path) -> list[Path]:
+    """Return the folders of the parts of a saved concatenation, in their order."""
+    file = folder / LAYOUT
+    parts = read_json_object(file, error=CheckpointError).get("parts")
+    if not isinstance(parts, list) or not all(isinstance(part, str) and Path(part).name == part for part in parts):
+        raise CheckpointError(f"{file}: 'parts' must be a list of names of sub-folders.")
+    return [folder / part for part in parts]

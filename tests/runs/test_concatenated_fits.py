@@ -1,0 +1,193 @@
+"""Fits with a concatenated backbone: fine-tuned and frozen, read back, resumed, and as a start for other fits."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+import concatenations
+import forked
+import inline
+from benchrunner import CheckpointError, Fit, RequestError, Runner, Workspace, discover
+from benchrunner.recipes import Recipe
+from benchrunner.runs.answering import export
+from benchrunner.testing import WEIGHTS, TinyEncoder
+from concatenations import Drawn, drawn_family
+from inline import QUICK, files, own, plugin
+
+NAMES = ("one", "two", "deep", "foreign")
+
+
+def made(folder: Path, *, die_at: int | None = None) -> Runner:
+    """A runner with `one` of one plugin and the other backbones of another; with `die_at`, a step kills the process."""
+
+    def on_progress(fit, event):  # type: ignore[no-untyped-def]
+        if event.kind == "step" and event.done == die_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    files(1, folder / "data")
+    extra = [
+        ("own", own(register_backbones=[drawn_family("one")])),
+        ("others", plugin(register_backbones=[drawn_family(name) for name in NAMES[1:]])),
+        ("deadly", plugin(on_progress=on_progress)),
+    ]
+    plugins = discover(extra=extra, installed=False)
+    assert not plugins.set_aside, plugins.set_aside
+    workspace = Workspace(folder / "runs", folder / "cache", data=folder / "data")
+    return Runner(plugins, workspace, device="cpu", checkpoint_seconds=-1.0)
+
+
+def planned(runner: Runner, backbone: str = "concat:one,two", recipe: Recipe = QUICK, **options: str) -> Fit:
+    return runner.plan(runner.plugins.task("mood"), backbone, recipe=recipe, **options)  # type: ignore[arg-type]
+
+
+def fitted(runner: Runner, backbone: str = "concat:one,two") -> Fit:
+    fit = planned(runner, backbone)
+    record = runner.run(fit)
+    assert record.status == "done", record.reason
+    return fit
+
+
+def part(runner: Runner, fit: Fit, number: int) -> TinyEncoder:
+    return TinyEncoder.read(runner.folder(fit).model / f"part-{number}")
+
+
+def weights(folder: Path) -> dict[str, bytes]:
+    return {
+        f"{file.relative_to(folder)} {name}": tensor.numpy().tobytes()
+        for file in sorted(folder.rglob("*.safetensors"))
+        for name, tensor in load_file(file).items()
+    }
+
+
+def test_fine_tuning_changes_both_parts(tmp_path: Path) -> None:
+    runner = made(tmp_path)
+    fit = fitted(runner)
+    for number, name in ((1, "one"), (2, "two")):
+        before = Drawn(name).load(runner.workspace, seed=0).state_dict()
+        after = part(runner, fit, number).state_dict()
+        assert all(not torch.equal(after[key], before[key]) for key in before)
+    assert runner.predict(fit, "dev").record.scores["accuracy"].value is not None
+
+
+def test_a_fit_records_the_family_and_plugin_of_each_part(tmp_path: Path) -> None:
+    runner = made(tmp_path)
+    fit = fitted(runner)
+    recorded = json.loads((runner.folder(fit).path / "family.json").read_text())
+    assert recorded["name"] == "concat"
+    families = [(family["plugin"], family["name"]) for family in recorded["parts"]]
+    assert families == [("own (own)", "one"), ("others (others)", "two")]
+    assert {"own (own)", "others (others)"} <= fit.suppliers.keys()
+    assert "others (others)" not in planned(runner, "one").suppliers
+
+
+def test_a_fit_whose_parts_plugin_is_gone_says_which(tmp_path: Path) -> None:
+    runner = made(tmp_path)
+    fit = fitted(runner)
+    alone = discover(extra=[("own", own(register_backbones=[drawn_family("one")]))], installed=False)
+    with pytest.raises(CheckpointError, match=r"family 'two' of the plugin others \(others\), which is not installed"):
+        Runner(alone, runner.workspace).backbone(f"run:{fit.id}")
+
+
+def test_a_finished_fit_is_a_backbone_and_a_part(tmp_path: Path) -> None:
+    runner = made(tmp_path)
+    first = fitted(runner)
+    still = planned(runner, f"run:{first.id}", recipe=QUICK.changed(lr=0.0))
+    record = runner.run(still)
+    assert any("the head goes on" in note for note in record.notes)
+    assert weights(runner.folder(still).model) == weights(runner.folder(first).model)
+    answers = [runner.predict(fit, "dev").answers for fit in (still, first)]
+    assert answers[0] == answers[1]
+    wider = fitted(runner, f"concat:run:{first.id},one")
+    loaded = runner.backbone(f"run:{wider.id}").load(runner.workspace, seed=0)
+    assert loaded.hidden_size == 36
+    again = Runner(runner.plugins, runner.workspace, device="cpu").predict(wider, "test")
+    assert len(again.answers) == 20
+
+
+def test_a_runs_model_folder_is_a_backbone(tmp_path: Path) -> None:
+    runner = made(tmp_path)
+    fit = fitted(runner)
+    folder = runner.folder(fit).model
+    loaded = runner.backbone(str(folder)).load(runner.workspace, seed=0)
+    expected = part(runner, fit, 2).state_dict()
+    assert all(torch.equal(tensor, expected[key]) for key, tensor in loaded.parts[1].state_dict().items())  # type: ignore[index, union-attr]
+
+
+@pytest.mark.usefixtures("narrow_bilstm")
+def test_frozen_features_are_the_parts_arrays_side_by_side(tmp_path: Path) -> None:
+    """The states that `features` reads are computed and stored for each of the three backbones by itself."""
+    runner = made(tmp_path)
+    arrays = []
+    for backbone in ("one", "two", "concat:one,two"):
+        known = set((tmp_path / "cache" / "states").glob("*/layer-01.npy"))
+        recipe = QUICK.changed(epochs=1, features="last")
+        assert runner.run(planned(runner, backbone, recipe, method="features")).status == "done"
+        (file,) = set((tmp_path / "cache" / "states").glob("*/layer-01.npy")) - known
+        arrays.append(np.load(file))
+    one, two, both = arrays
+    assert np.array_equal(both, np.concatenate([one, two], axis=1))
+    assert not np.array_equal(one, two)
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from test_concatenated_fits import made, planned
+
+runner = made(Path(sys.argv[1]), die_at=7)
+runner.run(planned(runner))
+"""
+
+
+def test_a_killed_fit_ends_as_one_that_was_not_killed(tmp_path: Path) -> None:
+    whole = made(tmp_path / "whole")
+    expected = fitted(whole)
+    path = os.pathsep.join(str(Path(file).parent) for file in (__file__, inline.__file__, concatenations.__file__))
+    done = forked.run(["-c", SCRIPT, str(tmp_path / "killed")], env={**os.environ, "PYTHONPATH": path})
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    runner = made(tmp_path / "killed")
+    fit = planned(runner)
+    assert runner.folder(fit).checkpoint.exists() and runner.folder(fit).record() is None
+    assert runner.run(fit).status == "done"
+    assert weights(runner.folder(fit).model) == weights(whole.folder(expected).model)
+    assert (runner.folder(fit).log).read_text() == whole.folder(expected).log.read_text()
+
+
+def test_a_concatenated_fit_is_not_exported(tmp_path: Path) -> None:
+    runner = made(tmp_path)
+    with pytest.raises(RequestError, match="A concatenated backbone cannot be exported: no other library"):
+        export(fitted(runner).id, tmp_path / "out", runner)
+    assert not (tmp_path / "out").exists()
+    export(fitted(runner, "one").id, tmp_path / "out", runner)
+    assert (tmp_path / "out" / WEIGHTS).is_file()
+
+
+@pytest.mark.parametrize(
+    ("backbone", "reason"),
+    [
+        ("concat:one,foreign", "one and foreign cannot be concatenated: they have different tokenizers"),
+        ("concat:deep,two", "deep and two cannot be concatenated: they have 2 and 1 layers"),
+    ],
+)
+def test_parts_that_do_not_fit_are_found_while_planning(backbone: str, reason: str, tmp_path: Path) -> None:
+    runner = made(tmp_path)
+    with pytest.raises(CheckpointError, match=reason):
+        planned(runner, backbone)
+
+
+def test_planning_loads_a_concatenation_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runner, loads = made(tmp_path), list[str]()
+    load = Drawn.load
+    monkeypatch.setattr(Drawn, "load", lambda self, *a, **k: loads.append(self.name) or load(self, *a, **k))
+    for recipe in (QUICK, QUICK.changed(lr=0.01)):
+        planned(runner, recipe=recipe)
+    planned(runner, "one")
+    assert loads == ["one", "two"]
