@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from benchrunner.backbones.concatenation import write_layout
+from benchrunner.backbones.concatenation_layout import write_layout
 from benchrunner.backbones.encoder import Encoder, ExportedHead
 from benchrunner.errors import CheckpointError, RequestError
 from benchrunner.features.arrays import Features, Sequences

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Self, final
 
 from benchrunner.backbones.backbone import Backbone, BackboneFamily
+from benchrunner.backbones.concatenation_layout import LAYOUT, read_layout
 from benchrunner.errors import CheckpointError, RequestError
-from benchrunner.files import read_json_object, write_json
 
 if TYPE_CHECKING:
     from benchrunner.backbones.encoder import Encoder
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 PREFIX = "concat:"
 """Start of the names of concatenated backbones; the names of the parts follow, separated by commas."""
-LAYOUT = "concat.json"
-"""File of a saved concatenation that lists the sub-folders of its parts."""
 
 
 @final
@@ -34,7 +32,15 @@ class Concatenation(Backbone):
 
     name: str
     parts: tuple[Backbone, ...]
+    frozen: bool
+    """True if a part is frozen: the other parts cannot be trained without it."""
     about: str = "several backbones side by side"
+
+    @classmethod
+    def of(cls, name: str, parts: Iterable[Backbone]) -> Self:
+        """Make the concatenation of some backbones."""
+        parts = tuple(parts)
+        return cls(name, parts, frozen=any(part.frozen for part in parts))
 
     def revision(self, workspace: Workspace) -> str:
         """Return a hash of the parts' revisions, in their order."""
@@ -87,7 +93,7 @@ class ConcatenatedFamily(BackboneFamily):
             if backbone is None:
                 raise CheckpointError(f"{part}: the backbone family '{family.name}', which saved it, does not know it.")
             backbones.append(backbone)
-        return Concatenation(reference, tuple(backbones))
+        return Concatenation.of(reference, backbones)
 
 
 def concatenate(
@@ -108,7 +114,7 @@ def concatenate(
         _refuse_commas(texts)
         raise
     backbones, families = zip(*parts, strict=True)
-    return Concatenation(reference, backbones), ConcatenatedFamily(families)
+    return Concatenation.of(reference, backbones), ConcatenatedFamily(families)
 
 
 def _refuse_commas(texts: Sequence[str]) -> None:
@@ -120,17 +126,3 @@ def _refuse_commas(texts: Sequence[str]) -> None:
                 f"The name of {path} has a comma, and commas separate the parts of a concatenation. Rename the folder, "
                 "or make a link to it whose name has no comma."
             )
-
-
-def write_layout(folder: Path, parts: Sequence[str]) -> None:
-    """Write which sub-folders hold the parts of a concatenation, in their order."""
-    write_json(folder / LAYOUT, {"parts": list(parts)})
-
-
-def read_layout(folder: Path) -> list[Path]:
-    """Return the folders of the parts of a saved concatenation, in their order."""
-    file = folder / LAYOUT
-    parts = read_json_object(file, error=CheckpointError).get("parts")
-    if not isinstance(parts, list) or not all(isinstance(part, str) and Path(part).name == part for part in parts):
-        raise CheckpointError(f"{file}: 'parts' must be a list of names of sub-folders.")
-    return [folder / part for part in parts]

@@ -16,7 +16,7 @@ from benchrunner.backbones.export_kind import ExportKind
 from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.features.randomness import Dropout
 from benchrunner.testing import TinyEncoder, check_backbone
-from concatenations import Drawn, drawn_family
+from concatenations import Drawn, drawn, drawn_family
 from tiny_fits import features
 
 WORKSPACE = Workspace(Path("runs"), Path("cache"))
@@ -24,7 +24,7 @@ CPU = torch.device("cpu")
 
 
 def concatenation(*names: str) -> Concatenation:
-    return concatenate(f"concat:{','.join(names)}", lambda name: (Drawn(name), drawn_family(name)))[0]
+    return concatenate(f"concat:{','.join(names)}", lambda name: (drawn(name), drawn_family(name)))[0]
 
 
 def loaded(*names: str) -> ConcatenatedEncoder:
@@ -164,6 +164,11 @@ def test_parts_that_do_not_fit_together_are_refused(names: tuple[str, ...], reas
         loaded(*names)
 
 
+def test_a_frozen_part_freezes_all_parts() -> None:
+    assert not concatenation("one", "two").frozen
+    assert concatenation("one", "frozen").frozen and concatenation("frozen", "one").frozen
+
+
 def test_blanks_around_the_names_do_not_count() -> None:
     assert [part.name for part in concatenation("one ", " two").parts] == ["one", "two"]
 
@@ -188,6 +193,6 @@ def test_missing_weights_of_two_parts_are_drawn_apart() -> None:
             return super().load(workspace, seed=seed)
 
     for seed in (0, 0, 1):
-        Concatenation("concat:one,one", (Seeing("one"), Seeing("one"))).load(WORKSPACE, seed=seed)
+        Concatenation.of("concat:one,one", [Seeing("one"), Seeing("one")]).load(WORKSPACE, seed=seed)
     assert len(set(seeds)) == 4 and seeds[:2] == seeds[2:4]
     assert all(0 <= seed < 2**32 for seed in seeds)

@@ -8,7 +8,9 @@ from inline import plugins
 
 
 def test_the_command_line_fits_predicts_and_refuses(shell: Shell) -> None:
-    shell.plugins = plugins(register_backbones=[drawn_family(name) for name in ("one", "two", "deep", "foreign")])
+    shell.plugins = plugins(
+        register_backbones=[drawn_family(name) for name in ("one", "two", "deep", "foreign", "frozen")]
+    )
     run = shell.fitted("--backbone", "concat:one,two")
     code, out, err = shell(
         "predict", run, *shell.folders(), "--split", "dev", "--out", "answers.tsv", "--device", "cpu"
@@ -25,6 +27,7 @@ def test_the_command_line_fits_predicts_and_refuses(shell: Shell) -> None:
         ("concat:one,twoo", "There is no backbone 'twoo'. Did you mean two"),
         ("concat:one,foreign", "they have different tokenizers"),
         ("concat:one,deep", "they have 1 and 2 layers"),
+        ("concat:one,frozen", "concat:one,frozen is a frozen backbone: its weights must stay as they are"),
         ("concat:one,run:nothing", "There is no run 'nothing'"),
     ):
         error = shell.refused("run", *options, backbone)

@@ -30,6 +30,7 @@ class Drawn(Backbone):
     name: str
     folder: Path | None = None
     about: str = "weights drawn from the name"
+    frozen: bool = False
 
     def revision(self, workspace: Workspace) -> str:
         return str(zlib.crc32((self.folder / WEIGHTS).read_bytes())) if self.folder else f"drawn for {self.name}"
@@ -47,10 +48,15 @@ class Drawn(Backbone):
         return encoder
 
 
+def drawn(name: str) -> Drawn:
+    """Give a backbone whose weights are drawn from the name; it is frozen if the name says so."""
+    return Drawn(name, frozen=name.startswith("frozen"))
+
+
 def drawn_family(name: str) -> OneBackbone:
     """Give the family of one backbone with drawn weights."""
 
     def saved(folder: Path) -> Backbone | None:
         return Drawn(str(folder), folder) if (folder / WEIGHTS).is_file() else None
 
-    return OneBackbone(Drawn(name), saved)
+    return OneBackbone(drawn(name), saved)
