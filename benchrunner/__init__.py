@@ -60,8 +60,9 @@ from benchrunner.leaderboards.file_kinds.label_lists import LabelList
 from benchrunner.leaderboards.file_kinds.lines_file import Lines
 from benchrunner.leaderboards.file_kinds.spellings import Labels, Number, Spelling, Text
 from benchrunner.leaderboards.file_kinds.table_file import Table
-from benchrunner.leaderboards.leaderboard import BoardFile, Leaderboard, Published
+from benchrunner.leaderboards.leaderboard import BoardFile, Leaderboard
 from benchrunner.leaderboards.manifests import read_manifest
+from benchrunner.leaderboards.published import PublishedColumn, PublishedFigure, PublishedRow
 from benchrunner.leaderboards.writing import write_answers
 from benchrunner.methods.method import Job, Method, Outcome
 from benchrunner.metrics import (
@@ -185,7 +186,9 @@ __all__ = [
     "Predicted",
     "Prediction",
     "Problem",
-    "Published",
+    "PublishedColumn",
+    "PublishedFigure",
+    "PublishedRow",
     "Recipe",
     "Record",
     "Regress",

@@ -95,9 +95,9 @@ class StrictTable:
             raise self.wrong(key, f"expected a finite number, found {value}.")
         return value
 
-    def maybe_number(self, key: str) -> float | None:
-        """Read a finite number, or None where the key is missing."""
-        return self.number(key) if key in self else None
+    def truth(self, key: str, default: bool = _REQUIRED) -> bool:
+        """Read true or false."""
+        return self._value(key, bool, "true or false", default)
 
     def texts(self, key: str) -> tuple[str, ...]:
         """Read a list of texts."""

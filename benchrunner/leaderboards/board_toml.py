@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import cast
 
 from benchrunner.errors import PluginError
 from benchrunner.leaderboards.file_kinds.columns_file import Columns
@@ -13,22 +14,25 @@ from benchrunner.leaderboards.file_kinds.json_file import JsonMap
 from benchrunner.leaderboards.file_kinds.lines_file import Lines
 from benchrunner.leaderboards.file_kinds.spellings import Labels, Number, Spelling, Text
 from benchrunner.leaderboards.file_kinds.table_file import Table
-from benchrunner.leaderboards.leaderboard import BoardFile, Leaderboard, Published
+from benchrunner.leaderboards.leaderboard import BoardFile, Leaderboard
+from benchrunner.leaderboards.published import SPLIT_KINDS, PublishedColumn, PublishedRow, SplitKind
 from benchrunner.strict_tables import StrictTable
-from benchrunner.tasks.suites import Term
 
 
 def read_leaderboard(path: Path) -> Leaderboard:
     """Read the leaderboard that a .toml file describes. Raises a `PluginError` that names file and key."""
     top = StrictTable.toml(path, PluginError)
-    texts = {key: top.text(key) for key in ("name", "title", "url", "archive")}
-    files = tuple(_file(table) for table in top.tables("file", "name"))
-    columns = {name: _term(table) for name, table in top.named_tables("columns").items()}
-    published = tuple(_published(table) for table in top.tables("published", "system", optional=True))
+    texts = {key: top.text(key) for key in ("name", "title", "url")}
+    files = tuple(_file(table) for table in top.tables("file", "name", optional=True))
+    archive = top.text("archive") if files or "archive" in top else ""
+    columns = {name: _column(table) for name, table in top.named_tables("columns").items()}
+    published = tuple(_published(table, columns) for table in top.tables("published", "system", optional=True))
     note = top.text("note", "")
     top.finish()
     with top.naming("the board"):
-        return Leaderboard(**texts, files=files, columns=columns, published=published, note=note)
+        return Leaderboard(
+            **texts, archive=archive, files=files, columns=columns, published=published, note=note, origin=str(path)
+        )
 
 
 def _file(table: StrictTable) -> BoardFile:
@@ -100,24 +104,37 @@ def _count(table: StrictTable, key: str) -> int:
     return int(key)
 
 
-def _term(table: StrictTable) -> Term | None:
-    """Read which figure belongs in a column; None for the empty table `{}`."""
-    if not table:
-        return None
-    term = Term(table.text("task"), table.text("split"), table.text("metric"))
+def _column(table: StrictTable) -> PublishedColumn:
+    """Read what a column of published figures measures."""
+    kind = table.text("kind")
+    if kind not in SPLIT_KINDS:
+        raise table.wrong("kind", f"there is no kind of split '{kind}'; the kinds are {' and '.join(SPLIT_KINDS)}.")
+    if ("task" in table) == ("suite" in table):
+        raise table.wrong("task", "give either task and metric, or suite and average.")
+    split_kind = cast(SplitKind, kind)
+    if "suite" in table:
+        column = PublishedColumn(split_kind, table.text("average"), suite=table.text("suite"))
+    else:
+        column = PublishedColumn(
+            split_kind,
+            table.text("metric"),
+            task=table.text("task"),
+            split=table.text("split", ""),
+            beside=table.text("beside", ""),
+        )
     table.finish()
-    return term
+    return column
 
 
-def _published(table: StrictTable) -> Published:
-    row = Published(
-        system=table.text("system"),
-        source=table.text("source"),
-        cells=table.named_numbers("cells"),
-        average=table.maybe_number("average"),
-        score=table.maybe_number("score"),
-        version=table.text("version", ""),
-        notes=table.text("notes", ""),
-    )
+def _published(table: StrictTable, columns: Mapping[str, PublishedColumn]) -> PublishedRow:
+    texts = {key: table.text(key, "") for key in ("variant", "version", "notes", "other_data")}
+    system, source, cells = table.text("system"), table.text("source"), table.named_numbers("cells")
+    by_default = table.truth("by_default", False)
     table.finish()
-    return row
+    for name in cells:
+        if name not in columns:
+            raise table.wrong(
+                f"cells.{name}", f"there is no such column; the columns are {', '.join(columns) or 'none'}."
+            )
+    with table.naming("system"):
+        return PublishedRow(system, source, cells, **texts, by_default=by_default)

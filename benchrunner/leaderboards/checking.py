@@ -64,7 +64,7 @@ def detect(boards: Iterable[Leaderboard], path: Path) -> Leaderboard:
 
     Raises a `RequestError` if no board or several boards fit.
     """
-    boards = list(boards)
+    boards = [board for board in boards if board.files]
     try:
         with opened(path) as entries:
             names = {_fold(entry.name) for entry in entries if not entry.is_desktop_file}

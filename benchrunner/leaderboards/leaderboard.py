@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, final
 
-from benchrunner.errors import PluginError
+from benchrunner.errors import PluginError, RequestError
 from benchrunner.leaderboards.file_kinds.file_kind import FileKind
-from benchrunner.tasks.suites import Term
+from benchrunner.leaderboards.published import (
+    PublishedColumn,
+    PublishedFigure,
+    PublishedRow,
+    check_rows,
+    published_figures,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -58,25 +64,6 @@ class BoardFile:
 
 @final
 @dataclass(frozen=True)
-class Published:
-    """A published result, for comparison with our figures."""
-
-    system: str
-    source: str
-    """Publication and table."""
-    cells: Mapping[str, float]
-    """Column -> figure, as printed. A column without a figure is left out."""
-    average: float | None = None
-    """The source's own mean over its columns."""
-    score: float | None = None
-    """The leaderboard's overall score, which is not the average."""
-    version: str = ""
-    """Version of the source, where versions differ."""
-    notes: str = ""
-
-
-@final
-@dataclass(frozen=True)
 class Leaderboard:
     """A place that takes files of answers. `write_answers` writes a submission and `find_faults` checks one."""
 
@@ -84,32 +71,29 @@ class Leaderboard:
     """Short name in lower case, as the user types it."""
     title: str
     url: str
-    archive: str
-    """Usual name of a submission: NAME.zip for an archive, NAME/ for a plain folder."""
-    files: tuple[BoardFile, ...]
-    columns: Mapping[str, Term | None] = field(default_factory=dict)
-    """Column of the published results -> metric of a task that belongs in this column; None if no metric does."""
-    published: tuple[Published, ...] = ()
+    archive: str = ""
+    """Usual name of a submission: NAME.zip for an archive, NAME/ for a plain folder. Empty if there are no files."""
+    files: tuple[BoardFile, ...] = ()
+    """Files of a submission. A leaderboard without files only lists published results."""
+    columns: Mapping[str, PublishedColumn] = field(default_factory=dict)
+    """Column of the published results -> what the column measures."""
+    published: tuple[PublishedRow, ...] = ()
     note: str = ""
     """What a user should know before a submission, in whole sentences."""
+    origin: str = ""
+    """File that describes the leaderboard, for messages."""
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", self.name):
             raise PluginError(f"A leaderboard's name is short and lower case, without spaces, not '{self.name}'.")
-        if not re.fullmatch(r"\w[\w .-]*(\.zip|/)", self.archive):
+        if self.files and not re.fullmatch(r"\w[\w .-]*(\.zip|/)", self.archive):
             raise PluginError(f"{self.name}: the archive is NAME.zip, or NAME/ for a folder, not '{self.archive}'.")
-        if not self.files:
-            raise PluginError(f"{self.name}: a leaderboard takes at least one file.")
+        if not self.files and (self.archive or not self.published):
+            raise PluginError(f"{self.name}: a leaderboard takes files in an archive, or lists published results.")
         names = [file.name.casefold() for file in self.files]
         if repeated := {file.name for file in self.files if names.count(file.name.casefold()) > 1}:
             raise PluginError(f"{self.name}: several files have the same name: {', '.join(sorted(repeated))}.")
-        for name, term in self.columns.items():
-            if term is not None and not self.files_of(term.task):
-                raise PluginError(f"{self.name}: column {name} is of {term.task}, which no file holds.")
-        for row in self.published:
-            if unknown := [name for name in row.cells if name not in self.columns]:
-                known = ", ".join(self.columns) or "none"
-                raise PluginError(f"{self.name}: {row.system} has a cell '{unknown[0]}'; the columns are {known}.")
+        check_rows(self.columns, self.published)
 
     @property
     def wanted(self) -> tuple[Pair, ...]:
@@ -121,6 +105,16 @@ class Leaderboard:
         """Whether a submission is a plain folder and no archive."""
         return self.archive.endswith("/")
 
+    def check_takes_files(self) -> None:
+        """Raise a `RequestError` if the leaderboard takes no files."""
+        if not self.files:
+            raise RequestError(f"{self.name} takes no files: it only lists published results.")
+
     def files_of(self, task: str) -> list[BoardFile]:
         """List the files that hold a task's answers."""
         return [file for file in self.files if file.task == task]
+
+    @property
+    def figures(self) -> Iterator[PublishedFigure]:
+        """Every published figure, row by row."""
+        return published_figures(self.name, self.columns, self.published)

@@ -29,4 +29,5 @@ def discover(*, extra: Iterable[tuple[str, object]] = (), installed: bool = True
         plugins.add(Plugin(point.name, distribution, installed_version(distribution, module)), module)
     for name, module in extra:
         plugins.add(Plugin(name, name, f"0+source.{source_hash(module)}"), module)
+    plugins.set_wrong_leaderboards_aside()
     return plugins

@@ -15,6 +15,7 @@ from benchrunner.backbones.backbone import Backbone, BackboneFamily
 from benchrunner.errors import CheckpointError, PluginError, RequestError, UnknownName, closest_names, described
 from benchrunner.executor import Executor
 from benchrunner.leaderboards.leaderboard import Leaderboard
+from benchrunner.leaderboards.published import check_columns
 from benchrunner.methods.method import Method
 from benchrunner.plugins.staging import Offer, Staged, new_manager, stage
 from benchrunner.plugins.versions import Plugin, top_package
@@ -113,6 +114,16 @@ class Plugins:
             self.loaded.append(plugin)
             if isinstance(module, ModuleType):
                 self._packages[top_package(module.__name__)] = plugin
+
+    def set_wrong_leaderboards_aside(self) -> None:
+        """Set leaderboards aside whose columns name a task, metric or split that the tasks of all plugins lack."""
+        for name, board in self.leaderboards.items():
+            try:
+                check_columns(board.columns, self.tasks, self._names("task"))
+            except PluginError as error:
+                [offer] = self._offers.pop(("leaderboard", name))
+                place = board.origin or f"leaderboard {name}"
+                self._failures.append(SetAside(offer.plugin.name, f"{place}: {error}"))
 
     def add_core(self, module: object) -> None:
         """Take the offers of benchrunner's own plugin; its errors are bugs and are raised."""

@@ -64,8 +64,9 @@ class Demo:
     def write_submissions(self, result: Result, runner: Runner) -> list[Submission]:
         """Write a submission of the first backbone to every leaderboard whose tasks all belong to the demo."""
         tasks = {task.name for task in self.study.tasks}
-        boards = [board for board in self.plugins.leaderboards.values() if {name for name, _ in board.wanted} <= tasks]
-        return [self._write_submission(board, result, runner) for board in boards]
+        boards = [board for board in self.plugins.leaderboards.values() if board.files]
+        whole = [board for board in boards if {name for name, _ in board.wanted} <= tasks]
+        return [self._write_submission(board, result, runner) for board in whole]
 
     def _write_submission(self, board: Leaderboard, result: Result, runner: Runner) -> Submission:
         cells = [cell for cell in result.cells if cell.cell.backbone == self.study.backbones[0]]

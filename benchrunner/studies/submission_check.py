@@ -69,6 +69,7 @@ def check_submission(
     if data is not None and not data.is_dir():
         raise RequestError(f"--data {data}: there is no such folder.")
     board = board or detect(plugins.leaderboards.values(), path)
+    board.check_takes_files()
     manifest = read_manifest(path) if counts_from_manifest else None
     pairs = tuple(dict.fromkeys(file.pair for file in board.files if file.kind.row_columns))
     tables, not_found = dict[Pair, "pa.Table"](), list[str]()

@@ -81,6 +81,7 @@ def write_submission(
     """
     options = options or StudyOptions()
     _check_source(backbone, ensemble, options, executor)
+    board.check_takes_files()
     path = submission_path(board, path)
     ensembles = ensembles_of(board, ensemble, runner) if ensemble else {}
     absent = _missing(board, None if tasks is None else [task.name for task in tasks], ensembles, runner)

@@ -14,7 +14,8 @@ from benchrunner.leaderboards.checking import detect, find_faults
 from benchrunner.leaderboards.file_kinds.file_kind import Answers
 from benchrunner.leaderboards.file_kinds.spellings import Labels, Number
 from benchrunner.leaderboards.file_kinds.table_file import Table
-from benchrunner.leaderboards.leaderboard import BoardFile, Leaderboard, Published
+from benchrunner.leaderboards.leaderboard import BoardFile, Leaderboard
+from benchrunner.leaderboards.published import check_columns
 from benchrunner.leaderboards.writing import write_answers
 from benchrunner_leaderboards import register_leaderboards
 
@@ -63,45 +64,102 @@ def test_each_file_has_the_servers_rows_header_and_spelling(glue: Leaderboard, n
     assert file.kind == Table(("index", "prediction"), spelling)
 
 
-COLUMNS = ("MNLI-m", "MNLI-mm", "QQP", "QNLI", "SST-2", "CoLA", "STS-B", "MRPC", "RTE")
-TABLE_1 = {
-    "Pre-OpenAI SOTA": (80.6, 80.1, 66.1, 82.3, 93.2, 35.0, 81.0, 86.0, 61.7, 74.0),
-    "BiLSTM+ELMo+Attn": (76.4, 76.1, 64.8, 79.8, 90.4, 36.0, 73.3, 84.9, 56.8, 71.0),
-    "OpenAI GPT": (82.1, 81.4, 70.3, 87.4, 91.3, 45.4, 80.0, 82.3, 56.0, 75.1),
-    "BERT-BASE": (84.6, 83.4, 71.2, 90.5, 93.5, 52.1, 85.8, 88.9, 66.4, 79.6),
-    "BERT-LARGE": (86.7, 85.9, 72.1, 92.7, 94.9, 60.5, 86.5, 89.3, 70.1, 82.1),
-}
+TABLE_1 = """
+                  MNLI-m MNLI-mm QQP  QNLI SST-2 CoLA STS-B MRPC RTE  average
+Pre-OpenAI_SOTA   80.6   80.1    66.1 82.3 93.2  35.0 81.0  86.0 61.7 74.0
+BiLSTM+ELMo+Attn  76.4   76.1    64.8 79.8 90.4  36.0 73.3  84.9 56.8 71.0
+OpenAI_GPT        82.1   81.4    70.3 87.4 91.3  45.4 80.0  82.3 56.0 75.1
+BERT-BASE         84.6   83.4    71.2 90.5 93.5  52.1 85.8  88.9 66.4 79.6
+BERT-LARGE        86.7   85.9    72.1 92.7 94.9  60.5 86.5  89.3 70.1 82.1"""
+"""Devlin et al. 2019, Table 1, the final version; every figure is of test."""
+FIRST_VERSION = """
+                  QNLI average
+BiLSTM+ELMo+Attn  79.9 71.0
+OpenAI_GPT        88.1 75.2
+BERT-BASE         90.1 79.6
+BERT-LARGE        91.1 81.9"""
+"""What differs in the paper's first version."""
+TABLE_6 = """
+            dev_MNLI-m dev_MRPC dev_SST-2
+BERT-BASE   84.4       86.7     92.9
+BERT-LARGE  86.6       87.8     93.7"""
+"""Devlin et al. 2019, Table 6: the two published sizes; accuracy on dev."""
+MEASURES = """
+MNLI-m     test glue/mnli accuracy test_matched
+MNLI-mm    test glue/mnli accuracy test_mismatched
+QQP        test glue/qqp  f1       test
+QNLI       test glue/qnli accuracy test
+SST-2      test glue/sst2 accuracy test
+CoLA       test glue/cola matthews test
+STS-B      test glue/stsb spearman test
+MRPC       test glue/mrpc f1       test
+RTE        test glue/rte  accuracy test
+WNLI       test glue/wnli accuracy test
+dev_MNLI-m dev  glue/mnli accuracy dev_matched
+dev_MRPC   dev  glue/mrpc accuracy dev
+dev_SST-2  dev  glue/sst2 accuracy dev"""
+"""The metric of each column: F1 for QQP and MRPC, Spearman for STS-B, Matthews for CoLA, accuracy for the rest."""
 
 
-def versioned(board: Leaderboard, version: str) -> dict[str, Published]:
-    return {row.system: row for row in board.published if row.version == version}
-
-
-def test_the_published_rows_are_table_1(glue: Leaderboard) -> None:
-    rows = versioned(glue, "2019")
-    assert {name: (*(row.cells[column] for column in COLUMNS), row.average) for name, row in rows.items()} == TABLE_1
-    assert tuple(glue.columns) == COLUMNS
-
-
-# Four averages are the rounded mean of the cells. For ELMo the mean is 70.94, and the paper prints 71.0.
-@pytest.mark.parametrize("name", TABLE_1)
-def test_the_average_is_over_the_nine_columns(glue: Leaderboard, name: str) -> None:
-    row = versioned(glue, "2019")[name]
-    assert row.average == pytest.approx(sum(row.cells.values()) / 9, abs=0.06)
-
-
-def test_the_first_version_differs_in_qnli_and_the_average(glue: Leaderboard) -> None:
-    rows = versioned(glue, "2018")
-    assert {name: (dict(row.cells), row.average) for name, row in rows.items()} == {
-        "BiLSTM+ELMo+Attn": ({"QNLI": 79.9}, 71.0),
-        "OpenAI GPT": ({"QNLI": 88.1}, 75.2),
-        "BERT-BASE": ({"QNLI": 90.1}, 79.6),
-        "BERT-LARGE": ({"QNLI": 91.1}, 81.9),
+def cells(text: str) -> dict[tuple[str, str], float]:
+    """Read a table as (system, column) -> figure; a blank inside of a name is written as _."""
+    [columns, *rows] = [line.split() for line in text.strip("\n").splitlines()]
+    return {
+        (row[0].replace("_", " "), column.replace("_", " ")): float(figure)
+        for row in rows
+        for column, figure in zip(columns, row[1:], strict=True)
     }
 
 
-def test_the_official_score_is_not_the_average(glue: Leaderboard) -> None:
-    assert {row.system: row.score for row in glue.published if row.score} == {"OpenAI GPT": 72.8, "BERT-LARGE": 80.5}
+def published(board: Leaderboard, source: str) -> dict[tuple[str, str], float]:
+    """Collect the figures of one source as (system, column) -> figure."""
+    return {(figure.row.name, figure.column): figure.value for figure in board.figures if figure.row.source == source}
+
+
+def test_the_published_rows_are_table_1_with_the_official_scores(glue: Leaderboard) -> None:
+    scores = {("OpenAI GPT", "score"): 72.8, ("BERT-LARGE", "score"): 80.5}
+    assert published(glue, "Devlin et al. 2019, Table 1") == cells(TABLE_1) | scores
+    assert {row.version for row in glue.published if row.source.endswith("2019, Table 1")} == {"2019"}
+
+
+def test_the_first_version_differs_in_qnli_and_the_average(glue: Leaderboard) -> None:
+    assert published(glue, "Devlin et al. 2018, Table 1") == cells(FIRST_VERSION)
+    rows = [row for row in glue.published if row.version == "2018"]
+    assert all("108k training rows, not comparable" in row.other_data for row in rows) and len(rows) == 4
+    assert not any(row.other_data for row in glue.published if row.version != "2018")
+
+
+def test_dev_figures_and_the_majority_of_wnli_are_there(glue: Leaderboard) -> None:
+    assert published(glue, "Devlin et al. 2019, Table 6") == cells(TABLE_6)
+    assert published(glue, "Devlin et al. 2019, Appendix B.1") == {("Majority class", "WNLI"): 65.1}
+    assert len({row.source for row in glue.published}) == 4
+
+
+def test_each_column_has_its_metric_and_its_kind_of_split(glue: Leaderboard) -> None:
+    lines = [line.split() for line in MEASURES.strip().splitlines()]
+    expected = {name.replace("_", " "): tuple(rest) for name, *rest in lines}
+    columns = {name: column for name, column in glue.columns.items() if column.task}
+    assert {name: (of.kind, of.task, of.metric, of.split) for name, of in columns.items()} == expected
+
+
+def test_the_average_and_the_score_are_of_different_averages(glue: Leaderboard) -> None:
+    averages = {name: (of.kind, of.suite, of.metric) for name, of in glue.columns.items() if of.suite}
+    assert averages == {"average": ("test", "glue", "paper average"), "score": ("test", "glue", "GLUE score")}
+
+
+# Four averages are the rounded mean of the cells. For ELMo the mean is 70.94, and the paper prints 71.0.
+def test_the_average_is_over_the_nine_columns(glue: Leaderboard) -> None:
+    figures = published(glue, "Devlin et al. 2019, Table 1")
+    for system in {system for system, _ in figures}:
+        own = {column: value for (name, column), value in figures.items() if name == system and column != "score"}
+        average = own.pop("average")
+        assert len(own) == 9 and average == pytest.approx(sum(own.values()) / 9, abs=0.06)
+
+
+def test_the_two_sizes_of_bert_are_shown_by_default(glue: Leaderboard) -> None:
+    shown = {row.system for row in glue.published if row.by_default}
+    assert shown == {"BERT-BASE", "BERT-LARGE", "Majority class"}
+    assert not any(row.by_default for row in glue.published if row.other_data)
 
 
 @pytest.fixture(scope="module")
@@ -183,8 +241,9 @@ def test_the_board_names_splits_labels_and_metrics_of_the_tasks(glue: Leaderboar
         assert task.splits[file.split].rows == file.rows
         assert task.splits[file.split].role == "test"
         assert set(file.kind.labels_by_text.values()) == set(task.problem.identity().get("labels", []))
-    for term in glue.columns.values():
-        assert term.metric in {metric.name for metric in tasks[term.task].metrics}
+    check_columns(glue.columns, tasks, tasks)
+    assert glue.columns["MNLI-m"].dev_split(tasks["glue/mnli"]) == "dev_matched"
+    assert glue.columns["MNLI-mm"].dev_split(tasks["glue/mnli"]) == "dev_mismatched"
 
 
 def test_the_board_of_the_readme_can_be_read(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from benchrunner.commands.main import main
 from benchrunner.leaderboards.checking import find_faults, unchecked
 from benchrunner.leaderboards.file_kinds.file_kind import Answers
 from benchrunner.leaderboards.leaderboard import Leaderboard
+from benchrunner.leaderboards.published import check_columns
 from benchrunner.leaderboards.writing import write_answers
 from benchrunner.plugins.discovery import discover
 from benchrunner_leaderboards import register_leaderboards
@@ -43,8 +44,8 @@ def test_the_files_and_their_counts_are_the_official_ones(name: str) -> None:
 TABLES = {
     "squad-1.1": """
         Human                             -    -    82.3 91.2
-        #1 Ensemble - nlnet               -    -    86.0 91.7
-        #2 Ensemble - QANet               -    -    84.5 90.5
+        nlnet (#1 ensemble)               -    -    86.0 91.7
+        QANet (#2 ensemble)               -    -    84.5 90.5
         BiDAF+ELMo (single)               -    85.6 -    85.8
         R.M. Reader (ensemble)            81.2 87.9 82.3 88.5
         BERT-BASE (single)                80.8 88.5 -    -
@@ -54,8 +55,8 @@ TABLES = {
         BERT-LARGE (ensemble + TriviaQA)  86.2 92.2 87.4 93.2""",
     "squad-2.0": """
         Human                             86.3 89.0 86.9 89.5
-        #1 Single - MIR-MRC (F-Net)       -    -    74.8 78.0
-        #2 Single - nlnet                 -    -    74.2 77.1
+        MIR-MRC (F-Net) (#1 single)       -    -    74.8 78.0
+        nlnet (#2 single)                 -    -    74.2 77.1
         unet (ensemble)                   -    -    71.4 74.9
         SLQA+ (single)                    -    -    71.4 74.4
         BERT-LARGE (single)               78.7 81.9 80.0 83.1""",
@@ -73,21 +74,31 @@ TABLES = {
         CSE                               -    93.1
         BERT-LARGE                        96.6 92.8
         BERT-BASE                         96.4 92.4
-        BERT-BASE, embeddings                    91.0 -
-        BERT-BASE, second-to-last hidden         95.6 -
-        BERT-BASE, last hidden                   94.9 -
-        BERT-BASE, weighted sum last four hidden 95.9 -
-        BERT-BASE, concat last four hidden       96.1 -
-        BERT-BASE, weighted sum all 12 layers    95.5 -""",
+        BERT-BASE (embeddings)                    91.0 -
+        BERT-BASE (second-to-last hidden)         95.6 -
+        BERT-BASE (last hidden)                   94.9 -
+        BERT-BASE (weighted sum last four hidden) 95.9 -
+        BERT-BASE (concat last four hidden)       96.1 -
+        BERT-BASE (weighted sum all 12 layers)    95.5 -""",
 }
 """Devlin et al. 2019, Tables 2, 3, 4 and 7: dev EM and F1, test EM and F1; dev and test."""
 NUMBERS = {"squad-1.1": 2, "squad-2.0": 3, "swag": 4, "conll2003": 7}
+MEASURES = {
+    "squad-1.1": "dev exact_match, dev f1, test exact_match, test f1",
+    "squad-2.0": "dev exact, dev f1, test exact, test f1",
+    "swag": "dev accuracy, test accuracy",
+    "conll2003": "dev f1, test f1",
+}
+BY_DEFAULT = {
+    "squad-1.1": "BERT-BASE (single), BERT-LARGE (single)",
+    "squad-2.0": "BERT-LARGE (single)",
+    "swag": "BERT-BASE, BERT-LARGE",
+    "conll2003": "BERT-LARGE, BERT-BASE",
+}
 
 
 def printed(board: Leaderboard) -> list[str]:
-    return [
-        " ".join([row.system, *(str(row.cells.get(name, "-")) for name in board.columns)]) for row in board.published
-    ]
+    return [" ".join([row.name, *(str(row.cells.get(name, "-")) for name in board.columns)]) for row in board.published]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -95,13 +106,30 @@ def test_the_published_rows_equal_the_papers_tables(name: str) -> None:
     board = BOARDS[name]
     assert printed(board) == [" ".join(line.split()) for line in TABLES[name].strip().splitlines()]
     assert {row.source for row in board.published} == {f"Devlin et al. 2019, Table {NUMBERS[name]}"}
+    assert not any(row.other_data for row in board.published)
 
 
-def test_squads_hidden_test_columns_have_no_figure_of_ours() -> None:
+@pytest.mark.parametrize("name", NAMES)
+def test_each_column_has_its_metric_and_its_kind_of_split(name: str) -> None:
+    columns = BOARDS[name].columns.values()
+    assert ", ".join(f"{column.kind} {column.metric}" for column in columns) == MEASURES[name]
+    assert {column.task for column in columns} == {file.task for file in BOARDS[name].files}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_two_sizes_of_bert_are_shown_by_default(name: str) -> None:
+    assert ", ".join(row.name for row in BOARDS[name].published if row.by_default) == BY_DEFAULT[name]
+
+
+def test_squads_hidden_test_columns_are_of_no_split_of_ours() -> None:
     for name in ("squad-1.1", "squad-2.0"):
         columns = BOARDS[name].columns
-        assert list(columns) == ["dev EM", "dev F1", "test EM", "test F1"]
-        assert [term is None for term in columns.values()] == [False, False, True, True]
+        assert {column: of.split for column, of in columns.items()} == {
+            "dev EM": "dev",
+            "dev F1": "dev",
+            "test EM": "",
+            "test F1": "",
+        }
 
 
 def test_a_log_odds_in_na_prob_is_a_fault() -> None:
@@ -123,10 +151,7 @@ def test_the_board_names_splits_and_metrics_of_the_tasks(name: str) -> None:
         pytest.skip(f"no plugin offers {missing[0]}")
     for file in board.files:
         assert tasks[file.task].splits[file.split].rows == file.rows
-    for term in board.columns.values():
-        if term is not None:
-            assert term.split in tasks[term.task].splits
-            assert term.metric in {metric.name for metric in tasks[term.task].metrics}
+    check_columns(board.columns, tasks, tasks)
 
 
 # --- the real rows, where they are available

@@ -15,7 +15,7 @@ from benchrunner.leaderboards.file_kinds.lines_file import Lines
 from benchrunner.leaderboards.file_kinds.spellings import Labels, Number, Text
 from benchrunner.leaderboards.file_kinds.table_file import Table
 from benchrunner.leaderboards.leaderboard import BoardFile, Leaderboard
-from benchrunner.tasks.suites import Term
+from benchrunner.leaderboards.published import PublishedColumn, PublishedRow
 
 BOARD = """
 name = "moods"
@@ -89,16 +89,25 @@ split = "test"
 rows = 5
 
 [columns]
-Mood = {task = "mine/mood", split = "test", metric = "accuracy"}
-"Mood, dev" = {task = "mine/mood", split = "dev", metric = "accuracy"}
-"Mood, hidden" = {}
+Mood = {kind = "test", task = "mine/mood", metric = "accuracy", split = "test", beside = "dev"}
+"Mood, dev" = {kind = "dev", task = "mine/mood", metric = "accuracy", split = "dev"}
+"Mood, hidden" = {kind = "test", task = "mine/mood", metric = "f1"}
+mean = {kind = "test", suite = "mine", average = "mean of moods"}
 
 [[published]]
 system = "Thermometer"
+variant = "mercury"
 source = "Nobody 2019, Table 1"
-cells = {Mood = 80.5}
-average = 70
-score = 60.5
+version = "second"
+cells = {Mood = 80.5, mean = 70}
+notes = "read twice"
+by_default = true
+
+[[published]]
+system = "Barometer"
+source = "Nobody 2019, Table 2"
+cells = {Mood = 81}
+other_data = "the weather of 2018"
 """
 
 
@@ -143,20 +152,43 @@ def test_a_board_may_be_a_folder_and_may_have_a_note(tmp_path: Path) -> None:
     assert board.is_folder and board.note == "Nobody reads it."
 
 
-def test_published_rows_keep_the_average_and_the_score_apart(tmp_path: Path) -> None:
+def test_published_rows_and_columns_are_read(tmp_path: Path) -> None:
     board = read(tmp_path, BOARD)
-    (row,) = board.published
-    assert (row.system, row.cells, row.average, row.score) == ("Thermometer", {"Mood": 80.5}, 70.0, 60.5)
+    assert board.published == (
+        PublishedRow(
+            "Thermometer",
+            "Nobody 2019, Table 1",
+            {"Mood": 80.5, "mean": 70.0},
+            variant="mercury",
+            version="second",
+            notes="read twice",
+            by_default=True,
+        ),
+        PublishedRow("Barometer", "Nobody 2019, Table 2", {"Mood": 81.0}, other_data="the weather of 2018"),
+    )
+    assert [row.name for row in board.published] == ["Thermometer (mercury)", "Barometer"]
     assert board.columns == {
-        "Mood": Term("mine/mood", "test", "accuracy"),
-        "Mood, dev": Term("mine/mood", "dev", "accuracy"),
-        "Mood, hidden": None,
+        "Mood": PublishedColumn("test", "accuracy", task="mine/mood", split="test", beside="dev"),
+        "Mood, dev": PublishedColumn("dev", "accuracy", task="mine/mood", split="dev"),
+        "Mood, hidden": PublishedColumn("test", "f1", task="mine/mood"),
+        "mean": PublishedColumn("test", "mean of moods", suite="mine"),
     }
+    assert board.origin == str(tmp_path / "moods.toml")
 
 
 def test_columns_and_published_rows_may_be_left_out(tmp_path: Path) -> None:
     board = read(tmp_path, BOARD[: BOARD.index("[columns]")])
-    assert board.columns == {} and board.published == ()
+    assert board.columns == {} and board.published == () and list(board.figures) == []
+
+
+def test_a_board_may_list_published_rows_and_take_no_files(tmp_path: Path) -> None:
+    head, rest = BOARD.split("[[file]]", 1)[0], BOARD[BOARD.index("[columns]") :]
+    board = read(tmp_path, head.replace('archive = "moods.zip"\n', "") + rest)
+    assert (board.files, board.archive, len(board.published)) == ((), "", 2)
+    with pytest.raises(PluginError, match="takes files in an archive, or lists published results"):
+        read(tmp_path, head + rest)
+    with pytest.raises(PluginError, match="takes files in an archive, or lists published results"):
+        read(tmp_path, head.replace('archive = "moods.zip"\n', ""))
 
 
 MISTAKES = {
@@ -221,23 +253,56 @@ MISTAKES = {
     "loud name": ('name = "moods"', 'name = "My Moods"', "short and lower case, without spaces, not 'My Moods'"),
     "no zip": ('"moods.zip"', '"moods.rar"', "the archive is NAME.zip, or NAME/ for a folder, not 'moods.rar'"),
     "a folder's folder": ('"moods.zip"', '"my/moods/"', "the archive is NAME.zip, or NAME/ for a folder, not"),
-    "column of no file": (
-        'Mood = {task = "mine/mood"',
-        'Mood = {task = "mine/other"',
-        "column Mood is of mine/other, which no file holds",
+    "cell of no column": (
+        "cells = {Mood",
+        "cells = {Moood",
+        "[[published]] 1 (Thermometer): cells.Moood: there is no such column; the columns are Mood, Mood, dev,",
     ),
-    "cell of no column": ("cells = {Mood", "cells = {Moood", "Thermometer has a cell 'Moood'; the columns are Mood"),
     "cell of text": (
         "Mood = 80.5",
         'Mood = "80.5"',
         "[[published]] 1 (Thermometer): cells.Mood: expected a number, found text",
+    ),
+    "row of no cells": ("cells = {Mood = 81}", "cells = {}", "(Barometer): system: Barometer has no cells"),
+    "figure twice": (
+        'system = "Barometer"\nsource = "Nobody 2019, Table 2"',
+        'system = "Thermometer"\nvariant = "mercury"\nversion = "second"\nsource = "Nobody 2019, Table 1"',
+        "the board: Thermometer (mercury) has two figures in the column 'Mood' from Nobody 2019, Table 1",
+    ),
+    "comma in a system": ('system = "Barometer"', 'system = "Bar, o"', "system: A system's name has no comma and is"),
+    "reserved system": (
+        'system = "Barometer"',
+        'system = "all"',
+        "system: A system's name has no comma and is not all",
+    ),
+    "shown as text": ("by_default = true", 'by_default = "yes"', "by_default: expected true or false, found text"),
+    "unknown kind of split": (
+        'kind = "dev"',
+        'kind = "train"',
+        "columns.Mood, dev.kind: there is no kind of split 'train'; the kinds are dev and test.",
+    ),
+    "no kind of split": ('kind = "dev", ', "", "columns.Mood, dev.kind: is missing"),
+    "task and suite": (
+        'suite = "mine"',
+        'suite = "mine", task = "mine/mood"',
+        "columns.mean.task: give either task and",
+    ),
+    "neither task nor suite": ('suite = "mine", ', "", "columns.mean.task: give either task and metric, or suite and"),
+    "average of a task": (
+        'task = "mine/mood", metric = "f1"',
+        'task = "mine/mood", average = "f1"',
+        "columns.Mood, hidden.metric: is missing",
+    ),
+    "split of an average": (
+        'average = "mean of moods"',
+        'average = "mean of moods", split = "test"',
+        "columns.mean.split: is not a key of this table",
     ),
     "map without a key": ('key = "id"', "", "[[file]] 3 (said.json): key: is missing; expected text"),
     "no value a line": ("values = 2", "values = 0", "(chances.csv): values: A line has one value or more, not 0"),
     "lines without a spelling": ('labels = {0 = "0", 1 = "1"}', "", "(choice.csv): labels: give either labels or"),
     "one column": ('columns = ["words", "labels"]', 'columns = ["words"]', "columns: Columns need the words, the gold"),
     "border too short": ('["-DOCSTART-", "O"]', '["-DOCSTART-"]', "columns: A border line has 2 fields"),
-    "half a column": ('hidden" = {}', 'hidden" = {task = "mine/mood"}', "columns.Mood, hidden.split: is missing"),
     "nameless source": ('source = "Nobody 2019, Table 1"', "", "(Thermometer): source: is missing"),
     "file is no list": ("[[file]]", "[file]", "moods.toml:"),
 }
@@ -254,11 +319,6 @@ def test_a_mistake_is_an_error_with_file_and_key(tmp_path: Path, old: str, new: 
 def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(PluginError, match="cannot be read: No such file"):
         read_leaderboard(tmp_path / "none.toml")
-
-
-def test_a_board_without_files_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(PluginError, match=r"file: is missing; expected \[\[file\]\] tables"):
-        read(tmp_path, BOARD[: BOARD.index("[[file]]")])
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,199 @@
+"""Published results: figures of systems as their sources print them, and what each figure measures."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, final, get_args
+
+from benchrunner.errors import PluginError, closest_names
+from benchrunner.tasks.suites import Suite
+from benchrunner.tasks.task import Task
+
+SplitKind = Literal["dev", "test"]
+"""Kind of split that a published figure was measured on."""
+
+SPLIT_KINDS: tuple[str, ...] = get_args(SplitKind)
+ALL, NONE = "all", "none"
+"""Words that users may write in place of names of systems, so that no system may have these names."""
+
+
+@final
+@dataclass(frozen=True)
+class PublishedColumn:
+    """What the figures of a column measure: a metric of a task, or an average over a suite, on dev or on test."""
+
+    kind: SplitKind
+    metric: str
+    """Name of a metric of the task, or of an average of the suite."""
+    task: str = ""
+    """Name of the task; empty for an average."""
+    suite: str = ""
+    """Name of the suite whose average the column shows; empty for a metric of a task."""
+    split: str = ""
+    """Split of the task that the figures were measured on; empty if the task has no such split, for example because
+    the test set is hidden."""
+    beside: str = ""
+    """Dev split beside whose figures the column stands. May be left out if `split` is a dev split or if the task has
+    only one dev split."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in SPLIT_KINDS:
+            raise PluginError(f"A column's kind is {' or '.join(SPLIT_KINDS)}, not '{self.kind}'.")
+        if bool(self.task) == bool(self.suite):
+            raise PluginError("A column shows either a metric of a task or an average of a suite: give one of them.")
+        if self.suite and (self.split or self.beside):
+            raise PluginError("An average is over several tasks: its column has no split and stands beside no split.")
+
+    def dev_split(self, task: Task) -> str:
+        """Return the dev split of the column's task beside whose figures the column stands."""
+        own = self.split if self.kind == "dev" else ""
+        return self.beside or own or next(iter(task.named("dev")), "")
+
+    def stands_beside(self, task: Task, split: str, metric: str) -> bool:
+        """Return whether the column measures this metric of the task and stands beside this dev split."""
+        return (self.task, self.metric) == (task.name, metric) and self.dev_split(task) == split
+
+
+@final
+@dataclass(frozen=True)
+class PublishedRow:
+    """Published figures of one system, from one source."""
+
+    system: str
+    source: str
+    """Publication and table."""
+    cells: Mapping[str, float]
+    """Column -> figure, as printed. A column without a figure is left out."""
+    variant: str = ""
+    """What tells the row apart from other rows of the system, for example "ensemble"."""
+    version: str = ""
+    """Version of the source, where versions differ."""
+    notes: str = ""
+    other_data: str = ""
+    """Why the figures cannot be compared with figures on the task's data. Such a row is listed with its board, and
+    stands beside no figure of ours."""
+    by_default: bool = False
+    """Whether the row is shown beside our figures unless the user chooses other systems."""
+
+    def __post_init__(self) -> None:
+        if not self.system or "," in self.name or self.system in (ALL, NONE):
+            raise PluginError(f"A system's name has no comma and is not {ALL} or {NONE}; found '{self.name}'.")
+        if not self.cells:
+            raise PluginError(f"{self.name} has no cells: a published row has at least one figure.")
+
+    @property
+    def name(self) -> str:
+        """The system, with its variant in parentheses."""
+        return f"{self.system} ({self.variant})" if self.variant else self.system
+
+
+@final
+@dataclass(frozen=True)
+class PublishedFigure:
+    """One published figure, with everything that says what it is."""
+
+    board: str
+    """Name of the leaderboard that lists the figure."""
+    column: str
+    """Name of the column on the leaderboard."""
+    measures: PublishedColumn
+    row: PublishedRow
+
+    @property
+    def value(self) -> float:
+        """The figure, as printed."""
+        return self.row.cells[self.column]
+
+    def as_text(self) -> str:
+        """Write the figure with one decimal, or with more if its source prints more."""
+        return f"{self.value:.1f}" if round(self.value, 1) == self.value else f"{self.value}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the figure as JSON values. The key `kind` says whether it was measured on dev or on test."""
+        row, measures = self.row, self.measures
+        return {
+            "system": row.system,
+            "variant": row.variant or None,
+            "figure": self.value,
+            "kind": measures.kind,
+            "task": measures.task or None,
+            "split": measures.split or None,
+            "suite": measures.suite or None,
+            "metric": measures.metric,
+            "source": row.source,
+            "version": row.version or None,
+            "notes": row.notes or None,
+            "other_data": row.other_data or None,
+            "by_default": row.by_default,
+            "board": self.board,
+            "column": self.column,
+        }
+
+
+def published_figures(
+    board: str, columns: Mapping[str, PublishedColumn], rows: Collection[PublishedRow]
+) -> Iterator[PublishedFigure]:
+    """Yield every figure of published rows, row by row."""
+    for row in rows:
+        for column in row.cells:
+            yield PublishedFigure(board, column, columns[column], row)
+
+
+def check_rows(columns: Collection[str], rows: Collection[PublishedRow]) -> None:
+    """Raise a `PluginError` for a cell that is in no column, and for figures that are given twice."""
+    for row in rows:
+        if unknown := [name for name in row.cells if name not in columns]:
+            raise PluginError(f"{row.name} has a cell '{unknown[0]}'; the columns are {', '.join(columns) or 'none'}.")
+    keys = Counter((row.name, row.source, row.version, column) for row in rows for column in row.cells)
+    if repeated := [key for key, count in keys.items() if count > 1]:
+        name, source, _, column = repeated[0]
+        raise PluginError(f"{name} has two figures in the column '{column}' from {source}.")
+
+
+def check_columns(columns: Mapping[str, PublishedColumn], tasks: Mapping[str, Task], offered: Collection[str]) -> None:
+    """Raise a `PluginError` that names column and key if columns do not agree with the tasks.
+
+    `offered` are the names of all tasks that plugins offer, also of tasks that cannot be used. Columns of tasks whose
+    whole suite is offered by no plugin are left alone: its plugin is not installed.
+    """
+    suites = {task.suite.name: task.suite for task in tasks.values() if task.suite is not None}
+    for name, column in columns.items():
+        if column.suite:
+            _check_average(name, column, suites)
+        elif column.task in tasks:
+            _check_metric(name, column, tasks[column.task])
+        elif column.task not in offered and _suite_name(column.task) in map(_suite_name, offered):
+            raise _wrong(name, "task", "task", column.task, offered)
+
+
+def _check_average(name: str, column: PublishedColumn, suites: Mapping[str, Suite]) -> None:
+    if column.suite in suites:
+        averages = [average.name for average in suites[column.suite].averages]
+        if column.metric not in averages:
+            raise _wrong(name, "average", f"average of {column.suite}", column.metric, averages)
+
+
+def _check_metric(name: str, column: PublishedColumn, task: Task) -> None:
+    metrics, dev = [metric.name for metric in task.metrics], task.named("dev")
+    splits = [split for split, value in task.splits.items() if value.role == column.kind]
+    if column.metric not in metrics:
+        raise _wrong(name, "metric", f"metric of {task.name}", column.metric, metrics)
+    if column.split and column.split not in splits:
+        raise _wrong(name, "split", f"{column.kind} split of {task.name}", column.split, splits)
+    if column.beside and column.beside not in dev:
+        raise _wrong(name, "beside", f"dev split of {task.name}", column.beside, dev)
+    if len(dev) > 1 and not column.beside and not (column.kind == "dev" and column.split):
+        raise PluginError(f"columns.{name}.beside: is missing; {task.name} has the dev splits {', '.join(dev)}.")
+
+
+def _wrong(column: str, key: str, kind: str, name: str, known: Collection[str]) -> PluginError:
+    close = closest_names(name, known)
+    hint = f"Did you mean {' or '.join(close)}?" if close else f"Known: {', '.join(sorted(known)) or 'none'}."
+    return PluginError(f"columns.{column}.{key}: there is no {kind} '{name}'. {hint}")
+
+
+def _suite_name(task: str) -> str:
+    return re.sub("/.*", "", task)
