@@ -4,69 +4,87 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch.nn import functional
 
 from benchrunner.features.flat_batch import Block, FlatBatch
 
-Kernel = Callable[[torch.Tensor, FlatBatch, float, str, bool], torch.Tensor]
-"""Computes (T, heads, size) from qkv (T, 3, heads, size), batch, dropout rate, name of the dropout site, left_only."""
+Direction = Literal["both", "left-to-right", "right-to-left"]
+"""Order in which a model reads its text. In both directions, a token attends to all tokens of its sequence; from left
+to right, to itself and the tokens before it; from right to left, to itself and the tokens after it."""
+
+Kernel = Callable[[torch.Tensor, FlatBatch, float, str, Direction], torch.Tensor]
+"""Computes (T, heads, size) from qkv (T, 3, heads, size), batch, dropout rate, name of the dropout site, direction."""
 
 
-def attend(qkv: torch.Tensor, batch: FlatBatch, *, rate: float, site: str, left_only: bool = False) -> torch.Tensor:
+def attend(
+    qkv: torch.Tensor, batch: FlatBatch, *, rate: float, site: str, direction: Direction = "both"
+) -> torch.Tensor:
     """Let every token attend to the tokens of its own sequence: (T, 3, heads, size) -> (T, heads * size).
 
-    `rate` is the dropout of the attention probabilities, `site` the name of the layer for drawing the mask. With
-    `left_only`, a token attends only to itself and to the tokens before it.
+    `rate` is the dropout of the attention probabilities, `site` the name of the layer for drawing the mask. With the
+    direction `left-to-right`, a token attends only to itself and to the tokens before it; with `right-to-left`, only to
+    itself and to the tokens after it.
     """
     dropping = rate > 0 and batch.dropping
-    kernel = implementation(qkv.device, qkv.dtype, qkv.shape[-1], dropping=dropping)
-    return kernel(qkv, batch, rate, site, left_only).flatten(1)
+    kernel = implementation(qkv.device, qkv.dtype, qkv.shape[-1], dropping=dropping, direction=direction)
+    return kernel(qkv, batch, rate, site, direction).flatten(1)
 
 
-def implementation(device: torch.device, dtype: torch.dtype, size: int, *, dropping: bool) -> Kernel:
-    """Choose the kernel: `explicit` for dropout, `varlen` for half precision on a GPU, `grouped` otherwise."""
+def implementation(
+    device: torch.device, dtype: torch.dtype, size: int, *, dropping: bool, direction: Direction = "both"
+) -> Kernel:
+    """Choose the kernel: `explicit` for dropout, `varlen` for half precision on a GPU, `grouped` otherwise.
+
+    From right to left, `grouped` takes the place of `varlen`, whose torch function documents no such restriction.
+    """
     if dropping:
         return explicit
+    if direction == "right-to-left":
+        return grouped
     if device.type == "cuda" and dtype in (torch.float16, torch.bfloat16) and size % 8 == 0 and size <= 256:
         return varlen
     return grouped
 
 
-def grouped(qkv: torch.Tensor, batch: FlatBatch, rate: float, site: str, left_only: bool = False) -> torch.Tensor:
+def grouped(qkv: torch.Tensor, batch: FlatBatch, rate: float, site: str, direction: Direction = "both") -> torch.Tensor:
     """Compute torch's scaled_dot_product_attention for each block of equally long sequences, without padding."""
     outputs = []
     for block in batch.blocks:
         query, key, value = _blocks(qkv, block)
-        context = functional.scaled_dot_product_attention(query, key, value, is_causal=left_only)
+        mask = ~_hidden(block.length, direction, qkv.device) if direction == "right-to-left" else None
+        causal = direction == "left-to-right"
+        context = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, is_causal=causal)
         outputs.append(context.transpose(1, 2).flatten(0, 1))
     filling = qkv.new_zeros(len(qkv) - batch.real, *qkv.shape[2:])
     return torch.cat([*outputs, filling])
 
 
-def varlen(qkv: torch.Tensor, batch: FlatBatch, rate: float, site: str, left_only: bool = False) -> torch.Tensor:
+def varlen(qkv: torch.Tensor, batch: FlatBatch, rate: float, site: str, direction: Direction = "both") -> torch.Tensor:
     """Compute all sequences in one kernel that takes their borders; for half precision without dropout."""
     from torch.nn.attention.varlen import varlen_attn
 
     query, key, value = (part.contiguous() for part in qkv[: batch.real].unbind(1))
-    longest, restriction = batch.longest, _to_the_left(varlen_attn) if left_only else {}
+    longest, restriction = batch.longest, {"both": {}, "left-to-right": _to_the_left(varlen_attn)}[direction]
     output = varlen_attn(query, key, value, batch.starts, batch.starts, longest, longest, **restriction)
     assert isinstance(output, torch.Tensor)
     return functional.pad(output, (0, 0, 0, 0, 0, len(qkv) - batch.real))
 
 
 def _to_the_left(kernel: Callable[..., object]) -> dict[str, Any]:
-    """Give the argument for `left_only`, whose name depends on the version of torch."""
+    """Give the argument for the direction from left to right, whose name depends on the version of torch."""
     windows = "window_size" in inspect.signature(kernel).parameters
     return {"window_size": (-1, 0)} if windows else {"is_causal": True}
 
 
-def explicit(qkv: torch.Tensor, batch: FlatBatch, rate: float, site: str, left_only: bool = False) -> torch.Tensor:
+def explicit(
+    qkv: torch.Tensor, batch: FlatBatch, rate: float, site: str, direction: Direction = "both"
+) -> torch.Tensor:
     """Compute softmax, dropout with a drawn mask, and both products for each block; the gradient is written by hand."""
     with torch.autocast(qkv.device.type, enabled=False):  # `_Explicit` chooses its own types
-        output: torch.Tensor = _Explicit.apply(qkv, batch, rate, site, left_only)  # type: ignore[no-untyped-call]
+        output: torch.Tensor = _Explicit.apply(qkv, batch, rate, site, direction)  # type: ignore[no-untyped-call]
     return output
 
 
@@ -81,9 +99,10 @@ def _packed(x: torch.Tensor, block: Block, kind: torch.dtype) -> torch.Tensor:
     return torch.empty(view.shape, dtype=kind, device=x.device).copy_(view).flatten(1, 2)
 
 
-def _later(length: int, device: torch.device) -> torch.Tensor:
-    """Mask of the tokens that come after each token: bool (length, length), True above the diagonal."""
-    return torch.ones(length, length, dtype=torch.bool, device=device).triu(1)
+def _hidden(length: int, direction: Direction, device: torch.device) -> torch.Tensor:
+    """Mask of the tokens that each token must not see, for the directions that hide some: bool (length, length)."""
+    everything = torch.ones(length, length, dtype=torch.bool, device=device)
+    return everything.triu(1) if direction == "left-to-right" else everything.tril(-1)
 
 
 class _Explicit(torch.autograd.Function):
@@ -94,7 +113,7 @@ class _Explicit(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx, qkv, batch, rate, site, left_only):  # type: ignore[no-untyped-def]
+    def forward(ctx, qkv, batch, rate, site, direction):  # type: ignore[no-untyped-def]
         tokens, _, heads, size = qkv.shape
         kind = torch.promote_types(qkv.dtype, torch.float32) if qkv.device.type == "cpu" else qkv.dtype
         output = qkv.new_empty(tokens, 1, heads, size)
@@ -107,8 +126,8 @@ class _Explicit(torch.autograd.Function):
             query, key, value = flat
             empty = flat.new_empty(len(query), block.length, block.length)
             scores = torch.baddbmm(empty, query, key.transpose(1, 2), beta=0, alpha=size**-0.5)
-            if left_only:
-                scores.masked_fill_(_later(block.length, qkv.device), -torch.inf)
+            if direction != "both":
+                scores.masked_fill_(_hidden(block.length, direction, qkv.device), -torch.inf)
             probabilities = torch.softmax(scores, -1)
             keep = drawn.view_as(probabilities)
             # The output is scaled by 1 / (1 - rate), because it is smaller than the probabilities.

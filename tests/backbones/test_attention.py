@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -11,12 +12,13 @@ import torch
 from torch.nn import functional
 from torch.nn.attention.varlen import varlen_attn
 
-from benchrunner.backbones.attention import _to_the_left, attend, explicit, grouped, implementation, varlen
+from benchrunner.backbones.attention import Direction, _to_the_left, attend, explicit, grouped, implementation, varlen
 from benchrunner.features.arrays import Features
 from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.features.randomness import Dropout
 
 CPU = torch.device("cpu")
+DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
 RAGGED = [(1,), (5,), (3, 3, 3), (1, 2, 7, 2, 1), (4, 9, 4, 1, 9, 12)]
 
 
@@ -27,10 +29,10 @@ def batch_of(lengths: tuple[int, ...], dropout: Dropout | None = None, device: t
     return collate(features, np.arange(len(lengths)), device, dropout=dropout)
 
 
-def plain(qkv: torch.Tensor, batch: FlatBatch, rate: float, site: str, left_only: bool = False) -> torch.Tensor:
+def plain(qkv: torch.Tensor, batch: FlatBatch, rate: float, site: str, direction: Direction = "both") -> torch.Tensor:
     """Compute attention one sequence and one head at a time; the mask is the batch's dropout of ones.
 
-    With `left_only`, each token has its own softmax over the scores of the tokens up to it.
+    Each token has its own softmax over the scores of the tokens that it sees.
     """
     heads = qkv.shape[2]
     mask = batch.dropout(qkv.new_ones(sum(block.count * heads * block.length**2 for block in batch.blocks)), rate, site)
@@ -41,9 +43,12 @@ def plain(qkv: torch.Tensor, batch: FlatBatch, rate: float, site: str, left_only
         for head in range(heads):
             query, key, value = (qkv[start:stop, which, head] for which in range(3))
             scores = query @ key.T / qkv.shape[-1] ** 0.5
-            seen = [at + 1 if left_only else length for at in range(length)]
-            rows = [torch.softmax(row[:end], -1) for row, end in zip(scores, seen, strict=True)]
-            weights = torch.stack([functional.pad(row, (0, length - len(row))) for row in rows])
+            ends = [at + 1 if direction == "left-to-right" else length for at in range(length)]
+            begins = [at if direction == "right-to-left" else 0 for at in range(length)]
+            rows = [torch.softmax(row[b:e], -1) for row, b, e in zip(scores, begins, ends, strict=True)]
+            weights = torch.stack(
+                [functional.pad(row, (b, length - e)) for row, b, e in zip(rows, begins, ends, strict=True)]
+            )
             keep = mask[used : used + length**2].view(length, length)
             used += length**2
             columns.append((weights * keep) @ value)
@@ -59,28 +64,28 @@ def drawn(batch: FlatBatch, heads: int, size: int, dtype: torch.dtype) -> torch.
 @pytest.mark.parametrize("lengths", RAGGED)
 @pytest.mark.parametrize(("heads", "size"), [(1, 1), (3, 7), (2, 32), (1, 48), (2, 64), (1, 80), (2, 128)])
 @pytest.mark.parametrize("rate", [0.0, 0.1, 0.5])
-@pytest.mark.parametrize("left_only", [False, True], ids=["both ways", "left only"])
+@pytest.mark.parametrize("direction", DIRECTIONS)
 def test_both_kernels_and_their_gradients_equal_plain_attention(
-    lengths: tuple[int, ...], heads: int, size: int, rate: float, left_only: bool
+    lengths: tuple[int, ...], heads: int, size: int, rate: float, direction: Direction
 ) -> None:
     batch = batch_of(lengths, Dropout(3, 1, 0))
     qkv = drawn(batch, heads, size, torch.float64)
-    expected = plain(qkv, batch, rate, "site", left_only)
+    expected = plain(qkv, batch, rate, "site", direction)
     weight = torch.linspace(-1, 1, expected.numel(), dtype=torch.float64).view_as(expected)
     (expected_gradient,) = torch.autograd.grad((expected * weight).sum(), qkv)
     for kernel in (explicit,) if rate else (explicit, grouped):
-        output = kernel(qkv, batch, rate, "site", left_only)
+        output = kernel(qkv, batch, rate, "site", direction)
         torch.testing.assert_close(output, expected, rtol=1e-12, atol=1e-12)
         (gradient,) = torch.autograd.grad((output * weight).sum(), qkv)
         torch.testing.assert_close(gradient, expected_gradient, rtol=1e-11, atol=1e-11)
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.3])
-@pytest.mark.parametrize("left_only", [False, True], ids=["both ways", "left only"])
-def test_the_written_out_gradient_is_the_numerical_one(rate: float, left_only: bool) -> None:
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_the_written_out_gradient_is_the_numerical_one(rate: float, direction: Direction) -> None:
     batch = batch_of((1, 3, 2, 3), Dropout(5, 0, 0))
     qkv = drawn(batch, 2, 3, torch.float64)
-    assert torch.autograd.gradcheck(lambda x: explicit(x, batch, rate, "site", left_only), (qkv,))
+    assert torch.autograd.gradcheck(lambda x: explicit(x, batch, rate, "site", direction), (qkv,))
 
 
 @pytest.mark.parametrize("size", [5, 64])
@@ -113,14 +118,21 @@ def test_no_sequence_sees_another_one(rate: float) -> None:
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.1])
-def test_left_only_attention_never_sees_a_later_token(rate: float) -> None:
+def test_a_direction_hides_later_or_earlier_tokens(rate: float) -> None:
     batch = batch_of((2, 3, 3, 5), Dropout(3, 1, 0))
     qkv = drawn(batch, 2, 8, torch.float32).detach()
     changed = qkv.clone()
     changed[10] = 7.0  # the third of the last five
-    before, after = (attend(x, batch, rate=rate, site="site", left_only=True) for x in (qkv, changed))
-    same = (before == after).all(-1).tolist()
-    assert same == [True] * 10 + [False] * 3
+    unchanged = {
+        direction: (attend(qkv, batch, rate=rate, site="site", direction=direction) == after).all(-1).tolist()
+        for direction in DIRECTIONS
+        for after in [attend(changed, batch, rate=rate, site="site", direction=direction)]
+    }
+    assert unchanged == {
+        "both": [True] * 8 + [False] * 5,
+        "left-to-right": [True] * 10 + [False] * 3,
+        "right-to-left": [True] * 8 + [False] * 3 + [True] * 2,
+    }
 
 
 def test_attention_under_autocast_keeps_the_input_precision() -> None:
@@ -147,6 +159,8 @@ def test_the_implementation_is_looked_up_and_never_guessed() -> None:
     assert implementation(cuda, half, 36, dropping=False) is grouped
     assert implementation(cuda, half, 264, dropping=False) is grouped
     assert implementation(cuda, single, 64, dropping=False) is grouped
+    assert implementation(cuda, half, 64, dropping=False, direction="left-to-right") is varlen
+    assert implementation(cuda, half, 64, dropping=False, direction="right-to-left") is grouped
     for device, dtype in ((CPU, single), (cuda, half)):
         assert implementation(device, dtype, 64, dropping=True) is explicit
 
@@ -159,18 +173,18 @@ def causal(is_causal: bool = False) -> None:
     """Has the argument's name in torch 2.10."""
 
 
-def test_left_only_arguments_match_the_installed_varlen_kernel() -> None:
+def test_left_to_right_arguments_match_the_varlen_kernel() -> None:
     assert _to_the_left(windows) == {"window_size": (-1, 0)}
     assert _to_the_left(causal) == {"is_causal": True}
     assert _to_the_left(varlen_attn).keys() <= inspect.signature(varlen_attn).parameters.keys()
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="the variable-length kernel needs a CUDA device")
-@pytest.mark.parametrize("left_only", [False, True], ids=["both ways", "left only"])
-def test_the_variable_length_kernel_is_near_the_grouped_one(left_only: bool) -> None:
+@pytest.mark.parametrize("direction", ["both", "left-to-right"])
+def test_the_variable_length_kernel_is_near_the_grouped_one(direction: Direction) -> None:
     device = torch.device("cuda")
     batch = batch_of((4, 9, 4, 1, 9, 12), device=device)
     for size in (8, 64, 96):
         qkv = drawn(batch_of((4, 9, 4, 1, 9, 12)), 2, size, torch.float32).detach().to(device, torch.bfloat16)
-        expected = grouped(qkv.float(), batch, 0.0, "site", left_only)
-        torch.testing.assert_close(varlen(qkv, batch, 0.0, "site", left_only).float(), expected, rtol=2e-2, atol=2e-2)
+        expected = grouped(qkv.float(), batch, 0.0, "site", direction)
+        torch.testing.assert_close(varlen(qkv, batch, 0.0, "site", direction).float(), expected, rtol=2e-2, atol=2e-2)

@@ -22,7 +22,7 @@ def write_encoder(
     """Write an encoder to a checkpoint folder. With a head, other libraries load the folder as a whole model."""
     tensors, settings = published_weights(encoder), config.as_json()
     if head is not None:
-        architecture = architecture_of(head, left_only=config.left_only)
+        architecture = architecture_of(head, config.direction)
         tensors = {f"bert.{name}": tensor for name, tensor in tensors.items()}
         tensors |= {f"{architecture.module}.{name}": tensor.contiguous() for name, tensor in head.tensors.items()}
         settings |= configuration_of(head, architecture)

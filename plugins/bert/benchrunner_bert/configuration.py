@@ -39,11 +39,21 @@ _PUBLISHED_KEYS = {
 """Fields of `Configuration` -> keys of a checkpoint's config.json."""
 
 
-Direction = Literal["both", "left-to-right"]
-"""Which tokens attention sees: the whole sequence, as in BERT, or only the tokens before."""
+Direction = Literal["both", "left-to-right", "right-to-left"]
+"""Which tokens attention sees: the whole sequence, as in BERT, only the tokens before, or only the tokens after."""
+
+LOOKS: Mapping[Direction, str] = {"both": "both ways", "left-to-right": "left only", "right-to-left": "right only"}
+"""Direction -> where attention looks, for messages."""
 
 _DIRECTION_KEY = "attention_direction"
 """Key that benchrunner adds to config.json; a checkpoint without it has attention in both directions."""
+
+MODEL_TYPES: Mapping[Direction, str] = {"both": "bert", "left-to-right": "bert", "right-to-left": "bert-right-to-left"}
+"""Direction -> `model_type` in config.json.
+
+transformers has a BERT that looks left only (`is_decoder`), but none that looks right only. Under the type `bert`, its
+automatic classes would load such a checkpoint without a word and compute another model; they refuse an unknown type.
+"""
 
 
 @dataclass(frozen=True)
@@ -72,11 +82,6 @@ class Configuration:
     # directions, so the revisions from before this field existed stay valid.
     direction: Direction = field(default="both", repr=False)
 
-    @property
-    def left_only(self) -> bool:
-        """Whether a token sees only itself and the tokens before it."""
-        return self.direction == "left-to-right"
-
     @classmethod
     def of_size(cls, size: str, vocabulary: int) -> Configuration:
         """Build the configuration of a size: `tiny` ... `large`, `L/H` with heads of 64, or `L/H/A`."""
@@ -99,7 +104,14 @@ class Configuration:
         direction, directions = settings.get(_DIRECTION_KEY, "both"), get_args(Direction)
         if direction not in directions:
             raise CheckpointError(f"{path}: {_DIRECTION_KEY} is {direction!r}; {' or '.join(directions)} was expected.")
-        published = {"position_embedding_type": "absolute", **({"is_decoder": False} if direction == "both" else {})}
+        if (model_type := settings.get("model_type", MODEL_TYPES[direction])) != MODEL_TYPES[direction]:
+            raise CheckpointError(
+                f"{path}: model_type is {model_type!r}; with attention that looks {LOOKS[direction]}, "
+                f"{MODEL_TYPES[direction]!r} was expected."
+            )
+        published: dict[str, object] = {"position_embedding_type": "absolute"}
+        if direction != "left-to-right":
+            published["is_decoder"] = False
         for key, expected in published.items():
             if settings.get(key, expected) != expected:
                 raise CheckpointError(f"{path}: {key} is {settings[key]!r}; only {expected!r} is BERT as published.")
@@ -131,8 +143,13 @@ class Configuration:
     def as_json(self) -> dict[str, Any]:
         """Give the content of config.json, with the keys that other libraries read.
 
-        `is_decoder` is the key by which transformers knows that attention looks left only.
+        `is_decoder` is the key by which transformers knows that attention looks left only. No class of transformers
+        computes attention that looks right only, so none is named for it.
         """
         values = {key: getattr(self, name) for name, key in _PUBLISHED_KEYS.items()}
-        restriction = {_DIRECTION_KEY: self.direction, "is_decoder": True} if self.left_only else {}
-        return {"model_type": "bert", "architectures": ["BertModel"], "pad_token_id": 0, **values, **restriction}
+        common = {"model_type": MODEL_TYPES[self.direction], "pad_token_id": 0, **values}
+        if self.direction == "both":
+            return {**common, "architectures": ["BertModel"]}
+        if self.direction == "left-to-right":
+            return {**common, "architectures": ["BertModel"], _DIRECTION_KEY: self.direction, "is_decoder": True}
+        return {**common, _DIRECTION_KEY: self.direction}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from benchrunner import CheckpointError
 from benchrunner.engine import ExportedHead
+from benchrunner_bert.configuration import Direction
 
 
 @dataclass(frozen=True)
@@ -32,9 +33,14 @@ _ARCHITECTURES = {
 """Name of an `ExportKind` -> architecture."""
 
 
-def architecture_of(head: ExportedHead, *, left_only: bool) -> Architecture:
+def architecture_of(head: ExportedHead, direction: Direction) -> Architecture:
     """Return the published architecture that computes what the head computes, or raise `CheckpointError`."""
     kind = head.kind.name
+    if direction == "right-to-left":
+        raise CheckpointError(
+            "No published architecture has attention that looks right only, so no other library could compute this "
+            "model: its head cannot be exported."
+        )
     architecture = _ARCHITECTURES.get(kind)
     if architecture is None:
         raise CheckpointError(
@@ -43,7 +49,7 @@ def architecture_of(head: ExportedHead, *, left_only: bool) -> Architecture:
     if architecture.reads_summary != head.reads_summary:
         states = "the pooled first token" if architecture.reads_summary else "the states of the tokens"
         raise CheckpointError(f"The head cannot be exported: {architecture.name} reads {states}, this head does not.")
-    if left_only and architecture.reads_summary:
+    if direction == "left-to-right" and architecture.reads_summary:
         raise CheckpointError(
             f"No published architecture has a head of the kind '{kind}' on a left-to-right BERT: it would read the "
             "state of the first token, which depends on no other token there. This head reads the last token's state."

@@ -10,7 +10,7 @@ from typing import final
 from benchrunner import Backbone, BackboneFamily, CheckpointError, Workspace, read_json_object
 from benchrunner_bert import pretrained
 from benchrunner_bert.backbones import FolderBert, HubBert, RandomBert
-from benchrunner_bert.configuration import SIZES, Configuration
+from benchrunner_bert.configuration import MODEL_TYPES, SIZES, Configuration
 from benchrunner_bert.elmo.configuration import MODEL_TYPE as ELMO
 from benchrunner_bert.hub_files import download
 
@@ -115,4 +115,4 @@ def _is_bert(config: Path) -> bool:
     if not config.is_file():
         return False
     settings = read_json_object(config, error=CheckpointError)
-    return bool(settings.get("model_type", "bert" if "num_hidden_layers" in settings else None) == "bert")
+    return settings.get("model_type", "bert" if "num_hidden_layers" in settings else None) in MODEL_TYPES.values()

@@ -69,7 +69,7 @@ class Layer(nn.Module):
 
     def __init__(self, config: Configuration, index: int) -> None:
         super().__init__()
-        self.index, self.heads, self.left_only = index, config.heads, config.left_only
+        self.index, self.heads, self.direction = index, config.heads, config.direction
         self.activation = ACTIVATIONS[config.activation]
         # One product gives query, key and value: the three published matrices are stacked.
         self.qkv = nn.Linear(config.hidden, 3 * config.hidden)
@@ -84,7 +84,7 @@ class Layer(nn.Module):
         site = f"layer {self.index}"
         attention_site = f"{site} attention"
         qkv = self.qkv(hidden).unflatten(-1, (3, self.heads, -1))  # (T, 3, heads, H / heads)
-        context = attend(qkv, batch, rate=attention_dropout, site=attention_site, left_only=self.left_only)  # (T, H)
+        context = attend(qkv, batch, rate=attention_dropout, site=attention_site, direction=self.direction)  # (T, H)
         attended = batch.dropout(self.attention_output(context), dropout, f"{site} attention output")
         hidden = self.attention_norm(hidden + attended)
         inner = self.activation(self.inner(hidden))  # (T, 4H)
@@ -145,9 +145,9 @@ class Bert(Encoder):
         """Apply the pooler to the first token of every sequence, [CLS]: (T, H) -> (N, H).
 
         Where attention looks left only, the pooler reads the last token instead: there [CLS] sees nothing but itself,
-        while the [SEP] at the end has seen all other tokens.
+        while the [SEP] at the end has seen all other tokens. Where attention looks right only, [CLS] has seen them.
         """
-        tokens = batch.starts[1:] - 1 if self.config.left_only else batch.starts[:-1]
+        tokens = batch.starts[1:] - 1 if self.config.direction == "left-to-right" else batch.starts[:-1]
         return torch.tanh(self.pooler(hidden[tokens.long()]))
 
     def draw(self, source: torch.Generator) -> None:

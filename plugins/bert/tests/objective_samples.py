@@ -23,12 +23,11 @@ from benchrunner_bert.weight_names import published_names
 CPU = torch.device("cpu")
 PLAN = Plan((), tokenizer="none", vocabulary=8000, lowercase=True, shard_tokens=1000, blank_lines=1)
 CORPUS = Manifest(PLAN, documents=2, sentences=9_000, tokens=300_000, shards=(), files=())
-DIRECTIONS = {"mlm+nsp": "both", "mlm": "both", "ltr": "left-to-right"}
 
 
 def model(objective: str, **changes: Any) -> PretrainingModel:
     """Every weight drawn, biases and norms included, so that mixing two of them up shows."""
-    found = PretrainingModel(fresh(direction=DIRECTIONS[objective], **changes), named(objective))
+    found = PretrainingModel(fresh(direction=named(objective).direction, **changes), named(objective))
     source = generator(6, "test")
     with torch.no_grad():
         for name, one in found.named_parameters():
@@ -44,12 +43,15 @@ def flat(bert: Bert, *, dropout: Dropout | None = None, pairs: bool = True, mult
 
 
 def batch(whole: PretrainingModel, **settings: Any) -> PretrainingBatch:
-    """Some tokens of every sequence, masked, swapped or left; or every next one."""
+    """Some tokens of every sequence, masked, swapped or left; or every token, beside the position that predicts it."""
     made = flat(whole.bert, **settings)
     borders = made.starts.tolist()
-    if whole.objective.left_only:
-        positions = torch.tensor([at for start, stop in itertools.pairwise(borders) for at in range(start, stop - 1)])
-        return PretrainingBatch(made, positions, made.tokens[positions + 1], torch.full((len(borders) - 1,), -1))
+    if not whole.objective.is_masked:
+        lefts = torch.tensor([at for start, stop in itertools.pairwise(borders) for at in range(start, stop - 1)])
+        none = torch.full((len(borders) - 1,), -1)
+        if whole.objective.name == "ltr":
+            return PretrainingBatch(made, lefts, made.tokens[lefts + 1], none)
+        return PretrainingBatch(made, lefts + 1, made.tokens[lefts], none)
     source = torch.Generator().manual_seed(1)
     real = torch.arange(made.real)
     chosen = real[(made.tokens[: made.real] > 4) & (torch.rand(made.real, generator=source) < 0.3)]
@@ -60,17 +62,29 @@ def batch(whole: PretrainingModel, **settings: Any) -> PretrainingBatch:
     return PretrainingBatch(dataclasses.replace(made, tokens=tokens), chosen, made.tokens[chosen], is_next)
 
 
+def mirrored(given: PretrainingBatch) -> PretrainingBatch:
+    """The batch with every sequence in reverse; each token keeps its segment and its position embedding."""
+    spans = [list(range(start, stop)) for start, stop in itertools.pairwise(given.flat.starts.tolist())]
+    order = torch.tensor([at for span in spans for at in reversed(span)])
+    names = ("tokens", "segments", "positions")
+    turned = {name: getattr(given.flat, name).clone() for name in names}
+    for name in names:
+        turned[name][: given.flat.real] = getattr(given.flat, name)[order]
+    return dataclasses.replace(given, flat=dataclasses.replace(given.flat, **turned), positions=order[given.positions])
+
+
 def padded(one: PretrainingBatch) -> dict[str, torch.Tensor]:
     """In the form that transformers reads, a row for each sequence in the flat batch's order."""
     spans = list(itertools.pairwise(one.flat.starts.tolist()))
     shape = len(spans), max(stop - start for start, stop in spans)
-    names = ("input_ids", "token_type_ids", "attention_mask")
+    names = ("input_ids", "token_type_ids", "position_ids", "attention_mask")
     found = {**{name: torch.zeros(shape, dtype=torch.int64) for name in names}, "labels": torch.full(shape, -100)}
     labels = torch.full((len(one.flat.tokens),), -100)
     labels[one.positions] = one.labels
     for row, (start, stop) in enumerate(spans):
         found["input_ids"][row, : stop - start] = one.flat.tokens[start:stop]
         found["token_type_ids"][row, : stop - start] = one.flat.segments[start:stop]
+        found["position_ids"][row, : stop - start] = one.flat.positions[start:stop]
         found["attention_mask"][row, : stop - start] = 1
         found["labels"][row, : stop - start] = labels[start:stop]
     return found

@@ -49,7 +49,7 @@ def sequences(found: Any) -> Iterator[dict[str, Any]]:
         }
 
 
-@pytest.mark.parametrize("objective", ["mlm+nsp", "mlm", "ltr"])
+@pytest.mark.parametrize("objective", ["mlm+nsp", "mlm", "ltr", "rtl"])
 def test_a_batch_holds_every_instance_shortest_first(large: TokenStore, objective: str) -> None:
     chosen = made(instances(large, objective=objective, length=24, short=0.8), 20)
     found = collate(chosen, CPU, multiple=64)

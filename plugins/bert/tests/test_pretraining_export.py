@@ -10,7 +10,14 @@ import pytest
 import torch
 from objective_samples import CORPUS, PLAN, batch, flat, model, padded
 from safetensors.torch import load_file
-from transformers import AutoModelForPreTraining, AutoTokenizer, BertForPreTraining
+from transformers import (
+    AutoModel,
+    AutoModelForCausalLM,
+    AutoModelForMaskedLM,
+    AutoModelForPreTraining,
+    AutoTokenizer,
+    BertForPreTraining,
+)
 
 from benchrunner.errors import CheckpointError
 from benchrunner.testing import check_backbone
@@ -63,8 +70,9 @@ def test_the_files_and_names_are_the_published_ones(objective: str, tmp_path: Pa
     assert {name for name in tensors if name.startswith("cls.")} == HEADS | (NEXT if objective == "mlm+nsp" else set())
     assert ("bert.pooler.dense.weight" in tensors) == (objective == "mlm+nsp")
     config = json.loads((tmp_path / "out" / "config.json").read_text())
-    assert config["architectures"] == [OBJECTIVES[objective].architecture]
-    assert (config.get("attention_direction") == "left-to-right") == (objective == "ltr")
+    architecture, direction = OBJECTIVES[objective].architecture, OBJECTIVES[objective].direction
+    assert config.get("architectures") == ([architecture] if architecture else None)
+    assert config.get("attention_direction", "both") == direction
 
 
 def test_transformers_loads_and_resaves_every_weight_unchanged(tmp_path: Path) -> None:
@@ -169,6 +177,19 @@ def test_a_left_to_right_card_warns_that_libraries_may_ignore_it(tmp_path: Path)
     assert "Its objective trains no pooler" in text
     tensors = load_file(tmp_path / "out" / "model.safetensors")
     assert f"| parameters | {sum(one.numel() for one in tensors.values()):,}, heads included |" in text
+
+
+def test_no_library_loads_a_right_to_left_model_as_another_one(tmp_path: Path) -> None:
+    """transformers has no class for it: the automatic classes refuse it, and still read the tokenizer."""
+    text = card(tmp_path, "rtl")
+    assert "**Its attention looks right only.**" in text and "No class of transformers computes this model" in text
+    assert "library_name: benchrunner" in text and "In transformers it is" not in text
+    folder = tmp_path / "out"
+    for automatic in (AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM):
+        with pytest.raises(ValueError, match="model type `bert-right-to-left`"):
+            automatic.from_pretrained(folder)
+    assert len(AutoTokenizer.from_pretrained(folder)) == 8000
+    assert "is_decoder" not in json.loads((folder / "config.json").read_text())
 
 
 def test_a_long_file_list_is_shortened_in_the_card_only(tmp_path: Path) -> None:

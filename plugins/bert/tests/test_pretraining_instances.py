@@ -29,7 +29,9 @@ DOCUMENTS = some.lists(some.lists(some.integers(1, 9), min_size=1, max_size=7), 
 
 @given(
     documents=DOCUMENTS,
-    kind=some.sampled_from([("mlm+nsp", "pairs"), ("mlm", "pairs"), ("mlm", "document"), ("ltr", "pairs")]),
+    kind=some.sampled_from(
+        [("mlm+nsp", "pairs"), ("mlm", "pairs"), ("mlm", "document"), ("ltr", "pairs"), ("rtl", "pairs")]
+    ),
     length=some.integers(5, 40),
     short=some.sampled_from([0.0, 0.1, 1.0]),
     seed=some.integers(0, 2**40),
@@ -56,6 +58,10 @@ def test_every_instance_is_what_it_says(
         if objective == "ltr":
             assert one.positions.tolist() == list(range(len(one.tokens) - 1))
             assert one.labels.tolist() == one.tokens[1:].tolist()
+            texts = spans(one.tokens)
+        elif objective == "rtl":
+            assert one.positions.tolist() == list(range(1, len(one.tokens)))
+            assert one.labels.tolist() == one.tokens[:-1].tolist()
             texts = spans(one.tokens)
         else:
             assert 1 <= len(one.positions) == len(set(one.positions.tolist()))
@@ -119,9 +125,10 @@ def test_masks_are_the_same_without_next_sentences(ragged: TokenStore) -> None:
     assert 0.4 < segments.mean() < 0.6, "both segments are trained"
 
 
-def test_next_tokens_are_predicted_in_the_same_pairs_unmasked(ragged: TokenStore) -> None:
-    masked, following = (made(instances(ragged, objective=name, length=64), 1000) for name in ("mlm+nsp", "ltr"))
-    for paired, instance in zip(masked, following, strict=True):
+@pytest.mark.parametrize("objective", ["ltr", "rtl"])
+def test_every_token_is_predicted_in_the_same_pairs_unmasked(ragged: TokenStore, objective: str) -> None:
+    masked, unmasked = (made(instances(ragged, objective=name, length=64), 1000) for name in ("mlm+nsp", objective))
+    for paired, instance in zip(masked, unmasked, strict=True):
         assert np.array_equal(original(paired), instance.tokens)
         assert np.array_equal(paired.segments, instance.segments)
         assert instance.is_next == -1

@@ -69,7 +69,7 @@ def test_runs_share_tokens_and_are_listed_with_their_restriction(
     assert "ltr, 2 steps; its attention looks left only" in listed["pretrained/gpt-like"]
     workspace = Workspace(tmp_path / "runs", tmp_path / "cache", settings=Settings(offline=True))
     backbone, _ = discover().backbone("pretrained/gpt-like", workspace)
-    assert backbone.load(workspace, seed=0).config.left_only  # type: ignore[attr-defined]
+    assert backbone.load(workspace, seed=0).config.direction == "left-to-right"  # type: ignore[attr-defined]
 
 
 def test_shared_tokens_have_one_vocabulary(tmp_path: Path) -> None:

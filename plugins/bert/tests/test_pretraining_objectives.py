@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 from bert_samples import fresh
-from objective_samples import CORPUS, batch, gradients, model, padded
+from objective_samples import CORPUS, batch, gradients, mirrored, model, padded
 from torch.nn import functional
 from torch.utils.flop_counter import FlopCounterMode
 from transformers import BertForMaskedLM, BertForPreTraining, BertLMHeadModel
@@ -36,8 +36,19 @@ CARD = Card("test", CORPUS, ((1, 64),), 7, {}, 0.15, {}, 0, "fp32", "none", {})
 
 
 def theirs(whole: PretrainingModel, folder: Path) -> torch.nn.Module:
+    """The model in transformers, which has no objective `rtl`: for reversed texts, `ltr` is the same model."""
+    if whole.objective.name == "rtl":
+        whole = turned(whole)
     export(whole, folder, CARD)
     return THEIRS[whole.objective.name].from_pretrained(folder, attn_implementation="eager").eval()
+
+
+def turned(whole: PretrainingModel) -> PretrainingModel:
+    """The same weights with the objective `ltr`."""
+    shape = {name: getattr(whole.bert.config, name) for name in SHAPES[1]}
+    left = model("ltr", **shape)
+    left.load_state_dict(whole.state_dict())
+    return left
 
 
 def learnt(whole: PretrainingModel, given: PretrainingBatch) -> tuple[Sums, torch.Tensor]:
@@ -60,10 +71,10 @@ def test_losses_and_all_gradients_equal_transformers(
     given = batch(whole, dropout=Dropout(0, 0) if dropped else None, multiple=16)
     assert len(given.flat.tokens) > given.flat.real, "there is filling"
     sums, loss = learnt(whole, given)
-    other, inputs = theirs(whole, tmp_path), padded(given)
+    other, inputs = theirs(whole, tmp_path), padded(mirrored(given) if objective == "rtl" else given)
     if objective == "mlm+nsp":
         inputs["next_sentence_label"] = 1 - given.is_next
-    if objective == "ltr":  # over there each token's label is itself, and the model shifts
+    if not whole.objective.is_masked:  # over there each token's label is itself, and the model shifts
         inputs["labels"] = torch.where(inputs["attention_mask"] == 1, inputs["input_ids"], -100)
     found = other(**inputs)
     found.loss.backward()
@@ -159,8 +170,9 @@ def test_layers_computed_twice_give_the_same_gradients(objective: str) -> None:
     assert all(one is twice[name] or torch.equal(one, twice[name]) for name, one in once.items())
 
 
-def test_half_precision_stays_near_single_precision() -> None:
-    whole = model("mlm+nsp")
+@pytest.mark.parametrize("objective", ["mlm+nsp", "rtl"])
+def test_half_precision_stays_near_single_precision(objective: str) -> None:
+    whole = model(objective)
     given = batch(whole)
     single = whole(given)
     with torch.autocast("cpu", torch.bfloat16):
@@ -246,7 +258,7 @@ def test_only_what_the_objective_trains_is_trained() -> None:
         for objective in OBJECTIVES
     }
     pooler = {"bert.pooler.weight", "bert.pooler.bias"}
-    assert frozen == {"mlm+nsp": set(), "mlm": pooler, "ltr": pooler}
+    assert frozen == {"mlm+nsp": set(), "mlm": pooler, "ltr": pooler, "rtl": pooler}
 
 
 def test_an_objective_that_does_not_exist_is_refused() -> None:
@@ -254,7 +266,9 @@ def test_an_objective_that_does_not_exist_is_refused() -> None:
         named("nsp")
 
 
-@pytest.mark.parametrize(("objective", "direction"), [("ltr", "both"), ("mlm", "left-to-right")])
+@pytest.mark.parametrize(
+    ("objective", "direction"), [("ltr", "both"), ("mlm", "left-to-right"), ("rtl", "left-to-right")]
+)
 def test_an_objective_with_the_wrong_attention_is_refused(objective: str, direction: str) -> None:
     with pytest.raises(RequestError, match=f"The objective {objective} needs attention that looks"):
         PretrainingModel(fresh(direction=direction), named(objective))
@@ -297,7 +311,7 @@ def test_sums_are_divided_by_their_own_counts() -> None:
 
 
 def test_what_an_objective_has_not_has_no_figure() -> None:
-    for objective in ("mlm", "ltr"):
+    for objective in ("mlm", "ltr", "rtl"):
         whole = model(objective)
         found = HeldOut.of(summed(whole, [batch(whole)]))
         assert found.nsp_loss is None and found.nsp_accuracy is None and found.pairs is None
@@ -321,6 +335,20 @@ def test_sums_over_batches_do_not_round() -> None:
     assert summed(whole, [given] * 3).mlm_loss == 3 * summed(whole, [given]).mlm_loss
 
 
+def test_right_to_left_is_left_to_right_on_reversed_text() -> None:
+    whole = model("rtl")
+    left, given = turned(whole), batch(whole)
+    (sums, loss), (wanted, left_loss) = learnt(whole, given), learnt(left, mirrored(given))
+    torch.testing.assert_close(loss, left_loss, rtol=1e-6, atol=0)
+    assert sums.mlm_count == wanted.mlm_count == given.flat.real - 7 and sums.mlm_correct == wanted.mlm_correct
+    for (name, mine), theirs in zip(whole.named_parameters(), left.parameters(), strict=True):
+        torch.testing.assert_close(mine.grad, theirs.grad, rtol=1e-4, atol=1e-6, msg=name)
+    figures, expected = (HeldOut.of(summed(one, [texts])) for one, texts in ((whole, given), (left, mirrored(given))))
+    assert figures.perplexity == pytest.approx(expected.perplexity, rel=1e-5)
+    assert figures.mlm_accuracy == expected.mlm_accuracy
+    assert abs(loss - left(given).mlm_loss / sums.mlm_count) > 0.01, "the direction matters"
+
+
 # Operations
 
 
@@ -337,8 +365,10 @@ def test_operations_are_those_that_torch_counts(objective: str, shape: dict[str,
     assert counter.get_total_flops() == wanted
 
 
-def test_attention_that_looks_left_needs_little_more_than_half() -> None:
-    both, left = (Configuration.of_size("2/128", 100), named("ltr").configured(Configuration.of_size("2/128", 100)))
+@pytest.mark.parametrize("objective", ["ltr", "rtl"])
+def test_attention_one_way_needs_little_more_than_half(objective: str) -> None:
+    both = Configuration.of_size("2/128", 100)
+    left = named(objective).configured(both)
     one, three = np.array([1], dtype=np.int32), np.array([3], dtype=np.int32)
     assert step_flops(both, one, 0, next_sentence=False) == step_flops(left, one, 0, next_sentence=False)
     saved = step_flops(both, three, 0, next_sentence=False) - step_flops(left, three, 0, next_sentence=False)

@@ -121,16 +121,19 @@ def test_one_document_cannot_teach_what_follows_what(tmp_path: Path) -> None:
     run(words(tmp_path, "mlm", "--objective", "mlm", "--input", "document", steps=2))
 
 
-def test_the_result_is_a_backbone_with_its_restriction(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("objective", "direction"), [("ltr", "left-to-right"), ("rtl", "right-to-left")])
+def test_the_result_is_a_backbone_with_its_restriction(tmp_path: Path, objective: str, direction: str) -> None:
     from benchrunner import Settings, Workspace, discover
     from benchrunner.testing import check_backbone
 
     corpus(tmp_path / "corpus")
-    run(words(tmp_path, "out", "--objective", "ltr", steps=2))
+    held_out = ["--held-out", str(corpus(tmp_path / "held", seed=1))]
+    run(words(tmp_path, "out", "--objective", objective, *held_out, steps=2))
+    assert learned(tmp_path / "out")[-1]["held_out_perplexity"] > 1
     workspace = Workspace(tmp_path / "runs", tmp_path / "cache", settings=Settings(offline=True))
     backbone, family = discover().backbone(str(tmp_path / "out" / "model"), workspace)
     check_backbone(backbone, family, workspace, tmp_path / "again")
-    assert backbone.load(workspace, seed=0).config.left_only  # type: ignore[attr-defined]
+    assert backbone.load(workspace, seed=0).config.direction == direction  # type: ignore[attr-defined]
 
 
 @pytest.mark.slow

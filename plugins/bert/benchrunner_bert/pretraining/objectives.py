@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from benchrunner import UnknownName
-from benchrunner_bert.configuration import Configuration
+from benchrunner_bert.configuration import Configuration, Direction
 
 
 @dataclass(frozen=True)
@@ -17,24 +17,28 @@ class Objective:
     name: str
     about: str
     """What is predicted, in a few words."""
-    architecture: str
-    """Class name in transformers of a BERT with the heads of this objective."""
-    next_sentence: bool
+    architecture: str | None
+    """Class name in transformers of a BERT with the heads of this objective; None where transformers has none."""
+    direction: Direction = "both"
+    """Where attention looks. A model that predicts the next token must not see it."""
+    next_sentence: bool = False
     """Whether the model also predicts if the second span follows the first."""
-    left_only: bool
-    """Whether attention looks left only, so that the model cannot see the next token."""
+
+    @property
+    def is_masked(self) -> bool:
+        """Whether the model predicts masked tokens; otherwise it predicts every token from those on one side of it."""
+        return self.direction == "both"
 
     def configured(self, config: Configuration) -> Configuration:
         """Give the configuration with the direction of attention that this objective needs."""
-        return dataclasses.replace(config, direction="left-to-right" if self.left_only else "both")
+        return dataclasses.replace(config, direction=self.direction)
 
 
 _ROWS = (
-    Objective("mlm+nsp", "masked tokens and next sentences", "BertForPreTraining", next_sentence=True, left_only=False),
-    Objective("mlm", "masked tokens alone", "BertForMaskedLM", next_sentence=False, left_only=False),
-    Objective(
-        "ltr", "the next token, seeing only those before it", "BertLMHeadModel", next_sentence=False, left_only=True
-    ),
+    Objective("mlm+nsp", "masked tokens and next sentences", "BertForPreTraining", next_sentence=True),
+    Objective("mlm", "masked tokens alone", "BertForMaskedLM"),
+    Objective("ltr", "the next token, seeing only those before it", "BertLMHeadModel", direction="left-to-right"),
+    Objective("rtl", "the token before, seeing only those after it", None, direction="right-to-left"),
 )
 
 OBJECTIVES: Mapping[str, Objective] = {objective.name: objective for objective in _ROWS}

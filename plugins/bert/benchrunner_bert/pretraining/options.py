@@ -53,9 +53,9 @@ def _add_texts_and_folders(parser: argparse.ArgumentParser) -> None:
 def _add_training(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--objective",
-        choices=("mlm+nsp", "mlm", "ltr"),
+        choices=("mlm+nsp", "mlm", "ltr", "rtl"),
         default="mlm+nsp",
-        help="masked tokens and next sentences, masked tokens alone, or left to right (mlm+nsp)",
+        help="masked tokens and next sentences, masked tokens alone, left to right, or right to left (mlm+nsp)",
     )
     group.add_argument(
         "--input",

@@ -7,13 +7,14 @@ from pathlib import Path
 
 from benchrunner import RequestError, read_json_object, write_json
 from benchrunner.engine import step_log
-from benchrunner_bert.configuration import Configuration
+from benchrunner_bert.configuration import LOOKS, Configuration
 from benchrunner_bert.pretrained import register
 from benchrunner_bert.pretraining.continuation import check_same
 from benchrunner_bert.pretraining.corpus.corpus import Corpus
 from benchrunner_bert.pretraining.corpus.manifest import Manifest
 from benchrunner_bert.pretraining.export.card import Card
 from benchrunner_bert.pretraining.export.model_folder import export
+from benchrunner_bert.pretraining.objectives import named
 from benchrunner_bert.pretraining.request import Request, decisive_facts
 from benchrunner_bert.pretraining.training.model import PretrainingModel
 
@@ -38,7 +39,7 @@ def is_finished(request: Request, corpus: Corpus, held_out: Corpus | None) -> bo
 def register_model(request: Request) -> None:
     """Make the finished model a backbone with the name that was asked for."""
     config = Configuration.read(request.model_folder / "config.json")
-    direction = "; its attention looks left only" if config.left_only else ""
+    direction = f"; its attention looks {LOOKS[config.direction]}" if config.direction != "both" else ""
     about = (
         f"pre-trained here: {config.layers} layers, {config.hidden} wide, {request.settings.objective}, "
         f"{request.settings.steps:,} steps{direction}"
@@ -64,7 +65,7 @@ def model_card(request: Request, corpus: Manifest, step: int) -> Card:
     settings = request.settings
     first = min(step, settings.border)
     phases = [(first, settings.length_at(0)), (step - first, settings.length_at(settings.steps - 1))]
-    masked = settings.objective != "ltr"
+    masked = named(settings.objective).is_masked
     return Card(
         name=request.model_name,
         corpus=corpus,

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from benchrunner_bert.configuration import Direction
 from benchrunner_bert.pretraining.corpus.manifest import Manifest
 from benchrunner_bert.pretraining.inputs import named
 from benchrunner_bert.pretraining.training.model import PretrainingModel
@@ -53,7 +54,7 @@ def _head(card: Card, model: PretrainingModel) -> Iterator[str]:
     objective = model.objective
     yield from (
         "---",
-        "library_name: transformers",
+        f"library_name: {'transformers' if objective.architecture else 'benchrunner'}",
         "tags: [benchrunner, bert]",
         "---",
         "",
@@ -61,20 +62,30 @@ def _head(card: Card, model: PretrainingModel) -> Iterator[str]:
         "",
     )
     yield f"A BERT of {model.bert.config.layers} layers, {model.bert.config.hidden} wide, pre-trained by benchrunner on"
-    yield f"{objective.about}. To fine-tune and compare it: `benchrunner compare FOLDER --tasks ...`. In transformers"
-    yield f"it is a `{objective.architecture}`, whose losses are those it was trained with."
-    if objective.left_only:
-        yield from ("", *_RESTRICTION)
+    yield f"{objective.about}. To fine-tune and compare it: `benchrunner compare FOLDER --tasks ...`."
+    if objective.architecture:
+        yield f"In transformers it is a `{objective.architecture}`, whose losses are those it was trained with."
+    if objective.direction in _RESTRICTIONS:
+        yield from ("", *_RESTRICTIONS[objective.direction])
     if not objective.next_sentence:
         yield from ("", "Its objective trains no pooler, so the files have none: fine-tuning draws a new pooler.")
 
 
-_RESTRICTION = (
+_LOOKS_LEFT = (
     "**Its attention looks left only.** config.json says so twice: `attention_direction` is benchrunner's key,",
     "`is_decoder` is transformers'. A library that knows neither would ignore the restriction and compute another",
     "model. The vector of a sequence is its last token's state, since the first token sees nothing but itself; a",
     "library that pools the first token, as transformers' own classifiers of sequences do, learns nothing from it.",
 )
+
+_LOOKS_RIGHT = (
+    "**Its attention looks right only.** `attention_direction` in config.json says so, and each position was trained",
+    "to predict the token before it. No class of transformers computes this model. Its `model_type` is one that",
+    "transformers does not know, so that `AutoModel` refuses the files; `BertModel` would read the weights and",
+    "compute another model. The vector of a sequence is its first token's state, which has seen all tokens.",
+)
+_RESTRICTIONS: Mapping[Direction, tuple[str, ...]] = {"left-to-right": _LOOKS_LEFT, "right-to-left": _LOOKS_RIGHT}
+"""Direction of attention -> what a user of other libraries must know."""
 
 
 def _facts(card: Card, model: PretrainingModel) -> Iterator[str]:

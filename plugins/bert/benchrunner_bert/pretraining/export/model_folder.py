@@ -32,7 +32,9 @@ def export(model: PretrainingModel, folder: Path, card: Card) -> None:
             "learning rate."
         )
     tensors = {name: tensor.to("cpu", torch.float32).contiguous() for name, tensor in tensors.items()}
-    config = {**model.bert.config.as_json(), "architectures": [model.objective.architecture]}
+    config = model.bert.config.as_json()
+    if model.objective.architecture is not None:
+        config["architectures"] = [model.objective.architecture]
 
     def files(part: Path) -> None:
         write_checkpoint(part, tensors, config, model.bert.tokenizer)

@@ -135,7 +135,9 @@ class Instances:
         self, first: np.ndarray, second: np.ndarray | None, is_next: int, draw: np.random.Generator
     ) -> Instance:
         tokens, segments = assembled(self._frame, first, second)
-        if self._objective.left_only:
+        if self._objective.direction == "left-to-right":
             return Instance(tokens, segments, np.arange(len(tokens) - 1), tokens[1:].copy(), is_next)
+        if self._objective.direction == "right-to-left":
+            return Instance(tokens, segments, np.arange(1, len(tokens)), tokens[:-1].copy(), is_next)
         positions, labels = self._masking.apply(tokens, draw)
         return Instance(tokens, segments, positions, labels, is_next)

@@ -18,8 +18,8 @@ _PEAK_SIZE = {"cpu": 1024}
 def step_flops(config: Configuration, lengths: np.ndarray, predictions: int, *, next_sentence: bool) -> int:
     """Count the operations of the matrix products of a step, forward and backward, over sequences without padding.
 
-    The count is what the model needs, not what a kernel computes: with attention that looks left only, the other half
-    does not count, and a layer that is computed twice to save memory counts once.
+    The count is what the model needs, not what a kernel computes: where attention looks one way only, the other
+    half does not count, and a layer that is computed twice to save memory counts once.
     """
     hidden, tokens = config.hidden, int(lengths.sum())
     linear = 2 * tokens * (4 * hidden**2 + 2 * hidden * config.inner)
@@ -33,7 +33,7 @@ def step_flops(config: Configuration, lengths: np.ndarray, predictions: int, *, 
 def _pairs(config: Configuration, lengths: np.ndarray) -> int:
     """Count the pairs of a token and a token that it sees."""
     lengths = lengths.astype(np.int64)
-    return int((lengths * (lengths + 1) // 2 if config.left_only else lengths**2).sum())
+    return int((lengths * (lengths + 1) // 2 if config.direction != "both" else lengths**2).sum())
 
 
 def utilisation(flops: float, seconds: float, peak: float) -> float:

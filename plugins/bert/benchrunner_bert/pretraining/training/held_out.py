@@ -23,7 +23,7 @@ class HeldOut:
     mlm_loss: float
     """Mean over all predicted tokens, in nats."""
     perplexity: float
-    """exp(mlm_loss): over masked tokens as in Table 6, or over every next token with the left-to-right objective."""
+    """exp(mlm_loss): over masked tokens as in Table 6, or over all tokens with the objectives `ltr` and `rtl`."""
     mlm_accuracy: float
     nsp_loss: float | None
     """None where the objective has no next sentences."""

@@ -8,7 +8,7 @@ from torch.nn import functional
 
 from benchrunner import RequestError
 from benchrunner.engine import IGNORED, generator
-from benchrunner_bert.configuration import Configuration
+from benchrunner_bert.configuration import LOOKS, Configuration
 from benchrunner_bert.model import ACTIVATIONS, Bert, draw_weight
 from benchrunner_bert.pretraining.instances.batches import PretrainingBatch
 from benchrunner_bert.pretraining.objectives import Objective
@@ -40,10 +40,10 @@ class PretrainingModel(nn.Module):
 
     def __init__(self, bert: Bert, objective: Objective) -> None:
         super().__init__()
-        if bert.config.left_only != objective.left_only:
+        if bert.config.direction != objective.direction:
             raise RequestError(
-                f"The objective {objective.name} needs attention that looks {_direction(objective.left_only)}; "
-                f"this BERT's looks {_direction(bert.config.left_only)}."
+                f"The objective {objective.name} needs attention that looks {LOOKS[objective.direction]}; "
+                f"this BERT's looks {LOOKS[bert.config.direction]}."
             )
         self.bert, self.objective = bert, objective
         self.tokens = TokenHead(bert)
@@ -86,7 +86,3 @@ def _next_sentence_sums(logits: torch.Tensor, is_next: torch.Tensor) -> tuple[to
     targets = torch.where(is_next < 0, IGNORED, 1 - is_next)
     loss = functional.cross_entropy(logits.float(), targets, ignore_index=IGNORED, reduction="sum")
     return loss, (targets != IGNORED).sum(), (logits.argmax(-1) == targets).sum()
-
-
-def _direction(left_only: bool) -> str:
-    return "left only" if left_only else "both ways"

@@ -1,4 +1,4 @@
-"""A BERT whose attention looks left only: what it sees, what it sums up, and that it stays so."""
+"""A BERT whose attention looks left only or right only: what it sees, what it sums up, and that it stays so."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from benchrunner_bert.model import Bert
 
 CPU = torch.device("cpu")
 NEAR = 1e-5
-LEFT = "left-to-right"
+LEFT, RIGHT = "left-to-right", "right-to-left"
 
 
 def sentence(bert: Bert, tokens: list[int]) -> FlatBatch:
@@ -63,6 +63,24 @@ def test_a_later_token_changes_the_summary_but_no_earlier_state(dropped: bool) -
             assert not torch.allclose(*summaries)
 
 
+@pytest.mark.parametrize("dropped", [False, True], ids=["predicting", "training"])
+def test_an_earlier_token_changes_no_later_state(dropped: bool) -> None:
+    bert = fresh(direction=RIGHT, layers=3)
+    bert.set_dropout(0.1)
+    tokens = [2, 100, 200, 300, 400, 3]
+    with torch.no_grad():
+        for earlier in range(1, 6):
+            given = sentence(bert, tokens), sentence(bert, [*tokens[:earlier], 500, *tokens[earlier + 1 :]])
+            if dropped:
+                given = tuple(dataclasses.replace(batch, dropout=Dropout(1, 2)) for batch in given)
+            states = [list(bert.hidden_states(batch)) for batch in given]
+            for before, after in zip(*states, strict=True):
+                assert torch.equal(before[earlier + 1 :], after[earlier + 1 :])
+            assert (states[0][-1][: earlier + 1] != states[1][-1][: earlier + 1]).any(-1).all()
+            summaries = [bert.summary(layers[-1], batch) for layers, batch in zip(states, given, strict=True)]
+            assert not torch.allclose(*summaries)
+
+
 def test_a_bert_that_looks_both_ways_sees_a_later_token() -> None:
     bert = fresh()
     first, other = (bert(sentence(bert, tokens)) for tokens in ([2, 100, 200, 3], [2, 100, 300, 3]))
@@ -77,7 +95,8 @@ def reference(bert: Bert, given: FlatBatch) -> torch.Tensor:
         hidden = bert.embeddings(dataclasses.replace(given, **{
             name: getattr(given, name)[span] for name in ("tokens", "segments", "positions")
         }), 0.0)  # fmt: skip
-        mask = torch.full((length, length), -torch.inf).triu(1)
+        mask = torch.full((length, length), -torch.inf)
+        mask = mask.triu(1) if bert.config.direction == LEFT else mask.tril(-1)
         for at in range(bert.config.layers):
             name = f"layers.{at}."
 
@@ -98,8 +117,9 @@ def reference(bert: Bert, given: FlatBatch) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("dropped", [False, True], ids=["predicting", "training"])
-def test_every_kernel_equals_a_masked_softmax(dropped: bool) -> None:
-    bert = fresh(direction=LEFT, layers=3)
+@pytest.mark.parametrize("direction", [LEFT, RIGHT])
+def test_every_kernel_equals_a_masked_softmax(direction: str, dropped: bool) -> None:
+    bert = fresh(direction=direction, layers=3)
     bert.set_dropout(0.0)
     bert.attention_dropout = 1e-9 if dropped else 0.0
     given = flat(bert, dropout=Dropout(0, 0) if dropped else None, multiple=16)
@@ -108,10 +128,11 @@ def test_every_kernel_equals_a_masked_softmax(dropped: bool) -> None:
         torch.testing.assert_close(bert(given)[: given.real], reference(bert, given), rtol=0, atol=NEAR)
 
 
-def test_both_kernels_have_the_same_gradients() -> None:
+@pytest.mark.parametrize("objective", ["ltr", "rtl"])
+def test_both_kernels_have_the_same_gradients(objective: str) -> None:
     found = []
     for rate in (0.0, 1e-9):
-        whole = model("ltr")
+        whole = model(objective)
         whole.bert.attention_dropout = rate
         given = batch(whole, dropout=Dropout(0, 0))
         whole(given).loss(len(given.labels), 0).backward()
@@ -137,26 +158,29 @@ def test_transformers_computes_the_same_left_to_right_states(tmp_path: Path) -> 
             torch.testing.assert_close(summaries[row], pooled, rtol=0, atol=NEAR)
 
 
-def test_the_restriction_is_saved_read_and_part_of_the_revision(tmp_path: Path) -> None:
-    one, other = fresh(), fresh(direction=LEFT)
+@pytest.mark.parametrize("direction", [LEFT, RIGHT])
+def test_the_restriction_is_saved_read_and_part_of_the_revision(tmp_path: Path, direction: str) -> None:
+    one, other = fresh(), fresh(direction=direction)
     one.save(tmp_path / "both")
-    other.save(tmp_path / "left")
-    config = json.loads((tmp_path / "left" / "config.json").read_text())
-    assert config["attention_direction"] == LEFT and config["is_decoder"] is True
+    other.save(tmp_path / "one-way")
+    config = json.loads((tmp_path / "one-way" / "config.json").read_text())
+    assert config["attention_direction"] == direction and config.get("is_decoder", False) == (direction == LEFT)
+    assert config["model_type"] == ("bert" if direction == LEFT else "bert-right-to-left")
     assert "attention_direction" not in json.loads((tmp_path / "both" / "config.json").read_text())
     workspace = Workspace(runs=tmp_path, cache=tmp_path / "cache", settings=Settings(offline=True))
-    backbones = [BertFamily().find(str(tmp_path / name), workspace) for name in ("both", "left")]
+    backbones = [BertFamily().find(str(tmp_path / name), workspace) for name in ("both", "one-way")]
     assert all(isinstance(found, FolderBert) for found in backbones)
     assert len({found.revision(workspace) for found in backbones}) == 2
     again = backbones[1].load(workspace, seed=0)
-    assert again.config == other.config and again.config.left_only and again.notes == ()
+    assert again.config == other.config and again.config.direction == direction and again.notes == ()
     given = flat(other)
     with torch.no_grad():
         assert torch.equal(again(given), other(given)) and not torch.allclose(again(given), one(given))
 
 
-def test_a_fine_tuned_model_keeps_its_restriction(tmp_path: Path) -> None:
-    fresh(direction=LEFT).save(tmp_path / "start")
+@pytest.mark.parametrize("direction", [LEFT, RIGHT])
+def test_a_fine_tuned_model_keeps_its_restriction(tmp_path: Path, direction: str) -> None:
+    fresh(direction=direction).save(tmp_path / "start")
     bert = read(tmp_path / "start", seed=0)
     features = encoded(bert, FIRST, SECOND, labels=[0, 1, 0, 1, 0, 1, 0])
     head = LinearHead(bert.hidden_size, ANSWER.head, seed=0)
@@ -166,7 +190,7 @@ def test_a_fine_tuned_model_keeps_its_restriction(tmp_path: Path) -> None:
     assert all(one.grad is not None for one in bert.parameters()), "the pooler too"
     optimizer.step()
     bert.save(tmp_path / "end")
-    assert read(tmp_path / "end", seed=0).config.left_only
+    assert read(tmp_path / "end", seed=0).config.direction == direction
 
 
 def test_a_config_in_another_librarys_words_alone_is_refused(tmp_path: Path) -> None:
@@ -176,14 +200,18 @@ def test_a_config_in_another_librarys_words_alone_is_refused(tmp_path: Path) -> 
     config = json.loads(path.read_text())
     for change, message in (
         ({"attention_direction": "both"}, "is_decoder is True"),
-        ({"attention_direction": "right-to-left"}, "attention_direction is 'right-to-left'; both or left-to-right was"),
+        (
+            {"attention_direction": "right-to-left"},
+            "model_type is 'bert'; with .* right only, 'bert-right-to-left' was",
+        ),
+        ({"attention_direction": "up"}, "attention_direction is 'up'; both or left-to-right or right-to-left was"),
         ({"attention_direction": ["both"]}, r"attention_direction is \['both'\]"),
     ):
         path.write_text(json.dumps(config | change))
         with pytest.raises(CheckpointError, match=message):
             Configuration.read(path)
     path.write_text(json.dumps({name: value for name, value in config.items() if name != "is_decoder"}))
-    assert Configuration.read(path).left_only
+    assert Configuration.read(path).direction == LEFT
 
 
 def test_fresh_models_keep_the_revisions_they_had(tmp_path: Path) -> None:
@@ -191,6 +219,14 @@ def test_fresh_models_keep_the_revisions_they_had(tmp_path: Path) -> None:
     assert "direction" not in str(Configuration())
     workspace = Workspace(runs=tmp_path, cache=tmp_path)
     assert RandomBert("bert/random-tiny", "tiny").revision(workspace).startswith("0f17f1e51aa214a7")
+
+
+def test_right_to_left_models_export_no_head(tmp_path: Path) -> None:
+    bert = fresh(direction=RIGHT)
+    head = LinearHead(bert.hidden_size, Span(unanswerable=False).head, seed=0)
+    with pytest.raises(CheckpointError, match="No published architecture has attention that looks right only"):
+        bert.save(tmp_path / "span", exported(head, Span(unanswerable=False)))
+    assert not (tmp_path / "span").exists()
 
 
 def test_left_to_right_models_export_span_heads_not_classifiers(tmp_path: Path) -> None:
