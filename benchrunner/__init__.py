@@ -115,7 +115,7 @@ if TYPE_CHECKING:
     from benchrunner.runs.predictor import Predicted
     from benchrunner.runs.runner import Runner
     from benchrunner.studies.demo import Demo
-    from benchrunner.studies.study import Result, Study
+    from benchrunner.studies.study import Result, Selection, Study
     from benchrunner.studies.study_file_run import run_study_file
     from benchrunner.studies.study_options import StudyOptions
     from benchrunner.studies.study_run import run_study
@@ -202,6 +202,7 @@ __all__ = [
     "Score",
     "Scored",
     "Scorer",
+    "Selection",
     "SentenceProblem",
     "Settings",
     "Source",
@@ -274,7 +275,7 @@ _LATER = {
     "benchrunner.runs.predictor": ("Predicted",),
     "benchrunner.runs.runner": ("Runner",),
     "benchrunner.studies.demo": ("Demo",),
-    "benchrunner.studies.study": ("Result", "Study"),
+    "benchrunner.studies.study": ("Result", "Selection", "Study"),
     "benchrunner.studies.study_file_run": ("run_study_file",),
     "benchrunner.studies.study_options": ("StudyOptions",),
     "benchrunner.studies.study_run": ("run_study",),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from benchrunner.errors import RequestError
 from benchrunner.recipes import BATCH_UNITS, CONTEXTS, GRIDS, LAYERS, LOSS_DIVISORS, SAMPLES, SCHEDULES
 from benchrunner.studies.number_texts import numbers
+from benchrunner.studies.study import SELECT
 from benchrunner.workspace import CHECKPOINT_SECONDS, Workspace
 
 if TYPE_CHECKING:
@@ -87,7 +88,9 @@ def add_recipe(parser: argparse.ArgumentParser) -> None:
         help="decay of the learning rate: from step 0 as in the paper's code (default), or from the end of warm-up",
     )
     group.add_argument(
-        "--paper-adam", action="store_true", help="Adam without bias correction, like the code of Devlin et al. 2019"
+        "--paper-adam",
+        action=argparse.BooleanOptionalAction,
+        help="Adam without bias correction, like the code of Devlin et al. 2019",
     )
     group.add_argument(
         "--precision",
@@ -106,6 +109,13 @@ def add_recipe(parser: argparse.ArgumentParser) -> None:
     seeds = group.add_mutually_exclusive_group()
     seeds.add_argument("--seeds", type=listed(int), metavar="0,1,2", help="one restart for each seed")
     seeds.add_argument("--restarts", type=int, metavar="N", help="N restarts, with the seeds 0 to N - 1")
+    group.add_argument(
+        "--select",
+        choices=SELECT,
+        help="what dev selects: the grid point with the best mean over its restarts, then its best restart (default), "
+        "or the best single fit, as in Devlin et al. 2019",
+    )
+    group.add_argument("--select-by", metavar="METRIC", help="metric that selects (default: each task's headline)")
     group.add_argument(
         "--keep",
         choices=("selected", "all", "none"),

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from benchrunner.metrics import Score
-from benchrunner.studies.study import CellResult, Result, Spread, Study
+from benchrunner.studies.study import Cell, CellResult, Result, Spread, Study
 from benchrunner.tasks.suites import Term
 from benchrunner.tasks.task import Task
 
@@ -124,12 +124,22 @@ def _cell_json(result: CellResult) -> dict[str, Any]:
         "task": task.name,
         "method": next(result.cell.fits).method,
         "selected": result.selected.id if result.selected else None,
-        "selected_on": list(task.selection_splits),
+        **selection_json(result.cell),
         "recipe": result.chosen.as_dict() if result.chosen else None,
         "scores": [_term(term) | _spread_json(spread) for term, spread in result.spreads.items()],
         "flags": dict(result.flagged),
         "lost": dict(result.lost),
         "fits": [{"id": fit.id, "seed": fit.seed, "recipe": fit.recipe.as_dict()} for fit in result.cell.fits],
+    }
+
+
+def selection_json(cell: Cell) -> dict[str, Any]:
+    """Return what selects in a cell, as JSON values."""
+    selection, task = cell.selection, cell.task
+    return {
+        "select": selection.rule,
+        "selected_by": selection.metric_of(task),
+        "selected_on": list(selection.splits_of(task)),
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from benchrunner.fits import Fit
 from benchrunner.metrics import Score
@@ -11,11 +11,10 @@ from benchrunner.records import Record
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.study import Candidate, Cell, CellResult, Spread
 from benchrunner.tasks.suites import Term
-from benchrunner.tasks.task import Task
 
 
 def select(cell: Cell, records: Mapping[str, Record], runner: Runner) -> CellResult:
-    """Choose the grid point with the best mean and its best fit; `records` maps fit ids to records."""
+    """Choose a grid point and a fit by the cell's selection; `records` maps fit ids to records."""
     task, splits = cell.task, cell.task.named("dev")
     lost = {
         fit.id: f"{records[fit.id].status}: {records[fit.id].reason}"
@@ -23,13 +22,13 @@ def select(cell: Cell, records: Mapping[str, Record], runner: Runner) -> CellRes
         if records[fit.id].status != "done"
     }
     notes = dict.fromkeys(note for fit in cell.fits for note in records[fit.id].notes)
-    if len(splits) > 1:
-        notes[selection_note(task)] = None
+    if note := cell.selection.note(task):
+        notes[note] = None
     finished = [(point, [fit for fit in point.fits if fit.id not in lost]) for point in cell.candidates]
     finished = [(point, fits) for point, fits in finished if fits]
     if not finished:
         return CellResult(cell, None, None, {}, {}, lost, tuple(notes))
-    chosen, fits, selected = _best(task, finished, runner)
+    chosen, fits, selected = _best(cell, finished, runner)
     predictions = {(fit.id, split): runner.predict(fit, split).record for fit in fits for split in splits}
     spreads = {}
     for split in splits:
@@ -47,24 +46,20 @@ def select(cell: Cell, records: Mapping[str, Record], runner: Runner) -> CellRes
 
 
 def _best(
-    task: Task, finished: Sequence[tuple[Candidate, list[Fit]]], runner: Runner
+    cell: Cell, finished: Sequence[tuple[Candidate, list[Fit]]], runner: Runner
 ) -> tuple[Candidate, list[Fit], Fit]:
-    """Return the grid point with the best mean headline, its finished fits, and its best fit."""
-    headline = task.metrics[0].name
+    """Return the grid point that is selected, its finished fits, and its best fit."""
+    metric, splits = cell.selection.metric_of(cell.task), cell.selection.splits_of(cell.task)
 
     def value(fit: Fit) -> float:
-        scores = [runner.predict(fit, split).record.scores[headline].value for split in task.selection_splits]
+        scores = [runner.predict(fit, split).record.scores[metric].value for split in splits]
         figures = [score for score in scores if score is not None]
         return statistics.fmean(figures) if len(figures) == len(scores) else float("-inf")
 
-    chosen, fits = max(finished, key=lambda pair: statistics.fmean(value(fit) for fit in pair[1]))
-    return chosen, fits, max(fits, key=value)
-
-
-def selection_note(task: Task) -> str:
-    """Say which dev splits selected the grid point and the restart."""
-    splits = task.selection_splits
-    return f"selected on {splits[0]}" if len(splits) == 1 else f"selected on the mean over {', '.join(splits)}"
+    values = {fit.id: value(fit) for _, fits in finished for fit in fits}
+    over_restarts: Callable[[list[float]], float] = max if cell.selection.rule == "best" else statistics.fmean
+    chosen, fits = max(finished, key=lambda pair: over_restarts([values[fit.id] for fit in pair[1]]))
+    return chosen, fits, max(fits, key=lambda fit: values[fit.id])
 
 
 def _spread(best: Score, scores: Sequence[Score]) -> Spread:

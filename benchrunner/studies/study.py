@@ -13,6 +13,51 @@ from benchrunner.recipes import Grid, Recipe
 from benchrunner.tasks.suites import Term
 from benchrunner.tasks.task import Task
 
+SELECT = ("mean", "best")
+"""Values of a selection's `rule`."""
+
+
+@final
+@dataclass(frozen=True)
+class Selection:
+    """How scores on dev select a grid point, and a fit among its restarts."""
+
+    rule: str = "mean"
+    """`mean`: the grid point with the best mean over its restarts, then its best restart. `best`: the best single fit
+    of all grid points and restarts, as in Devlin et al. 2019."""
+    metric: str | None = None
+    """Name of the metric that selects; None is the headline of each task."""
+    split: str | None = None
+    """Name of the dev split that selects; None is `Task.selection_splits`."""
+
+    def __post_init__(self) -> None:
+        if self.rule not in SELECT:
+            raise RequestError(f"select must be {' or '.join(SELECT)}, not '{self.rule}'.")
+
+    def metric_of(self, task: Task) -> str:
+        """Name the metric of a task that selects; raise a `RequestError` if the task does not have it."""
+        names = [metric.name for metric in task.metrics]
+        if self.metric is None:
+            return names[0]
+        if self.metric not in names:
+            raise RequestError(f"{task.name} has no metric '{self.metric}' to select by; it has {', '.join(names)}.")
+        return self.metric
+
+    def splits_of(self, task: Task) -> tuple[str, ...]:
+        """Name the dev splits of a task that select."""
+        return task.selection_splits if self.split is None else (self.split,)
+
+    def note(self, task: Task) -> str | None:
+        """Say what selected, for a task with several dev splits or where the selection is not the default."""
+        words, splits = [], self.splits_of(task)
+        if (metric := self.metric_of(task)) != task.metrics[0].name:
+            words.append(f"by {metric}")
+        if len(task.named("dev")) > 1:
+            words.append(f"on {'' if len(splits) == 1 else 'the mean over '}{', '.join(splits)}")
+        if self.rule == "best":
+            words.append("as the best single fit of all grid points and restarts")
+        return f"selected {', '.join(words)}" if words else None
+
 
 @final
 @dataclass(frozen=True)
@@ -31,6 +76,8 @@ class Study:
     """Method for every task; None means each task's own method."""
     keep: str = "selected"
     """Whose weights are kept after selection: `selected`, `all` or `none`."""
+    selection: Selection = field(default_factory=Selection)
+    """How dev selects in every cell."""
 
     def __post_init__(self) -> None:
         names = [task.name for task in self.tasks]
@@ -43,6 +90,7 @@ class Study:
         for task in self.tasks:
             if not task.named("dev"):
                 raise RequestError(f"{task.name} has no split of the role 'dev' to select on.")
+            self.selection.metric_of(task)  # raises an error for a metric that the task does not have
         if not self.seeds or len(set(self.seeds)) != len(self.seeds):
             raise RequestError(f"Seeds must be one or more different numbers, not {list(self.seeds)}.")
         if self.keep not in ("selected", "all", "none"):
@@ -66,6 +114,7 @@ class Cell:
     backbone: str
     task: Task
     candidates: tuple[Candidate, ...]
+    selection: Selection = field(default_factory=Selection)
 
     @property
     def fits(self) -> Iterator[Fit]:
@@ -94,9 +143,9 @@ class CellResult:
 
     cell: Cell
     selected: Fit | None
-    """The fit with the best headline on the selection splits at the chosen grid point; None if no fit finished."""
+    """The fit that `Cell.selection` selects at the chosen grid point; None if no fit finished."""
     chosen: Recipe | None
-    """The grid point with the best mean headline on the selection splits."""
+    """The grid point that `Cell.selection` selects."""
     spreads: Mapping[Term, Spread]
     flagged: Mapping[str, int]
     """Flag -> number of fits at the chosen grid point that carry it. Flagged fits count in the mean."""
@@ -112,6 +161,8 @@ class Result:
 
     study: Study
     cells: tuple[CellResult, ...]
+    """Results of all backbones and tasks. A study file may select from the same fits by several metrics, with a cell
+    for each; `of` and `averages` take the first."""
     baseline: Mapping[Term, Score]
     """Scores of the majority answer on every dev split."""
 
@@ -128,9 +179,9 @@ class Result:
             if result.cell.backbone == backbone:
                 for term, spread in result.spreads.items():
                     if spread.best.value is not None:
-                        best[term] = spread.best.value
+                        best.setdefault(term, spread.best.value)
                     if spread.mean.value is not None:
-                        mean[term] = spread.mean.value
+                        mean.setdefault(term, spread.mean.value)
         suites = {id(task.suite): task.suite for task in self.study.tasks if task.suite is not None}
         averages = [average for suite in suites.values() for average in suite.averages]
         return {average.name: (average.of(best), average.of(mean)) for average in averages}

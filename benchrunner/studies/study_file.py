@@ -67,7 +67,7 @@ class Column:
     split: str | None = None
     """A dev split; None means the first."""
     metric: str | None = None
-    """None means the task's headline."""
+    """None means the task's headline. The metric selects the grid point and the restart too, on `split`."""
     method: str | None = None
     """Overrides the method of the systems and of the task."""
     figure: str = ""

@@ -12,10 +12,10 @@ from typing import final
 from benchrunner.errors import RequestError
 from benchrunner.executor import Executor
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.study import CellResult, Result, Study
+from benchrunner.studies.study import Cell, CellResult, Result, Selection, Study
 from benchrunner.studies.study_file import Column, StudyFile, System, read_study_file
 from benchrunner.studies.study_options import StudyOptions, options_read
-from benchrunner.studies.study_run import run_study
+from benchrunner.studies.study_run import plan_study, run_study
 from benchrunner.studies.study_table import Entry, StudyFileResult, entry_of_log, entry_of_metric
 from benchrunner.studies.system_commands import PROGRAM, check_command, run_command
 from benchrunner.tasks.suites import Term
@@ -32,6 +32,9 @@ class Need:
     task: Task
     term: Term
     options: StudyOptions
+    """Options that make the fits. How dev selects among the fits is in `selection`, so that columns that select by
+    different metrics share their fits."""
+    selection: Selection
 
 
 def run_study_file(
@@ -54,6 +57,8 @@ def run_study_file(
     options = options or StudyOptions()
     if options.method is not None:
         raise RequestError(f"The study {name} says which methods are used: leave the method out.")
+    if options.select_by is not None:
+        raise RequestError(f"In the study {name}, the metric of each column selects: leave select-by out.")
     full_name, path = runner.plugins.study(name)
     study = read_study_file(path, parameters or {}, name=full_name)
     study = replace(study, columns=study.columns if columns is None else study.columns_named(columns))
@@ -68,7 +73,10 @@ def run_study_file(
             print(f"{number} of {len(study.commands)}, {system}: benchrunner {shlex.join(words)}", file=sys.stderr)
         run_command(words, runner.workspace, program=program, show_output=show_progress)
     _check_backbones((need.system for need in needs), study, runner)
-    results = [(own, run_study(part, runner, executor=executor, show_progress=show_progress)) for own, part in planned]
+    results = []
+    for own, part in planned:
+        cells = _cells(own, part, needs, runner)
+        results.append((own, run_study(part, runner, executor=executor, cells=cells, show_progress=show_progress)))
     return StudyFileResult(study, _entries(study, needs, results), tuple(result for _, result in results))
 
 
@@ -89,7 +97,9 @@ def _needs(study: StudyFile, options: StudyOptions, runner: Runner) -> list[Need
                 of_column = StudyOptions.read(column.recipe, f"{study.path}: column {column.name}")
                 merged = options.over(of_column).over(of_file).without_unread(fields)
                 read |= fields
-                needs.append(Need(system, column, task, term, replace(merged, method=method)))
+                selection = Selection(merged.selection.rule, term.metric, term.split)
+                own = replace(merged, method=method, select=None)
+                needs.append(Need(system, column, task, term, own, selection))
     options.check_read(read)
     return needs
 
@@ -123,6 +133,19 @@ def _planned(needs: Iterable[Need], runner: Runner) -> Iterator[tuple[StudyOptio
             yield options, options.study(backbones, [runner.plugins.task(name) for name in names], runner)
 
 
+def _cells(options: StudyOptions, study: Study, needs: Iterable[Need], runner: Runner) -> list[Cell]:
+    """Plan the fits of a study, with a cell for each selection that a column asks for; the cells share the fits."""
+    selections: dict[tuple[str, str], dict[Selection, None]] = {}
+    for need in needs:
+        if need.options == options:
+            selections.setdefault((need.system.backbone, need.task.name), {})[need.selection] = None
+    return [
+        replace(cell, selection=selection)
+        for cell in plan_study(study, runner)
+        for selection in selections[cell.backbone, cell.task.name]
+    ]
+
+
 def _check_backbones(systems: Iterable[System], study: StudyFile, runner: Runner) -> None:
     for system in systems:
         with _naming(f"{study.name}, system {system.name}"):
@@ -141,12 +164,13 @@ def _naming(where: str, advice: str = "") -> Iterator[None]:
 def _entries(
     study: StudyFile, needs: Iterable[Need], results: Iterable[tuple[StudyOptions, Result]]
 ) -> dict[tuple[str, str], Entry]:
-    cells: dict[tuple[StudyOptions, str, str], CellResult] = {}
+    cells: dict[tuple[StudyOptions, str, str, Selection], CellResult] = {}
     for options, result in results:
-        cells |= {(options, cell.cell.backbone, cell.cell.task.name): cell for cell in result.cells}
+        for cell in result.cells:
+            cells[options, cell.cell.backbone, cell.cell.task.name, cell.cell.selection] = cell
     entries = {
         (need.system.name, need.column.name): entry_of_metric(
-            cells[need.options, need.system.backbone, need.task.name], need.task, need.term
+            cells[need.options, need.system.backbone, need.task.name, need.selection], need.task, need.term
         )
         for need in needs
     }

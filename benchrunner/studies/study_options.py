@@ -11,7 +11,7 @@ from benchrunner.errors import RequestError, UnknownName
 from benchrunner.recipes import GRIDS, SPECIAL, Grid, Recipe
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.number_texts import number, numbers
-from benchrunner.studies.study import Study
+from benchrunner.studies.study import Selection, Study
 from benchrunner.tasks.task import Task
 
 
@@ -47,7 +47,7 @@ class StudyOptions:
     """Dropout rate that replaces the backbone's own."""
     schedule: str | None = None
     """Decay of the learning rate: `released` or `after-warmup`, see `Recipe`."""
-    paper_adam: bool = False
+    paper_adam: bool | None = None
     """Use Adam without bias correction, like the code of Devlin et al. 2019."""
     micro_tokens: int | None = None
     """The most tokens computed at once."""
@@ -59,6 +59,10 @@ class StudyOptions:
     """One restart for each seed."""
     restarts: int | None = None
     """Number of restarts, with the seeds 0, 1, ...; use `seeds` or `restarts`, not both."""
+    select: str | None = None
+    """What dev selects: the grid point with the best `mean` over its restarts (default), or the `best` single fit."""
+    select_by: str | None = None
+    """Metric that selects; None is the headline of each task. Columns of study files say which metric selects."""
     method: str | None = None
     """Method for every task; None means each task's own."""
     precision: str = "auto"
@@ -74,6 +78,7 @@ class StudyOptions:
                 Recipe(**{name: value})  # checks the value
         changes = {name: value for name, value in self._changes().items() if value is not None}
         Recipe(**{"limit_train": 1, **changes})  # a sample needs limit_train, which other options may give
+        Selection(rule=self.select or "mean")  # checks the value
         if self.precision not in ("auto", "fp32", "bf16"):
             raise RequestError(f"Precision must be auto, fp32 or bf16, not '{self.precision}'.")
         if self.restarts is not None and self.restarts < 1:
@@ -101,7 +106,7 @@ class StudyOptions:
     def given(self) -> dict[str, Any]:
         """Options that were given -> their values, except method, precision and keep."""
         values = {name: getattr(self, name) for name in _FITTED}
-        return {name: value for name, value in values.items() if value is not None and value is not False}
+        return {name: value for name, value in values.items() if value is not None}
 
     def over(self, below: StudyOptions) -> StudyOptions:
         """Fill the options that are not given with those of `below`, except precision, keep and method."""
@@ -130,8 +135,8 @@ class StudyOptions:
         """Build the study of some backbones on some tasks with these options."""
         self.check_read({name for task in tasks for name in options_read(task, self.method, runner)})
         changes = {name: value for name, value in self._changes().items() if value is not None}
-        if self.paper_adam:
-            changes["bias_correction"] = False
+        if self.paper_adam is not None:
+            changes["bias_correction"] = not self.paper_adam
         return Study(
             backbones=tuple(dict.fromkeys(backbones)),
             tasks=tuple(tasks),
@@ -140,7 +145,13 @@ class StudyOptions:
             changes={"precision": runner.precision(self.precision), **changes},
             method=self.method,
             keep=self.keep,
+            selection=self.selection,
         )
+
+    @property
+    def selection(self) -> Selection:
+        """How dev selects."""
+        return Selection(rule=self.select or "mean", metric=self.select_by)
 
     def _choices(self) -> dict[str, Sequence[Any]]:
         """Return the values to choose from on dev: recipe field -> values."""
@@ -171,6 +182,13 @@ def options_read(task: Task, method: str | None, runner: Runner) -> set[str]:
     return {*task.problem.all_recipe_fields, *runner.plugins.method(method or task.method).recipe_fields}
 
 
+def _truth(text: str) -> bool:
+    """Read `true` or `false`."""
+    if text not in ("true", "false"):
+        raise ValueError(f"'{text}' is neither true nor false")
+    return text == "true"
+
+
 READERS: Mapping[str, Callable[[str], Any]] = {
     "lr": numbers(float),
     "epochs": numbers(int),
@@ -184,10 +202,12 @@ READERS: Mapping[str, Callable[[str], Any]] = {
     "features": str,
     "dropout": number(float),
     "schedule": str,
+    "paper-adam": _truth,
     "micro-tokens": number(int),
     "limit-train": number(int),
     "sample": str,
     "seeds": numbers(int),
     "restarts": number(int),
+    "select": str,
 }
 """Options that a study file may set, by their names on the command line, and how each is read from a text."""

@@ -34,7 +34,7 @@ def run_study(
     plain lines if standard error is not a terminal.
     """
     cells = plan_study(study, runner) if cells is None else cells
-    fits = [fit for cell in cells for fit in cell.fits]
+    fits = list({fit.id: fit for cell in cells for fit in cell.fits}.values())
     weights = [(fit, fit_work(fit, runner)) for fit in fits] if show_progress else []
     with watched(runner, weights, show=show_progress) as watch:
         records = run_fits(fits, runner, executor or Local(), finished=watch.finished)
@@ -59,7 +59,7 @@ def plan_study(study: Study, runner: Runner) -> tuple[Cell, ...]:
             for recipe in points:
                 fits = (runner.plan(task, backbone, method=method.name, recipe=recipe, seed=seed) for seed in seeds)
                 candidates.append(Candidate(recipe, tuple(fits)))
-            cells.append(Cell(backbone, task, tuple(candidates)))
+            cells.append(Cell(backbone, task, tuple(candidates), study.selection))
     return tuple(cells)
 
 

@@ -203,5 +203,6 @@ def _entry_json(entry: Entry, system: System, column: Column) -> dict[str, Any]:
         "best_on_dev": entry.best,
         "published": column.published.get(system.name),
         "selected": selected.id if selected is not None else None,
+        **(comparison_table.selection_json(entry.cell.cell) if entry.cell is not None else {}),
         "reason": entry.reason or None,
     }

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -21,6 +21,7 @@ from benchrunner import (
     Record,
     RequestError,
     Runner,
+    Selection,
     Study,
     find_faults,
     run_study,
@@ -29,8 +30,11 @@ from benchrunner import (
 from benchrunner.data.delimited import TextTable
 from benchrunner.errors import DataError, FitError, PluginError
 from benchrunner.leaderboards.manifests import read_manifest
-from benchrunner.studies import comparison_table, submission_answers
+from benchrunner.runs.executors import Local
+from benchrunner.studies import comparison_table, study_table, submission_answers
 from benchrunner.studies.study import Result, selected_fit
+from benchrunner.studies.study_file_run import run_study_file
+from benchrunner.studies.study_options import StudyOptions
 from benchrunner.studies.submission_answers import answers, check_counts, missing
 from benchrunner.tasks.suites import Term
 from benchrunner.tasks.task import Split
@@ -85,6 +89,144 @@ def test_best_mean_grid_point_and_its_best_restart_are_chosen(tmp_path: Path) ->
     assert spread.values == (8 / 24, 16 / 24, 24 / 24)
     assert (spread.best.value, spread.mean.value) == (1.0, pytest.approx(2 / 3))
     assert spread.deviation == pytest.approx(statistics.stdev(spread.values))
+
+
+class Uneven(Chancy):
+    """Answers best on the mean with the learning rate 8, and best of all in one restart with 4."""
+
+    name = "chancy"
+    RIGHT: ClassVar = {(4, 0): 2, (4, 1): 24, (4, 2): 2, (8, 0): 16, (8, 1): 17, (8, 2): 18}
+
+    def predict(self, job: Job, table: Any) -> np.ndarray:
+        gold = np.array([label == "glad" for label in table.column("label").to_pylist()])
+        right = np.arange(len(gold)) < self.RIGHT[round(job.fit.recipe.lr), job.fit.seed]
+        answers = np.where(right, gold, ~gold)
+        return np.stack([answers, ~answers], axis=1).astype(np.float32)
+
+
+@pytest.mark.parametrize(("rule", "lr", "seed", "mean"), [("mean", 8, 2, 17 / 24), ("best", 4, 1, 28 / 72)])
+def test_the_rule_chooses_the_best_mean_or_the_best_fit(
+    rule: str, lr: int, seed: int, mean: float, tmp_path: Path
+) -> None:
+    made = runner(tmp_path, register_methods=[Uneven()], register_tasks=[mood(method="chancy")])
+    result = study(made, selection=Selection(rule=rule))
+    (cell,) = result.cells
+    assert cell.chosen is not None
+    assert (cell.chosen.lr, selected_fit(cell).seed) == (lr, seed)
+    assert cell.spreads[ACCURACY].mean.value == pytest.approx(mean), "over the restarts of the chosen grid point"
+    assert comparison_table.as_json(result)["cells"][0]["select"] == rule
+    note = "mine/mood: selected as the best single fit of all grid points and restarts"
+    assert (note in comparison_table.footnotes(result)) == (rule == "best")
+
+
+class Opposed(Chancy):
+    """Answers with more accuracy with the learning rate 4, and with more correlation with 8.
+
+    Of 24 rows, 18 are glad. With 4, the answer is always glad: an accuracy of 18/24, no correlation. With 8, all 6 sad
+    rows and 8 glad rows are answered sad: an accuracy of 16/24.
+    """
+
+    name = "chancy"
+
+    def predict(self, job: Job, table: Any) -> np.ndarray:
+        gold = np.array([label == "glad" for label in table.column("label").to_pylist()])
+        answers = gold & (np.cumsum(gold) > 8) if job.fit.recipe.lr == 8 else np.ones_like(gold)
+        return np.stack([answers, ~answers], axis=1).astype(np.float32)
+
+
+def opposed(folder: Path) -> Runner:
+    made = runner(folder, register_methods=[Opposed()], register_tasks=[mood(method="chancy")])
+    rows = [f"row {at}\t{'sad' if at % 4 == 0 else 'glad'}\n" for at in range(24)]
+    (folder / "data" / "mood" / "dev.tsv").write_text("text\tmood\n" + "".join(rows))
+    return made
+
+
+@pytest.mark.parametrize(("metric", "lr"), [(None, 4), ("accuracy", 4), ("matthews", 8)])
+def test_the_metric_that_selects_can_be_chosen(metric: str | None, lr: int, tmp_path: Path) -> None:
+    result = study(opposed(tmp_path), seeds=(0,), selection=Selection(metric=metric))
+    (cell,) = result.cells
+    assert cell.chosen is not None and cell.chosen.lr == lr
+    assert comparison_table.as_json(result)["cells"][0]["selected_by"] == (metric or "accuracy")
+    assert ("mine/mood: selected by matthews" in comparison_table.footnotes(result)) == (metric == "matthews")
+
+
+COLUMNS = """
+title = "Which metric selects?"
+
+[recipe]
+lr = "4,8"
+restarts = "1"
+
+[[system]]
+name = "words"
+backbone = "words"
+
+[[column]]
+name = "accuracy"
+task = "mood"
+
+[[column]]
+name = "correlation"
+task = "mood"
+metric = "matthews"
+
+[[column]]
+name = "accuracy again"
+task = "mood"
+metric = "accuracy"
+"""
+
+
+def test_the_metric_of_a_column_selects_among_shared_fits(tmp_path: Path) -> None:
+    made, begun = opposed(tmp_path), list[str]()
+
+    class Counting(Local):
+        def run(self, fits: Iterable[Fit], runner: Runner) -> Iterator[tuple[Fit, Record]]:
+            fits = list(fits)
+            begun.extend(fit.id for fit in fits)
+            yield from super().run(fits, runner)
+
+    (tmp_path / "study.toml").write_text(COLUMNS)
+    result = run_study_file(str(tmp_path / "study.toml"), made, executor=Counting())
+    assert len(begun) == len(set(begun)) == 2, "three columns share two fits"
+    cells = {name: result.entries["words", name].cell for name in ("accuracy", "correlation", "accuracy again")}
+    assert {name: cell.chosen.lr for name, cell in cells.items() if cell is not None and cell.chosen is not None} == {
+        "accuracy": 4,
+        "correlation": 8,
+        "accuracy again": 4,
+    }
+    shown = study_table.as_json(result)
+    assert [(cell["column"], cell["selected_by"]) for cell in shown["cells"]] == [
+        ("accuracy", "accuracy"),
+        ("correlation", "matthews"),
+        ("accuracy again", "accuracy"),
+    ]
+    assert [cell["selected_on"] for cell in shown["cells"]] == [["dev"]] * 3
+    assert "correlation: selected by matthews" in shown["notes"]
+    assert result.entries["words", "accuracy"].mean == pytest.approx(75.0)
+    kept = {path.parent.parent.name for path in (tmp_path / "runs").glob("*/model/tiny.safetensors")}
+    assert kept == set(begun), "the fit that each column selects keeps its weights"
+
+
+def test_the_split_of_a_column_selects(tmp_path: Path) -> None:
+    text = COLUMNS.replace('metric = "matthews"', 'split = "far"').replace('metric = "accuracy"', 'split = "near"')
+    (tmp_path / "study.toml").write_text(text)
+    result = run_study_file(str(tmp_path / "study.toml"), two_dev_splits(tmp_path))
+    cells = [result.entries["words", name].cell for name in ("correlation", "accuracy again")]
+    assert [cell.chosen.lr for cell in cells if cell is not None and cell.chosen is not None] == [8, 4]
+
+
+def test_a_study_file_says_how_dev_selects(tmp_path: Path) -> None:
+    text = COLUMNS.replace('restarts = "1"', 'restarts = "3"\nselect = "best"\npaper-adam = "true"')
+    text += 'recipe = {select = "mean", paper-adam = "false"}\n'
+    (tmp_path / "study.toml").write_text(text)
+    made = runner(tmp_path, register_methods=[Uneven()], register_tasks=[mood(method="chancy")])
+    result = run_study_file(str(tmp_path / "study.toml"), made)
+    cells = [result.entries["words", name].cell for name in ("accuracy", "accuracy again")]
+    recipes = [cell.chosen for cell in cells if cell is not None and cell.chosen is not None]
+    assert [(recipe.lr, recipe.bias_correction) for recipe in recipes] == [(4, False), (8, True)]
+    with pytest.raises(RequestError, match="the metric of each column selects: leave select-by out"):
+        run_study_file(str(tmp_path / "study.toml"), made, options=StudyOptions(select_by="accuracy"))
 
 
 class Narrow(Chancy):
@@ -242,6 +384,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"keep": "some"}, "selected, all or none, not 'some'"),
     ({"backbones": ("a", "a")}, "each backbone and each task only once"),
     ({"tasks": (mood(), mood())}, "each backbone and each task only once"),
+    ({"selection": Selection(metric="f1")}, "mine/mood has no metric 'f1' to select by; it has accuracy, matthews"),
 ]
 
 

@@ -212,6 +212,7 @@ REFUSED: dict[str, tuple[list[str], str]] = {
         "says which tasks there are: leave them out. To choose some of its columns, give --columns A,B.",
     ),
     "method": (["--method", "features"], "The study study.toml says which methods are used"),
+    "metric": (["--select-by", "accuracy"], "In the study study.toml, the metric of each column selects"),
     "parameter": (["--set", "dough=rye"], "study.toml has no parameter 'dough'. Its parameters, for --set"),
     "no value": (["--set", "doughs"], "--set takes NAME=VALUE, not 'doughs'"),
     "twice": (["--set", "doughs=a", "doughs=b"], "--set names doughs twice"),

@@ -269,6 +269,8 @@ def test_options_of_a_file_are_read_like_those_of_a_command() -> None:
         ({"jobs": "2"}, "here: a recipe has no 'jobs'. It has: lr, epochs"),
         ({"batch_size": "2"}, "a recipe has no 'batch_size'"),
         ({"lr": "low"}, "here: lr: 'low' is not a list of numbers"),
+        ({"select": "median"}, "here: select must be mean or best, not 'median'"),
+        ({"paper-adam": "yes"}, "here: paper-adam: 'yes' is neither true nor false"),
         ({"grid": "papr"}, "here: There is no grid 'papr'. Did you mean paper"),
     ):
         with pytest.raises(RequestError, match=reason):
@@ -281,4 +283,5 @@ def test_an_option_hides_those_it_replaces_at_lower_levels() -> None:
     assert StudyOptions(grid="paper").over(below) == StudyOptions(restarts=5, dropout=0.2, grid="paper")
     assert StudyOptions(seeds=(7,)).over(below) == StudyOptions(lr=(1.0,), dropout=0.2, seeds=(7,))
     assert StudyOptions(lr=(2.0,)).over(StudyOptions(grid="paper")) == StudyOptions(lr=(2.0,), grid="paper")
+    assert StudyOptions(paper_adam=False).over(StudyOptions(paper_adam=True)).paper_adam is False
     assert StudyOptions(precision="bf16").over(below).precision == "bf16"
