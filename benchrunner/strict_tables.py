@@ -99,6 +99,10 @@ class StrictTable:
         """Read true or false."""
         return self._value(key, bool, "true or false", default)
 
+    def flag(self, key: str) -> bool:
+        """Read true or false; a missing key is false."""
+        return bool(self._value(key, bool, "true or false", False))
+
     def texts(self, key: str) -> tuple[str, ...]:
         """Read a list of texts."""
         values = self._value(key, list, "a list of texts")

@@ -36,6 +36,11 @@ def add(commands: Commands) -> None:
         help="values of the study's parameters; a wrong name lists them all",
     )
     study.add_argument("--columns", metavar="A,B", help="only these columns of the study")
+    study.add_argument(
+        "--scale",
+        metavar="NAME",
+        help="size of the study, where its file has several: tiny (minutes), small (an afternoon) or full (default)",
+    )
     options.add_recipe(compare)
     options.add_workspace(compare)
     options.add_computing(compare)
@@ -51,8 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _run_backbones(arguments: argparse.Namespace) -> int:
     from benchrunner.studies.study_run import run_study
 
-    if arguments.set or arguments.columns is not None:
-        raise RequestError("--set and --columns are for a study file: give its name with --study.")
+    if arguments.set or arguments.columns is not None or arguments.scale is not None:
+        raise RequestError("--set, --scale and --columns are for a study file: give its name with --study.")
     if not arguments.backbones or not arguments.tasks:
         missing = "the backbones" if not arguments.backbones else "--tasks"
         raise RequestError(
@@ -68,6 +73,7 @@ def _run_backbones(arguments: argparse.Namespace) -> int:
 
 
 def _run_file(arguments: argparse.Namespace) -> int:
+    from benchrunner.studies.study_file import FULL
     from benchrunner.studies.study_file_run import run_study_file
 
     for name, value in (("backbones", arguments.backbones), ("--tasks", arguments.tasks)):
@@ -81,6 +87,7 @@ def _run_file(arguments: argparse.Namespace) -> int:
             arguments.study,
             options.runner(arguments),
             parameters=_parameters(arguments),
+            scale=arguments.scale or FULL,
             columns=None if arguments.columns is None else arguments.columns.split(","),
             options=options.study_options(arguments),
             executor=options.executor(arguments),

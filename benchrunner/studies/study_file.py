@@ -1,43 +1,17 @@
-"""Study files: systems down, columns across, with parameters. A study file says what is compared and runs nothing.
-
-    title = "Is a wide model better?"
-
-    [parameters.corpus]
-    about = "text to learn from"                # no default, so a value is required
-    kind = "list"                               # text (the default), list (by comma) or words (as a shell splits them)
-
-    [parameters.steps]
-    about = "training steps of each model"
-    default = "1000"
-
-    [[system]]
-    each = {width = "128,256"}                  # one entry, several systems
-    name = "{width} wide"
-    make = "learn {width} --from {corpus} --warmup={steps/100} --out models/{width}"    # a benchrunner command
-    backbone = "models/{width}"
-
-    [[column]]
-    name = "mood"
-    task = "mine/mood"
-    published = {"256 wide" = 91.5}
-
-`{name}` is replaced by a parameter's value or by a value of `each`. A word of `make` that is only `{name}` becomes as
-many words as the value has; in other places a list keeps its commas. See study_parameters.py for `{steps/100}`.
-"""
+"""Study files as values: systems down, columns across, with published figures. See study_file_reading.py."""
 
 from __future__ import annotations
 
-import itertools
-import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import final
 
 from benchrunner.errors import RequestError
-from benchrunner.strict_tables import StrictTable
-from benchrunner.studies.study_parameters import NAME, Parameter, Values, parameter_values
+from benchrunner.leaderboards.published import PublishedRow
+
+FULL = "full"
+"""Name of the scale that every study has: the file with the defaults of its parameters."""
 
 
 @final
@@ -54,16 +28,28 @@ class System:
     """
     figures: Path | None = None
     """Log that building the backbone leaves, with figures of the backbone itself."""
+    recipe: Mapping[str, str] = field(default_factory=dict)
+    """Options of `compare` for this system alone, without their dashes."""
+    published: str = ""
+    """Name of the published row that is shown with this system; empty means the row with the system's own name."""
+
+    @property
+    def published_name(self) -> str:
+        """Name of the published row that is shown with this system."""
+        return self.published or self.name
 
 
 @final
 @dataclass(frozen=True)
 class Column:
-    """A column of the table: a task's metric, or a figure from the log of building the backbone."""
+    """A column of the table.
+
+    The column shows a task's metric, a figure from the log of building the backbone, the mean of other columns, or
+    only published figures.
+    """
 
     name: str
     task: str = ""
-    """Empty if `figure` says what the column shows."""
     split: str | None = None
     """A dev split; None means the first."""
     metric: str | None = None
@@ -72,12 +58,35 @@ class Column:
     """Overrides the method of the systems and of the task."""
     figure: str = ""
     """A key of the lines in `System.figures`; the last line with the key counts."""
+    mean: tuple[str, ...] = ()
+    """Names of the columns whose mean this column shows."""
     recipe: Mapping[str, str] = field(default_factory=dict)
     """Options of `compare` for this column alone, without their dashes."""
-    published: Mapping[str, float] = field(default_factory=dict)
-    """System -> published figure."""
+    published_on: str = ""
+    """What the published figures were measured on, if this is not what the column measures, for example `test`."""
+    extra: bool = False
+    """Whether the column is left out unless the user names it."""
     note: str = ""
     """What a reader of the column must know."""
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether the column has figures of its own beside published ones."""
+        return bool(self.task or self.figure or self.mean)
+
+
+@final
+@dataclass(frozen=True)
+class Scale:
+    """The size at which a study runs: values of its parameters, and options of its fits."""
+
+    name: str = FULL
+    about: str = ""
+    """What runs at this scale, and what its figures are good for."""
+    values: Mapping[str, str] = field(default_factory=dict)
+    """Parameter -> value in place of the parameter's default. It may contain parameters, as a default may."""
+    recipe: Mapping[str, str] = field(default_factory=dict)
+    """Options of `compare`, without their dashes, in place of those of the file, its systems and its columns."""
 
 
 @final
@@ -94,9 +103,12 @@ class StudyFile:
     values: Mapping[str, str]
     """Parameter -> value, as a user would give it. Reading the file with these values gives the same study."""
     recipe: Mapping[str, str]
-    """Options of `compare` for every column, without their dashes."""
+    """Options of `compare` for every fit, without their dashes."""
     systems: tuple[System, ...]
     columns: tuple[Column, ...]
+    published: tuple[PublishedRow, ...] = ()
+    """Published results; their cells are named by columns."""
+    scale: Scale = field(default_factory=Scale)
 
     @property
     def commands(self) -> dict[tuple[str, ...], str]:
@@ -107,8 +119,24 @@ class StudyFile:
                 commands.setdefault(system.make, system.name)
         return commands
 
-    def columns_named(self, names: Iterable[str]) -> tuple[Column, ...]:
-        """Return the columns with these names, in the file's order; upper and lower case are the same."""
+    @property
+    def published_alone(self) -> tuple[PublishedRow, ...]:
+        """The published rows that no system is shown with and that have a figure in the study's columns."""
+        shown, columns = {system.published_name for system in self.systems}, {column.name for column in self.columns}
+        return tuple(row for row in self.published if row.name not in shown and columns & row.cells.keys())
+
+    def published_figure(self, system: str, column: str) -> float | None:
+        """Return the figure of a published row in a column; None if there is none."""
+        rows = (row for row in self.published if row.name == system and column in row.cells)
+        return next((row.cells[column] for row in rows), None)
+
+    def columns_named(self, names: Iterable[str] | None) -> tuple[Column, ...]:
+        """Return the columns with these names, in the file's order; upper and lower case are the same.
+
+        None means every column that is not `extra`.
+        """
+        if names is None:
+            return tuple(column for column in self.columns if not column.extra)
         known = {column.name.casefold(): column for column in self.columns}
         listed = ", ".join(column.name for column in self.columns)
         requested = dict.fromkeys(name.strip() for name in names if name.strip())
@@ -119,101 +147,3 @@ class StudyFile:
             raise RequestError(f"Which columns of {self.name}? It has: {listed}.")
         folded = {name.casefold() for name in requested}
         return tuple(column for column in self.columns if column.name.casefold() in folded)
-
-
-def read_study_file(path: Path, given: Mapping[str, str], *, name: str = "") -> StudyFile:
-    """Read a study file with these values of its parameters; raise a `RequestError` for a mistake in either."""
-    top = StrictTable.toml(path, RequestError)
-    name, title, about, source = name or path.stem, top.text("title"), top.text("about", ""), top.text("source", "")
-    parameters = tuple(Parameter.read(key, table) for key, table in top.named_tables("parameters").items())
-    values = parameter_values(name, path, parameters, given)
-    systems = tuple(system for table in top.tables("system", "name") for system in _systems(table, values))
-    columns = tuple(_column(table, values) for table in top.tables("column", "name"))
-    recipe = _recipe(top, values)
-    top.finish()
-    _check_names(path, "system", [system.name for system in systems])
-    _check_names(path, "column", [column.name.casefold() for column in columns])
-    _check_backbones(path, systems)
-    shown = {parameter.name: values.given(parameter) for parameter in parameters}
-    return StudyFile(name, path, title, about, source, shown, recipe, systems, columns)
-
-
-def _check_names(path: Path, kind: str, names: list[str]) -> None:
-    if not names:
-        raise RequestError(f"{path}: a study needs at least one [[{kind}]].")
-    if repeated := [name for name, count in Counter(names).items() if count > 1]:
-        raise RequestError(f"{path}: two {kind}s are called '{repeated[0]}'; each needs a name of its own.")
-
-
-def _check_backbones(path: Path, systems: Iterable[System]) -> None:
-    """Raise a `RequestError` if two different commands build the same backbone."""
-    built: dict[str, System] = {}
-    for system in (system for system in systems if system.make is not None):
-        first = built.setdefault(system.backbone, system)
-        if first.make != system.make:
-            raise RequestError(
-                f"{path}: '{first.name}' and '{system.name}' are made by different commands, and would share the "
-                f"backbone {system.backbone}; each needs a backbone of its own."
-            )
-
-
-def _systems(table: StrictTable, values: Values) -> Iterator[System]:
-    """Yield one system, or one for each combination of the variables of `each`; the first variable varies slowest."""
-    each = table.named_texts("each", optional=True)
-    choices = []
-    for name, template in each.items():
-        place = table.place(f"each.{name}")
-        if name in values.words or not re.fullmatch(NAME, name):
-            raise RequestError(f"{place}: the name is a parameter's already, or has more than a-z, 0-9, - and _.")
-        choices.append([part.strip() for part in values.text(template, place).split(",") if part.strip()])
-        if not choices[-1]:
-            raise RequestError(f"{place}: nothing to choose from.")
-    for chosen in itertools.product(*choices):
-        own = values
-        for name, value in zip(each, chosen, strict=True):
-            own = own.with_value(name, value, "text")
-        yield _system(table, own)
-
-
-def _system(table: StrictTable, values: Values) -> System:
-    def filled(key: str) -> str:
-        return values.text(table.text(key), table.place(key))
-
-    system = System(
-        name=filled("name"),
-        backbone=filled("backbone"),
-        method=filled("method") if "method" in table else None,
-        make=values.split(table.text("make"), table.place("make")) if "make" in table else None,
-        figures=Path(filled("figures")) if "figures" in table else None,
-    )
-    table.finish()
-    return system
-
-
-def _column(table: StrictTable, values: Values) -> Column:
-    def filled(key: str) -> str:
-        return values.text(table.text(key, ""), table.place(key))
-
-    column = Column(
-        name=values.text(table.text("name"), table.place("name")),
-        task=filled("task"),
-        split=filled("split") or None,
-        metric=filled("metric") or None,
-        method=filled("method") or None,
-        figure=filled("figure"),
-        recipe=_recipe(table, values),
-        published=table.named_numbers("published") if "published" in table else {},
-        note=filled("note"),
-    )
-    table.finish()
-    if bool(column.task) == bool(column.figure):
-        raise table.wrong("task", "a column shows either a task's metric or a figure: give one of task and figure.")
-    idle = [key for key in ("split", "metric", "method", "recipe") if column.figure and getattr(column, key)]
-    if idle:
-        raise table.wrong(idle[0], "is for columns of a task; this column shows a figure.")
-    return column
-
-
-def _recipe(table: StrictTable, values: Values) -> dict[str, str]:
-    texts = table.named_texts("recipe", optional=True)
-    return {name: values.text(text, table.place(f"recipe.{name}")) for name, text in texts.items()}

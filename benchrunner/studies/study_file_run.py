@@ -13,10 +13,11 @@ from benchrunner.errors import RequestError
 from benchrunner.executor import Executor
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.study import Cell, CellResult, Result, Selection, Study
-from benchrunner.studies.study_file import Column, StudyFile, System, read_study_file
+from benchrunner.studies.study_file import FULL, Column, StudyFile, System
+from benchrunner.studies.study_file_reading import read_study_file
 from benchrunner.studies.study_options import StudyOptions, options_read
 from benchrunner.studies.study_run import plan_study, run_study
-from benchrunner.studies.study_table import Entry, StudyFileResult, entry_of_log, entry_of_metric
+from benchrunner.studies.study_table import Entry, StudyFileResult, entry_of_log, entry_of_metric, mean_entry
 from benchrunner.studies.system_commands import PROGRAM, check_command, run_command
 from benchrunner.tasks.suites import Term
 from benchrunner.tasks.task import Task
@@ -42,6 +43,7 @@ def run_study_file(
     runner: Runner,
     *,
     parameters: Mapping[str, str] | None = None,
+    scale: str = FULL,
     columns: Sequence[str] | None = None,
     options: StudyOptions | None = None,
     executor: Executor | None = None,
@@ -51,7 +53,8 @@ def run_study_file(
     """Run a study file and return its table.
 
     `name` is the name of a plugin's study or the path of a .toml file. `parameters` are values of the file's
-    parameters, `columns` the names of some of its columns. `options` override the options of the file.
+    parameters, `scale` the name of one of its scales, `columns` the names of some of its columns; None means all that
+    are not extra. `options` override the options of the file.
     `program` runs the commands that build backbones. Everything is checked before the first command runs.
     """
     options = options or StudyOptions()
@@ -60,8 +63,8 @@ def run_study_file(
     if options.select_by is not None:
         raise RequestError(f"In the study {name}, the metric of each column selects: leave select-by out.")
     full_name, path = runner.plugins.study(name)
-    study = read_study_file(path, parameters or {}, name=full_name)
-    study = replace(study, columns=study.columns if columns is None else study.columns_named(columns))
+    study = read_study_file(path, parameters or {}, name=full_name, scale=scale)
+    study = replace(study, columns=study.columns_named(columns))
     needs = _needs(study, options, runner)
     planned = list(_planned(needs, runner))
     for words, system in study.commands.items():
@@ -84,6 +87,10 @@ def _needs(study: StudyFile, options: StudyOptions, runner: Runner) -> list[Need
     """List what every system needs for every column of a task, and check that its data exists."""
     needs, read = list[Need](), set[str]()
     of_file = StudyOptions.read(study.recipe, f"{study.path}: recipe")
+    of_scale = StudyOptions.read(study.scale.recipe, f"{study.path}: scale {study.scale.name}")
+    of_systems = {
+        system.name: StudyOptions.read(system.recipe, f"{study.path}: system {system.name}") for system in study.systems
+    }
     for column in study.columns:
         if not column.task:
             continue
@@ -95,7 +102,8 @@ def _needs(study: StudyFile, options: StudyOptions, runner: Runner) -> list[Need
                 method = column.method or system.method
                 fields = options_read(task, method, runner)
                 of_column = StudyOptions.read(column.recipe, f"{study.path}: column {column.name}")
-                merged = options.over(of_column).over(of_file).without_unread(fields)
+                of_parts = of_column.over(of_systems[system.name]).over(of_file)
+                merged = options.over(of_scale).over(of_parts).without_unread(fields)
                 read |= fields
                 selection = Selection(merged.selection.rule, term.metric, term.split)
                 own = replace(merged, method=method, select=None)
@@ -177,4 +185,7 @@ def _entries(
     for column in study.columns:
         if column.figure:
             entries |= {(system.name, column.name): entry_of_log(system, column.figure) for system in study.systems}
+    for column in study.columns:  # after the columns that they are computed from
+        if column.mean:
+            entries |= {(system.name, column.name): mean_entry(system, column, entries) for system in study.systems}
     return entries

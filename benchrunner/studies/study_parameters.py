@@ -1,7 +1,7 @@
 """Parameters of study files: their values, and texts with parameters in them.
 
 `{name}` in a text stands for a parameter's value. `{steps*2/5}` calculates with whole numbers and rounds down.
-`{name.file}` is the value with only those characters that may stand in a file name.
+`{name.file}` is the value with only those characters that may stand in a file name. `{here}` is the folder of the file.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NoReturn, final
 
@@ -21,6 +21,9 @@ KINDS = ("text", "list", "words")
 
 NAME = r"[a-z][a-z0-9_-]*"
 """Pattern of a parameter's name."""
+
+HERE = "here"
+"""Name that stands for the folder of the study file."""
 
 _HOLE = re.compile(r"\{([^{}]*)\}")
 _FILLING = re.compile(rf"({NAME})(\.file|(?:[*/][1-9][0-9]*)*)")
@@ -61,6 +64,16 @@ class Values:
     """Parameter -> its words: one for a text, several for a list."""
     joints: Mapping[str, str]
     """Parameter -> what joins its words in the middle of a text."""
+    templates: Mapping[str, str] = field(default_factory=dict)
+    """Template -> its text. A template may contain the templates before it, and names that are given a value later."""
+
+    def knows(self, name: str) -> bool:
+        """Whether the name has a value or is a template."""
+        return name in self.words or name in self.templates
+
+    def with_template(self, name: str, text: str) -> Values:
+        """Return the values with one more template."""
+        return replace(self, templates={**self.templates, name: text})
 
     def with_value(self, name: str, value: str, kind: str) -> Values:
         """Return the values with one more parameter; raise a `ValueError` if the value cannot be split into words."""
@@ -69,7 +82,7 @@ class Values:
             words = tuple(word.strip() for word in value.split(",") if word.strip())
         elif kind == "words":
             words = tuple(shlex.split(value))
-        return Values({**self.words, name: words}, {**self.joints, name: _JOINTS[kind]})
+        return replace(self, words={**self.words, name: words}, joints={**self.joints, name: _JOINTS[kind]})
 
     def given(self, parameter: Parameter) -> str:
         """Write a value as a user would give it: words that need quotes have quotes."""
@@ -95,7 +108,14 @@ class Values:
 
     def _words(self, part: str, place: str) -> tuple[str, ...]:
         hole = _HOLE.fullmatch(part)
+        if hole and hole[1] in self.templates:
+            return self._before(hole[1]).split(self.templates[hole[1]], place)
         return self.words[hole[1]] if hole and hole[1] in self.words else (self.text(part, place),)
+
+    def _before(self, template: str) -> Values:
+        """Return the values with only those templates that precede a template, so that no template contains itself."""
+        names = list(self.templates)
+        return replace(self, templates={name: self.templates[name] for name in names[: names.index(template)]})
 
     def _filling(self, content: str, place: str) -> str:
         """Return what replaces `{content}`."""
@@ -103,9 +123,12 @@ class Values:
         if match is None:
             raise RequestError(f"{place}: {{{content}}} is none of {{name}}, {{name.file}} and {{name*2/5}}.")
         name, suffix = match[1], match[2]
+        if name in self.templates and not suffix:
+            return self._before(name).text(self.templates[name], place)
         if name not in self.words:
-            close = closest_names(name, self.words)
-            hint = f"Did you mean {close[0]}?" if close else f"Known here: {', '.join(sorted(self.words)) or 'none'}."
+            known = sorted({*self.words, *self.templates})
+            close = closest_names(name, known)
+            hint = f"Did you mean {close[0]}?" if close else f"Known here: {', '.join(known) or 'none'}."
             raise RequestError(f"{place}: {{{name}}} is not defined. {hint}")
         value = self.joints[name].join(self.words[name])
         if suffix == ".file":
@@ -141,9 +164,11 @@ def parameter_values(study: str, path: Path, parameters: Sequence[Parameter], gi
     ]
     if missing:
         _refuse(study, parameters, f"needs a value for {' and '.join(missing)}")
-    values = Values({}, {})
+    values = Values({}, {}).with_value(HERE, str(path.parent), "text")
     for parameter in parameters:
         place = f"{path}: parameters.{parameter.name}.default"
+        if parameter.name == HERE:
+            raise RequestError(f"{path}: parameters.{HERE}: the name stands for the folder of this file already.")
         value = given[parameter.name] if parameter.name in given else values.default(parameter, place)
         try:
             values = values.with_value(parameter.name, value, parameter.kind)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.studies import comparison_table
+from benchrunner.studies.comparison_table import ABSENT
 from benchrunner.studies.study import CellResult, Result
 from benchrunner.studies.study_file import Column, StudyFile, System
 from benchrunner.tasks.suites import Term
@@ -37,7 +39,7 @@ class Entry:
     def shown(self) -> str:
         """Write the figure with its deviation and the number of restarts."""
         if self.mean is None:
-            return comparison_table.ABSENT
+            return ABSENT
         text = f"{self.mean:.{self.decimals}f}"
         return text if self.deviation is None else f"{text} ± {self.deviation:.{self.decimals}f} ({len(self.restarts)})"
 
@@ -93,24 +95,49 @@ def entry_of_log(system: System, key: str) -> Entry:
     return Entry(mean=last, restarts=(last,), best=last, decimals=2)
 
 
+def mean_entry(system: System, column: Column, entries: Mapping[tuple[str, str], Entry]) -> Entry:
+    """Make the entry of a column that shows the mean of other columns; it has no figure if any of these has none."""
+    parts = {name: entries.get((system.name, name)) for name in column.mean}
+    figures = [entry.mean for entry in parts.values() if entry is not None and entry.mean is not None]
+    if len(figures) < len(parts):
+        absent = [name for name, entry in parts.items() if entry is None or entry.mean is None]
+        return Entry(reason=f"there is no figure in {', '.join(absent)}")
+    mean = statistics.fmean(figures)
+    return Entry(mean=mean, restarts=(mean,), best=mean)
+
+
 def as_table(result: StudyFileResult) -> Table:
-    """Lay out systems as rows; a published figure stands below the measured figure."""
+    """Lay out systems as rows; a published figure stands below the measured figure.
+
+    Rows that are only published come last.
+    """
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table(show_lines=True)
+    study, table = result.study, Table(show_lines=True)
     table.add_column("system")
-    for column in result.study.columns:
+    for column in study.columns:
         table.add_column(escape(column.name), justify="right")
-    for system in result.study.systems:
-        table.add_row(escape(system.name), *(_shown(result, system, column) for column in result.study.columns))
+    for system in study.systems:
+        name = escape(system.name) + (f"\n[dim]paper: {escape(system.published)}[/dim]" if system.published else "")
+        table.add_row(name, *(_shown(result, system, column) for column in study.columns))
+    for row in study.published_alone:
+        figures = (_shown_published(study, row.name, column) or ABSENT for column in study.columns)
+        table.add_row(f"[dim]paper: {escape(row.name)}[/dim]", *figures)
     return table
 
 
 def _shown(result: StudyFileResult, system: System, column: Column) -> str:
-    entry = result.entries[system.name, column.name]
-    published = column.published.get(system.name)
-    return entry.shown() + ("" if published is None else f"\n[dim]paper {published:.{_decimals(column)}f}[/dim]")
+    entry = result.entries.get((system.name, column.name))
+    parts = [entry.shown() if entry is not None else "", _shown_published(result.study, system.published_name, column)]
+    return "\n".join(part for part in parts if part) or ABSENT
+
+
+def _shown_published(study: StudyFile, row: str, column: Column) -> str:
+    """Write a published figure so that nobody takes it for a measured one; empty if there is none."""
+    figure = study.published_figure(row, column.name)
+    where = f" {column.published_on}" if column.published_on else ""
+    return "" if figure is None else f"[dim]paper{where} {figure:.{_decimals(column)}f}[/dim]"
 
 
 def _decimals(column: Column) -> int:
@@ -122,18 +149,32 @@ def footnotes(result: StudyFileResult) -> Iterator[str]:
     study = result.study
     if study.about:
         yield " ".join(study.about.split())
-    if study.source and any(system.name in column.published for column in study.columns for system in study.systems):
-        yield f"paper: {study.source}"
+    if study.scale.about:
+        yield f"scale {study.scale.name}: {' '.join(study.scale.about.split())}"
+    for source, systems in _sources(study).items():
+        yield f"paper{f' ({systems})' if systems else ''}: {source}"
+    shown = {column.name for column in study.columns}
+    yield from (f"paper, {row.name}: {row.notes}" for row in study.published if row.notes and shown & row.cells.keys())
     for column in study.columns:
         if column.note:
             yield f"{column.name}: {column.note}"
     places: dict[str, dict[str, list[str]]] = {}  # note -> column -> systems
-    for column in study.columns:
+    for column in (column for column in study.columns if column.is_measured):
         for system in study.systems:
             for note in _notes(result.entries[system.name, column.name]):
                 places.setdefault(note, {}).setdefault(column.name, []).append(system.name)
     for note, systems_of in places.items():
         yield f"{_where(systems_of, all_systems=len(study.systems))}: {note}"
+
+
+def _sources(study: StudyFile) -> dict[str, str]:
+    """Map each source of the published figures to its rows; the study's own source names no rows."""
+    rows: dict[str, list[str]] = {}
+    columns = {column.name for column in study.columns}
+    for row in study.published:
+        if columns & row.cells.keys():
+            rows.setdefault(row.source, []).append(row.name)
+    return {source: "" if source == study.source else ", ".join(names) for source, names in rows.items() if source}
 
 
 def _where(systems_of: Mapping[str, list[str]], *, all_systems: int) -> str:
@@ -165,6 +206,7 @@ def as_json(result: StudyFileResult) -> dict[str, Any]:
         "file": str(study.path),
         "title": study.title,
         "source": study.source,
+        "scale": study.scale.name,
         "parameters": dict(study.values),
         "systems": [
             {
@@ -173,14 +215,20 @@ def as_json(result: StudyFileResult) -> dict[str, Any]:
                 "method": system.method,
                 "make": list(system.make) if system.make is not None else None,
                 "figures": str(system.figures) if system.figures is not None else None,
+                "published": system.published_name,
             }
             for system in study.systems
         ],
         "columns": [_column_json(column) for column in study.columns],
         "cells": [
-            _entry_json(result.entries[system.name, column.name], system, column)
+            _entry_json(result, system, column)
             for system in study.systems
             for column in study.columns
+            if column.is_measured
+        ],
+        "published": [
+            {"system": row.name, "source": row.source, "cells": dict(row.cells), "notes": row.notes}
+            for row in study.published
         ],
         "results": [comparison_table.as_json(part) for part in result.results],
         "notes": list(footnotes(result)),
@@ -189,10 +237,12 @@ def as_json(result: StudyFileResult) -> dict[str, Any]:
 
 def _column_json(column: Column) -> dict[str, Any]:
     source = {"task": column.task or None, "split": column.split, "metric": column.metric, "method": column.method}
-    return {"name": column.name, **source, "figure": column.figure or None, "recipe": dict(column.recipe)}
+    others = {"figure": column.figure or None, "mean": list(column.mean), "recipe": dict(column.recipe)}
+    return {"name": column.name, **source, **others, "published_on": column.published_on or None}
 
 
-def _entry_json(entry: Entry, system: System, column: Column) -> dict[str, Any]:
+def _entry_json(result: StudyFileResult, system: System, column: Column) -> dict[str, Any]:
+    entry = result.entries[system.name, column.name]
     selected = entry.cell.selected if entry.cell is not None else None
     return {
         "system": system.name,
@@ -201,7 +251,7 @@ def _entry_json(entry: Entry, system: System, column: Column) -> dict[str, Any]:
         "deviation": entry.deviation,
         "restarts": list(entry.restarts),
         "best_on_dev": entry.best,
-        "published": column.published.get(system.name),
+        "published": result.study.published_figure(system.published_name, column.name),
         "selected": selected.id if selected is not None else None,
         **(comparison_table.selection_json(entry.cell.cell) if entry.cell is not None else {}),
         "reason": entry.reason or None,

@@ -14,7 +14,7 @@ import benchrunner.engine
 from benchrunner.commands.main import parser
 from benchrunner.errors import RequestError
 from benchrunner.plugins.discovery import discover
-from benchrunner.studies import study_file
+from benchrunner.studies.study_file_reading import read_study_file
 from distributions import HOMES, ROOT, package
 from documents import blocks, named_files, prose, shown_commands
 from generated_docs import PARTS, commands, documentation, generated, origin, pages
@@ -106,12 +106,12 @@ def test_the_studies_shown_are_understood(tmp_path: Path) -> None:
     whole, built = [text for text in blocks("toml", ROOT / "docs" / "studies.md") if "[[system]]" in text]
     path = tmp_path / "study.toml"
     path.write_text(whole, encoding="utf-8")
-    study = study_file.read_study_file(path, {})
+    study = read_study_file(path, {})
     assert [system.backbone for system in study.systems] == ["bert/novels", "bert/random-4/192"]
     path.write_text(built, encoding="utf-8")
     with pytest.raises(RequestError, match="corpus"):
-        study_file.read_study_file(path, {})
-    study = study_file.read_study_file(path, {"corpus": "a.txt b.txt", "steps": "200"})
+        read_study_file(path, {})
+    study = read_study_file(path, {"corpus": "a.txt b.txt", "steps": "200"})
     known = parser(discover())
     for system in study.systems:
         assert system.make is not None

@@ -72,6 +72,11 @@ default = ""
 restarts = "2"
 epochs = "1"
 
+[scale.crumb]
+about = "for a mouse"
+set = {doughs = "rye"}
+recipe = {limit-train = "8", restarts = "1"}
+
 [[system]]
 each = {dough = "{doughs}"}
 name = "{dough}"
@@ -84,12 +89,13 @@ name = "rye, sliced"
 make = "bake rye out/rye {more}"
 backbone = "out/rye"
 method = "finetune+bilstm"
+published = "toast"
+recipe = {epochs = "2", restarts = "3"}
 
 [[column]]
 name = "taste"
 task = "mood"
 recipe = {lr = "2e-3"}
-published = {rye = 99.5}
 note = "asked of few"
 
 [[column]]
@@ -102,7 +108,33 @@ recipe = {features = "last", restarts = "1"}
 [[column]]
 name = "loss"
 figure = "loss"
-published = {spelt = 2.5}
+
+[[column]]
+name = "mean"
+mean = ["taste", "crust"]
+extra = true
+
+[[column]]
+name = "price"
+published-on = "market"
+
+[[published]]
+system = "rye"
+cells = {taste = 99.5, price = 3}
+
+[[published]]
+system = "toast"
+source = "a cookery book"
+cells = {taste = 88.5}
+notes = "from yesterday"
+
+[[published]]
+system = "stone"
+cells = {taste = 0.5}
+
+[[published]]
+system = "spelt"
+cells = {loss = 2.5}
 """
 
 
@@ -163,12 +195,51 @@ def test_a_study_makes_systems_once_and_shows_published_scores(kitchen: Kitchen)
         for part in result["results"]
         for cell in part["cells"]
     }
-    assert recipes == {("finetune", 2e-3, 1, 16), ("finetune+bilstm", 2e-3, 1, 16), ("features", 1e-3, 1, 16)}
+    assert recipes == {
+        ("finetune", 2e-3, 1, 16),
+        ("finetune+bilstm", 2e-3, 2, 16),
+        ("features", 1e-3, 1, 16),
+        ("features", 1e-3, 2, 16),
+    }
+    assert [len(cells["rye, sliced", column]["restarts"]) for column in ("taste", "crust")] == [3, 1]
     mean = cells["rye", "taste"]["mean"]
     code, shown, _ = kitchen("--study", "study.toml", "--limit-train", "16", "--quiet")
     assert code == 0 and kitchen.made() == ["rye", "spelt"] * 2
     assert f"{mean:.1f} ± " in shown and "(2)" in shown and "paper 99.5" in shown and "paper 2.50" in shown
     assert "  paper: the baker's own book\n" in shown and "  taste: asked of few\n" in shown
+
+
+def test_published_rows_are_told_apart_from_measured_ones(kitchen: Kitchen) -> None:
+    code, out, _ = kitchen("--study", "study.toml", "--scale", "crumb", "--columns", "taste,price", "--quiet")
+    lines = [[part.strip() for part in line.strip("│").split("│")] for line in out.splitlines() if line[0] == "│"]
+    assert code == 0
+    measured = [cells[1] for cells in lines if cells[0] in ("rye", "rye, sliced")]
+    assert len(measured) == 2 and all(float(figure) >= 0 for figure in measured)
+    assert [cells for cells in lines if "paper" in "".join(cells)] == [
+        ["rye", measured[0], "paper market 3.0"],
+        ["", "paper 99.5", ""],
+        ["paper: toast", "paper 88.5", ""],
+        ["paper: stone", "paper 0.5", "-"],
+    ]
+    assert "  paper (toast): a cookery book\n  paper, toast: from yesterday\n" in out
+    assert "  scale crumb: for a mouse\n" in out
+
+
+def test_a_scale_sets_parameters_and_options_of_every_fit(kitchen: Kitchen) -> None:
+    code, out, err = kitchen("--study", "study.toml", "--scale", "crumb", "--columns", "taste,crust,mean", "--json")
+    assert code == 0, err
+    result = json.loads(out)
+    assert (result["scale"], result["parameters"]["doughs"]) == ("crumb", "rye") and kitchen.made() == ["rye"]
+    recipes = [cell["recipe"] for part in result["results"] for cell in part["cells"]]
+    assert {recipe["limit_train"] for recipe in recipes} == {8}
+    cells = {(cell["system"], cell["column"]): cell for cell in result["cells"]}
+    assert {len(cell["restarts"]) for cell in cells.values()} == {1}
+    for system in ("rye", "rye, sliced"):
+        mean = (cells[system, "taste"]["mean"] + cells[system, "crust"]["mean"]) / 2
+        assert cells[system, "mean"]["mean"] == pytest.approx(mean)
+    code, out, _ = kitchen("--study", "study.toml", "--scale", "crumb", "--columns", "taste,mean", "--json")
+    (note,) = [note for note in json.loads(out)["notes"] if note.startswith("mean: ")]
+    assert note == "mean: no figure: there is no figure in crust"
 
 
 def test_options_of_the_command_override_the_file(kitchen: Kitchen) -> None:
@@ -216,7 +287,11 @@ REFUSED: dict[str, tuple[list[str], str]] = {
     "parameter": (["--set", "dough=rye"], "study.toml has no parameter 'dough'. Its parameters, for --set"),
     "no value": (["--set", "doughs"], "--set takes NAME=VALUE, not 'doughs'"),
     "twice": (["--set", "doughs=a", "doughs=b"], "--set names doughs twice"),
-    "column": (["--columns", "price"], "has no column 'price'. It has: taste, crust, loss."),
+    "column": (["--columns", "cost"], "has no column 'cost'. It has: taste, crust, loss, mean, price."),
+    "scale": (
+        ["--scale", "crum"],
+        "There is no scale 'crum'. Did you mean crumb? The scales of study.toml: crumb, full",
+    ),
     "unread": (["--stride", "3"], "The option stride is for tasks of another kind"),
     "executor": (["--jobs", "0"], "--jobs must be at least 1"),
     "bad recipe": (["--epochs", "0"], "epochs must be above zero, not 0"),
@@ -279,7 +354,8 @@ def test_compare_says_which_argument_is_missing(kitchen: Kitchen) -> None:
     for words, reason in (
         ([], "Say the backbones: 'compare B1 B2 --tasks TASK', or 'compare --study NAME'"),
         (["words"], "Say --tasks: "),
-        (["words", "--tasks", "mood", "--set", "a=b"], "--set and --columns are for a study file"),
+        (["words", "--tasks", "mood", "--set", "a=b"], "--set, --scale and --columns are for a study file"),
+        (["words", "--tasks", "mood", "--scale", "tiny"], "--set, --scale and --columns are for a study file"),
         (["--study", "stuudy"], "There is no study 'stuudy'"),
     ):
         code, out, err = kitchen(*words)

@@ -14,7 +14,7 @@ from benchrunner import discover
 from benchrunner.commands.main import main
 from benchrunner.errors import RequestError, UnknownName
 from benchrunner.plugins.hookspecs import hookimpl
-from benchrunner.studies.study_file import read_study_file as read
+from benchrunner.studies.study_file_reading import read_study_file as read
 from benchrunner.studies.study_options import StudyOptions
 from inline import mood, own
 
@@ -74,12 +74,15 @@ figures = "models/{width.file}/log.jsonl"
 name = "mood"
 task = "mine/mood"
 recipe = {lr = "1e-3,2e-3"}
-published = {"4/256 left" = 91.5}
 
 [[column]]
 name = "words"
 figure = "perplexity"
 note = "of other text"
+
+[[published]]
+system = "4/256 left"
+cells = {mood = 91.5}
 """
 
 
@@ -90,7 +93,8 @@ def test_one_entry_stands_for_every_combination_of_its_variables(tmp_path: Path)
     assert [system.backbone for system in study.systems] == homes
     assert study.systems[3].figures == Path("models/4-256/log.jsonl")
     assert (study.recipe, study.columns[0].recipe) == ({"restarts": "5"}, {"lr": "1e-3,2e-3"})
-    assert study.columns[0].published == {"4/256 left": 91.5}
+    assert study.published_figure("4/256 left", "mood") == 91.5
+    assert study.published_figure("4/256 left", "words") is study.published_figure("4/128 left", "mood") is None
     assert study.values == {
         "corpus": "a",
         "steps": "1000",
@@ -117,6 +121,82 @@ def test_reading_with_the_shown_values_gives_the_same_study(tmp_path: Path) -> N
     assert shlex.split(study.values["more"]) == ["naïve", "ü ö.txt", "it's"]
     assert shlex.split(study.values["again"]) == ["naïve", "ü ö.txt", "it's", "end"]
     assert read(path, study.values) == study
+
+
+SCALED = """
+title = "Which is better?"
+
+[parameters]
+corpus = {about = "what they learn from", kind = "words"}
+size = {about = "of each", default = "large"}
+out = {about = "folder", default = "models-{size}"}
+
+[templates]
+learning = "--from {corpus} --as '{side} side'"
+all = "{learning} --out {out}/{side}"
+
+[scale.tiny]
+about = "for a look"
+recipe = {limit-train = "8"}
+
+[scale.tiny.set]
+corpus = "'{here}/some words.txt'"
+size = "small"
+
+[scale.small]
+about = "for an afternoon"
+
+[[system]]
+each = {side = "left,right"}
+name = "{side}"
+make = "learn {size} {all}"
+backbone = "{out}/{side}"
+
+[[column]]
+name = "mood"
+task = "mine/mood"
+
+[[column]]
+name = "more moods"
+task = "mine/mood"
+extra = true
+"""
+
+
+def test_a_scale_replaces_defaults_and_brings_its_own_recipe(tmp_path: Path) -> None:
+    path = written(tmp_path, SCALED)
+    tiny = read(path, {}, scale="tiny")
+    words = f"{tmp_path}/some words.txt"
+    assert tiny.values == {"corpus": f"'{words}'", "size": "small", "out": "models-small"}
+    assert tiny.systems[1].make == (
+        *("learn", "small", "--from", words, "--as", "right side"),
+        *("--out", "models-small/right"),
+    )
+    assert (tiny.scale.about, tiny.scale.recipe, tiny.recipe) == ("for a look", {"limit-train": "8"}, {})
+    given = read(path, {"corpus": "a", "size": "tall"}, scale="tiny")
+    assert given.values == {"corpus": "a", "size": "tall", "out": "models-tall"}, "what the user sets comes first"
+    full = read(path, {"corpus": "a"})
+    assert (full.scale.name, full.scale.recipe, full.values["size"]) == ("full", {}, "large")
+    assert read(path, {"corpus": "a"}, scale="small").values == full.values
+
+
+def test_a_required_parameter_stays_required_at_other_scales(tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match="mine needs a value for corpus"):
+        read(written(tmp_path, SCALED), {}, scale="small")
+
+
+def test_an_unknown_scale_is_told_with_the_scales_there_are(tmp_path: Path) -> None:
+    with pytest.raises(UnknownName) as refused:
+        read(written(tmp_path, SCALED), {}, name="own/mine", scale="tinny")
+    assert str(refused.value) == (
+        "There is no scale 'tinny'. Did you mean tiny? The scales of own/mine: tiny, small, full."
+    )
+
+
+def test_extra_columns_are_left_out_unless_they_are_named(tmp_path: Path) -> None:
+    study = read(written(tmp_path, SCALED), {"corpus": "a"})
+    assert [column.name for column in study.columns_named(None)] == ["mood"]
+    assert [column.name for column in study.columns_named(["more moods", "mood"])] == ["mood", "more moods"]
 
 
 def test_a_command_that_two_systems_share_is_one_command(tmp_path: Path) -> None:
@@ -164,7 +244,7 @@ BAD = {
     ),
     "variable that is a parameter": (
         HEAD + NUMBER + SYSTEM + 'each = {n = "1,2"}\n' + COLUMN,
-        "each.n: the name is a parameter's already",
+        "each.n: the name is taken already",
     ),
     "variable without values": (HEAD + SYSTEM + 'each = {m = ","}\n' + COLUMN, "each.m: nothing to choose from"),
     "value that leaves no file's name": (
@@ -175,13 +255,64 @@ BAD = {
         HEAD + '[[system]]\nname = "{m}"\nmake = "a {m}"\nbackbone = "b/{m.file}"\neach = {m = "1/2,1-2"}\n' + COLUMN,
         "'1/2' and '1-2' are made by different commands, and would share the backbone b/1-2;",
     ),
-    "neither task nor figure": (HEAD + SYSTEM + '[[column]]\nname = "x"\n', "give one of task and figure"),
-    "task and figure": (HEAD + SYSTEM + COLUMN + 'figure = "loss"\n', "give one of task and figure"),
+    "neither task nor figure": (
+        HEAD + SYSTEM + '[[column]]\nname = "x"\n',
+        "column x shows nothing: give it a task, a figure or a mean, or published figures.",
+    ),
+    "task and figure": (
+        HEAD + SYSTEM + COLUMN + 'figure = "loss"\n',
+        "[[column]] 1 (mood): figure: a column shows either a task's metric, a figure or a mean, not also task.",
+    ),
+    "mean of itself": (
+        HEAD + SYSTEM + '[[column]]\nname = "x"\nmean = ["x"]\n',
+        "column x: there is no other column 'x'.",
+    ),
     "metric of a figure": (
         HEAD + SYSTEM + '[[column]]\nname = "x"\nfigure = "loss"\nmetric = "f1"\n',
         "[[column]] 1 (x): metric: is for columns of a task",
     ),
-    "published text": (HEAD + SYSTEM + COLUMN + 'published = {one = "9"}\n', "published.one: expected a number"),
+    "published text": (
+        HEAD + SYSTEM + COLUMN + '[[published]]\nsystem = "one"\ncells = {mood = "9"}\n',
+        "[[published]] 1 (one): cells.mood: expected a number",
+    ),
+    "published in no column": (
+        HEAD + SYSTEM + COLUMN + '[[published]]\nsystem = "one"\ncells = {mod = 9}\n',
+        "mine.toml: one has a cell 'mod'; the columns are mood.",
+    ),
+    "published with a comma": (
+        HEAD + SYSTEM + COLUMN + '[[published]]\nsystem = "a, b"\ncells = {mood = 9}\n',
+        "[[published]] 1 (a, b): system: A system's name has no comma",
+    ),
+    "published twice": (
+        HEAD + SYSTEM + COLUMN + '[[published]]\nsystem = "one"\ncells = {mood = 9}\n' * 2,
+        "two published rows are called 'one'",
+    ),
+    "shown with no published row": (
+        HEAD + SYSTEM + 'published = "other"\n' + COLUMN,
+        "system one: there is no published 'other'.",
+    ),
+    "extra that is a text": (HEAD + SYSTEM + COLUMN + 'extra = "no"\n', "extra: expected true or false, found text"),
+    "template with a parameter's name": (
+        HEAD + NUMBER + '[templates]\nn = "x"\n' + SYSTEM + COLUMN,
+        "templates.n: the name is taken already",
+    ),
+    "template in itself": (
+        HEAD + '[templates]\nt = "{t} x"\n' + SYSTEM + 'make = "a {t}"\n' + COLUMN,
+        "make: {t} is not defined.",
+    ),
+    "parameter with a reserved name": (
+        HEAD + '[parameters.here]\nabout = "x"\ndefault = "x"\n' + SYSTEM + COLUMN,
+        "parameters.here: the name stands for the folder of this file already.",
+    ),
+    "scale called full": (HEAD + '[scale.full]\nabout = "x"\n' + SYSTEM + COLUMN, "scale.full: is the file itself"),
+    "scale of no parameter": (
+        HEAD + NUMBER + '[scale.tiny]\nabout = "x"\nset = {m = "2"}\n' + SYSTEM + COLUMN,
+        "scale.tiny.set.m: there is no such parameter; known: n.",
+    ),
+    "unknown key of a scale": (
+        HEAD + '[scale.tiny]\nabout = "x"\nsets = {}\n' + SYSTEM + COLUMN,
+        "scale.tiny.sets: is not a key of this table. Did you mean set?",
+    ),
 }
 
 

@@ -1,0 +1,249 @@
+"""Read study files, which say what is compared: systems down, columns across, with parameters and scales.
+
+    title = "Is a wide model better?"
+
+    [parameters]
+    corpus = {about = "text to learn from", kind = "list"}      # no default, so a value is required
+    steps = {about = "training steps of each model", default = "1000"}
+
+    [templates]                                                 # texts that several commands share
+    learning = "--from {corpus} --warmup={steps/100}"
+
+    [scale.tiny]                                                # for --scale tiny
+    about = "a minute on a laptop"
+    set = {corpus = "{here}/words.txt", steps = "20"}
+    recipe = {limit-train = "32"}
+
+    [[system]]
+    each = {width = "128,256"}                                  # one entry, several systems
+    name = "{width} wide"
+    make = "learn {width} {learning} --out models/{width}"      # a benchrunner command
+    backbone = "models/{width}"
+
+    [[column]]
+    name = "mood"
+    task = "mine/mood"
+
+    [[published]]
+    system = "256 wide"
+    cells = {mood = 91.5}
+
+Kinds of parameters are text (the default), list (separated by commas) and words (separated as in a shell). `{name}` is
+replaced by a parameter's value, by a value of `each` or by a template. A word of `make` that is only `{name}` becomes
+as many words as the value has; in other places a list keeps its commas. See study_parameters.py for `{steps/100}`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from benchrunner.errors import PluginError, RequestError, UnknownName
+from benchrunner.leaderboards.published import PublishedRow, check_rows
+from benchrunner.strict_tables import StrictTable
+from benchrunner.studies.study_file import FULL, Column, Scale, StudyFile, System
+from benchrunner.studies.study_parameters import NAME, Parameter, Values, parameter_values
+
+
+def read_study_file(path: Path, given: Mapping[str, str], *, name: str = "", scale: str = FULL) -> StudyFile:
+    """Read a study file with these values of its parameters; raise a `RequestError` for a mistake in either."""
+    top = StrictTable.toml(path, RequestError)
+    name, title, about, source = name or path.stem, top.text("title"), top.text("about", ""), top.text("source", "")
+    parameters = tuple(Parameter.read(key, table) for key, table in top.named_tables("parameters").items())
+    chosen = _scale(top, parameters, scale, name)
+    parameters = tuple(
+        replace(parameter, default=chosen.values.get(parameter.name, parameter.default)) for parameter in parameters
+    )
+    values = parameter_values(name, path, parameters, given)
+    shown = {parameter.name: values.given(parameter) for parameter in parameters}
+    values = _with_templates(top, values)
+    study = StudyFile(
+        name=name,
+        path=path,
+        title=title,
+        about=about,
+        source=source,
+        values=shown,
+        recipe=_recipe(top, values),
+        systems=tuple(system for table in top.tables("system", "name") for system in _systems(table, values)),
+        columns=tuple(_column(table, values) for table in top.tables("column", "name")),
+        published=tuple(_published(table, source) for table in top.tables("published", "system", optional=True)),
+        scale=replace(chosen, recipe=_filled(chosen.recipe, values, f"{path}: scale.{scale}.recipe")),
+    )
+    top.finish()
+    _check(study)
+    return study
+
+
+def _scale(top: StrictTable, parameters: Iterable[Parameter], scale: str, study: str) -> Scale:
+    """Return the scale with this name; every scale of the file is checked."""
+    known = {parameter.name for parameter in parameters}
+    scales = {FULL: Scale()}
+    for name, table in top.named_tables("scale").items():
+        if name == FULL:
+            raise top.wrong(f"scale.{FULL}", "is the file itself, with the defaults of its parameters: remove it.")
+        values = table.named_texts("set", optional=True)
+        for key in values:
+            if key not in known:
+                raise table.wrong(f"set.{key}", f"there is no such parameter; known: {', '.join(sorted(known))}.")
+        scales[name] = Scale(name, table.text("about"), values, table.named_texts("recipe", optional=True))
+        table.finish()
+    if scale not in scales:
+        raise UnknownName("scale", scale, scales, f"The scales of {study}: {', '.join([*list(scales)[1:], FULL])}.")
+    return scales[scale]
+
+
+def _with_templates(top: StrictTable, values: Values) -> Values:
+    """Add the templates: texts that are filled in where they are used, with the variables of `each` in that place."""
+    for name, text in top.named_texts("templates", optional=True).items():
+        place = top.place(f"templates.{name}")
+        _check_new_name(name, values, place)
+        values = values.with_template(name, text)
+    return values
+
+
+def _check_new_name(name: str, values: Values, place: str) -> None:
+    if values.knows(name) or not re.fullmatch(NAME, name):
+        raise RequestError(f"{place}: the name is taken already, or has more than a-z, 0-9, - and _.")
+
+
+def _check(study: StudyFile) -> None:
+    _check_names(study.path, "system", [system.name for system in study.systems])
+    _check_names(study.path, "column", [column.name.casefold() for column in study.columns])
+    _check_backbones(study.path, study.systems)
+    columns, rows = [column.name for column in study.columns], [row.name for row in study.published]
+    _check_repeated(study.path, "published row", rows)
+    with _as_request(study.path):
+        check_rows(columns, study.published)
+    for column in study.columns:
+        if unknown := [name for name in column.mean if name not in columns or name == column.name]:
+            raise RequestError(f"{study.path}: column {column.name}: there is no other column '{unknown[0]}'.")
+        if not column.is_measured and not any(column.name in row.cells for row in study.published):
+            raise RequestError(
+                f"{study.path}: column {column.name} shows nothing: give it a task, a figure or a mean, or published "
+                "figures."
+            )
+    for system in study.systems:
+        if system.published and system.published not in rows:
+            raise RequestError(f"{study.path}: system {system.name}: there is no published '{system.published}'.")
+
+
+def _check_names(path: Path, kind: str, names: list[str]) -> None:
+    if not names:
+        raise RequestError(f"{path}: a study needs at least one [[{kind}]].")
+    _check_repeated(path, kind, names)
+
+
+def _check_repeated(path: Path, kind: str, names: list[str]) -> None:
+    if repeated := [name for name, count in Counter(names).items() if count > 1]:
+        raise RequestError(f"{path}: two {kind}s are called '{repeated[0]}'; each needs a name of its own.")
+
+
+def _check_backbones(path: Path, systems: Iterable[System]) -> None:
+    """Raise a `RequestError` if two different commands build the same backbone."""
+    built: dict[str, System] = {}
+    for system in (system for system in systems if system.make is not None):
+        first = built.setdefault(system.backbone, system)
+        if first.make != system.make:
+            raise RequestError(
+                f"{path}: '{first.name}' and '{system.name}' are made by different commands, and would share the "
+                f"backbone {system.backbone}; each needs a backbone of its own."
+            )
+
+
+def _systems(table: StrictTable, values: Values) -> Iterator[System]:
+    """Yield one system, or one for each combination of the variables of `each`; the first variable varies slowest."""
+    each = table.named_texts("each", optional=True)
+    choices = []
+    for name, template in each.items():
+        place = table.place(f"each.{name}")
+        _check_new_name(name, values, place)
+        choices.append([part.strip() for part in values.text(template, place).split(",") if part.strip()])
+        if not choices[-1]:
+            raise RequestError(f"{place}: nothing to choose from.")
+    for chosen in itertools.product(*choices):
+        own = values
+        for name, value in zip(each, chosen, strict=True):
+            own = own.with_value(name, value, "text")
+        yield _system(table, own)
+
+
+def _system(table: StrictTable, values: Values) -> System:
+    def filled(key: str) -> str:
+        return values.text(table.text(key), table.place(key))
+
+    system = System(
+        name=filled("name"),
+        backbone=filled("backbone"),
+        method=filled("method") if "method" in table else None,
+        make=values.split(table.text("make"), table.place("make")) if "make" in table else None,
+        figures=Path(filled("figures")) if "figures" in table else None,
+        recipe=_recipe(table, values),
+        published=filled("published") if "published" in table else "",
+    )
+    table.finish()
+    return system
+
+
+def _column(table: StrictTable, values: Values) -> Column:
+    def filled(key: str) -> str:
+        return values.text(table.text(key, ""), table.place(key))
+
+    column = Column(
+        name=values.text(table.text("name"), table.place("name")),
+        task=filled("task"),
+        split=filled("split") or None,
+        metric=filled("metric") or None,
+        method=filled("method") or None,
+        figure=filled("figure"),
+        mean=table.texts("mean") if "mean" in table else (),
+        recipe=_recipe(table, values),
+        published_on=filled("published-on"),
+        extra=table.flag("extra"),
+        note=filled("note"),
+    )
+    table.finish()
+    sources = [key for key in ("task", "figure", "mean") if getattr(column, key)]
+    if len(sources) > 1:
+        raise table.wrong(
+            sources[1], f"a column shows either a task's metric, a figure or a mean, not also {sources[0]}."
+        )
+    idle = [key for key in ("split", "metric", "method", "recipe") if not column.task and getattr(column, key)]
+    if idle:
+        raise table.wrong(idle[0], "is for columns of a task; this column has none.")
+    return column
+
+
+def _published(table: StrictTable, source: str) -> PublishedRow:
+    with _as_request(table.place("system")):
+        row = PublishedRow(
+            system=table.text("system"),
+            source=table.text("source", source),
+            cells=table.named_numbers("cells"),
+            variant=table.text("variant", ""),
+            notes=table.text("notes", ""),
+        )
+    table.finish()
+    return row
+
+
+@contextlib.contextmanager
+def _as_request(where: object) -> Iterator[None]:
+    """Turn a published row's error, which leaderboards of plugins raise, into an error about this file."""
+    try:
+        yield
+    except PluginError as error:
+        raise RequestError(f"{where}: {error}") from None
+
+
+def _recipe(table: StrictTable, values: Values) -> dict[str, str]:
+    return _filled(table.named_texts("recipe", optional=True), values, table.place("recipe"))
+
+
+def _filled(recipe: Mapping[str, str], values: Values, place: str) -> dict[str, str]:
+    return {name: values.text(text, f"{place}.{name}") for name, text in recipe.items()}

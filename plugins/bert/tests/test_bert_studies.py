@@ -1,0 +1,162 @@
+"""The studies that ship: every file can be read at every scale, its commands are understood, and all run whole."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import benchrunner_bert
+from benchrunner.plugins.discovery import discover
+from benchrunner.studies.study_file import StudyFile
+from benchrunner.studies.study_file_reading import read_study_file
+from benchrunner.studies.study_options import StudyOptions
+from benchrunner_bert.pretraining import command
+
+FOLDER = Path(benchrunner_bert.__file__).parent / "studies"
+NAMES = ("figure5", "table5", "table6", "table8")
+SCALES = ("tiny", "small", "full")
+REQUIRED = {"corpus": "'a b.txt' hub:books,plain", "held-out": "c.txt"}
+"""Values of the parameters that have no default, in the studies that have them."""
+
+
+def study(name: str, *, scale: str = "full", **values: str) -> StudyFile:
+    path = FOLDER / f"{name}.toml"
+    required = {key: value for key, value in REQUIRED.items() if f"\n{key} = {{about" in path.read_text()}
+    return read_study_file(path, {**required, **values}, scale=scale)
+
+
+def pretrain_options(words: tuple[str, ...]) -> argparse.Namespace:
+    """Read a command of a study with the command line of `pretrain`."""
+    parser = argparse.ArgumentParser()
+    command.add(parser.add_subparsers())
+    return parser.parse_args(words)
+
+
+def pretrainings(read: StudyFile) -> Iterator[argparse.Namespace]:
+    for words in read.commands:
+        if words[0] == "pretrain":
+            yield pretrain_options(words)
+
+
+def test_every_file_is_a_study_of_the_plugin() -> None:
+    assert sorted(path.stem for path in FOLDER.glob("*.toml")) == sorted(NAMES)
+    assert {f"bert/{name}" for name in NAMES} <= discover().studies.keys()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_study_commands_are_valid_and_make_the_models_it_uses(name: str) -> None:
+    read = study(name, out="my models", more="--cased --zero 1", **{"blank-lines": "0"})
+    options = list(pretrainings(read))
+    folders = [option.out for option in options]
+    assert len(set(folders)) == len(folders) == len({option.name for option in options})
+    assert all(option.name.replace("-", "").replace(".", "").isalnum() for option in options)
+    for option in options:
+        assert option.corpus == ["a b.txt", "hub:books,plain"]
+        assert (option.steps, option.warmup, option.batch_size, option.vocab_size) == (1_000_000, 10_000, 256, 30_522)
+        assert (option.length, option.long_length) == (128, 512)
+        assert (option.tokens, option.cased) == (Path("my models/tokens"), True)
+        assert (option.zero, option.blank_lines) == (1, 0)
+    for system in read.systems:
+        if system.make is not None:
+            made = pretrain_options(system.make)
+            exports = [made.out / "exports" / f"step-{step}" for step in made.export_at]
+            assert Path(system.backbone) in [made.out / "model", *exports]
+            assert system.figures in (None, made.out / "log.jsonl")
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("name", NAMES)
+def test_study_columns_name_known_splits_and_metrics(name: str, scale: str) -> None:
+    for plugin in ("glue", "squad", "swag", "conll"):
+        pytest.importorskip(f"benchrunner_{plugin}")
+    plugins, read = discover(), study(name, scale=scale)
+    parts = (read, read.scale, *read.systems, *read.columns)
+    for recipe in (part.recipe for part in parts):
+        StudyOptions.read(recipe, name)
+    for system in read.systems:
+        assert system.method is None or plugins.method(system.method)
+    for column in read.columns:
+        if column.task:
+            task = plugins.task(column.task)
+            assert column.split in task.splits
+            assert column.metric in [metric.name for metric in task.metrics]
+            assert column.method is None or plugins.method(column.method)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_small_scales_are_smaller_and_tiny_needs_nothing(name: str) -> None:
+    tiny = read_study_file(FOLDER / f"{name}.toml", {}, scale="tiny")
+    assert tiny.scale.about and study(name, scale="small").scale.about
+    for path in [word for words in tiny.commands for word in words if word.endswith(".txt")]:
+        assert Path(path).is_file()
+    steps = [{option.steps for option in pretrainings(study(name, scale=scale))} for scale in SCALES]
+    assert not any(steps) or [len(chosen) for chosen in steps] == [1, 1, 1]
+    assert [max(chosen) for chosen in steps if chosen] == sorted(max(chosen) for chosen in steps if chosen)
+
+
+def test_table_8_mask_rates_are_in_the_order_of_pretrain() -> None:
+    """The paper's columns are MASK, SAME, RND."""
+    for system in study("table8").systems:
+        assert system.make is not None
+        assert system.name == "/".join(f"{100 * rate:.0f}" for rate in pretrain_options(system.make).mask)
+
+
+def test_a_scaled_down_study_scales_its_warm_up_and_its_points() -> None:
+    read = study("figure5", steps="500", size="2/128")
+    assert [system.name for system in read.systems][:2] == ["mlm+nsp, 25 steps", "mlm+nsp, 50 steps"]
+    assert len(read.commands) == 2, "one pre-training for each objective, whatever the points"
+    option = next(pretrainings(read))
+    assert (option.size, option.warmup, option.export_at) == ("2/128", 5, (25, 50, 100, 250, 500))
+    assert option.name == "figure5-2-128-500-mlm-nsp"
+
+
+def test_figure_5_exports_at_the_steps_named_in_the_paper() -> None:
+    assert next(pretrainings(study("figure5"))).export_at == (50_000, 100_000, 200_000, 500_000, 1_000_000)
+
+
+def test_table_8_ner_columns_note_that_the_paper_model_is_cased() -> None:
+    notes = {column.name: column.note for column in study("table8").columns if column.task == "conll/ner"}
+    assert len(notes) == 2 and all("--set more=--cased" in note for note in notes.values())
+
+
+def test_no_two_studies_of_one_corpus_disagree_about_its_tokens() -> None:
+    """Studies that share `tokens` must ask for the same vocabulary."""
+    options = [option for name in NAMES for option in pretrainings(study(name, tokens="shared"))]
+    assert {(option.tokens, option.vocab_size, option.cased, option.blank_lines) for option in options} == {
+        (Path("shared"), 30_522, None, 1)
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_a_study_runs_whole_at_the_tiny_scale(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On generated data, with every column, extra ones included; a second call reads what the first has made."""
+    pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
+    read = study(name, scale="tiny")
+    plugins = discover()
+    for task in {column.task for column in read.columns if column.task}:
+        plugins.task(task).demo_files(0, tmp_path / "data")  # type: ignore[misc]
+    monkeypatch.setenv("BENCHRUNNER_CACHE", str(tmp_path / "cache"))
+    columns = ",".join(column.name for column in read.columns)
+    words = ["compare", "--study", name, "--scale", "tiny", "--columns", columns, "--data", "data", "--json"]
+
+    def run() -> tuple[dict[str, Any], str]:
+        command_line = [sys.executable, "-m", "benchrunner", *words, "--device", "cpu", "--offline"]
+        done = subprocess.run(command_line, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr[-3000:]
+        return json.loads(done.stdout), done.stderr
+
+    result, _ = run()
+    measured = [column for column in read.columns if column.is_measured]
+    assert len(result["cells"]) == len(read.systems) * len(measured)
+    assert all(cell["mean"] is not None for cell in result["cells"]), result["notes"]
+    again, progress = run()
+    assert again == result
+    assert "it was finished before" in progress or not read.commands
