@@ -62,6 +62,10 @@ class ConcatenatedEncoder(Encoder):
         self.tokenizer_fingerprint = parts[0].tokenizer_fingerprint
         self.notes = tuple(f"{name}: {note}" for name, part in zip(names, parts, strict=True) for note in part.notes)
 
+    @property
+    def word_embeddings(self) -> Sequence[nn.Embedding]:
+        return [embedding for encoder in self._encoders for embedding in encoder.word_embeddings]
+
     def set_dropout(self, rate: float) -> None:
         super().set_dropout(rate)
         for encoder in self._encoders:

@@ -43,14 +43,14 @@ class Encoder(nn.Module, ABC):
     """Remarks on the loading, for example which weights the checkpoint lacks; one sentence each."""
 
     @property
-    def word_embedding(self) -> nn.Embedding | None:
-        """Embedding table of the tokens, of which training holds only the rows in use; None to train the whole table.
+    def word_embeddings(self) -> Sequence[nn.Embedding]:
+        """Embedding tables of the tokens, of which training holds only the rows in use; tables not given stay whole.
 
-        The encoder must call this module with `batch.tokens` and must not use its weight in other ways, such as
-        `functional.embedding` or an output layer. The encoder may use the token ids for anything else. If the states
-        change with the smaller table, fits train the whole table, and `check_backbone` fails.
+        The encoder must call each of these modules with `batch.tokens` and must not use its weight in other ways, such
+        as `functional.embedding`, an output layer or another table. The encoder may use the token ids for anything
+        else. If the states change with the smaller table, fits train the whole table, and `check_backbone` fails.
         """
-        return None
+        return ()
 
     @abstractmethod
     def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:

@@ -38,13 +38,13 @@ class Finetune(Method):
         features = steps.encode(job, job.train.table, encoder, training=True)
         encode_seconds = time.monotonic() - started
         rows_in_use = narrowed(encoder, features)
-        if rows_in_use is None and encoder.word_embedding is not None:
+        if len(rows_in_use) < len(encoder.word_embeddings):
             notes.append(WHOLE_TABLE)
         modules = {"encoder": encoder.to(job.device), "head": head.to(job.device)}
         training = steps.train(job, lambda batch: head(encoder, batch), modules, features)
         if training.diverged is None:
-            if rows_in_use is not None:
-                rows_in_use.restore(training.schedule.decay_without_gradient())
+            for words in rows_in_use:
+                words.restore(training.schedule.decay_without_gradient())
             steps.save(job, encoder, {"head": head})
         return steps.outcome(training, encode_seconds, notes)
 

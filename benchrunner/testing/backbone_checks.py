@@ -96,7 +96,7 @@ def _training_faults(backbone: Backbone, family: BackboneFamily, workspace: Work
             yield f"a fit with '{method.name}' on {len(table)} sentences ends early: {outcome.reason}"
             return
         if WHOLE_TABLE in outcome.notes:
-            yield "word_embedding is used for more than looking up batch.tokens; it must be None then"
+            yield "a table of word_embeddings is used for more than looking up batch.tokens; leave the table out"
         saved = family.find(str(job.model), workspace)
         if saved is None:
             yield "the family does not find the folder that a fit with its encoder left"

@@ -42,8 +42,8 @@ class TinyEncoder(Encoder):
             nn.init.normal_(weight, std=0.3, generator=source)
 
     @property
-    def word_embedding(self) -> nn.Embedding:
-        return self.word
+    def word_embeddings(self) -> Sequence[nn.Embedding]:
+        return (self.word,)
 
     def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:
         """Make sequences of BEGIN, the words and SEPARATOR after each text; long sequences are cut at their end."""

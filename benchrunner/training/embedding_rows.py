@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from benchrunner.backbones.encoder import Encoder
 
 WHOLE_TABLE = (
-    "the whole embedding table is trained, since the encoder's states change with a table of only the rows in use: its "
-    "`word_embedding` is used for more than looking up `batch.tokens`"
+    "a whole embedding table is trained, since the encoder's states change with a table of only the rows in use: a "
+    "table of its `word_embeddings` is used for more than looking up `batch.tokens`"
 )
-"""Note of a fit that trains the whole table although the encoder has a `word_embedding`."""
+"""Note of a fit that trains a whole table although it is one of the encoder's `word_embeddings`."""
 
 _ROWS = "rows_in_use"
 """Name of the embedding's buffer with the row of each id."""
@@ -61,25 +61,26 @@ class WordsInUse:
         self._embedding.weight = nn.Parameter(whole)
 
 
-def narrowed(encoder: Encoder, features: Features) -> WordsInUse | None:
-    """Reduce the encoder's table to the rows in use. Return None if the encoder has no table or needs all rows.
+def narrowed(encoder: Encoder, features: Features) -> list[WordsInUse]:
+    """Reduce the encoder's tables to the rows in use, except tables of which the encoder needs all rows.
 
     The encoder's states of two units must be the same bits with either table. A different result means that the encoder
-    reads the table in other ways than by calling `word_embedding` with `batch.tokens`.
+    reads the table in other ways than by calling it with `batch.tokens`.
     """
-    embedding = encoder.word_embedding
-    if embedding is None:
-        return None
-    whole = _states(encoder, features)
-    words = WordsInUse(embedding, features)
-    try:
-        states = _states(encoder, features)
-    except Exception:  # the encoder's own code may fail in any way on a smaller table
-        states = []
-    if len(states) == len(whole) and all(map(torch.equal, states, whole)):
-        return words
-    words.restore(1.0)
-    return None
+    if not encoder.word_embeddings:
+        return []
+    tables, whole = [], _states(encoder, features)
+    for embedding in encoder.word_embeddings:
+        words = WordsInUse(embedding, features)
+        try:
+            states = _states(encoder, features)
+        except Exception:  # the encoder's own code may fail in any way on a smaller table
+            states = []
+        if len(states) == len(whole) and all(map(torch.equal, states, whole)):
+            tables.append(words)
+        else:
+            words.restore(1.0)
+    return tables
 
 
 def _look_up(embedding: nn.Module, inputs: tuple[Any, ...]) -> tuple[torch.Tensor]:
@@ -90,7 +91,7 @@ def _look_up(embedding: nn.Module, inputs: tuple[Any, ...]) -> tuple[torch.Tenso
     if rows.device.type == "cpu" and bool((rows == len(embedding.get_parameter("weight"))).any()):
         raise PluginError(
             "The encoder looks up tokens that the training data does not hold. It must look up `batch.tokens` alone, "
-            "or its `word_embedding` must be None."
+            "or the table must not be one of its `word_embeddings`."
         )
     return (rows,)
 

@@ -130,8 +130,8 @@ def ours(task: str, system: str, data: Path, model: Path) -> float:
     encoder = runner.backbone(str(model)).load(runner.workspace, seed=0)
     head = LinearHead(encoder.hidden_size, chosen.problem.head, seed=0)
     features = chosen.problem.encode(table, encoder, Recipe(), training=True)
-    if encoder.word_embedding is not None:
-        WordsInUse(encoder.word_embedding, features)
+    for embedding in encoder.word_embeddings:
+        WordsInUse(embedding, features)
     clock = Clock(task)
 
     def report(step: int, steps: int) -> None:

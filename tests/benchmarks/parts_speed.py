@@ -124,7 +124,8 @@ def measure(kind: Kind, runner: Runner, model: Path, precision: str, steps: int)
     head = LinearHead(encoder.hidden_size, kind.problem.head, seed=0)
     features = kind.problem.encode(kind.table, encoder, kind.recipe, training=True)
     other = theirs(kind, features, model, precision)
-    WordsInUse(encoder.word_embedding, features)  # type: ignore[arg-type]
+    for embedding in encoder.word_embeddings:
+        WordsInUse(embedding, features)
     with tempfile.TemporaryDirectory() as folder:
         training = Training(
             model=lambda batch: head(encoder, batch),

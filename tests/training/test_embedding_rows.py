@@ -13,6 +13,7 @@ from torch import nn
 from torch.nn import functional
 
 from benchrunner import OneBackbone, Workspace
+from benchrunner.backbones.concatenated_encoder import ConcatenatedEncoder
 from benchrunner.backbones.encoder import Encoder
 from benchrunner.errors import PluginError
 from benchrunner.features.flat_batch import FlatBatch, collate
@@ -49,7 +50,8 @@ class Tied(TinyEncoder):
     """Uses the whole table for more than looking up tokens."""
 
     def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
-        yield self.word(batch.tokens) + self.word.weight.mean(0)
+        for hidden in super().hidden_states(batch):
+            yield hidden + self.word.weight.mean(0)
 
 
 class Masking(TinyEncoder):
@@ -70,7 +72,7 @@ def states(encoder: Encoder) -> list[torch.Tensor]:
 def test_the_encoder_sees_the_tokenizers_ids(kind: type[TinyEncoder]) -> None:
     encoder, data = kind(), features(60)
     whole = states(encoder)
-    assert narrowed(encoder, data) is not None
+    assert len(narrowed(encoder, data)) == 1
     assert len(encoder.word.weight) < VOCABULARY
     assert all(map(torch.equal, states(encoder), whole))
 
@@ -79,14 +81,26 @@ def test_the_encoder_sees_the_tokenizers_ids(kind: type[TinyEncoder]) -> None:
 def test_an_encoder_that_needs_the_whole_table_keeps_it(kind: type[TinyEncoder]) -> None:
     encoder = kind()
     before = encoder.word.weight.detach().clone()
-    assert narrowed(encoder, features(60)) is None
+    assert narrowed(encoder, features(60)) == []
     assert torch.equal(encoder.word.weight.detach(), before)
     assert encoder.training, "the mode is as it was"
 
 
+def test_of_several_tables_each_is_narrowed_where_it_can_be() -> None:
+    parts = [TinyEncoder(seed=1), Tied(seed=2), TinyEncoder(seed=3)]
+    encoder = ConcatenatedEncoder(["one", "two", "three"], parts)
+    whole, tables = states(encoder), [part.word.weight.detach().clone() for part in parts]
+    narrow = narrowed(encoder, features(60))
+    assert [len(part.word.weight) == VOCABULARY for part in parts] == [False, True, False]
+    assert all(map(torch.equal, states(encoder), whole))
+    for words in narrow:
+        words.restore(1.0)
+    assert all(torch.equal(part.word.weight, table) for part, table in zip(parts, tables, strict=True))
+
+
 def test_an_id_that_no_example_holds_is_an_error() -> None:
     encoder, data = Masking(), features(60)
-    assert narrowed(encoder, data) is not None
+    assert len(narrowed(encoder, data)) == 1
     with pytest.raises(PluginError, match="looks up tokens that the training data does not hold"):
         encoder.train()(collate(data, np.arange(2), CPU))
 
@@ -142,5 +156,5 @@ def test_a_fit_notes_that_it_trains_the_whole_table(tmp_path: Path) -> None:
 def test_the_check_finds_a_table_that_is_read_elsewhere(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path, tmp_path)
     check_backbone(OfKind("counting"), family("counting"), workspace, tmp_path / "counting")
-    with pytest.raises(PluginError, match="word_embedding is used for more than looking up"):
+    with pytest.raises(PluginError, match="word_embeddings is used for more than looking up"):
         check_backbone(OfKind("functional"), family("functional"), workspace, tmp_path / "functional")

@@ -112,8 +112,8 @@ class Bert(Encoder):
         self.pooler = nn.Linear(config.hidden, config.hidden)
 
     @property
-    def word_embedding(self) -> nn.Embedding:
-        return self.embeddings.word
+    def word_embeddings(self) -> Sequence[nn.Embedding]:
+        return (self.embeddings.word,)
 
     def set_dropout(self, rate: float) -> None:
         self.dropout = self.attention_dropout = rate

@@ -30,7 +30,7 @@ def ours(model: Bert, features: Features, recipe: Recipe, folder: Path) -> list[
     assert recipe.dropout is not None
     model.set_dropout(recipe.dropout)
     head = LinearHead(model.hidden_size, ANSWER.head, seed=SEED)
-    words = WordsInUse(model.word_embedding, features)
+    words = WordsInUse(model.embeddings.word, features)
     training = Training(
         model=lambda batch: head(model, batch),
         modules={"encoder": model, "head": head},

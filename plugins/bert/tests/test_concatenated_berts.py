@@ -1,0 +1,76 @@
+"""BERTs side by side: different widths, left-to-right beside right-to-left, and a fit from the command line."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+
+import benchrunner_bert
+from benchrunner import Recipe, Workspace, discover
+from benchrunner.backbones.concatenated_encoder import ConcatenatedEncoder
+from benchrunner.backbones.concatenation import ConcatenatedFamily, concatenate
+from benchrunner.engine import collate, generator
+from benchrunner.testing import MOOD, check_backbone, sentences
+from benchrunner_bert.backbones import VOCABULARY
+from benchrunner_bert.configuration import Configuration, Direction
+from benchrunner_bert.family import BertFamily
+from benchrunner_bert.model import Bert
+from benchrunner_bert.tokenizer import BertTokenizer
+from command_line import CommandLine
+from inline import files, own
+
+
+def bert(size: str, direction: Direction, *, seed: int) -> Bert:
+    tokenizer = BertTokenizer.from_vocabulary(VOCABULARY, lowercase=True)
+    pieces = VOCABULARY.read_text(encoding="utf-8").count("\n")
+    model = Bert(replace(Configuration.of_size(size, pieces), direction=direction), tokenizer)
+    model.draw(generator(seed, "test"))
+    return model.eval()
+
+
+@torch.inference_mode()
+def test_left_to_right_and_right_to_left_keep_their_states() -> None:
+    """Each part has its own width, its own restriction of attention and its own token for the summary."""
+    parts = [bert("2/128", "left-to-right", seed=1), bert("2/64/1", "right-to-left", seed=2)]
+    encoder = ConcatenatedEncoder(["ltr", "rtl"], parts).eval()
+    features = MOOD.encode(pa.table(sentences(12)), encoder, Recipe(), training=False)
+    batch = collate(features, np.arange(12), torch.device("cpu"))
+    layers = list(encoder.hidden_states(batch))
+    expected = [list(part.hidden_states(batch)) for part in parts]
+    assert [layer.shape[1] for layer in layers] == [192] * 3
+    for layer, *own_states in zip(layers, *expected, strict=True):
+        assert torch.equal(layer, torch.cat(own_states, dim=1))
+    summary = encoder.summary(layers[-1], batch)
+    assert torch.equal(summary[:, :128], parts[0].summary(expected[0][-1], batch))
+    assert torch.equal(summary[:, 128:], parts[1].summary(expected[1][-1], batch))
+
+
+def test_two_berts_keep_a_backbones_contract(tmp_path: Path) -> None:
+    family, workspace = BertFamily(), Workspace(tmp_path, tmp_path)
+
+    def find(name: str):  # type: ignore[no-untyped-def]
+        return family.find(name, workspace), family
+
+    backbone, _ = concatenate("concat:bert/random-2/128,bert/random-2/64/1", find)
+    check_backbone(backbone, ConcatenatedFamily((family, family)), workspace, tmp_path / "saved")
+
+
+def test_two_fresh_berts_are_fitted_from_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files(1, tmp_path / "data")
+    plugins = discover(extra=[("bert", benchrunner_bert), ("own", own(register_backbones=[]))], installed=False)
+    command = CommandLine(tmp_path, plugins, capsys, monkeypatch)
+    two = "concat:bert/random-2/128,bert/random-2/128"
+    code, written = command("run", "mood", "--backbone", two, "--max-length", "16", "--lr", "1e-3", "--device", "cpu")
+    assert code == 0 and two in written, written
+    (run,) = command.fitted()
+    code, written = command("run", "mood", "--init-from", run, "--epochs", "1", "--device", "cpu")
+    assert code == 0, written
+    code, written = command("run", "mood", "--backbone", "concat:bert/random-2/128,bert/random-4/128")
+    assert code == 2 and "they have 2 and 4 layers" in written
