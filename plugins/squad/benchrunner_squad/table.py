@@ -1,4 +1,4 @@
-"""The four tasks: their files, their data sets on the hub, and their recipes."""
+"""The tasks: their files, their data sets on the hub, and their recipes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchrunner_squad.questions import SquadFile, from_hub
 from benchrunner_squad.scorers import AnsweredOrNoneScorer, AnsweredScorer
 from benchrunner_squad.triviaqa import TriviaFile
 
-SQUAD, TRIVIAQA = Suite("squad"), Suite("triviaqa")
+SQUAD, TRIVIAQA, TRIVIAQA_800 = Suite("squad"), Suite("triviaqa"), Suite("triviaqa-800")
 SQUAD_ROOTS = ("", "squad/", "SQuAD/")
 TRIVIAQA_ROOTS = ("", "triviaqa/", "triviaqa-rc/")
 """Folders below the data folder that are searched; the last is the name of TriviaQA's archive."""
@@ -23,7 +23,7 @@ HUB_COLUMNS = {name: name for name in ("id", "question", "context", "answers")}
 
 
 def tasks() -> Iterator[Task]:
-    """Yield the four tasks."""
+    """Yield all tasks of SQuAD and TriviaQA."""
     yield Task(
         name="squad/1.1",
         about="Which words of the paragraph answer the question?",
@@ -53,15 +53,8 @@ def tasks() -> Iterator[Task]:
         demo_files=partial(demo.write, "v2.0"),
     )
     for name, domain in (("wiki", "wikipedia"), ("web", "web")):
-        yield Task(
-            name=f"triviaqa/{name}",
-            about=f"Where does the {'page' if name == 'web' else 'article'} name the answer to the trivia question?",
-            problem=Span(),
-            splits={role: _trivia(role, domain) for role in ("train", "dev")},
-            metrics=ANSWERED,
-            recipe=RECIPE,
-            suite=TRIVIAQA,
-        )
+        yield _trivia_task(f"triviaqa/{name}", domain, TRIVIAQA, 400)
+        yield _trivia_task(f"triviaqa-800/{name}-800", domain, TRIVIAQA_800, 800)
 
 
 def _squad(role: Role, version: str, hub: tuple[str, str, str], rows: int) -> Split:
@@ -69,5 +62,20 @@ def _squad(role: Role, version: str, hub: tuple[str, str, str], rows: int) -> Sp
     return Split(role, (file, Reshaped(HubTable(*hub, HUB_COLUMNS), from_hub)), rows)
 
 
-def _trivia(role: Role, domain: str) -> Split:
-    return Split(role, (TriviaFile(tuple(f"{root}qa/{domain}-{role}.json" for root in TRIVIAQA_ROOTS)),))
+def _trivia_task(name: str, domain: str, suite: Suite, tokens: int) -> Task:
+    """Build a task of TriviaQA. `tokens` is the number of tokens that are read from the beginning of a document."""
+
+    def split(role: Role) -> Split:
+        names = tuple(f"{root}qa/{domain}-{role}.json" for root in TRIVIAQA_ROOTS)
+        return Split(role, (TriviaFile(names, tokens=tokens),))
+
+    document = "page" if domain == "web" else "article"
+    return Task(
+        name=name,
+        about=f"Where do the first {tokens} tokens of the {document} name the answer to the trivia question?",
+        problem=Span(),
+        splits={"train": split("train"), "dev": split("dev")},
+        metrics=ANSWERED,
+        recipe=RECIPE,
+        suite=suite,
+    )

@@ -50,8 +50,8 @@ def write(folder: Path, *questions: dict[str, Any], root: str = "", texts: dict[
         path.write_bytes(text.encode())
 
 
-def load(folder: Path) -> Rows:
-    return TASKS["triviaqa/wiki"].load(
+def load(folder: Path, task: str = "triviaqa/wiki") -> Rows:
+    return TASKS[task].load(
         "train", Workspace(folder / "runs", folder / "cache", data=folder, settings=Settings(offline=True))
     )
 
@@ -63,7 +63,7 @@ def test_a_row_is_a_question_a_document_and_its_first_answer(tmp_path: Path) -> 
     assert (cities["id"], cities["answers"], cities["starts"]) == ("tc_1--Dutch_cities.txt", ["hague"], [56])
     assert cities["context"] == TEXTS["wikipedia/Dutch_cities.txt"]
     assert (web["id"], web["answers"], web["starts"]) == ("tc_1--12/12_34.txt", ["DEN\nHAAG"], [18])
-    assert rows.notes == ("left out 1 of 3 documents: their first 800 words do not name the answer",)
+    assert rows.notes == ("left out 1 of 3 documents: their first 400 tokens do not name the answer",)
 
 
 @pytest.mark.parametrize(
@@ -90,6 +90,8 @@ def test_a_name_inside_of_a_longer_word_does_not_count(text: str, names: list[st
 
 
 def test_the_beginning_of_a_text_is_kept_unchanged() -> None:
+    assert beginning("It's 4.5% (ca. \u20ac 3)!", 7) == "It's 4.5%"
+    assert beginning("\u4e1c\u4eac. na\u00efve", 2) == "\u4e1c\u4eac."
     text = " One  two\r\n\tthree four "
     assert beginning(text, 2) == " One  two"
     assert beginning(text, 3) == " One  two\r\n\tthree"
@@ -97,20 +99,23 @@ def test_the_beginning_of_a_text_is_kept_unchanged() -> None:
     assert beginning("", 3) == ""
 
 
-def test_only_the_first_800_words_are_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("task", "tokens"), [("triviaqa/wiki", 400), ("triviaqa-800/wiki-800", 800)])
+def test_only_the_first_tokens_of_a_document_are_read(tmp_path: Path, task: str, tokens: int) -> None:
     texts = {
-        "wikipedia/in.txt": "word " * 798 + "The Hague, and more",
-        "wikipedia/out.txt": "word " * 799 + "The Hague",
+        "wikipedia/in.txt": "word, " * (tokens // 2 - 1) + "The Hague, and more",
+        "wikipedia/out.txt": "word, " * (tokens // 2 - 1) + "The The Hague",
     }
     write(
         tmp_path,
         question(EntityPages=[{"Filename": "in.txt"}, {"Filename": "out.txt"}], SearchResults=None),
         texts=texts,
     )
-    (row,) = load(tmp_path).table.to_pylist()
+    rows = load(tmp_path, task)
+    (row,) = rows.table.to_pylist()
     assert row["id"] == "tc_1--in.txt"
     assert row["answers"] == ["The Hague"]
-    assert row["context"].endswith("The Hague,")
+    assert row["context"].endswith("word, The Hague")
+    assert rows.notes == (f"left out 1 of 2 documents: their first {tokens} tokens do not name the answer",)
 
 
 def test_a_document_listed_twice_is_read_once_with_a_note(tmp_path: Path) -> None:
@@ -196,4 +201,6 @@ def test_squad_and_triviaqa_are_suites_of_their_own() -> None:
         "squad/2.0": "squad",
         "triviaqa/wiki": "triviaqa",
         "triviaqa/web": "triviaqa",
+        "triviaqa-800/wiki-800": "triviaqa-800",
+        "triviaqa-800/web-800": "triviaqa-800",
     }
