@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 
+from benchrunner.errors import FitError, RequestError, first_line
 from benchrunner.fits import Fit
 from benchrunner.metrics import Score
 from benchrunner.records import Record
@@ -36,6 +37,10 @@ def select(cell: Cell, records: Mapping[str, Record], runner: Runner) -> CellRes
             scores = [predictions[fit.id, split].scores[metric.name] for fit in fits]
             best = predictions[selected.id, split].scores[metric.name]
             spreads[Term(task.name, split, metric.name)] = _spread(best, scores)
+    for split in cell.tests:
+        scores_of = {fit.id: _test_scores(fit, split, cell, runner) for fit in fits}
+        for name, best in scores_of[selected.id].items():
+            spreads[Term(task.name, split, name)] = _spread(best, [scores_of[fit.id][name] for fit in fits])
     for split in splits:
         notes |= dict.fromkeys(predictions[selected.id, split].notes)
     flagged: dict[str, int] = {}
@@ -43,6 +48,14 @@ def select(cell: Cell, records: Mapping[str, Record], runner: Runner) -> CellRes
         for flag in dict.fromkeys(flag for split in splits for flag in predictions[fit.id, split].flags):
             flagged[flag] = flagged.get(flag, 0) + 1
     return CellResult(cell, selected, chosen.recipe, spreads, flagged, lost, tuple(notes))
+
+
+def _test_scores(fit: Fit, split: str, cell: Cell, runner: Runner) -> Mapping[str, Score]:
+    """Score a fit on a test split; scores that cannot be computed are absent, because the fit's scores on dev count."""
+    try:
+        return runner.predict(fit, split).record.scores
+    except (FitError, RequestError) as error:
+        return {metric.name: Score(None, first_line(error)) for metric in cell.task.metrics}
 
 
 def _best(

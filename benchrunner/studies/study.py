@@ -115,6 +115,8 @@ class Cell:
     task: Task
     candidates: tuple[Candidate, ...]
     selection: Selection = field(default_factory=Selection)
+    tests: tuple[str, ...] = ()
+    """Names of the test splits with labels that are scored too, at the chosen grid point. They never select."""
 
     @property
     def fits(self) -> Iterator[Fit]:
@@ -128,7 +130,7 @@ class Spread:
     """One metric on one split over the restarts of the chosen grid point."""
 
     best: Score
-    """Score of the selected fit. It is optimistic, because the fit was chosen on dev."""
+    """Score of the selected fit. On dev it is optimistic, because the fit was chosen there."""
     mean: Score
     """Mean over the restarts: what to expect of a further restart."""
     deviation: float | None

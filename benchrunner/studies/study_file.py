@@ -51,9 +51,10 @@ class Column:
     name: str
     task: str = ""
     split: str | None = None
-    """A dev split; None means the first."""
+    """A dev split, or a test split with labels; None means the first dev split. Only dev selects."""
     metric: str | None = None
-    """None means the task's headline. The metric selects the grid point and the restart too, on `split`."""
+    """None means the task's headline. The metric selects the grid point and the restart too, on `split` if that is a
+    dev split, else on `Task.selection_splits`."""
     method: str | None = None
     """Overrides the method of the systems and of the task."""
     figure: str = ""

@@ -105,7 +105,8 @@ def _needs(study: StudyFile, options: StudyOptions, runner: Runner) -> list[Need
                 of_parts = of_column.over(of_systems[system.name]).over(of_file)
                 merged = options.over(of_scale).over(of_parts).without_unread(fields)
                 read |= fields
-                selection = Selection(merged.selection.rule, term.metric, term.split)
+                selecting = term.split if term.split in task.named("dev") else None
+                selection = Selection(merged.selection.rule, term.metric, selecting)
                 own = replace(merged, method=method, select=None)
                 needs.append(Need(system, column, task, term, own, selection))
     options.check_read(read)
@@ -115,13 +116,19 @@ def _needs(study: StudyFile, options: StudyOptions, runner: Runner) -> list[Need
 def _metric(column: Column, runner: Runner) -> tuple[Task, Term]:
     """Find a column's task and metric; raise a `RequestError` if these or their data do not exist."""
     task = runner.plugins.task(column.task)
-    splits, metrics = task.named("dev"), [metric.name for metric in task.metrics]
-    split, metric = column.split or next(iter(splits), ""), column.metric or metrics[0]
-    for kind, name, known in (("dev split", split, splits), ("metric", metric, metrics)):
+    dev, metrics = task.named("dev"), [metric.name for metric in task.metrics]
+    split, metric = column.split or next(iter(dev), ""), column.metric or metrics[0]
+    splits = [*dev, *task.named("test")]
+    for kind, name, known in (("dev or test split", split, splits), ("metric", metric, metrics)):
         if name not in known:
             raise RequestError(f"{task.name} has no {kind} '{name}'; it has {', '.join(known) or 'none'}.")
-    for needed in (task.train, *splits):
-        runner.rows(task, needed)
+    for needed in dict.fromkeys((task.train, *dev, split)):
+        rows = runner.rows(task, needed)
+        if needed == split and task.problem.gold(rows.table) is None:
+            raise RequestError(
+                f"{task.name} has no labels in its split {split} ({rows.origin}), so that nobody but its leaderboard "
+                f"can score it. Give a split of {', '.join(dev)}."
+            )
     return task, Term(task.name, split, metric)
 
 
@@ -143,14 +150,16 @@ def _planned(needs: Iterable[Need], runner: Runner) -> Iterator[tuple[StudyOptio
 
 def _cells(options: StudyOptions, study: Study, needs: Iterable[Need], runner: Runner) -> list[Cell]:
     """Plan the fits of a study, with a cell for each selection that a column asks for; the cells share the fits."""
-    selections: dict[tuple[str, str], dict[Selection, None]] = {}
+    tests: dict[tuple[str, str], dict[Selection, dict[str, None]]] = {}
     for need in needs:
         if need.options == options:
-            selections.setdefault((need.system.backbone, need.task.name), {})[need.selection] = None
+            scored = tests.setdefault((need.system.backbone, need.task.name), {}).setdefault(need.selection, {})
+            if need.term.split in need.task.named("test"):
+                scored[need.term.split] = None
     return [
-        replace(cell, selection=selection)
+        replace(cell, selection=selection, tests=tuple(scored))
         for cell in plan_study(study, runner)
-        for selection in selections[cell.backbone, cell.task.name]
+        for selection, scored in tests[cell.backbone, cell.task.name].items()
     ]
 
 

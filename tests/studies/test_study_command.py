@@ -8,12 +8,13 @@ import signal
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import inline
-from benchrunner import Workspace, discover
+from benchrunner import Task, Workspace, discover
 from benchrunner.commands.main import main
 from benchrunner.studies.study_file_run import run_study_file
 from benchrunner.studies.system_commands import wait_passing_signals
@@ -252,6 +253,34 @@ def test_options_of_the_command_override_the_file(kitchen: Kitchen) -> None:
     assert [len(cell["restarts"]) for cell in result["cells"]] == [1, 1]
 
 
+def labelled_test() -> Task:
+    """A task whose test split has the labelled rows of dev."""
+    splits = mood().splits
+    return mood(name="mine/known", splits={**splits, "test": replace(splits["dev"], role="test")})
+
+
+def test_test_splits_with_labels_are_scored_and_do_not_select(kitchen: Kitchen) -> None:
+    kitchen.plugins = discover(extra=[("own", own(register_tasks=[labelled_test()]))], installed=False)
+    columns = [f'[[column]]\nname = "{split}"\ntask = "known"\nsplit = "{split}"\n' for split in ("dev", "test")]
+    text = "\n".join([STUDY[: STUDY.index("[[column]]")].replace('published = "toast"\n', ""), *columns])
+    (kitchen.folder / "study.toml").write_text(text)
+    words = ["--study", "study.toml", "--set", "doughs=rye", "--lr", "1e-3,2e-2", "--restarts", "2", "--json"]
+    code, out, err = kitchen(*words)
+    assert code == 0, err
+    result = json.loads(out)
+    cells = {(cell["system"], cell["column"]): cell for cell in result["cells"]}
+    for system in ("rye", "rye, sliced"):
+        dev, test = cells[system, "dev"], cells[system, "test"]
+        assert len(test["restarts"]) == 2
+        assert (test["restarts"], test["best_on_dev"]) == (dev["restarts"], dev["best_on_dev"]), "of the same rows"
+    selected = {tuple(cell["selected_on"]) for part in result["results"] for cell in part["cells"]}
+    assert selected == {("dev",)}
+    fits = [fit["id"] for part in result["results"] for cell in part["cells"] for fit in cell["fits"]]
+    assert len(set(fits)) == 8, "both columns are scores of the same fits"
+    kept = {path.parent.parent.name for path in (kitchen.folder / "fits").glob("*/model/*.safetensors")}
+    assert kept == {cell["selected"] for cell in result["cells"]}, "no restart was fitted again to be scored"
+
+
 def test_a_system_without_a_finished_fit_shows_a_gap_and_reason(kitchen: Kitchen) -> None:
     words = ["--study", "study.toml", "--quiet", "--lr", "1e38", "--columns", "taste,loss", "--restarts", "1"]
     code, out, _ = kitchen(*words, "--set", "doughs=spelt")
@@ -315,7 +344,12 @@ FAULTY = {
     "no such split": (
         'task = "mood"',
         'task = "mood"\nsplit = "test"',
-        "no dev split 'test'; it has dev",
+        "column taste: mine/mood has no labels in its split test (data/mood/test.tsv), so that nobody but",
+    ),
+    "unknown split": (
+        'task = "mood"',
+        'task = "mood"\nsplit = "tset"',
+        "no dev or test split 'tset'; it has dev, test",
     ),
     "no data": ('task = "mood"', 'task = "pairs"', "column taste: No data for mine/pairs"),
     "no such method": ('"features"\n', '"feature"\n', "There is no method 'feature'. Did you mean features"),
