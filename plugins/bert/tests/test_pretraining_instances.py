@@ -26,12 +26,20 @@ DOCUMENTS = some.lists(some.lists(some.integers(1, 9), min_size=1, max_size=7), 
     lambda documents: sum(len(one) > 1 for one in documents) > 1
 )
 
+KINDS = [
+    ("mlm+nsp", "pairs"),
+    ("mlm", "pairs"),
+    ("mlm", "document"),
+    ("ltr", "pairs"),
+    ("rtl", "pairs"),
+    ("ltr", "text"),
+]
+"""Objectives and inputs."""
+
 
 @given(
     documents=DOCUMENTS,
-    kind=some.sampled_from(
-        [("mlm+nsp", "pairs"), ("mlm", "pairs"), ("mlm", "document"), ("ltr", "pairs"), ("rtl", "pairs")]
-    ),
+    kind=some.sampled_from(KINDS),
     length=some.integers(5, 40),
     short=some.sampled_from([0.0, 0.1, 1.0]),
     seed=some.integers(0, 2**40),
@@ -58,7 +66,7 @@ def test_every_instance_is_what_it_says(
         if objective == "ltr":
             assert one.positions.tolist() == list(range(len(one.tokens) - 1))
             assert one.labels.tolist() == one.tokens[1:].tolist()
-            texts = spans(one.tokens)
+            texts = spans(one.tokens) if form == "pairs" else [(one.tokens - FIRST).tolist()]
         elif objective == "rtl":
             assert one.positions.tolist() == list(range(1, len(one.tokens)))
             assert one.labels.tolist() == one.tokens[:-1].tolist()
@@ -70,7 +78,8 @@ def test_every_instance_is_what_it_says(
         for text in texts:
             assert text == list(range(text[0], text[-1] + 1))
             assert home[text[0]] == home[text[-1]]
-        assert one.segments.tolist() == [0] * (len(texts[0]) + 2) + [1] * sum(len(text) + 1 for text in texts[1:])
+        special = 0 if form == "text" else 2
+        assert one.segments.tolist() == [0] * (len(texts[0]) + special) + [1] * sum(len(text) + 1 for text in texts[1:])
         assert len(texts) == (2 if form == "pairs" else 1)
         if objective == "mlm+nsp":
             check_order(one, texts, home, whole=len(one.tokens) < length)
@@ -132,6 +141,15 @@ def test_every_token_is_predicted_in_the_same_pairs_unmasked(ragged: TokenStore,
         assert np.array_equal(original(paired), instance.tokens)
         assert np.array_equal(paired.segments, instance.segments)
         assert instance.is_next == -1
+
+
+def test_texts_without_special_tokens_fill_the_whole_sequence(ragged: TokenStore) -> None:
+    maker = instances(ragged, objective="ltr", input="text", length=64, short=0.0)
+    stretches = made(maker, maker.epoch)
+    assert max(len(instance.tokens) for instance in stretches) == 64
+    assert min(instance.tokens.min() for instance in stretches) >= FIRST, "no special token"
+    assert all(len(instance.positions) == len(instance.tokens) - 1 for instance in stretches)
+    assert min(len(instance.tokens) for instance in stretches) == 12, "a document of one sentence is read too"
 
 
 # Truncation

@@ -19,7 +19,7 @@ from benchrunner_bert.pretraining.corpus.token_store import TokenStore
 
 LETTERS = "abcdefghij"
 HAN = "这是一个没有空格的句子"
-KINDS = [("mlm+nsp", "pairs"), ("mlm", "pairs"), ("mlm", "document"), ("ltr", "document")]
+KINDS = [("mlm+nsp", "pairs"), ("mlm", "pairs"), ("mlm", "document"), ("ltr", "document"), ("ltr", "text")]
 """Objectives and inputs."""
 
 

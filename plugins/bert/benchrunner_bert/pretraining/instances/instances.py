@@ -54,9 +54,10 @@ class Instances:
     def __init__(
         self, store: TokenStore, frame: Frame, vocabulary: Vocabulary, settings: InstanceSettings, seed: int
     ) -> None:
-        self._store, self._frame, self._settings, self._seed = store, frame, settings, seed
+        self._store, self._settings, self._seed = store, settings, seed
         self._objective, self._input = objectives.named(settings.objective), inputs.named(settings.input)
-        self._room = settings.length - frame.size(pair=self._input.pairs)
+        self._frame = frame if self._input.special_tokens else Frame((), (), (), unknown=frame.unknown)
+        self._room = settings.length - self._frame.size(pair=self._input.pairs)
         """Most tokens of a sequence, special tokens not included"""
         self._masking = Masking(vocabulary, settings.chosen, settings.masking)
         self._places = Places(store, self._room, pairs=self._input.pairs)
@@ -72,7 +73,7 @@ class Instances:
         draw = np.random.Generator(np.random.SFC64(derived(self._seed, "instance", index)))
         place = self._places.at(index, self._key)
         if not self._input.pairs:
-            return self._with_labels(self._single(place, draw), None, -1, draw)
+            return self._with_labels(self._stretch(place, draw), None, -1, draw)
         first, second, is_next = self._pair(place, draw)
         return self._with_labels(first, second, is_next if self._objective.next_sentence else -1, draw)
 
@@ -82,8 +83,9 @@ class Instances:
             return int(draw.integers(least, self._room + 1))
         return self._room
 
-    def _single(self, place: int, draw: np.random.Generator) -> np.ndarray:
-        target, document = self._target(1, draw), self._places.document(place)
+    def _stretch(self, place: int, draw: np.random.Generator) -> np.ndarray:
+        least = 1 if self._input.special_tokens else 2  # a token alone has no neighbour to predict
+        target, document = self._target(least, draw), self._places.document(place)
         first = self._places.token(place, document, target, draw.random())
         end = int(self._store.sentence_starts[self._store.document_starts[document + 1]])
         return self._store.read(first, min(first + target, end))
