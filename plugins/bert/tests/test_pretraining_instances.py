@@ -211,6 +211,45 @@ def test_special_tokens_of_the_text_are_never_chosen(tmp_path: Path) -> None:
         assert set(np.delete(one.tokens, one.positions).tolist()) == {UNK, CLS, SEP}
 
 
+# What the released code draws in another way
+
+
+def test_unknown_words_are_predicted_only_if_asked_for(tmp_path: Path) -> None:
+    words = vocabulary(tmp_path / "vocab.txt", "a", "b")
+    text = tmp_path / "a.txt"
+    text.write_text("a strange b unheard a\n" * 30, encoding="utf-8")
+    store = store_writer.write(tmp_path / "store", Corpus((TextFile(text, "a"),)), words)
+    asked = {"objective": "mlm", "input": "document", "chosen": 1.0}
+    labels = {
+        predicted: {int(label) for instance in made(maker, 20) for label in instance.labels}
+        for predicted in (False, True)
+        for maker in [instances(store, **asked, predict_unknown=predicted)]
+    }
+    assert labels == {False: {FIRST, FIRST + 1}, True: {UNK, FIRST, FIRST + 1}}
+
+
+@pytest.mark.parametrize(("random_tokens", "least"), [("ordinary", FIRST), ("all", 0)])
+def test_random_tokens_are_uniform_over_what_was_asked_for(tmp_path: Path, random_tokens: str, least: int) -> None:
+    store = numbered(tmp_path, [[4, 6, 3], [5, 7]] * 2)
+    maker = instances(store, length=24, chosen=1.0, masking=(0.0, 1.0, 0.0), random_tokens=random_tokens)
+    replaced = np.concatenate([instance.tokens[instance.positions] for instance in made(maker, 2000)])
+    assert replaced.min() == least
+    assert stats.chisquare(np.bincount(replaced)[least:]).pvalue > LEAST
+
+
+@pytest.mark.parametrize(("other_documents", "share"), [("length", 1 / 28), ("uniform", 1 / 2)])
+def test_other_documents_are_drawn_by_length_or_uniformly(tmp_path: Path, other_documents: str, share: float) -> None:
+    """Documents of 30, 400 and 800 tokens have 1, 14 and 27 places; a fourth of a single sentence has none."""
+    documents = [[10] * 3, [10], [10] * 40, [10] * 80]
+    store, home = numbered(tmp_path, documents), homes(documents)
+    maker = instances(store, length=33, short=0.0, other_documents=other_documents)
+    pairs = [spans(original(instance)) for instance in made(maker, 8000) if not instance.is_next]
+    drawn = Counter((int(home[first[0]]), int(home[second[0]])) for first, second in pairs)
+    assert all(first != second and 1 not in (first, second) for first, second in drawn)
+    short, long = drawn[2, 0], drawn[2, 3]
+    assert stats.binomtest(short, short + long, share).pvalue > LEAST
+
+
 # Refusals
 
 
@@ -238,6 +277,8 @@ def test_settings_that_make_no_sense_are_refused() -> None:
         {"short": -0.1},
         {"masking": (0.8, 0.1, 0.2)},
         {"masking": (1.2, -0.1, -0.1)},
+        {"random_tokens": "any"},
+        {"other_documents": "nearest"},
     ):
         with pytest.raises(RequestError):
             InstanceSettings(**changes)

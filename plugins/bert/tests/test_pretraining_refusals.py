@@ -118,6 +118,10 @@ def test_what_deepspeed_does_not_take_is_told_with_the_keys(tmp_path: Path) -> N
         (["--corpus", "nowhere.txt"], "nowhere.txt"),
         (["--offload"], "stages 1 to 3"),
         (["--input", "document"], "The objective mlm+nsp predicts whether"),
+        (["--held-out-instances", "0"], "held_out_instances must be at least 1, not 0"),
+        (["--short", "1.5"], "short is a share from 0 to 1, not 1.5"),
+        (["--clip", "-1"], "clip must be a number from zero up, not -1.0"),
+        (["--other-documents", "unifrom"], "Did you mean uniform?"),
         (["--input", "pair"], "Did you mean pairs?"),
     ],
 )

@@ -59,10 +59,10 @@ def _add_training(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument(
         "--input",
-        choices=("pairs", "document"),
+        choices=("pairs", "document", "text"),
         default="pairs",
-        help="what a sequence holds: [CLS] A [SEP] B [SEP], where B follows A half of the time, or [CLS] text [SEP] of "
-        "one document (pairs)",
+        help="what a sequence holds: [CLS] A [SEP] B [SEP], where B follows A half of the time; [CLS] text [SEP] of "
+        "one document; or such a text without special tokens (pairs)",
     )
     group.add_argument(
         "--mask",
@@ -79,6 +79,26 @@ def _add_training(group: argparse._ArgumentGroup) -> None:
         default="drawn",
         help="initial position embeddings: random values as in BERT, or sines, which also help at positions that no "
         "sequence has reached yet (drawn)",
+    )
+    group.add_argument(
+        "--random-tokens",
+        choices=("ordinary", "all"),
+        default="ordinary",
+        help="tokens that random replacements are drawn from: all but special tokens, or the whole vocabulary as in "
+        "the released code (ordinary)",
+    )
+    group.add_argument(
+        "--predict-unknown", action="store_true", help="let [UNK] be a predicted token, as in the released code"
+    )
+    group.add_argument(
+        "--other-documents",
+        choices=("length", "uniform"),
+        default="length",
+        help="how the document of a B that does not follow A is drawn: by its length, or uniformly as in the released "
+        "code (length)",
+    )
+    group.add_argument(
+        "--bias-correction", action="store_true", help="correct Adam's moments; the released code does not"
     )
     group.add_argument("--precision", choices=("fp32", "bf16"), default="fp32", help="of matrix products (fp32)")
 
@@ -117,6 +137,9 @@ def _add_computing(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--evaluate-steps", type=int, default=1000, metavar="N", help="steps between evaluations on --held-out (1000)"
     )
+    group.add_argument(
+        "--held-out-instances", type=int, default=256, metavar="N", help="sequences of an evaluation (256)"
+    )
     group.add_argument("--log-steps", type=int, default=10, metavar="N", help="steps between lines of the log (10)")
     group.add_argument(
         "--export-at", type=_steps, default=(), metavar="N,N", help="also keep the models of these steps"
@@ -133,7 +156,10 @@ _SETTINGS = (
     ("long_share", float, "the second phase's share of the steps (0.1)"),
     ("lr", float, "peak learning rate (1e-4)"),
     ("warmup", int, "steps over which the learning rate rises (10,000)"),
+    ("weight_decay", float, "decoupled weight decay; biases and LayerNorm do not decay (0.01)"),
+    ("clip", float, "largest norm of a step's gradient; 0: no limit (1.0)"),
     ("chosen", float, "share of tokens that are predicted (0.15)"),
+    ("short", float, "share of sequences that aim at a random shorter length (0.1)"),
     ("dropout", float, "dropout rate everywhere (0.1)"),
     ("seed", int, "seed of everything that is drawn (0)"),
 )
@@ -171,6 +197,10 @@ def request_of(arguments: argparse.Namespace) -> Request:
         input=arguments.input,
         masking=arguments.mask,
         positions=arguments.positions,
+        random_tokens=arguments.random_tokens,
+        predict_unknown=arguments.predict_unknown,
+        other_documents=arguments.other_documents,
+        bias_correction=arguments.bias_correction,
         precision=arguments.precision,
         zero=arguments.zero,
         offload=arguments.offload,
@@ -183,6 +213,7 @@ def request_of(arguments: argparse.Namespace) -> Request:
         shares=arguments.checkpoints == "deepspeed",
         log_steps=arguments.log_steps,
         evaluate_steps=arguments.evaluate_steps,
+        held_out_instances=arguments.held_out_instances,
         export_at=arguments.export_at,
     )
     return Request(

@@ -15,6 +15,10 @@ from benchrunner.engine import share_of_peak
 
 PRECISIONS = ("fp32", "bf16")
 POSITIONS = ("drawn", "waves")
+RANDOM_TOKENS = ("ordinary", "all")
+"""Replacements without special tokens, as here by default, or from the whole vocabulary, as in the released code."""
+OTHER_DOCUMENTS = ("length", "uniform")
+"""Documents drawn in proportion to their lengths, as here by default, or uniformly, as in the released code."""
 
 COMPUTING = ("zero", "offload", "micro_tokens", "recompute")
 """Settings of how a run is computed. They may change when a run continues; all others decide the result."""
@@ -58,6 +62,12 @@ class Settings:
     """Shares of the predicted tokens that are replaced by [MASK], replaced by a random token, or left as they are."""
     short: float = 0.1
     """Share of instances that aim at a random shorter length."""
+    random_tokens: str = "ordinary"
+    """Tokens that random replacements are drawn from: one of `RANDOM_TOKENS`."""
+    predict_unknown: bool = False
+    """Whether [UNK] in the text can be a predicted token; [CLS] and [SEP] never are."""
+    other_documents: str = "length"
+    """How the document of a span that does not follow is drawn: one of `OTHER_DOCUMENTS`."""
     dropout: float = 0.1
     """Dropout rate everywhere."""
     positions: str = "drawn"
@@ -87,6 +97,7 @@ class Settings:
             if not 0 <= getattr(self, name) < math.inf:
                 raise RequestError(f"{name} must be a number from zero up, not {getattr(self, name)}.")
         check_masking(self.masking)
+        check_drawing(self.random_tokens, self.other_documents)
         if self.precision not in PRECISIONS or self.zero not in range(4):
             raise RequestError(
                 f"Precision is {' or '.join(PRECISIONS)} and ZeRO's stage 0 to 3, not {self.precision} and {self.zero}."
@@ -147,6 +158,16 @@ def check_masking(rates: tuple[float, float, float]) -> None:
     """Raise a `RequestError` for rates of [MASK], random and unchanged tokens that are not shares of a whole."""
     if min(rates) < 0 or not math.isclose(sum(rates), 1.0, abs_tol=1e-9):
         raise RequestError(f"The three rates of masking must add up to 1 (100%), unlike {rates}.")
+
+
+def check_drawing(random_tokens: str, other_documents: str) -> None:
+    """Raise a `RequestError` for ways of drawing tokens and documents that do not exist."""
+    for name, value, values in (
+        ("random_tokens", random_tokens, RANDOM_TOKENS),
+        ("other_documents", other_documents, OTHER_DOCUMENTS),
+    ):
+        if value not in values:
+            raise RequestError(f"{name} is {' or '.join(values)}, not {value}.")
 
 
 def check_shared(batch_size: int, processes: int) -> None:

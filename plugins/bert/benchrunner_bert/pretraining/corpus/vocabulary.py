@@ -27,6 +27,11 @@ class Vocabulary:
         """Id of [MASK]."""
         return self.special[SPECIAL.index("[MASK]")]
 
+    @property
+    def unknown(self) -> int:
+        """Id of [UNK]."""
+        return self.special[SPECIAL.index("[UNK]")]
+
     def tokenizer(self) -> BertTokenizer:
         """Build the tokenizer of this vocabulary."""
         return BertTokenizer.from_vocabulary(self.path, lowercase=self.lowercase)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Self, final
 
@@ -10,7 +11,7 @@ import numpy as np
 from benchrunner import RequestError
 from benchrunner.engine import Frame
 from benchrunner_bert.pretraining import inputs, objectives
-from benchrunner_bert.pretraining.settings import Settings, check_masking
+from benchrunner_bert.pretraining.settings import Settings, check_drawing, check_masking
 
 
 @final
@@ -28,20 +29,20 @@ class InstanceSettings:
     """Shares of the predicted tokens that are replaced by [MASK], replaced by a random token, or left as they are."""
     short: float = 0.1
     """Share of instances that aim at a random shorter length."""
+    random_tokens: str = "ordinary"
+    """Tokens that random replacements are drawn from: one of `settings.RANDOM_TOKENS`."""
+    predict_unknown: bool = False
+    """Whether [UNK] in the text can be a predicted token; [CLS] and [SEP] never are."""
+    other_documents: str = "length"
+    """How the document of a span that does not follow is drawn: one of `settings.OTHER_DOCUMENTS`."""
     input: str = "pairs"
     """Name of one of `inputs.INPUTS`."""
 
     @classmethod
     def of(cls, settings: Settings, length: int) -> Self:
         """Give the settings of the instances that have a length in a pre-training."""
-        return cls(
-            objective=settings.objective,
-            length=length,
-            chosen=settings.chosen,
-            masking=settings.masking,
-            short=settings.short,
-            input=settings.input,
-        )
+        shared = {field.name for field in dataclasses.fields(cls)} - {"length"}
+        return cls(length=length, **{name: getattr(settings, name) for name in shared})
 
     def __post_init__(self) -> None:
         objective, given = objectives.named(self.objective), inputs.named(self.input)
@@ -56,6 +57,7 @@ class InstanceSettings:
             if not 0 <= getattr(self, name) <= 1:
                 raise RequestError(f"{name} is a share from 0 to 1, not {getattr(self, name)}.")
         check_masking(self.masking)
+        check_drawing(self.random_tokens, self.other_documents)
 
 
 @final

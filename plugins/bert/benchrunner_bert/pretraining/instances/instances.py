@@ -59,7 +59,7 @@ class Instances:
         self._frame = frame if self._input.special_tokens else Frame((), (), (), unknown=frame.unknown)
         self._room = settings.length - self._frame.size(pair=self._input.pairs)
         """Most tokens of a sequence, special tokens not included"""
-        self._masking = Masking(vocabulary, settings.chosen, settings.masking)
+        self._masking = Masking(vocabulary, settings)
         self._places = Places(store, self._room, pairs=self._input.pairs)
         self._key = derived(seed, "instances")
 
@@ -107,7 +107,7 @@ class Instances:
 
     def _random_span(self, document: int, target: int, draw: np.random.Generator) -> _Span:
         """Draw sentences of another document, starting at any but its first: only those could follow another span."""
-        source = self._places.elsewhere(document, draw.random())
+        source = self._places.elsewhere(document, draw.random(), by_length=self._settings.other_documents == "length")
         begin, end = (int(sentence) for sentence in self._store.document_starts[source : source + 2])
         sentence = int(draw.integers(begin + 1, end))
         return self._span(sentence, self._stop(source, sentence, target))

@@ -29,6 +29,7 @@ class Places:
             counts[sentences < 2] = 0
             _check_pairs(store, counts)
         self._firsts = np.concatenate([[0], np.cumsum(counts)])
+        self._documents = np.flatnonzero(counts)
 
     def __len__(self) -> int:
         return int(self._firsts[-1])
@@ -42,11 +43,14 @@ class Places:
         """Give the document that a place is in."""
         return int(self._firsts.searchsorted(place, "right")) - 1
 
-    def elsewhere(self, document: int, share: float) -> int:
-        """Choose another document, with a probability in proportion to its places.
+    def elsewhere(self, document: int, share: float, *, by_length: bool = True) -> int:
+        """Choose another document that has places, in proportion to the number of its places or uniformly.
 
         `share` is a random number from 0 to below 1.
         """
+        if not by_length:
+            index = int(share * (len(self._documents) - 1))
+            return int(self._documents[index + (index >= self._documents.searchsorted(document))])
         first, stop = int(self._firsts[document]), int(self._firsts[document + 1])
         place = int(share * (len(self) - (stop - first)))
         return self.document(place if place < first else place + stop - first)

@@ -1,0 +1,62 @@
+"""Every setting of a pre-training can be given on the command line, and the defaults of both are the same."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from benchrunner_bert.pretraining import command
+from benchrunner_bert.pretraining.options import request_of
+from benchrunner_bert.pretraining.request import Request
+from benchrunner_bert.pretraining.settings import Plan, Settings
+
+NOT_OPTIONS = {"beta1", "beta2", "epsilon"}
+"""Settings with the paper's values alone."""
+
+
+def requested(*words: str, size: str = "tiny") -> Request:
+    parser = argparse.ArgumentParser()
+    command.add(parser.add_subparsers())
+    asked = ["pretrain", size, "--corpus", "texts", "--out", "out", *words]
+    return request_of(parser.parse_args(asked, argparse.Namespace(words=asked)))
+
+
+def test_options_that_are_not_given_are_the_defaults() -> None:
+    request = requested()
+    assert (request.settings, request.plan) == (Settings(), Plan())
+
+
+@pytest.mark.parametrize(
+    ("words", "field", "value"),
+    [
+        (("--weight-decay", "0.1"), "weight_decay", 0.1),
+        (("--clip", "0"), "clip", 0.0),
+        (("--short", "0.5"), "short", 0.5),
+        (("--bias-correction",), "bias_correction", True),
+        (("--random-tokens", "all"), "random_tokens", "all"),
+        (("--predict-unknown",), "predict_unknown", True),
+        (("--other-documents", "uniform"), "other_documents", "uniform"),
+        (("--objective", "ltr"), "objective", "ltr"),
+        (("--objective", "ltr", "--input", "text"), "input", "text"),
+        (("--mask", "80/0/20"), "masking", (0.8, 0.0, 0.2)),
+    ],
+)
+def test_an_option_sets_its_setting(words: tuple[str, ...], field: str, value: object) -> None:
+    assert getattr(requested(*words).settings, field) == value
+
+
+def test_the_number_of_held_out_instances_is_part_of_the_plan() -> None:
+    assert requested("--held-out-instances", "64").plan == Plan(held_out_instances=64)
+
+
+def test_every_setting_has_an_option(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        requested("--help")
+    text = capsys.readouterr().out
+    renamed = {"masking": "mask"}
+    names = {renamed.get(field.name, field.name) for field in dataclasses.fields(Settings)} - NOT_OPTIONS
+    assert [name for name in sorted(names) if f"--{name.replace('_', '-')} " not in text.replace("]", " ")] == []
+    assert Path("out") == requested().out
