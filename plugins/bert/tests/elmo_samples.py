@@ -73,16 +73,16 @@ def _one_way(model: OneWayLstm, tokens: torch.Tensor) -> list[torch.Tensor]:
 def _read(inputs: torch.Tensor, weights: dict[str, torch.Tensor]) -> torch.Tensor:
     """Apply one LSTM layer: gates in the order input, forget, cell, output (Sak et al. 2014 for the projection)."""
     projection = weights.get("weight_hr_l0")
-    output = torch.zeros(weights["weight_hh_l0"].shape[1])
-    memory = torch.zeros(weights["weight_ih_l0"].shape[0] // 4)
+    output = torch.zeros(1, weights["weight_hh_l0"].shape[1])
+    memory = torch.zeros(1, weights["weight_ih_l0"].shape[0] // 4)
     outputs = []
-    for token in inputs:
-        gates = weights["weight_ih_l0"] @ token + weights["bias_ih_l0"]
-        gates = gates + weights["weight_hh_l0"] @ output + weights["bias_hh_l0"]
-        entry, keep, candidate, exposed = gates.chunk(4)
+    for token in inputs[:, None]:
+        gates = token @ weights["weight_ih_l0"].T + weights["bias_ih_l0"]
+        gates = gates + output @ weights["weight_hh_l0"].T + weights["bias_hh_l0"]
+        entry, keep, candidate, exposed = gates.chunk(4, dim=1)
         memory = keep.sigmoid() * memory + entry.sigmoid() * candidate.tanh()
         output = exposed.sigmoid() * memory.tanh()
         if projection is not None:
-            output = projection @ output
+            output = output @ projection.T
         outputs.append(output)
-    return torch.stack(outputs)
+    return torch.cat(outputs)

@@ -18,6 +18,7 @@ LAYERS = (
     ("pretraining.instances",),
     ("pretraining.deepspeed",),
     ("pretraining.training",),
+    ("pretraining.architectures",),
     ("pretraining.export",),
     ("pretraining",),
     ("backbones",),

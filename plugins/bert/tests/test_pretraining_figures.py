@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -28,7 +29,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 def window(*, world: int, batch_size: int, pending: tuple[float, ...] = ()) -> Any:
     engine: Any = SimpleNamespace(device=torch.device("cpu"), world=world)
-    return LogWindow(Settings(steps=100, batch_size=batch_size), CONFIG, engine, pending)
+    model: Any = SimpleNamespace(step_flops=partial(step_flops, CONFIG))
+    return LogWindow(Settings(steps=100, batch_size=batch_size), model, engine, pending)
 
 
 def sums(tokens: int, pairs: int) -> Sums:

@@ -37,6 +37,7 @@ class OneWayLstm(nn.Module):
     def __init__(self, config: ElmoConfiguration, *, backward: bool) -> None:
         super().__init__()
         self.backward, self.width = backward, config.width
+        self.name = "right_to_left" if backward else "left_to_right"
         self.embedding = nn.Embedding(config.vocabulary, config.width)
         projection = config.width if config.cells > config.width else 0
         self.layers = nn.ModuleList(
@@ -49,7 +50,7 @@ class OneWayLstm(nn.Module):
         yield hidden
         order, sizes = time_order(batch, backward=self.backward)
         for number, layer in enumerate(self.layers):
-            inputs = batch.dropout(hidden, dropout, f"{'right to left' if self.backward else 'left to right'} {number}")
+            inputs = batch.dropout(hidden, dropout, f"{self.name} {number}")
             # Not every device has an LSTM in half precision.
             with torch.autocast(hidden.device.type, enabled=False):
                 outputs = layer(PackedSequence(inputs.float()[order], sizes))[0].data

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from benchrunner import DataError, RequestError
-from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.pretrained import check_free
+from benchrunner_bert.pretraining import architectures
 from benchrunner_bert.pretraining.corpus.corpus import Corpus
 from benchrunner_bert.pretraining.deepspeed.configuration import check_keys
 from benchrunner_bert.pretraining.instances.instance import InstanceSettings
 from benchrunner_bert.pretraining.request import Request
 from benchrunner_bert.pretraining.settings import check_shared
 
-_ANY_VOCABULARY = 100
-"""A size of vocabulary to check sizes of models with; every other would do."""
-
 
 def check(request: Request, processes: int) -> None:
     """Raise a `RequestError` for the first part of the request that cannot work."""
     if processes < 1:
         raise RequestError(f"--processes must be at least 1, not {processes}.")
-    Configuration.of_size(request.size, _ANY_VOCABULARY)
+    architecture, size = architectures.of_size(request.size)
+    architecture.check(size, request.settings)
     check_shared(request.settings.batch_size, processes)
     check_keys(request.deepspeed_options)
     for length in request.settings.lengths:

@@ -1,4 +1,4 @@
-"""Objectives of pre-training: what a BERT learns to predict."""
+"""Objectives of pre-training: what a model learns to predict."""
 
 from __future__ import annotations
 
@@ -42,11 +42,17 @@ _ROWS = (
 )
 
 OBJECTIVES: Mapping[str, Objective] = {objective.name: objective for objective in _ROWS}
-"""Names that `--objective` takes -> objectives."""
+"""Names -> objectives of a BERT."""
+
+TWO_MODELS = Objective(
+    "ltr+rtl", "the next token and the token before, by two independent models", None, direction="left-to-right"
+)
+"""Objective of an ELMo. Its instances are those of `ltr`; the model from right to left reads them backwards."""
 
 
 def named(name: str) -> Objective:
     """Find the objective of a name."""
-    if name not in OBJECTIVES:
-        raise UnknownName("objective", name, OBJECTIVES)
-    return OBJECTIVES[name]
+    objectives = {**OBJECTIVES, TWO_MODELS.name: TWO_MODELS}
+    if name not in objectives:
+        raise UnknownName("objective", name, objectives)
+    return objectives[name]

@@ -20,7 +20,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_texts_and_folders(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("size", metavar="SIZE", help="tiny, mini, small, medium, base, large, or L/H or L/H/A")
+    parser.add_argument("size", metavar="SIZE", help=_SIZE_HELP)
     parser.add_argument(
         "--corpus",
         nargs="+",
@@ -53,16 +53,15 @@ def _add_texts_and_folders(parser: argparse.ArgumentParser) -> None:
 def _add_training(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--objective",
-        choices=("mlm+nsp", "mlm", "ltr", "rtl"),
-        default="mlm+nsp",
-        help="masked tokens and next sentences, masked tokens alone, left to right, or right to left (mlm+nsp)",
+        choices=("mlm+nsp", "mlm", "ltr", "rtl", "ltr+rtl"),
+        help="masked tokens and next sentences, masked tokens alone, left to right, or right to left (mlm+nsp); an "
+        "ELMo learns ltr+rtl",
     )
     group.add_argument(
         "--input",
         choices=("pairs", "document", "text"),
-        default="pairs",
         help="what a sequence holds: [CLS] A [SEP] B [SEP], where B follows A half of the time; [CLS] text [SEP] of "
-        "one document; or such a text without special tokens (pairs)",
+        "one document; or such a text without special tokens (pairs; an ELMo: document)",
     )
     group.add_argument(
         "--mask",
@@ -154,7 +153,7 @@ _SETTINGS = (
     ("length", int, "tokens of a sequence in the first phase (128)"),
     ("long_length", int, "tokens of a sequence in the second phase (512)"),
     ("long_share", float, "the second phase's share of the steps (0.1)"),
-    ("lr", float, "peak learning rate (1e-4)"),
+    ("lr", float, "peak learning rate (1e-4; an ELMo: 1e-3)"),
     ("warmup", int, "steps over which the learning rate rises (10,000)"),
     ("weight_decay", float, "decoupled weight decay; biases and LayerNorm do not decay (0.01)"),
     ("clip", float, "largest norm of a step's gradient; 0: no limit (1.0)"),
@@ -164,6 +163,12 @@ _SETTINGS = (
     ("seed", int, "seed of everything that is drawn (0)"),
 )
 """Options that are fields of `Settings`: name, type and help. An option that is not given keeps the field's default."""
+
+
+_SIZE_HELP = (
+    "a BERT: tiny, mini, small, medium, base, large, or L/H or L/H/A; an ELMo: elmo-small, elmo-medium, elmo-base, "
+    "elmo-L/H, or elmo-L/H/C with C cells"
+)
 
 
 def _rates(text: str) -> tuple[float, ...]:
@@ -186,15 +191,15 @@ def _steps(text: str) -> tuple[int, ...]:
 def request_of(arguments: argparse.Namespace) -> Request:
     """Build the request that parsed options describe."""
     from benchrunner import Workspace
+    from benchrunner_bert.pretraining.architectures import of_size
     from benchrunner_bert.pretraining.request import Request
     from benchrunner_bert.pretraining.settings import Plan, Settings
 
-    values = {name: getattr(arguments, name) for name, _, _ in _SETTINGS if getattr(arguments, name) is not None}
-    if arguments.micro_tokens is not None:
-        values["micro_tokens"] = arguments.micro_tokens
+    architecture, _ = of_size(arguments.size)
+    given = (*(name for name, _, _ in _SETTINGS), "micro_tokens", "objective", "input")
+    values = {name: getattr(arguments, name) for name in given if getattr(arguments, name) is not None}
+    values = {"objective": architecture.objectives[0], **architecture.defaults, **values}
     settings = Settings(
-        objective=arguments.objective,
-        input=arguments.input,
         masking=arguments.mask,
         positions=arguments.positions,
         random_tokens=arguments.random_tokens,

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, final
 
 from benchrunner import DataError
-from benchrunner_bert.configuration import Configuration
-from benchrunner_bert.pretraining import preparation, results
+from benchrunner_bert.pretraining import architectures, preparation, results
 from benchrunner_bert.pretraining.continuation import as_json
 from benchrunner_bert.pretraining.corpus import store_writer
 from benchrunner_bert.pretraining.corpus.corpus import Corpus
@@ -20,16 +18,12 @@ from benchrunner_bert.pretraining.deepspeed.processes import alone
 from benchrunner_bert.pretraining.export.conversion import description
 from benchrunner_bert.pretraining.instances.instance import InstanceSettings
 from benchrunner_bert.pretraining.instances.instances import Instances
-from benchrunner_bert.pretraining.objectives import named
 from benchrunner_bert.pretraining.preparation import Prepared, Report
 from benchrunner_bert.pretraining.request import Request, decisive_facts
 from benchrunner_bert.pretraining.training.loop import InstancesByLength, TrainingLoop
-from benchrunner_bert.pretraining.training.model import PretrainingModel
 
 HELD_OUT_SEED = 1_000_003
 """Seed of held-out instances, whatever the seed of the run, so that the figures of runs can be compared."""
-_MINIMUM_POSITIONS = 512
-"""Every model can read sequences of this length, as the released models can."""
 
 
 @final
@@ -70,7 +64,8 @@ class Pipeline:
         self, store: TokenStore, vocabulary: Vocabulary, report: Callable[[int, Mapping[str, Any]], None]
     ) -> TrainingLoop:
         request = self.request
-        model = _fresh_model(request, vocabulary)
+        architecture, size = architectures.of_size(request.size)
+        model = architecture.fresh(size, vocabulary.tokenizer(), request.settings)
         instances = self._instances(store, vocabulary, request.settings.seed)
         held_out = self._held_out_instances(vocabulary)
         engine = Engine(model, request.settings, options=request.deepspeed_options)
@@ -111,18 +106,6 @@ class Pipeline:
             length: Instances(store, frame, vocabulary, InstanceSettings.of(settings, length), seed)
             for length in settings.lengths
         }
-
-
-def _fresh_model(request: Request, vocabulary: Vocabulary) -> PretrainingModel:
-    settings, tokenizer = request.settings, vocabulary.tokenizer()
-    config = Configuration.of_size(request.size, tokenizer.size)
-    config = dataclasses.replace(config, positions=max(_MINIMUM_POSITIONS, *settings.lengths))
-    model = PretrainingModel.fresh(config, tokenizer, named(settings.objective), seed=settings.seed)
-    if settings.positions == "waves":
-        model.bert.embeddings.set_sinusoidal_positions()
-    model.bert.set_dropout(settings.dropout)  # during pre-training; config.json says what fine-tuning starts with
-    model.bert.recomputes = settings.recompute
-    return model
 
 
 def _fingerprint(path: Path) -> int:

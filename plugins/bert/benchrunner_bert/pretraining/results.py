@@ -7,8 +7,8 @@ from pathlib import Path
 
 from benchrunner import RequestError, read_json_object, write_json
 from benchrunner.engine import step_log
-from benchrunner_bert.configuration import LOOKS, Configuration
 from benchrunner_bert.pretrained import register
+from benchrunner_bert.pretraining import architectures
 from benchrunner_bert.pretraining.continuation import check_same
 from benchrunner_bert.pretraining.corpus.corpus import Corpus
 from benchrunner_bert.pretraining.corpus.manifest import Manifest
@@ -16,7 +16,7 @@ from benchrunner_bert.pretraining.export.card import Card
 from benchrunner_bert.pretraining.export.model_folder import export
 from benchrunner_bert.pretraining.objectives import named
 from benchrunner_bert.pretraining.request import Request, decisive_facts
-from benchrunner_bert.pretraining.training.model import PretrainingModel
+from benchrunner_bert.pretraining.training.trained_model import TrainedModel
 
 FINISHED = "finished.json"
 """File in the folder of a run, written last: the facts of the request that is finished."""
@@ -38,18 +38,13 @@ def is_finished(request: Request, corpus: Corpus, held_out: Corpus | None) -> bo
 
 def register_model(request: Request) -> None:
     """Make the finished model a backbone with the name that was asked for."""
-    config = Configuration.read(request.model_folder / "config.json")
-    direction = f"; its attention looks {LOOKS[config.direction]}" if config.direction != "both" else ""
-    about = (
-        f"pre-trained here: {config.layers} layers, {config.hidden} wide, {request.settings.objective}, "
-        f"{request.settings.steps:,} steps{direction}"
-    )
+    architecture, _ = architectures.of_size(request.size)
+    training = f"{request.settings.objective}, {request.settings.steps:,} steps"
+    about = f"pre-trained here: {architecture.about(request.model_folder / 'config.json', training)}"
     register(request.model_name, request.model_folder, about, request.runs)
 
 
-def export_models(
-    request: Request, model: PretrainingModel, corpus: Manifest, held_out: Corpus | None, step: int
-) -> None:
+def export_models(request: Request, model: TrainedModel, corpus: Manifest, held_out: Corpus | None, step: int) -> None:
     """Write the model of a step: a model on the way, the finished model, or both."""
     card = model_card(request, corpus, step)
     if step in request.plan.export_at:

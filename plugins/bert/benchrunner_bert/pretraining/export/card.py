@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from benchrunner_bert.configuration import Direction
 from benchrunner_bert.pretraining.corpus.manifest import Manifest
 from benchrunner_bert.pretraining.inputs import named
-from benchrunner_bert.pretraining.training.model import PretrainingModel
+from benchrunner_bert.pretraining.training.trained_model import TrainedModel
 
 SHOWN_SOURCES = 100
 """Number of sources that the card lists; corpus.json beside it lists all."""
@@ -45,65 +44,40 @@ class Card:
     """Name of one of `inputs.INPUTS`."""
 
 
-def readme(card: Card, model: PretrainingModel) -> str:
+def readme(card: Card, model: TrainedModel) -> str:
     """Write the card as the hub shows it."""
     return "\n".join([*_head(card, model), *_facts(card, model), *_figures(card), *_corpus(card.corpus)]) + "\n"
 
 
-def _head(card: Card, model: PretrainingModel) -> Iterator[str]:
-    objective = model.objective
+def _head(card: Card, model: TrainedModel) -> Iterator[str]:
     yield from (
         "---",
-        f"library_name: {'transformers' if objective.architecture else 'benchrunner'}",
-        "tags: [benchrunner, bert]",
+        f"library_name: {'transformers' if model.objective.architecture else 'benchrunner'}",
+        f"tags: [{', '.join(model.tags)}]",
         "---",
         "",
         f"# {_plain(card.name)}",
         "",
     )
-    yield f"A BERT of {model.bert.config.layers} layers, {model.bert.config.hidden} wide, pre-trained by benchrunner on"
-    yield f"{objective.about}. To fine-tune and compare it: `benchrunner compare FOLDER --tasks ...`."
-    if objective.architecture:
-        yield f"In transformers it is a `{objective.architecture}`, whose losses are those it was trained with."
-    if objective.direction in _RESTRICTIONS:
-        yield from ("", *_RESTRICTIONS[objective.direction])
-    if not objective.next_sentence:
-        yield from ("", "Its objective trains no pooler, so the files have none: fine-tuning draws a new pooler.")
+    yield from model.introduction()
 
 
-_LOOKS_LEFT = (
-    "**Its attention looks left only.** config.json says so twice: `attention_direction` is benchrunner's key,",
-    "`is_decoder` is transformers'. A library that knows neither would ignore the restriction and compute another",
-    "model. The vector of a sequence is its last token's state, since the first token sees nothing but itself; a",
-    "library that pools the first token, as transformers' own classifiers of sequences do, learns nothing from it.",
-)
-
-_LOOKS_RIGHT = (
-    "**Its attention looks right only.** `attention_direction` in config.json says so, and each position was trained",
-    "to predict the token before it. No class of transformers computes this model. Its `model_type` is one that",
-    "transformers does not know, so that `AutoModel` refuses the files; `BertModel` would read the weights and",
-    "compute another model. The vector of a sequence is its first token's state, which has seen all tokens.",
-)
-_RESTRICTIONS: Mapping[Direction, tuple[str, ...]] = {"left-to-right": _LOOKS_LEFT, "right-to-left": _LOOKS_RIGHT}
-"""Direction of attention -> what a user of other libraries must know."""
-
-
-def _facts(card: Card, model: PretrainingModel) -> Iterator[str]:
-    config = model.bert.config
+def _facts(card: Card, model: TrainedModel) -> Iterator[str]:
     trained = sum(weight.numel() for weight in model.parameters() if weight.requires_grad)
+    positions = "began as waves" if card.positions == "waves" else "began drawn"
     shares = ", ".join(f"{share:.0%} {replacement}" for replacement, share in card.masking.items())
     yield from _table(
         ("trained", "with"),
         ("objective", model.objective.name),
         ("input", f"{card.input}: {named(card.input).about}"),
-        ("size", f"{config.layers} layers, {config.hidden} wide, {config.heads} heads"),
+        ("size", model.size),
         ("parameters", f"{trained:,}, heads included"),
-        ("vocabulary", f"{config.vocabulary:,} pieces"),
+        ("vocabulary", f"{model.config.vocabulary:,} pieces"),
         ("steps", " + ".join(f"{steps:,} at length {length}" for steps, length in card.phases)),
         ("batch", f"{card.batch_size:,} sequences"),
         ("predicted", f"{card.chosen:.0%} of the tokens" + (f": {shares}" if shares else "")),
         ("dropout", f"{card.dropout:g}"),
-        ("positions", f"began {'as waves' if card.positions == 'waves' else 'drawn'}"),
+        *((("positions", positions),) if model.has_positions else ()),
         ("seed", str(card.seed)),
         ("precision", card.precision),
         ("command", card.command),

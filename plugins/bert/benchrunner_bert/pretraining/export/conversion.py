@@ -15,13 +15,13 @@ from benchrunner import CheckpointError, RequestError, read_json_object, write_f
 from benchrunner_bert.checkpoint_writer import write_checkpoint
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.model import Bert
+from benchrunner_bert.pretraining import architectures
 from benchrunner_bert.pretraining.corpus.manifest import Manifest
 from benchrunner_bert.pretraining.deepspeed import zero_checkpoint
 from benchrunner_bert.pretraining.deepspeed.zero_files import find
 from benchrunner_bert.pretraining.export.card import Card
 from benchrunner_bert.pretraining.export.model_folder import export, not_finite
-from benchrunner_bert.pretraining.objectives import named
-from benchrunner_bert.pretraining.training.model import PretrainingModel
+from benchrunner_bert.pretraining.training.trained_model import TrainedModel
 from benchrunner_bert.tokenizer import BertTokenizer
 from benchrunner_bert.weight_names import published_weights
 
@@ -39,12 +39,12 @@ _STORED_TYPES = ("dtype", "torch_dtype")
 """Keys of config.json for the type of the stored weights, which is always fp32 here."""
 
 
-def description(model: PretrainingModel, vocabulary: Path, *, lowercase: bool, card: Card) -> str:
+def description(model: TrainedModel, vocabulary: Path, *, lowercase: bool, card: Card) -> str:
     """Describe a model for a checkpoint of `benchrunner pretrain`, so that conversion needs no other file."""
     return json.dumps(
         {
             "objective": model.objective.name,
-            "config": model.bert.config.as_json(),
+            "config": model.config.as_json(),
             "vocabulary": vocabulary.read_bytes().decode(),
             "lowercase": lowercase,
             "card": {**dataclasses.asdict(card), "corpus": card.corpus.as_json()},
@@ -85,13 +85,13 @@ def _convert_own(folder: Path, weights: zero_checkpoint.Weights, target: Path) -
     export(model, target, card)
 
 
-def _described_model(facts: Mapping[str, Any]) -> PretrainingModel:
+def _described_model(facts: Mapping[str, Any]) -> TrainedModel:
     with TemporaryDirectory() as name:
         config, vocabulary = Path(name) / _CONFIG, Path(name) / "vocab.txt"
         config.write_text(json.dumps(facts["config"]), encoding="utf-8")
         vocabulary.write_bytes(facts["vocabulary"].encode())
         tokenizer = BertTokenizer.from_vocabulary(vocabulary, lowercase=facts["lowercase"])
-        return PretrainingModel(Bert(Configuration.read(config), tokenizer), named(facts["objective"]))
+        return architectures.of_config(facts["config"]).described(config, tokenizer, facts["objective"])
 
 
 def _convert_foreign(folder: Path, weights: zero_checkpoint.Weights, places: tuple[Path, ...], target: Path) -> None:

@@ -9,12 +9,12 @@ import numpy as np
 import torch
 
 from benchrunner_bert.pretraining.settings import Settings
-from benchrunner_bert.pretraining.training.flops import measured_peak, step_flops, utilisation
+from benchrunner_bert.pretraining.training.flops import measured_peak, utilisation
 from benchrunner_bert.pretraining.training.sums import Sums
 
 if TYPE_CHECKING:
-    from benchrunner_bert.configuration import Configuration
     from benchrunner_bert.pretraining.deepspeed.engine import Engine
+    from benchrunner_bert.pretraining.training.trained_model import TrainedModel
 
 
 class LogWindow:
@@ -24,11 +24,11 @@ class LogWindow:
     """
 
     def __init__(
-        self, settings: Settings, config: Configuration, engine: Engine, pending: tuple[float, ...] = ()
+        self, settings: Settings, model: TrainedModel, engine: Engine, pending: tuple[float, ...] = ()
     ) -> None:
         """`pending` holds the sums of the earlier process's window; it is empty where that window had no steps."""
         kind = torch.bfloat16 if settings.precision == "bf16" else torch.float32
-        self._settings, self._config, self._world = settings, config, engine.world
+        self._settings, self._model, self._world = settings, model, engine.world
         self._peak = measured_peak(engine.device, kind)
         self._steps, self._began = 0, time.monotonic()
         self._sums = Sums(*map(torch.tensor, pending)) if pending else None
@@ -57,8 +57,8 @@ class LogWindow:
         loss, count, correct, nsp_loss, nsp_count, nsp_correct = (float(total) for total in self._sums)
         lengths = np.concatenate(self._lengths)
         scale = self._steps * settings.batch_size / len(lengths)  # this process's share stands for the others' shares
-        flops = scale * step_flops(self._config, lengths, 0, next_sentence=nsp_count > 0)
-        flops += step_flops(self._config, lengths[:0], int(count - self._earlier_tokens), next_sentence=False)
+        flops = scale * self._model.step_flops(lengths, 0, next_sentence=nsp_count > 0)
+        flops += self._model.step_flops(lengths[:0], int(count - self._earlier_tokens), next_sentence=False)
         figures: dict[str, Any] = {"loss": loss / count + (nsp_loss / nsp_count if nsp_count else 0.0)}
         figures |= {"mlm_loss": loss / count, "mlm_accuracy": correct / count}
         if nsp_count:

@@ -24,8 +24,8 @@ from benchrunner_bert.pretraining.settings import Plan, Settings, check_shared
 from benchrunner_bert.pretraining.training.checkpoints import Checkpoints
 from benchrunner_bert.pretraining.training.held_out import HeldOut, summed
 from benchrunner_bert.pretraining.training.log_window import LogWindow
-from benchrunner_bert.pretraining.training.model import PretrainingModel
 from benchrunner_bert.pretraining.training.sums import Sums
+from benchrunner_bert.pretraining.training.trained_model import TrainedModel
 
 InstancesByLength = Mapping[int, Instances]
 """Length of sequences -> instances of this length."""
@@ -36,7 +36,7 @@ class TrainingLoop:
     """One process's part of a run."""
 
     engine: Engine
-    model: PretrainingModel
+    model: TrainedModel
     settings: Settings
     instances: InstancesByLength
     folder: Path
@@ -61,7 +61,7 @@ class TrainingLoop:
         """Take all steps that are left; False where the run was stopped before the end and can continue."""
         with HeldBack() as interrupt:
             first, pending = self._resume()
-            window = LogWindow(self.settings, self.model.bert.config, self.engine, pending)
+            window = LogWindow(self.settings, self.model, self.engine, pending)
             if first == self.settings.steps:  # stopped after the last step, before the model was written
                 self._export(first)
             for step in range(first, self.settings.steps):

@@ -2,19 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional
 
 from benchrunner import RequestError
 from benchrunner.engine import IGNORED, generator
-from benchrunner_bert.configuration import LOOKS, Configuration
+from benchrunner_bert.configuration import LOOKS, Configuration, Direction
 from benchrunner_bert.model import ACTIVATIONS, Bert, draw_weight
 from benchrunner_bert.pretraining.instances.batches import PretrainingBatch
 from benchrunner_bert.pretraining.objectives import Objective
 from benchrunner_bert.pretraining.training import cross_entropy
+from benchrunner_bert.pretraining.training.flops import step_flops
 from benchrunner_bert.pretraining.training.sums import Sums
+from benchrunner_bert.pretraining.training.trained_model import TrainedModel
 from benchrunner_bert.tokenizer import BertTokenizer
+from benchrunner_bert.weight_names import published_weights
+
+_PUBLISHED_HEADS = {
+    "tokens.dense": "cls.predictions.transform.dense",
+    "tokens.norm": "cls.predictions.transform.LayerNorm",
+    "next_sentence": "cls.seq_relationship",
+}
+"""Our module -> the published module. The weight of the output layer is that of the word embeddings, written once."""
+
+_LOOKS_LEFT = (
+    "**Its attention looks left only.** config.json says so twice: `attention_direction` is benchrunner's key,",
+    "`is_decoder` is transformers'. A library that knows neither would ignore the restriction and compute another",
+    "model. The vector of a sequence is its last token's state, since the first token sees nothing but itself; a",
+    "library that pools the first token, as transformers' own classifiers of sequences do, learns nothing from it.",
+)
+
+_LOOKS_RIGHT = (
+    "**Its attention looks right only.** `attention_direction` in config.json says so, and each position was trained",
+    "to predict the token before it. No class of transformers computes this model. Its `model_type` is one that",
+    "transformers does not know, so that `AutoModel` refuses the files; `BertModel` would read the weights and",
+    "compute another model. The vector of a sequence is its first token's state, which has seen all tokens.",
+)
+_RESTRICTIONS: Mapping[Direction, tuple[str, ...]] = {"left-to-right": _LOOKS_LEFT, "right-to-left": _LOOKS_RIGHT}
+"""Direction of attention -> what a user of other libraries must know."""
 
 
 class TokenHead(nn.Module):
@@ -35,7 +65,7 @@ class TokenHead(nn.Module):
         return logits
 
 
-class PretrainingModel(nn.Module):
+class PretrainingModel(TrainedModel):
     """A BERT with the heads of its objective."""
 
     def __init__(self, bert: Bert, objective: Objective) -> None:
@@ -70,6 +100,14 @@ class PretrainingModel(nn.Module):
         nn.init.ones_(self.tokens.norm.weight), nn.init.zeros_(self.tokens.norm.bias)
         nn.init.zeros_(self.tokens.output.bias)
 
+    @property
+    def config(self) -> Configuration:
+        return self.bert.config
+
+    @property
+    def tokenizer(self) -> BertTokenizer:
+        return self.bert.tokenizer
+
     def forward(self, batch: PretrainingBatch) -> Sums:
         hidden = self.bert(batch.flat)
         loss, correct = cross_entropy.summed(self.tokens(hidden[batch.positions]), batch.labels)
@@ -79,6 +117,44 @@ class PretrainingModel(nn.Module):
             return Sums(*tokens, zero, zero, zero)
         logits = self.next_sentence(self.bert.summary(hidden, batch.flat))
         return Sums(*tokens, *_next_sentence_sums(logits, batch.is_next))
+
+    def step_flops(self, lengths: np.ndarray, predictions: int, *, next_sentence: bool) -> int:
+        return step_flops(self.config, lengths, predictions, next_sentence=next_sentence)
+
+    def published(self) -> Iterator[tuple[str, torch.Tensor]]:
+        for name, weight in published_weights(self.bert).items():
+            # Without next sentences nothing trains the pooler. It is left out, and fine-tuning draws one from its seed.
+            if self.objective.next_sentence or not name.startswith("pooler."):
+                yield f"bert.{name}", weight
+        modules = dict(self.named_modules())
+        for ours, published in _PUBLISHED_HEADS.items():
+            if ours in modules:
+                for name, parameter in modules[ours].named_parameters():
+                    yield f"{published}.{name}", parameter.detach()
+        yield "cls.predictions.bias", self.tokens.output.bias.detach()
+
+    def published_configuration(self) -> dict[str, Any]:
+        architecture = self.objective.architecture
+        return self.config.as_json() | ({} if architecture is None else {"architectures": [architecture]})
+
+    @property
+    def size(self) -> str:
+        return f"{self.config.layers} layers, {self.config.hidden} wide, {self.config.heads} heads"
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        return ("benchrunner", "bert")
+
+    def introduction(self) -> Iterator[str]:
+        objective = self.objective
+        yield f"A BERT of {self.config.layers} layers, {self.config.hidden} wide, pre-trained by benchrunner on"
+        yield f"{objective.about}. To fine-tune and compare it: `benchrunner compare FOLDER --tasks ...`."
+        if objective.architecture:
+            yield f"In transformers it is a `{objective.architecture}`, whose losses are those it was trained with."
+        if objective.direction in _RESTRICTIONS:
+            yield from ("", *_RESTRICTIONS[objective.direction])
+        if not objective.next_sentence:
+            yield from ("", "Its objective trains no pooler, so the files have none: fine-tuning draws a new pooler.")
 
 
 def _next_sentence_sums(logits: torch.Tensor, is_next: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:

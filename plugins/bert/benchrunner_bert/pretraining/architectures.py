@@ -1,0 +1,146 @@
+"""Architectures that can be pre-trained. The beginning of SIZE on the command line chooses one."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+from benchrunner import RequestError
+from benchrunner_bert.configuration import LOOKS, Configuration
+from benchrunner_bert.elmo.configuration import MODEL_TYPE as ELMO
+from benchrunner_bert.elmo.configuration import ElmoConfiguration
+from benchrunner_bert.pretraining.objectives import OBJECTIVES, TWO_MODELS, named
+from benchrunner_bert.pretraining.settings import Settings
+
+if TYPE_CHECKING:
+    from benchrunner_bert.pretraining.training.trained_model import TrainedModel
+    from benchrunner_bert.tokenizer import BertTokenizer
+
+_MINIMUM_POSITIONS = 512
+"""Every BERT can read sequences of this length, as the released models can."""
+_ANY_VOCABULARY = 100
+"""A size of vocabulary to check sizes of models with; every other would do."""
+
+
+class Architecture(ABC):
+    """A kind of model. Sizes are given without the prefix of the architecture."""
+
+    name: str
+    """Name of the kind for messages, with its article."""
+    prefix: str
+    """Beginning of SIZE, without the '-' after it."""
+    objectives: tuple[str, ...]
+    """Names of the objectives that train such a model; the first is the default."""
+    defaults: Mapping[str, Any] = {}
+    """Fields of `Settings` whose defaults are other than BERT's."""
+
+    def check(self, size: str, settings: Settings) -> None:
+        """Raise a `RequestError` for a size or for settings that are not possible."""
+        self._check_size(size)
+        if settings.objective not in self.objectives:
+            raise RequestError(
+                f"{self.name} does not learn the objective {settings.objective}; its objective is "
+                f"{' or '.join(self.objectives)}."
+            )
+
+    @abstractmethod
+    def _check_size(self, size: str) -> None: ...
+
+    @abstractmethod
+    def fresh(self, size: str, tokenizer: BertTokenizer, settings: Settings) -> TrainedModel:
+        """Draw a model with the heads of its objective."""
+
+    @abstractmethod
+    def described(self, config: Path, tokenizer: BertTokenizer, objective: str) -> TrainedModel:
+        """Build the model of a config.json, to load weights into."""
+
+    @abstractmethod
+    def about(self, config: Path, training: str) -> str:
+        """Describe the model of a config.json, and its training, for `benchrunner list`."""
+
+
+@final
+class _Bert(Architecture):
+    name, prefix, objectives = "A BERT", "", tuple(OBJECTIVES)
+
+    def _check_size(self, size: str) -> None:
+        Configuration.of_size(size, _ANY_VOCABULARY)
+
+    def fresh(self, size: str, tokenizer: BertTokenizer, settings: Settings) -> TrainedModel:
+        from benchrunner_bert.pretraining.training.model import PretrainingModel
+
+        config = Configuration.of_size(size, tokenizer.size)
+        config = dataclasses.replace(config, positions=max(_MINIMUM_POSITIONS, *settings.lengths))
+        model = PretrainingModel.fresh(config, tokenizer, named(settings.objective), seed=settings.seed)
+        if settings.positions == "waves":
+            model.bert.embeddings.set_sinusoidal_positions()
+        model.bert.set_dropout(settings.dropout)  # during pre-training; config.json says what fine-tuning starts with
+        model.bert.recomputes = settings.recompute
+        return model
+
+    def described(self, config: Path, tokenizer: BertTokenizer, objective: str) -> TrainedModel:
+        from benchrunner_bert.model import Bert
+        from benchrunner_bert.pretraining.training.model import PretrainingModel
+
+        return PretrainingModel(Bert(Configuration.read(config), tokenizer), named(objective))
+
+    def about(self, config: Path, training: str) -> str:
+        shape = Configuration.read(config)
+        direction = f"; its attention looks {LOOKS[shape.direction]}" if shape.direction != "both" else ""
+        return f"{shape.layers} layers, {shape.hidden} wide, {training}{direction}"
+
+
+@final
+class _Elmo(Architecture):
+    """ELMo. Peters et al. 2018 give no learning rate for Adam; 1e-3 is Adam's default."""
+
+    name, prefix, objectives = "An ELMo", ELMO, (TWO_MODELS.name,)
+    defaults = {"input": "document", "lr": 1e-3}
+
+    def check(self, size: str, settings: Settings) -> None:
+        super().check(size, settings)
+        if settings.positions != "drawn":
+            raise RequestError("An ELMo has no position embeddings: leave --positions out.")
+        if settings.recompute:
+            raise RequestError("An ELMo stores the states of all its layers: leave --recompute out.")
+
+    def _check_size(self, size: str) -> None:
+        ElmoConfiguration.of_size(size, _ANY_VOCABULARY)
+
+    def fresh(self, size: str, tokenizer: BertTokenizer, settings: Settings) -> TrainedModel:
+        from benchrunner_bert.pretraining.training.elmo_model import ElmoPretrainingModel
+
+        config = ElmoConfiguration.of_size(size, tokenizer.size)
+        model = ElmoPretrainingModel.fresh(config, tokenizer, named(settings.objective), seed=settings.seed)
+        model.elmo.set_dropout(settings.dropout)
+        return model
+
+    def described(self, config: Path, tokenizer: BertTokenizer, objective: str) -> TrainedModel:
+        from benchrunner_bert.elmo.encoder import Elmo
+        from benchrunner_bert.pretraining.training.elmo_model import ElmoPretrainingModel
+
+        return ElmoPretrainingModel(Elmo(ElmoConfiguration.read(config), tokenizer), named(objective))
+
+    def about(self, config: Path, training: str) -> str:
+        shape = ElmoConfiguration.read(config)
+        return f"an ELMo of {shape.layers} LSTM layers, {shape.width} wide in each direction, {training}"
+
+
+_BERT = _Bert()
+_PREFIXED = (_Elmo(),)
+
+
+def of_size(size: str) -> tuple[Architecture, str]:
+    """Find the architecture of a SIZE, and give the size without the prefix."""
+    for architecture in _PREFIXED:
+        if size.startswith(architecture.prefix):
+            return architecture, size.removeprefix(architecture.prefix).removeprefix("-")
+    return _BERT, size
+
+
+def of_config(settings: Mapping[str, Any]) -> Architecture:
+    """Find the architecture of the content of a config.json."""
+    return next((known for known in _PREFIXED if known.prefix == settings.get("model_type")), _BERT)

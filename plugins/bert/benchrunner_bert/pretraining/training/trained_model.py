@@ -1,0 +1,75 @@
+"""The base class of models in pre-training: what is trained, logged and exported."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import nn
+
+from benchrunner_bert.pretraining.instances.batches import PretrainingBatch
+from benchrunner_bert.pretraining.objectives import Objective
+from benchrunner_bert.pretraining.training.sums import Sums
+from benchrunner_bert.tokenizer import BertTokenizer
+
+
+class ModelConfiguration(Protocol):
+    """Configuration of a model of any architecture."""
+
+    @property
+    def vocabulary(self) -> int:
+        """Number of tokens in the vocabulary."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Give the content of config.json, with `model_type`."""
+
+
+class TrainedModel(nn.Module, ABC):
+    """An encoder with the heads of its objective."""
+
+    objective: Objective
+    has_positions: bool = True
+    """Whether the model has position embeddings."""
+
+    @property
+    @abstractmethod
+    def config(self) -> ModelConfiguration:
+        """The configuration of the encoder."""
+
+    @property
+    @abstractmethod
+    def tokenizer(self) -> BertTokenizer:
+        """The tokenizer of the encoder."""
+
+    @abstractmethod
+    def forward(self, batch: PretrainingBatch) -> Sums:
+        """Compute the sums of losses and hits over a batch."""
+
+    @abstractmethod
+    def step_flops(self, lengths: np.ndarray, predictions: int, *, next_sentence: bool) -> int:
+        """Count the operations of a step, forward and backward, over sequences of these lengths without padding."""
+
+    @abstractmethod
+    def published(self) -> Iterator[tuple[str, torch.Tensor]]:
+        """Give everything that was trained, by the names in the model's checkpoint."""
+
+    @abstractmethod
+    def published_configuration(self) -> dict[str, Any]:
+        """Give the content of config.json of the exported model."""
+
+    @property
+    @abstractmethod
+    def size(self) -> str:
+        """The size of the model, for the table of its card."""
+
+    @property
+    @abstractmethod
+    def tags(self) -> tuple[str, ...]:
+        """Tags of the model's card."""
+
+    @abstractmethod
+    def introduction(self) -> Iterator[str]:
+        """Give the lines of text at the beginning of the model's card."""

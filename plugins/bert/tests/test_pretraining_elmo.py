@@ -1,0 +1,266 @@
+"""The pre-training of an ELMo: loss and gradients of plain code, exact resumption, ZeRO, and the model it leaves."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from elmo_samples import SHAPES, elmo, plain_states, ragged, reversed_texts
+from pretraining_runs import corpus, learned, losses, run, stopped_at, words
+from safetensors.torch import load_file
+from torch import nn
+from torch.nn import functional
+from torch.utils.flop_counter import FlopCounterMode
+
+from benchrunner import RequestError, Runner, Settings, Workspace, discover, export
+from benchrunner.features.flat_batch import FlatBatch
+from benchrunner.features.randomness import Dropout
+from benchrunner.testing import check_backbone
+from benchrunner_bert.elmo.encoder import Elmo
+from benchrunner_bert.pretraining.instances.batches import PretrainingBatch
+from benchrunner_bert.pretraining.objectives import TWO_MODELS
+from benchrunner_bert.pretraining.training.elmo_model import ElmoPretrainingModel
+
+pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
+
+NEAR = 2e-6
+
+
+def model(size: str) -> ElmoPretrainingModel:
+    """Every weight is drawn, output biases included, so that mixing two of them up shows."""
+    whole = ElmoPretrainingModel(elmo(size), TWO_MODELS)
+    for head in (whole.after, whole.before):
+        nn.init.normal_(head.output.bias, generator=torch.Generator().manual_seed(3))
+        head.output.bias.data[: 4000 if head is whole.after else 5] += 0.5
+    return whole.eval()
+
+
+def batch(flat: FlatBatch) -> PretrainingBatch:
+    """Each token but the last of a sequence predicts the token after it."""
+    starts = flat.starts.tolist()
+    places = [place for start, stop in itertools.pairwise(starts) for place in range(start, stop - 1)]
+    positions = torch.tensor(places)
+    return PretrainingBatch(flat, positions, flat.tokens[positions + 1], torch.full((len(starts) - 1,), -1))
+
+
+def plain_losses(whole: ElmoPretrainingModel, flat: FlatBatch) -> tuple[torch.Tensor, torch.Tensor, int]:
+    """Compute the mean loss of each direction and the hits, one sequence after another, one token after another."""
+    width, sums, hits, count = whole.elmo.config.width, [torch.zeros(()), torch.zeros(())], 0, 0
+    for start, stop in zip(flat.starts[:-1].tolist(), flat.starts[1:].tolist(), strict=True):
+        tokens = flat.tokens[start:stop]
+        states = plain_states(whole.elmo, tokens)[-1]
+        for direction, (predicting, labels) in enumerate(
+            [(states[:-1, :width], tokens[1:]), (states[1:, width:], tokens[:-1])]
+        ):
+            network = (whole.elmo.left_to_right, whole.elmo.right_to_left)[direction]
+            bias = (whole.after, whole.before)[direction].output.bias
+            logits = predicting @ network.embedding.weight.T + bias
+            sums[direction] = sums[direction] + functional.cross_entropy(logits, labels, reduction="sum")
+            hits += int((logits.argmax(-1) == labels).sum())
+        count += stop - start - 1
+    return sums[0] / count, sums[1] / count, hits
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_loss_and_all_gradients_equal_plain_code(shape: str) -> None:
+    whole = model(shape)
+    given = batch(ragged(whole.elmo, multiple=16))
+    sums = whole(given)
+    loss = sums.loss(len(given.labels), 0)
+    loss.backward()
+    gradients = {name: weight.grad.clone() for name, weight in whole.named_parameters()}
+    whole.zero_grad()
+    after, before, hits = plain_losses(whole, given.flat)
+    (after + before).backward()
+    torch.testing.assert_close(loss, after + before, rtol=0, atol=NEAR)
+    assert (sums.mlm_count, sums.mlm_correct) == (2 * len(given.labels), hits)
+    torch.testing.assert_close(sums.mlm_loss / sums.mlm_count, (after + before) / 2, rtol=0, atol=NEAR)
+    for name, weight in whole.named_parameters():
+        scale = max(1.0, weight.grad.abs().max().item())
+        torch.testing.assert_close(gradients[name] / scale, weight.grad / scale, rtol=0, atol=NEAR, msg=name)
+    assert len(gradients) == len(list(whole.elmo.parameters())) + 2, "the output weights are the embeddings"
+
+
+def test_right_to_left_loses_what_left_to_right_does_on_reversed_text() -> None:
+    whole = model("2/8")
+    flat = ragged(whole.elmo)
+    forward = plain_losses(whole, reversed_texts(flat))[0]
+    whole.elmo.right_to_left.load_state_dict(whole.elmo.left_to_right.state_dict())
+    whole.before.output.bias.data.copy_(whole.after.output.bias.data)
+    sums = whole(batch(flat))
+    (own,) = (value for value in plain_losses(whole, flat)[:1])
+    count = sums.mlm_count / 2
+    torch.testing.assert_close(sums.mlm_loss / count - own, forward, rtol=0, atol=5e-6)
+
+
+def test_the_two_models_share_no_weight_and_no_gradient() -> None:
+    whole = model("2/8")
+    given = batch(ragged(whole.elmo))
+    states = whole.elmo.left_to_right(given.flat, 0.0)
+    *_, last = states
+    whole.after(last[given.positions], given.labels)[0].backward()
+    touched = {name for name, weight in whole.named_parameters() if weight.grad is not None}
+    assert touched == {name for name, _ in whole.named_parameters() if "left_to_right" in name or "after" in name}
+
+
+def test_the_operations_are_those_that_torch_counts() -> None:
+    whole = model("3/8/20")
+    given = batch(ragged(whole.elmo))
+    starts = given.flat.starts.tolist()
+    with FlopCounterMode(display=False) as counter:
+        for start, stop in itertools.pairwise(starts):
+            plain_losses_of(whole, given.flat.tokens[start:stop])
+    lengths = np.diff(starts)
+    assert whole.step_flops(lengths, 2 * len(given.labels), next_sentence=False) == 3 * counter.get_total_flops()
+
+
+def plain_losses_of(whole: ElmoPretrainingModel, tokens: torch.Tensor) -> None:
+    """Do the matrix products of one sequence, forward."""
+    states = plain_states(whole.elmo, tokens)[-1]
+    width = whole.elmo.config.width
+    states[:-1, :width] @ whole.elmo.left_to_right.embedding.weight.T
+    states[1:, width:] @ whole.elmo.right_to_left.embedding.weight.T
+
+
+def test_dropout_is_on_each_layers_input_and_on_the_output() -> None:
+    whole = model("2/8")
+    whole.elmo.set_dropout(0.5)
+    given = batch(ragged(whole.elmo))
+    sites = list[str]()
+
+    class Watched(Dropout):
+        def __call__(self, x: torch.Tensor, rate: float, site: str) -> torch.Tensor:
+            sites.append(site)
+            assert rate == 0.5
+            return super().__call__(x, rate, site)
+
+    whole(dataclasses.replace(given, flat=dataclasses.replace(given.flat, dropout=Watched(0, 1))))
+    expected = [*(f"{way} {layer}" for way in ("left_to_right", "right_to_left") for layer in (0, 1))]
+    expected += ["output of left_to_right", "output of right_to_left"]
+    assert sorted(sites) == sorted(expected)
+
+
+# Whole runs
+
+BROKEN = ("--checkpoint-steps", "5")
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A corpus, and a run of 16 steps that nothing stopped; the last 4 are of the second phase."""
+    folder = tmp_path_factory.mktemp("elmo")
+    corpus(folder / "corpus")
+    corpus(folder / "held", seed=1)
+    run(asked(folder, "unbroken"), OMP_NUM_THREADS="1")
+    return folder
+
+
+def asked(folder: Path, out: str, *more: str) -> list[str]:
+    held = ("--held-out", str(folder / "held"), "--evaluate-steps", "8")
+    return words(folder, out, *BROKEN, *held, "--lr", "1e-2", *more, steps=16, size="elmo-2/16/24")
+
+
+def test_a_killed_run_goes_on_to_the_same_bits(home: Path) -> None:
+    command = asked(home, "killed")
+    assert stopped_at(command, 7, OMP_NUM_THREADS="1") == -signal.SIGKILL
+    assert stopped_at(command, 14, OMP_NUM_THREADS="1") == -signal.SIGKILL
+    run(command, fresh=True, OMP_NUM_THREADS="1")
+    assert learned(home / "killed") == learned(home / "unbroken")
+    files = [home / name / "model" / "model.safetensors" for name in ("killed", "unbroken")]
+    assert files[0].read_bytes() == files[1].read_bytes()
+    assert sum(losses(home / "unbroken")[-5:]) < 0.9 * sum(losses(home / "unbroken")[:5])
+
+
+def test_two_processes_at_zero_1_agree(home: Path) -> None:
+    """Without dropout, whose masks are each process's own. Sums over two processes are added up in another order."""
+    run(asked(home, "one", "--dropout", "0"))
+    run(asked(home, "two", "--dropout", "0", "--zero", "1", "--processes", "2"))
+    assert losses(home / "two") == pytest.approx(losses(home / "one"), abs=2e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stage", range(4))
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_every_stage_and_two_processes_agree(home: Path, stage: int, precision: str) -> None:
+    common = ["--dropout", "0", "--precision", precision]
+    run(asked(home, f"one-{precision}", *common))
+    out = f"two-{precision}-{stage}"
+    run(asked(home, out, *common, "--zero", str(stage), "--processes", "2"))
+    near = 2e-5 if precision == "fp32" else 2e-2
+    assert losses(home / out) == pytest.approx(losses(home / f"one-{precision}"), abs=near)
+
+
+def test_deepspeeds_own_checkpoint_becomes_the_same_model(home: Path) -> None:
+    run(asked(home, "shares", "--zero", "1", "--checkpoints", "deepspeed"))
+    run([*words(home, "", steps=1)[:3], "export", str(home / "shares" / "checkpoints"), str(home / "made")])
+    for name in ("model.safetensors", "config.json", "vocab.txt", "README.md"):
+        assert (home / "made" / name).read_bytes() == (home / "shares" / "model" / name).read_bytes(), name
+
+
+def test_the_model_is_a_frozen_backbone_with_a_name_and_a_card(home: Path) -> None:
+    folder = home / "unbroken" / "model"
+    workspace = Workspace(home / "runs", home / "cache", settings=Settings(offline=True))
+    plugins = discover()
+    backbone, family = plugins.backbone("pretrained/unbroken", workspace)
+    assert backbone.frozen and backbone.about.startswith("pre-trained here: an ELMo of 2 LSTM layers, 16 wide in each")
+    assert plugins.backbone(str(folder), workspace)[0].revision(workspace) == backbone.revision(workspace)
+    check_backbone(backbone, family, workspace, home / "again")
+    tensors = load_file(folder / "model.safetensors")
+    assert {name for name in tensors if name.endswith("output_bias")} == {
+        "left_to_right.output_bias",
+        "right_to_left.output_bias",
+    }
+    encoder = backbone.load(workspace, seed=0)
+    assert isinstance(encoder, Elmo) and encoder.dropout == 0.1
+    assert torch.equal(encoder.right_to_left.embedding.weight, tensors["right_to_left.embedding.weight"])
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    for line in ("tags: [benchrunner, elmo]", "| objective | ltr+rtl |", "24 cells", "| held out perplexity |"):
+        assert line in card
+    assert "positions" not in card
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    assert config["model_type"] == "elmo"
+
+
+@pytest.mark.usefixtures("narrow_bilstm")
+def test_its_layers_are_read_and_training_them_is_refused(home: Path) -> None:
+    settings = Settings(offline=True, official_counts=False)
+    workspace = Workspace(home / "runs", home / "cache", data=home / "data", settings=settings)
+    runner = Runner(discover(), workspace, device="cpu")
+    task = runner.plugins.task("glue/mrpc")
+    assert task.demo_files is not None
+    task.demo_files(0, home / "data")
+    recipe = task.recipe.changed(features="weighted-sum-with-embeddings", epochs=1, limit_train=16)
+    fit = runner.plan(task, "pretrained/unbroken", method="features", recipe=recipe)
+    record = runner.run(fit)
+    assert record.status == "done", record.reason
+    assert load_file(runner.folder(fit).model / "head.safetensors")["mix.weights"].shape == (3,)
+    assert len(runner.predict(fit, "dev").answers) > 0
+    with pytest.raises(RequestError, match=r"pretrained/unbroken is a frozen backbone.*--method features"):
+        runner.plan(task, "pretrained/unbroken")
+    with pytest.raises(RequestError, match="of the method 'features', whose head no other library knows"):
+        export(fit.id, home / "exported", runner)
+
+
+@pytest.mark.parametrize(
+    ("size", "more", "reason"),
+    [
+        ("elmo-2", (), "An ELMo's size is small, medium, base"),
+        ("elmo", (), "An ELMo's size is small, medium, base"),
+        ("elmo-2/16/8", (), "8 cells cannot be projected to a width of 16"),
+        ("elmo-2/16", ("--objective", "mlm"), "An ELMo does not learn the objective mlm; its objective is ltr+rtl"),
+        ("elmo-2/16", ("--positions", "waves"), "An ELMo has no position embeddings"),
+        ("elmo-2/16", ("--recompute",), "leave --recompute out"),
+        ("1/32/2", ("--objective", "ltr+rtl"), "A BERT does not learn the objective ltr+rtl"),
+    ],
+)
+def test_what_an_elmo_cannot_do_is_said_before_a_text_is_read(
+    home: Path, size: str, more: tuple[str, ...], reason: str
+) -> None:
+    assert reason in run(words(home, "refused", *more, size=size), code=2)
+    assert not (home / "refused").exists()
