@@ -1,0 +1,119 @@
+"""Plan a study file: which fits each system needs for each column, grouped so that columns share their fits."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import final
+
+from benchrunner.errors import RequestError
+from benchrunner.runs.runner import Runner
+from benchrunner.studies.study import Cell, Selection, Study
+from benchrunner.studies.study_file import Column, StudyFile, System
+from benchrunner.studies.study_options import StudyOptions, options_read
+from benchrunner.studies.study_run import plan_study
+from benchrunner.tasks.suites import Term
+from benchrunner.tasks.task import Task
+
+
+@final
+@dataclass(frozen=True)
+class Need:
+    """The task, metric and options that one system needs for one column."""
+
+    system: System
+    column: Column
+    task: Task
+    term: Term
+    options: StudyOptions
+    """Options that make the fits. How dev selects among the fits is in `selection`, so that columns that select by
+    different metrics share their fits."""
+    selection: Selection
+
+
+def needs_of(study: StudyFile, options: StudyOptions, runner: Runner) -> list[Need]:
+    """List what every system needs for every column of a task, and check that its data exists."""
+    needs, read = list[Need](), set[str]()
+    of_file = StudyOptions.read(study.recipe, f"{study.path}: recipe")
+    of_scale = StudyOptions.read(study.scale.recipe, f"{study.path}: scale {study.scale.name}")
+    of_systems = {
+        system.name: StudyOptions.read(system.recipe, f"{study.path}: system {system.name}") for system in study.systems
+    }
+    for column in study.columns:
+        if not column.task:
+            continue
+        with naming(f"{study.name}, column {column.name}", "To leave this column out, name the others: --columns A,B."):
+            task, term = _metric(column, runner)
+            for system in study.systems:
+                method = column.method or system.method
+                fields = options_read(task, method, runner)
+                of_column = StudyOptions.read(column.recipe, f"{study.path}: column {column.name}")
+                of_parts = of_column.over(of_systems[system.name]).over(of_file)
+                merged = options.over(of_scale).over(of_parts).without_unread(fields)
+                read |= fields
+                selecting = term.split if term.split in task.named("dev") else None
+                selection = Selection(merged.selection.rule, term.metric, selecting)
+                own = replace(merged, method=method, select=None)
+                needs.append(Need(system, column, task, term, own, selection))
+    options.check_read(read)
+    return needs
+
+
+def _metric(column: Column, runner: Runner) -> tuple[Task, Term]:
+    """Find a column's task and metric; raise a `RequestError` if these or their data do not exist."""
+    task = runner.plugins.task(column.task)
+    dev, metrics = task.named("dev"), [metric.name for metric in task.metrics]
+    split, metric = column.split or next(iter(dev), ""), column.metric or metrics[0]
+    splits = [*dev, *task.named("test")]
+    for kind, name, known in (("dev or test split", split, splits), ("metric", metric, metrics)):
+        if name not in known:
+            raise RequestError(f"{task.name} has no {kind} '{name}'; it has {', '.join(known) or 'none'}.")
+    for needed in dict.fromkeys((task.train, *dev, split)):
+        rows = runner.rows(task, needed)
+        if needed == split and task.problem.gold(rows.table) is None:
+            raise RequestError(
+                f"{task.name} has no labels in its split {split} ({rows.origin}), so that nobody but its leaderboard "
+                f"can score it. Give a split of {', '.join(dev)}."
+            )
+    return task, Term(task.name, split, metric)
+
+
+def grouped(needs: Iterable[Need], runner: Runner) -> Iterator[tuple[StudyOptions, Study]]:
+    """Group the needs into studies so that each different fit is in one study.
+
+    A study holds fits with the same options, of backbones with the same tasks.
+    """
+    tasks_of: dict[StudyOptions, dict[str, dict[str, Task]]] = {}
+    for need in needs:
+        tasks_of.setdefault(need.options, {}).setdefault(need.system.backbone, {})[need.task.name] = need.task
+    for options, tasks_by_backbone in tasks_of.items():
+        backbones_of: dict[tuple[str, ...], list[str]] = {}
+        for backbone, tasks in tasks_by_backbone.items():
+            backbones_of.setdefault(tuple(tasks), []).append(backbone)
+        for names, backbones in backbones_of.items():
+            yield options, options.study(backbones, [runner.plugins.task(name) for name in names], runner)
+
+
+def cells_of(options: StudyOptions, study: Study, needs: Iterable[Need], runner: Runner) -> list[Cell]:
+    """Plan the fits of a study, with a cell for each selection that a column asks for; the cells share the fits."""
+    tests: dict[tuple[str, str], dict[Selection, dict[str, None]]] = {}
+    for need in needs:
+        if need.options == options:
+            scored = tests.setdefault((need.system.backbone, need.task.name), {}).setdefault(need.selection, {})
+            if need.term.split in need.task.named("test"):
+                scored[need.term.split] = None
+    return [
+        replace(cell, selection=selection, tests=tuple(scored))
+        for cell in plan_study(study, runner)
+        for selection, scored in tests[cell.backbone, cell.task.name].items()
+    ]
+
+
+@contextlib.contextmanager
+def naming(where: str, advice: str = "") -> Iterator[None]:
+    """Name the part of the file in errors about it."""
+    try:
+        yield
+    except RequestError as error:
+        raise RequestError(f"{where}: {error}\n{advice}".rstrip()) from None  # the error may end in a list
