@@ -63,6 +63,7 @@ from benchrunner.leaderboards.file_kinds.table_file import Table
 from benchrunner.leaderboards.leaderboard import BoardFile, Leaderboard
 from benchrunner.leaderboards.manifests import read_manifest
 from benchrunner.leaderboards.published import PublishedColumn, PublishedFigure, PublishedRow
+from benchrunner.leaderboards.published_choice import PublishedChoice, choose_published
 from benchrunner.leaderboards.writing import write_answers
 from benchrunner.methods.method import Job, Method, Outcome
 from benchrunner.metrics import (
@@ -186,6 +187,7 @@ __all__ = [
     "Predicted",
     "Prediction",
     "Problem",
+    "PublishedChoice",
     "PublishedColumn",
     "PublishedFigure",
     "PublishedRow",
@@ -229,6 +231,7 @@ __all__ = [
     "average_precision",
     "begins_phrase",
     "check_submission",
+    "choose_published",
     "closest_names",
     "data_status",
     "diagnose",

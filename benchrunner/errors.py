@@ -45,11 +45,11 @@ class UnknownName(RequestError):
 
 
 def closest_names(name: str, known: Iterable[str]) -> list[str]:
-    """Find the few names that a user may have meant, compared whole and by their last part."""
-    known = sorted(known)
-    tails = {full.rsplit("/", 1)[-1]: full for full in known}
-    close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-    close += [tails[tail] for tail in difflib.get_close_matches(name, list(tails), n=3, cutoff=0.6)]
+    """Find the few names that a user may have meant, compared whole and by their last part, in lower case."""
+    names = {full.casefold(): full for full in sorted(known)}
+    tails = {folded.rsplit("/", 1)[-1]: full for folded, full in names.items()}
+    close = [names[folded] for folded in difflib.get_close_matches(name.casefold(), names, n=3, cutoff=0.5)]
+    close += [tails[tail] for tail in difflib.get_close_matches(name.casefold(), tails, n=3, cutoff=0.6)]
     return list(dict.fromkeys(close))
 
 

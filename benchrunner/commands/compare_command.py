@@ -41,6 +41,7 @@ def add(commands: Commands) -> None:
         metavar="NAME",
         help="size of the study, where its file has several: tiny (minutes), small (an afternoon) or full (default)",
     )
+    options.add_published(compare)
     options.add_recipe(compare)
     options.add_workspace(compare)
     options.add_computing(compare)
@@ -65,17 +66,20 @@ def _run_backbones(arguments: argparse.Namespace) -> int:
             "'benchrunner list studies'."
         )
     runner, executor = options.runner(arguments), options.executor(arguments)
+    published = options.published(arguments)
     chosen = options.study_options(arguments)
     study = chosen.study(arguments.backbones, options.tasks(arguments, arguments.tasks), runner)
     with reserved_for_json(arguments.json):
         result = run_study(study, runner, executor=executor, show_progress=not arguments.quiet)
-    return print_result(result, as_json=arguments.json)
+    return print_result(result, published=published, as_json=arguments.json)
 
 
 def _run_file(arguments: argparse.Namespace) -> int:
     from benchrunner.studies.study_file import FULL
     from benchrunner.studies.study_file_run import run_study_file
 
+    if arguments.published is not None:
+        raise RequestError(f"The study {arguments.study} has published figures of its own: leave --published out.")
     for name, value in (("backbones", arguments.backbones), ("--tasks", arguments.tasks)):
         if value:
             advice = " To choose some of its columns, give --columns A,B." if name == "--tasks" else ""

@@ -5,8 +5,11 @@ from __future__ import annotations
 import argparse
 
 from benchrunner.commands import options
-from benchrunner.commands.output import DONE, print_columns, print_json
+from benchrunner.commands.output import DONE, print_columns, print_json, print_table
 from benchrunner.commands.parser import Commands
+from benchrunner.errors import RequestError
+from benchrunner.leaderboards.leaderboard import Leaderboard
+from benchrunner.leaderboards.published_table import source_tables
 from benchrunner.plugins.listing import KINDS, Listed, list_offers
 
 
@@ -16,12 +19,17 @@ def add(commands: Commands) -> None:
         "list", help="list tasks, backbones, methods, leaderboards, executors, studies and plugins"
     )
     parser.add_argument("kind", nargs="?", choices=KINDS, help="only this kind")
+    parser.add_argument(
+        "board", nargs="?", metavar="BOARD", help="with 'leaderboards': the published results of this leaderboard"
+    )
     options.add_json(parser)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what the plugins offer."""
+    if arguments.board is not None:
+        return _show_board(arguments)
     offers = list_offers(arguments.plugins)
     chosen = {kind: offers[kind] for kind in ([arguments.kind] if arguments.kind else KINDS)}
     if arguments.json:
@@ -35,8 +43,27 @@ def run(arguments: argparse.Namespace) -> int:
     return DONE
 
 
+def _show_board(arguments: argparse.Namespace) -> int:
+    """Print all published results of one leaderboard, with their sources."""
+    if arguments.kind != "leaderboards":
+        raise RequestError(f"'list {arguments.kind}' takes no name: leave '{arguments.board}' out.")
+    board: Leaderboard = arguments.plugins.leaderboard(arguments.board)
+    if arguments.json:
+        listed = next(listed for listed in list_offers(arguments.plugins)["leaderboards"] if listed.name == board.name)
+        print_json({"leaderboards": [listed.as_json()]})
+        return DONE
+    print(f"{board.title} ({board.url})" + ("" if board.published else ": no published results"))
+    for source in source_tables(board):
+        print()
+        print_table(source.table, source.notes, title=source.title)
+    if any(row.by_default for row in board.published):
+        print("\n* shown beside our figures unless --published names other systems")
+    return DONE
+
+
 def _about(listed: Listed) -> str:
     about = listed.about
     if listed.method not in ("", "finetune"):
         about += f" [answered by '{listed.method}' unless told otherwise]"
-    return f"{about} ({listed.url})" if listed.url else about
+    about += f" ({listed.url})" if listed.url else ""
+    return f"{about}, {listed.systems} published system{'s' * (listed.systems > 1)}" if listed.published else about

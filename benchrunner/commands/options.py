@@ -17,6 +17,7 @@ from benchrunner.workspace import CHECKPOINT_SECONDS, Workspace
 
 if TYPE_CHECKING:
     from benchrunner.executor import Executor
+    from benchrunner.leaderboards.published_choice import PublishedChoice
     from benchrunner.runs.runner import Runner
     from benchrunner.studies.study_options import StudyOptions
     from benchrunner.tasks.task import Task
@@ -56,6 +57,23 @@ def add_computing(parser: argparse.ArgumentParser) -> None:
 def add_json(parser: argparse.ArgumentParser) -> None:
     """Add the option for output as JSON."""
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
+
+
+def add_published(parser: argparse.ArgumentParser) -> None:
+    """Add the option for published figures beside ours."""
+    parser.add_argument(
+        "--published",
+        metavar="A,B",
+        help="systems whose published figures stand beside ours: names, all, or none (default: what leaderboards say)",
+    )
+
+
+def published(arguments: argparse.Namespace) -> PublishedChoice:
+    """Choose the published figures that stand beside ours."""
+    from benchrunner.leaderboards.published_choice import choose_published
+
+    names = None if arguments.published is None else arguments.published.split(",")
+    return choose_published(arguments.plugins.leaderboards.values(), names)
 
 
 def add_recipe(parser: argparse.ArgumentParser) -> None:

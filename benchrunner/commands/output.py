@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from benchrunner.leaderboards.published_choice import PublishedChoice
     from benchrunner.metrics import Score
     from benchrunner.studies.study import Result
 
@@ -39,14 +40,15 @@ def print_table(table: Table, footnotes: Iterable[str], *, title: str = "") -> N
         console.print(f"  {note}", markup=False, highlight=False, soft_wrap=True)
 
 
-def print_result(result: Result, *, as_json: bool = False) -> int:
-    """Print a study's result; return the exit code, which says whether every fit finished."""
+def print_result(result: Result, *, published: PublishedChoice | None = None, as_json: bool = False) -> int:
+    """Print a study's result, beside published figures; return the exit code: whether every fit finished."""
     from benchrunner.studies import comparison_table
 
+    published = published or comparison_table.NOTHING_PUBLISHED
     if as_json:
-        print_json(comparison_table.as_json(result))
+        print_json(comparison_table.as_json(result, published))
     else:
-        print_table(comparison_table.as_table(result), comparison_table.footnotes(result))
+        print_table(comparison_table.as_table(result, published), comparison_table.footnotes(result, published))
     return DONE if result.is_complete else FAILED
 
 

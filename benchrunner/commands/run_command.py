@@ -23,6 +23,7 @@ def add(commands: Commands) -> None:
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--backbone", metavar="B", help="a name, a folder, a hub id, or run:ID of a finished fit")
     source.add_argument("--init-from", metavar="RUN", help="start from a finished fit, like --backbone run:RUN")
+    options.add_published(parser)
     options.add_recipe(parser)
     options.add_workspace(parser)
     options.add_computing(parser)
@@ -35,12 +36,12 @@ def run(arguments: argparse.Namespace) -> int:
     from benchrunner.studies.study_run import run_study
 
     runner, executor = options.runner(arguments), options.executor(arguments)
-    chosen = options.study_options(arguments)
+    chosen, published = options.study_options(arguments), options.published(arguments)
     tasks = options.tasks(arguments, arguments.tasks)
     study = chosen.study((_backbone(arguments, tasks),), tasks, runner)
     with reserved_for_json(arguments.json):
         result = run_study(study, runner, executor=executor, show_progress=not arguments.quiet)
-    code = print_result(result, as_json=arguments.json)
+    code = print_result(result, published=published, as_json=arguments.json)
     if not arguments.json:
         for cell in result.cells:
             if cell.selected is not None:

@@ -109,7 +109,7 @@ class PublishedFigure:
 
     def as_text(self) -> str:
         """Write the figure with one decimal, or with more if its source prints more."""
-        return f"{self.value:.1f}" if round(self.value, 1) == self.value else f"{self.value}"
+        return figure_text(self.value)
 
     def as_json(self) -> dict[str, Any]:
         """Return the figure as JSON values. The key `kind` says whether it was measured on dev or on test."""
@@ -131,6 +131,11 @@ class PublishedFigure:
             "board": self.board,
             "column": self.column,
         }
+
+
+def figure_text(value: float) -> str:
+    """Write a published figure with one decimal, or with more if its source prints more."""
+    return f"{value:.1f}" if round(value, 1) == value else f"{value}"
 
 
 def published_figures(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import final
+from typing import Any, final
 
 from benchrunner.errors import RequestError
+from benchrunner.leaderboards.leaderboard import Leaderboard
+from benchrunner.leaderboards.published import PublishedFigure
 from benchrunner.plugins.registry import Plugins
 from benchrunner.strict_tables import StrictTable
 from benchrunner.tasks.task import Task
@@ -29,10 +31,20 @@ class Listed:
     """Why a task's own method is not `finetune`."""
     url: str = ""
     """Where a leaderboard takes submissions."""
+    published: tuple[PublishedFigure, ...] = ()
+    """Every published figure that a leaderboard lists."""
 
-    def as_json(self) -> dict[str, str]:
-        """Return the texts that are not empty."""
-        return {name: text for name, text in vars(self).items() if text or name in ("name", "about")}
+    @property
+    def systems(self) -> int:
+        """The number of systems that a leaderboard lists published figures of."""
+        return len({figure.row.name for figure in self.published})
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what is not empty, as JSON values."""
+        texts = {name: text for name, text in vars(self).items() if name in ("name", "about") or text}
+        if self.published:
+            texts["published"] = [figure.as_json() for figure in self.published]
+        return texts
 
 
 def list_offers(plugins: Plugins) -> dict[str, list[Listed]]:
@@ -41,7 +53,7 @@ def list_offers(plugins: Plugins) -> dict[str, list[Listed]]:
         "tasks": [_listed_task(task) for task in plugins.tasks.values()],
         "backbones": [Listed(backbone.name, backbone.about) for backbone in plugins.backbones.values()],
         "methods": [Listed(method.name, method.about) for method in plugins.methods.values()],
-        "leaderboards": [Listed(board.name, board.title, url=board.url) for board in plugins.leaderboards.values()],
+        "leaderboards": [_listed_board(board) for board in plugins.leaderboards.values()],
         "executors": [Listed(executor.name, executor.about) for executor in plugins.executors.values()],
         "studies": [Listed(name, _study_title(path)) for name, path in plugins.studies.items()],
         "plugins": [
@@ -52,6 +64,10 @@ def list_offers(plugins: Plugins) -> dict[str, list[Listed]]:
 
 def _listed_task(task: Task) -> Listed:
     return Listed(task.name, task.about, task.problem.name, task.method, task.method_reason)
+
+
+def _listed_board(board: Leaderboard) -> Listed:
+    return Listed(board.name, board.title, url=board.url, published=tuple(board.figures))
 
 
 def _study_title(path: Path) -> str:

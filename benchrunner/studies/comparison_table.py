@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import chain
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
 
+from benchrunner.leaderboards.published import PublishedFigure
+from benchrunner.leaderboards.published_choice import PublishedChoice, captions
 from benchrunner.metrics import Score
 from benchrunner.studies.study import Cell, CellResult, Result, Spread, Study
 from benchrunner.tasks.suites import Term
@@ -15,35 +17,78 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 ABSENT = "-"
+NOTHING_PUBLISHED = PublishedChoice()
 
 
-def as_table(result: Result) -> Table:
-    """Lay out tasks as rows and backbones as columns: for each backbone the best score on dev and the mean."""
+@final
+@dataclass(frozen=True)
+class _Row:
+    """One row of the table: a metric on a dev split, or an average."""
+
+    name: str
+    metric: str
+    """Empty for an average."""
+    baseline: str
+    cells: tuple[tuple[str, str], ...]
+    """For each backbone, the best score and the mean."""
+    beside: Mapping[str, str]
+    """What the row shows, as JSON: task, split and metric, or the name of an average."""
+    published: Sequence[PublishedFigure]
+
+
+def as_table(result: Result, published: PublishedChoice = NOTHING_PUBLISHED) -> Table:
+    """Lay out tasks as rows and backbones as columns: for each backbone the best score on dev and the mean.
+
+    Published figures stand in rows of their own below the row that measures the same.
+    """
     from rich.markup import escape
+    from rich.padding import Padding
     from rich.table import Table
 
-    study = result.study
+    study, rows = result.study, list(_rows(result, published))
+    reference = "majority,\npublished" if any(row.published for row in rows) else "majority"
+    mean = f"mean ± sd ({len(study.seeds)})"
+    width = max(len(mean), 12)
     table = Table(title="dev", title_justify="left")
-    table.add_column("task")
-    table.add_column("metric")
-    table.add_column("majority", justify="right")
+    table.add_column("task", overflow="fold")
+    table.add_column("metric", no_wrap=True)
+    table.add_column(reference, justify="right", no_wrap=True)
     for backbone in study.backbones:
-        table.add_column(f"{escape(backbone)}\nbest on dev", justify="right", overflow="fold")
-        table.add_column(f"\nmean ± sd ({len(study.seeds)})", justify="right")
+        header = f"{escape(backbone)}\n best {mean:>{width}}"
+        table.add_column(header, justify="right", overflow="fold")
+    for above, row in zip([None, *rows], rows, strict=False):
+        if above is not None and above.metric and not row.metric:
+            table.add_section()
+        cells = (f"{best:>5} {mean:>{width}}" for best, mean in row.cells)
+        table.add_row(escape(row.name), row.metric, row.baseline, *cells)
+        for figure in row.published:
+            name = Padding(escape(figure.row.name), (0, 0, 0, 2), expand=False)
+            table.add_row(name, "", f"{figure.measures.kind} {figure.as_text()}", style="dim")
+    return table
+
+
+def _rows(result: Result, published: PublishedChoice) -> Iterator[_Row]:
+    """Yield a row for every metric of every dev split, then a row for each average that has a value."""
+    study = result.study
     for task in study.tasks:
         for split in task.named("dev"):
             for metric in (metric for metric in task.metrics if not metric.detail):
                 term = Term(task.name, split, metric.name)
-                cells = [_cells(result.of(backbone, task.name), term, metric.scale) for backbone in study.backbones]
-                baseline = figure(result.baseline[term], metric.scale)
-                table.add_row(escape(_row_name(task, split, study)), metric.name, baseline, *chain.from_iterable(cells))
-    table.add_section()
+                yield _Row(
+                    _row_name(task, split, study),
+                    metric.name,
+                    score_text(result.baseline[term], metric.scale),
+                    tuple(_cells(result.of(backbone, task.name), term, metric.scale) for backbone in study.backbones),
+                    _term(term),
+                    published.beside_metric(task, split, metric.name),
+                )
     averages = [result.averages(backbone) for backbone in study.backbones]
+    suites = {task.suite.name for task in study.tasks if task.suite is not None}
     for name in averages[0]:
-        values = [value for average in averages for value in average[name]]
-        if any(value is not None for value in values):  # skip averages over tasks that are not in the study
-            table.add_row(escape(name), "", "", *(figure(Score(value), 100.0) for value in values))
-    return table
+        pairs = [average[name] for average in averages]
+        if any(value is not None for pair in pairs for value in pair):  # skip averages over tasks not in the study
+            cells = tuple((score_text(Score(best), 100.0), score_text(Score(mean), 100.0)) for best, mean in pairs)
+            yield _Row(name, "", "", cells, {"average": name}, published.beside_average(suites, name))
 
 
 def _row_name(task: Task, split: str, study: Study) -> str:
@@ -51,8 +96,10 @@ def _row_name(task: Task, split: str, study: Study) -> str:
     return f"{name} by {task.method}" if task.method_reason and study.method is None else name
 
 
-def footnotes(result: Result) -> Iterator[str]:
-    """Yield what the table cannot show: default methods that learn nothing, flags, lost fits, absent scores, notes."""
+def footnotes(result: Result, published: PublishedChoice = NOTHING_PUBLISHED) -> Iterator[str]:
+    """Yield what the table cannot show: default methods that learn nothing, flags, lost fits, absent scores, notes,
+    and the sources of published figures.
+    """
     for task in result.study.tasks:
         if task.method_reason and result.study.method is None:
             yield f"{task.name} is answered by '{task.method}': {task.method_reason}"
@@ -66,6 +113,10 @@ def footnotes(result: Result) -> Iterator[str]:
             if spread.best.value is None:
                 yield f"{where}: {term.metric} on {term.split} is absent: {spread.best.reason}"
     yield from _notes(result)
+    shown = [figure for row in _rows(result, published) for figure in row.published]
+    yield from captions(shown)
+    for name in published.missing(shown):
+        yield f"published: no figure of {name} is of these tasks and metrics"
 
 
 def _notes(result: Result) -> Iterator[str]:
@@ -79,25 +130,28 @@ def _notes(result: Result) -> Iterator[str]:
         yield f"{task}: {note}" if everywhere else f"{', '.join(dict.fromkeys(backbones))} on {task}: {note}"
 
 
-def figure(score: Score | None, scale: float) -> str:
+def score_text(score: Score | None, scale: float) -> str:
     """Write a score with one decimal, or `ABSENT`."""
     if score is None or score.value is None:
         return ABSENT
     return f"{score.value * scale:.1f}"
 
 
-def _cells(result: CellResult, term: Term, scale: float) -> list[str]:
+def _cells(result: CellResult, term: Term, scale: float) -> tuple[str, str]:
     spread = result.spreads.get(term)
     if spread is None:
-        return [ABSENT, ABSENT]
-    mean = figure(spread.mean, scale)
+        return ABSENT, ABSENT
+    mean = score_text(spread.mean, scale)
     if spread.deviation is not None:
         mean += f" ± {spread.deviation * scale:.1f}"
-    return [figure(spread.best, scale), mean]
+    return score_text(spread.best, scale), mean
 
 
-def as_json(result: Result) -> dict[str, Any]:
-    """Return everything that the table shows, and the fits behind it, as JSON values."""
+def as_json(result: Result, published: PublishedChoice = NOTHING_PUBLISHED) -> dict[str, Any]:
+    """Return everything that the table shows, and the fits behind it, as JSON values.
+
+    The key `published` has the published figures, each with the figure of ours that it stands beside.
+    """
     return {
         "backbones": list(result.study.backbones),
         "seeds": list(result.study.seeds),
@@ -109,7 +163,12 @@ def as_json(result: Result) -> dict[str, Any]:
             }
             for backbone in result.study.backbones
         },
-        "notes": list(footnotes(result)),
+        "published": [
+            figure.as_json() | {"beside": dict(row.beside)}
+            for row in _rows(result, published)
+            for figure in row.published
+        ],
+        "notes": list(footnotes(result, published)),
     }
 
 

@@ -1,0 +1,106 @@
+"""Published figures on the command line: the option `--published`, and `list leaderboards`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from command_line import Shell
+from inline import board, mood, plugins
+from published_moods import MEAN, ROWS, published_board
+
+
+def published_shell(shell: Shell) -> Shell:
+    shell.plugins = plugins(register_tasks=[mood(suite=MEAN)], register_leaderboards=[published_board()])
+    return shell
+
+
+QUIET = ("--quiet", "--device", "cpu")
+
+
+@pytest.mark.parametrize("words", [("compare", "words", "--tasks", "mood"), ("run", "mood", "--backbone", "words")])
+def test_compare_and_run_show_the_rows_by_default(words: tuple[str, ...], shell: Shell) -> None:
+    published_shell(shell)
+    code, out, _ = shell(*words, *shell.folders(), *QUIET)
+    assert code == 0 and "test 80.5" in out and "ensemble" not in out
+    assert "  published: Mercury (dev and test): Nobody 2019, Table 1\n" in out
+    code, out, _ = shell(*words, *shell.folders(), *QUIET, "--published", "none")
+    assert code == 0 and "published" not in out
+    code, out, _ = shell(*words, *shell.folders(), *QUIET, "--published", "mercury (ensemble)", "--json")
+    assert code == 0 and [row["figure"] for row in json.loads(out)["published"]] == [82.5]
+
+
+def test_an_unknown_system_is_an_error_before_any_fit(shell: Shell) -> None:
+    published_shell(shell)
+    for words in (("compare", "words", "--tasks", "mood"), ("run", "mood", "--backbone", "words")):
+        error = shell.refused(*words, *shell.folders(), *QUIET, "--published", "nobody")
+        assert "There is no published system 'nobody'. Known: Barometer, Mercury." in error
+        error = shell.refused(*words, *shell.folders(), *QUIET, "--published", "Mercury,baromter")
+        assert "There is no published system 'baromter'. Did you mean Barometer?" in error
+    assert not (shell.folder / "runs").exists()
+
+
+def test_a_study_file_keeps_its_own_published_figures(shell: Shell) -> None:
+    error = shell.refused("compare", "--study", "x.toml", "--published", "all")
+    assert "The study x.toml has published figures of its own: leave --published out." in error
+
+
+def test_list_shows_how_many_systems_a_board_lists(shell: Shell) -> None:
+    assert "(https://example.org)\n" in shell("list", "leaderboards")[1]
+    published_shell(shell)
+    assert (
+        "  moods  The board of moods (https://example.org), 3 published systems\n" in shell("list", "leaderboards")[1]
+    )
+
+
+def test_list_shows_the_whole_table_of_a_board(shell: Shell) -> None:
+    published_shell(shell)
+    code, out, _ = shell("list", "leaderboards", "moods")
+    assert code == 0
+    assert [line.split() for line in out.splitlines() if "Mercury" in line] == [
+        ["Mercury", "*", "80.5", "81.5", "11.1"],
+        ["Mercury", "(ensemble)", "-", "82.5", "-"],
+        ["Mercury", "(ensemble):", "7", "of", "them"],
+    ]
+    for line in (
+        "The board of moods (https://example.org)\n\nNobody 2019, Table 1\n",
+        "\n  accuracy: test, dev\n  matthews: matthews\n",
+        "\n  mean (over the tasks of mine): mean\n",
+        "\nNobody 2018\n",
+        "\n  never shown beside ours: the weather of 2018\n",
+        "\n\n* shown beside our figures unless --published names other systems\n",
+    ):
+        assert line in out
+
+
+def test_list_gives_every_figure_as_json(shell: Shell) -> None:
+    published_shell(shell)
+    for words in (["list"], ["list", "leaderboards"], ["list", "leaderboards", "moods"]):
+        [listed] = json.loads(shell(*words, "--json")[1])["leaderboards"]
+        figures = [(row["system"], row["column"], row["figure"], row["source"]) for row in listed["published"]]
+        assert figures == [
+            (row.system, column, value, row.source) for row in ROWS for column, value in row.cells.items()
+        ]
+
+
+def test_a_board_without_published_results_says_so(shell: Shell) -> None:
+    assert shell("list", "leaderboards", "moods")[1] == (
+        "The board of moods (https://example.org): no published results\n"
+    )
+
+
+def test_a_name_of_no_board_is_refused(shell: Shell) -> None:
+    assert "There is no leaderboard 'mods'. Did you mean moods?" in shell.refused("list", "leaderboards", "mods")
+    assert "'list tasks' takes no name: leave 'moods' out." in shell.refused("list", "tasks", "moods")
+
+
+def test_a_board_that_takes_no_files_is_listed_and_refuses_files(shell: Shell) -> None:
+    listed = replace(published_board(), name="paper", archive="", files=())
+    shell.plugins = plugins(register_tasks=[mood(suite=MEAN)], register_leaderboards=[board(), listed])
+    assert "paper  The board of moods (https://example.org), 3 published systems" in shell("list", "leaderboards")[1]
+    error = shell.refused("submit", "paper", "--backbone", "words", *shell.folders())
+    assert "paper takes no files: it only lists published results." in error
+    assert "paper takes no files" in shell.refused("check", "data", "--board", "paper")
+    assert shell("demo", "--out", "demo", "--device", "cpu", "--jobs", "1", "--quiet")[1].count("3. Wrote") == 1

@@ -1,0 +1,35 @@
+"""Results of comparisons that nothing was fitted for: every backbone has the same scores on every task."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from benchrunner import Fit, Recipe, Score, Task, Term
+from benchrunner.studies.study import Candidate, Cell, CellResult, Result, Spread, Study
+
+
+def made_result(tasks: Sequence[Task], backbones: Sequence[str], *, best: float = 0.948, mean: float = 0.931) -> Result:
+    """Make a result of three restarts."""
+    spread = Spread(Score(best), Score(mean), 0.012, (mean, mean, mean))
+    terms = {
+        task.name: [Term(task.name, split, metric.name) for split in task.named("dev") for metric in task.metrics]
+        for task in tasks
+    }
+    cells = []
+    for task in tasks:
+        for backbone in backbones:
+            fit = Fit(task.name, backbone, "finetune", Recipe(), 0, "data", {}, "revision", {})
+            cell = Cell(backbone, task, (Candidate(fit.recipe, (fit,)),))
+            cells.append(CellResult(cell, fit, fit.recipe, dict.fromkeys(terms[task.name], spread), {}, {}))
+    baseline = {term: Score(0.5) for listed in terms.values() for term in listed}
+    return Result(Study(tuple(backbones), tuple(tasks), seeds=(0, 1, 2)), tuple(cells), baseline)
+
+
+def lines(renderable: object, width: int) -> list[str]:
+    """Render a table for a terminal of so many columns, without colours; return its lines."""
+    from rich.console import Console
+
+    console = Console(width=width, color_system=None)
+    with console.capture() as capture:
+        console.print(renderable)
+    return [line.rstrip() for line in capture.get().splitlines()]
