@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -96,29 +96,35 @@ class ConcatenatedFamily(BackboneFamily):
         return Concatenation.of(reference, backbones)
 
 
-def concatenate(
-    reference: str, find: Callable[[str], tuple[Backbone, BackboneFamily]]
-) -> tuple[Concatenation, ConcatenatedFamily]:
-    """Return the backbone that `concat:A,B` means, and its family; `find` finds the parts and their families."""
-    texts = reference.removeprefix(PREFIX).split(",")
-    names = [text.strip() for text in texts]
+def part_names(reference: str) -> list[str]:
+    """Return the names of the parts of `concat:A,B`; raise a `RequestError` if these are not two or more names."""
+    names = [text.strip() for text in reference.removeprefix(PREFIX).split(",")]
     if len(names) < 2 or not all(names):
         raise RequestError(
             f"'{reference}' does not name two or more backbones. Separate their names by commas: concat:A,B."
         )
     if any(name.startswith(PREFIX) for name in names):
         raise RequestError(f"'{reference}' has a concatenation as a part. Name all parts in one list: concat:A,B,C.")
+    return names
+
+
+def concatenate(
+    reference: str, find: Callable[[str], tuple[Backbone, BackboneFamily]]
+) -> tuple[Concatenation, ConcatenatedFamily]:
+    """Return the backbone that `concat:A,B` means, and its family; `find` finds the parts and their families."""
+    names = part_names(reference)
     try:
         parts = [find(name) for name in names]
     except RequestError:
-        _refuse_commas(texts)
+        _refuse_commas(reference)
         raise
     backbones, families = zip(*parts, strict=True)
     return Concatenation.of(reference, backbones), ConcatenatedFamily(families)
 
 
-def _refuse_commas(texts: Sequence[str]) -> None:
-    """Raise a `RequestError` if neighbours joined by commas are a path that exists."""
+def _refuse_commas(reference: str) -> None:
+    """Raise a `RequestError` if some parts, joined by their commas, are a path that exists."""
+    texts = reference.removeprefix(PREFIX).split(",")
     for first, end in combinations(range(len(texts) + 1), 2):
         path = ",".join(texts[first:end])
         if end - first > 1 and Path(path).exists():

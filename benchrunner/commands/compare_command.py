@@ -19,9 +19,7 @@ def add(commands: Commands) -> None:
     compare = commands.add_parser(
         "compare", help="fit several backbones to several tasks with a grid and restarts, and print a table"
     )
-    backbones = compare.add_argument(
-        "backbones", nargs="+", metavar="B", help="a name, a folder, a hub id, or run:ID of a finished fit"
-    )
+    backbones = compare.add_argument("backbones", nargs="+", metavar="B", help=options.BACKBONES)
     backbones.required = False  # not with --study; nargs="*" would take no backbones that follow another option
     compare.add_argument("--tasks", nargs="+", metavar="TASK", help="tasks or suites, separated by blanks or commas")
     study = compare.add_argument_group("study", "instead of backbones and --tasks, a file that says what is compared")

@@ -39,7 +39,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{kind}{'' if values else ': none'}")
         print_columns((listed.name, _about(listed)) for listed in values)
         if kind == "backbones":
-            print("  ... and any folder or hub id (owner/name) with a checkpoint, and run:ID of a finished fit")
+            print("  ... and any folder or hub id (owner/name) with a checkpoint, run:ID of a finished fit,")
+            print("      and concat:A,B for several backbones side by side")
     return DONE
 
 

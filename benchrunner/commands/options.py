@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+BACKBONES = "a name, a folder, a hub id, run:ID of a finished fit, or concat:A,B for several side by side"
+"""Help on how to name a backbone."""
+
 
 def add_workspace(parser: argparse.ArgumentParser) -> None:
     """Add the options for folders and for reading data."""

@@ -21,7 +21,7 @@ def add(commands: Commands) -> None:
     parser = commands.add_parser("run", help="fit one backbone to one or a few tasks, and score dev")
     parser.add_argument("tasks", nargs="+", metavar="TASK", help="a task (suite/task), its short name, or a suite")
     source = parser.add_mutually_exclusive_group()
-    source.add_argument("--backbone", metavar="B", help="a name, a folder, a hub id, or run:ID of a finished fit")
+    source.add_argument("--backbone", metavar="B", help=options.BACKBONES)
     source.add_argument("--init-from", metavar="RUN", help="start from a finished fit, like --backbone run:RUN")
     options.add_published(parser)
     options.add_recipe(parser)

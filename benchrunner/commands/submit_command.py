@@ -19,7 +19,7 @@ def add(commands: Commands) -> None:
     submit = commands.add_parser("submit", help="fit what is not fitted, answer every test file, write the submission")
     submit.add_argument("board", metavar="BOARD", help="a leaderboard of 'benchrunner list leaderboards'")
     source = submit.add_mutually_exclusive_group(required=True)
-    source.add_argument("--backbone", metavar="B", help="a name, a folder, a hub id, or run:ID of a finished fit")
+    source.add_argument("--backbone", metavar="B", help=options.BACKBONES)
     source.add_argument(
         "--ensemble", nargs="+", metavar="RUN", help="finished fits; those of one task answer it together"
     )

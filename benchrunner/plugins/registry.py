@@ -22,6 +22,9 @@ from benchrunner.plugins.versions import Plugin, top_package
 from benchrunner.tasks.task import Task
 from benchrunner.workspace import Workspace
 
+OTHER_BACKBONES = "A folder, a hub id ('owner/name'), run:ID and concat:A,B are understood as well."
+"""Advice for a backbone's name that no plugin knows."""
+
 
 @dataclass(frozen=True)
 class SetAside:
@@ -240,7 +243,7 @@ class Plugins:
             raise type(refusals[0])(str(refusals[0]) + (f" Did you mean {' or '.join(close)}?" if close else ""))
         if exists:
             raise CheckpointError(f"No plugin can load {reference}: a folder with config.json and weights is expected.")
-        raise UnknownName("backbone", reference, known, "A folder or a hub id ('owner/name') is understood as well.")
+        raise UnknownName("backbone", reference, known, OTHER_BACKBONES)
 
     def ask(self, family: BackboneFamily, reference: str, workspace: Workspace) -> Backbone | None:
         """Return the backbone that a family finds, or None. Raises a `RequestError` if the family refuses or fails."""

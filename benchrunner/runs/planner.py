@@ -36,10 +36,9 @@ class Planner:
         recipe = _without_ignored_fields(recipe or task.recipe.changed(**method.recipe_defaults), task, method)
         revision, family = "", None
         if method.needs_backbone:
-            loadable, family = self.backbone(backbone)
+            loadable, family = self.checked_backbone(backbone)
             self._check_trainable(loadable, method)
             revision = loadable.revision(self.workspace)
-            self._check_parts(loadable, family, revision)
         else:  # the method ignores these, so they must not make two of its fits different
             backbone, recipe, seed = "", Recipe(limit_train=recipe.limit_train, sample=recipe.sample), 0
         return Fit(
@@ -64,6 +63,17 @@ class Planner:
             return fitted_backbone.saved(run, self.plugins, self.workspace)
         return self.plugins.backbone(reference, self.workspace)
 
+    def checked_backbone(self, reference: str) -> tuple[Backbone, BackboneFamily]:
+        """Return what `backbone` returns; raise a `CheckpointError` if the parts of a backbone do not fit together.
+
+        The parts are loaded for this, each concatenation once.
+        """
+        backbone, family = self.backbone(reference)
+        if family.parts and (revision := backbone.revision(self.workspace)) not in self._compatible:
+            backbone.load(self.workspace, seed=0)
+            self._compatible.add(revision)
+        return backbone, family
+
     def _check_trainable(self, backbone: Backbone, method: Method) -> None:
         """Raise a `RequestError` if the method would train a backbone whose weights must stay as they are."""
         if backbone.frozen and method.trains_encoder:
@@ -72,12 +82,6 @@ class Planner:
                 f"{backbone.name} is a frozen backbone: its weights must stay as they are, but the method "
                 f"'{method.name}' trains them. Choose --method {either(possible)}."
             )
-
-    def _check_parts(self, backbone: Backbone, family: BackboneFamily, revision: str) -> None:
-        """Load a concatenated backbone once, so that parts that do not fit together are an error before any fit."""
-        if family.parts and revision not in self._compatible:
-            backbone.load(self.workspace, seed=0)
-            self._compatible.add(revision)
 
     def rows(self, task: Task, split: str) -> Rows:
         """Load the rows of a split. The last few splits stay in memory."""

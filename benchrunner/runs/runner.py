@@ -104,7 +104,7 @@ class Runner:
 
     def backbone(self, reference: str) -> Backbone:
         """Return the backbone that a name, path, hub id, `run:ID` or `concat:A,B` means."""
-        return self._planner.backbone(reference)[0]
+        return self._planner.checked_backbone(reference)[0]
 
     def rows(self, task: Task, split: str) -> Rows:
         """Load the rows of a split. The last few splits stay in memory."""

@@ -65,7 +65,7 @@ class Study:
     """A comparison of backbones x tasks x grid points x seeds, which `run_study` runs."""
 
     backbones: tuple[str, ...]
-    """Names, folders, hub ids, or `run:ID` of finished fits."""
+    """Names, folders, hub ids, `run:ID` of finished fits, or `concat:A,B` of several backbones side by side."""
     tasks: tuple[Task, ...]
     grid: Grid = field(default_factory=Grid)
     seeds: tuple[int, ...] = (0,)

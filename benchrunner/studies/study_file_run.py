@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from benchrunner.backbones.concatenation import PREFIX, part_names
 from benchrunner.errors import RequestError
 from benchrunner.executor import Executor
 from benchrunner.runs.runner import Runner
@@ -52,7 +53,7 @@ def run_study_file(
     for words, system in study.commands.items():
         with naming(f"{study.name}, system {system}"):
             check_command(words, program=program)
-    _check_backbones((need.system for need in needs if need.system.make is None), study, runner)
+    _check_backbones((need.system for need in needs), study, runner, before_commands=True)
     for number, (words, system) in enumerate(study.commands.items(), start=1):
         if show_progress:
             print(f"{number} of {len(study.commands)}, {system}: benchrunner {shlex.join(words)}", file=sys.stderr)
@@ -65,10 +66,28 @@ def run_study_file(
     return StudyFileResult(study, _entries(study, needs, results), tuple(result for _, result in results))
 
 
-def _check_backbones(systems: Iterable[System], study: StudyFile, runner: Runner) -> None:
+def _existing(system: System, study: StudyFile) -> list[str]:
+    """Name the backbones of a system that must exist before any command runs.
+
+    This is the system's backbone. If commands build parts of a concatenation, these are its other parts.
+    """
+    if system.make is not None:
+        return []
+    if not system.backbone.startswith(PREFIX):
+        return [system.backbone]
+    built = {builder.backbone for builder in study.systems if builder.make is not None}
+    parts = part_names(system.backbone)
+    existing = [part for part in parts if part not in built]
+    return existing if len(existing) < len(parts) else [system.backbone]
+
+
+def _check_backbones(
+    systems: Iterable[System], study: StudyFile, runner: Runner, *, before_commands: bool = False
+) -> None:
     for system in systems:
         with naming(f"{study.name}, system {system.name}"):
-            runner.backbone(system.backbone)
+            for backbone in _existing(system, study) if before_commands else [system.backbone]:
+                runner.backbone(backbone)
 
 
 def _entries(

@@ -197,7 +197,7 @@ def test_an_unknown_name_is_answered_with_known_ones(kind: str) -> None:
 
 def test_an_unknown_backbone_is_answered_with_known_ones(tmp_path: Path) -> None:
     plugins = found()
-    with pytest.raises(UnknownName, match=r"no backbone 'tiny/wrods'. Did you mean tiny/words\? A folder or a hub id"):
+    with pytest.raises(UnknownName, match=r"no backbone 'tiny/wrods'. Did you mean tiny/words\? A folder, a hub id"):
         plugins.backbone("tiny/wrods", WORKSPACE)
     with pytest.raises(CheckpointError, match=r"a folder with config.json and weights is expected"):
         plugins.backbone(str(tmp_path), WORKSPACE)

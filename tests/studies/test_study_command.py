@@ -366,6 +366,16 @@ FAULTY = {
         'backbone = "out/wheat"',
         "system rye, sliced: There is no backbone 'out/wheat'",
     ),
+    "no such part": (
+        'make = "bake rye out/rye {more}"\nbackbone = "out/rye"',
+        'backbone = "concat:out/rye,out/wheat"',
+        "system rye, sliced: There is no backbone 'out/wheat'",
+    ),
+    "no list of parts": (
+        'make = "bake rye out/rye {more}"\nbackbone = "out/rye"',
+        'backbone = "concat:out/rye"',
+        "system rye, sliced: 'concat:out/rye' does not name two or more backbones",
+    ),
 }
 
 
@@ -377,6 +387,17 @@ def test_faulty_study_entries_are_refused_before_making_anything(name: str, kitc
     assert reason in error
     assert name != "no data" or "\nTo leave this column out, name the others: --columns A,B.\n" in error
     assert kitchen.made() == []
+
+
+def test_a_system_may_concatenate_what_other_systems_make(kitchen: Kitchen) -> None:
+    own = 'make = "bake rye out/rye {more}"\nbackbone = "out/rye"'
+    for backbone in ("concat:out/rye,out/spelt", "concat:model,out/rye"):
+        (kitchen.folder / "study.toml").write_text(STUDY.replace(own, f'backbone = "{backbone}"'))
+        code, out, err = kitchen("--study", "study.toml", "--columns", "taste", "--quiet", "--json", "--restarts", "1")
+        assert code == 0, err
+        (cell,) = [cell for cell in json.loads(out)["cells"] if cell["system"] == "rye, sliced"]
+        assert cell["mean"] is not None
+    assert kitchen.made() == ["rye", "spelt"] * 2
 
 
 def test_a_command_that_leaves_no_backbone_is_an_error(kitchen: Kitchen) -> None:
