@@ -44,8 +44,8 @@ def _lists(rows: Rows, name: str, words: Sequence[Sequence[str]] | None = None) 
     for row, texts in enumerate(lists):
         if not isinstance(texts, list) or not texts:
             raise DataError(f"{rows.where(row)}: column '{name}' must be a list of one text or more, found {texts!r}.")
-        if others := [text for text in texts if not isinstance(text, str)]:
-            raise DataError(f"{rows.where(row)}: column '{name}' must hold nothing but texts, found {others[0]!r}.")
+        if wrong := [text for text in texts if not isinstance(text, str)]:
+            raise DataError(f"{rows.where(row)}: column '{name}' must hold nothing but texts, found {wrong[0]!r}.")
         if words is not None and len(texts) != (count := len(words[row])):
             raise DataError(
                 f"{rows.where(row)}: column '{name}' has {len(texts)} entries for a sentence of {count} words."
@@ -80,8 +80,8 @@ def _documents(rows: Rows) -> list[int]:
             raise DataError(f"{rows.where(row)}: column 'document' must be a whole number, found {document!r}.")
         if document in seen and document != documents[row - 1]:
             raise DataError(
-                f"{rows.where(row)}: document {document} goes on here after another one began; "
-                "the sentences of a document must be neighbours."
+                f"{rows.where(row)}: document {document} continues here, after a sentence of document "
+                f"{documents[row - 1]}; the sentences of a document must be neighbours."
             )
         seen.add(document)
     return documents

@@ -292,7 +292,7 @@ def test_rows_to_be_answered_may_lack_labels_or_have_them() -> None:
         ({"words": [["a"]], "labels": [["O"]], "document": [None]}, r"some\.txt:1: column 'document' must be a whole"),
         (
             {"words": [["a"]] * 3, "labels": [["O"]] * 3, "document": [0, 1, 0]},
-            r"some\.txt:9: document 0 goes on here after another one began",
+            r"some\.txt:9: document 0 continues here, after a sentence of document 1; the sentences",
         ),
     ],
 )
