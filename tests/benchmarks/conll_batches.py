@@ -152,7 +152,7 @@ def main() -> None:
         import torch
 
         torch.set_num_threads(1)
-        os.nice(5)
+        os.nice(10)
         for name, documents in (("eng.train", arguments.documents), ("eng.testa", arguments.dev_documents)):
             target = arguments.out / f"data-{arguments.documents}-{arguments.dev_documents}" / "conll2003" / name
             cut(arguments.data / "conll2003" / name, target, documents)
