@@ -44,6 +44,11 @@ def _add_texts_and_folders(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="blank lines in a row that end a document of a text file (1); 0: one document per file",
     )
+    parser.add_argument(
+        "--passages-only",
+        action=argparse.BooleanOptionalAction,
+        help="leave out headings and list lines of extracted Wikipedia (for the hub's Wikipedia only)",
+    )
     vocabulary = parser.add_mutually_exclusive_group()
     vocabulary.add_argument("--vocab", type=Path, metavar="FILE", help="use this vocab.txt")
     vocabulary.add_argument("--vocab-size", type=int, default=30_522, metavar="N", help="learn N pieces (30522)")
@@ -228,6 +233,7 @@ def request_of(arguments: argparse.Namespace) -> Request:
         settings=settings,
         held_out=tuple(arguments.held_out),
         blank_lines=arguments.blank_lines,
+        passages_only=arguments.passages_only,
         vocabulary=arguments.vocab,
         vocabulary_size=arguments.vocab_size,
         lowercase=None if arguments.cased is None else not arguments.cased,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, final
 
@@ -32,8 +33,9 @@ class Pipeline:
 
     def __init__(self, request: Request) -> None:
         self.request = request
-        self._corpus = Corpus.named(request.corpus, blank_lines=request.blank_lines)
-        self._held_out = Corpus.named(request.held_out, blank_lines=request.blank_lines) if request.held_out else None
+        named = partial(Corpus.named, blank_lines=request.blank_lines, passages_only=request.passages_only)
+        self._corpus = named(request.corpus)
+        self._held_out = named(request.held_out) if request.held_out else None
 
     def is_finished(self) -> bool:
         """Whether this request is finished; raise a `RequestError` if its folder belongs to another request."""

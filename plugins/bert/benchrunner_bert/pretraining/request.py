@@ -31,6 +31,8 @@ class Request:
     """Texts to evaluate on, written in the same way as the corpus."""
     blank_lines: int = 1
     """Number of blank lines in a row that end a document of a text file; with 0, only the end of the file does."""
+    passages_only: bool | None = None
+    """Whether to leave out headings and list lines of extracted Wikipedia; None: of the hub's Wikipedia alone."""
     vocabulary: Path | None = None
     """A vocab.txt; None learns a vocabulary of `vocabulary_size` pieces from the corpus."""
     vocabulary_size: int = 30_522
@@ -89,8 +91,11 @@ def decisive_facts(request: Request, corpus: Sequence[SourceFacts], held_out: Co
 
 
 def text_hashes(sources: Sequence[SourceFacts]) -> list[list[str]]:
-    """Give the name and the content's hash of each text."""
-    return [[source.name, source.sha256 or source.revision] for source in sources]
+    """Give the name and the content's hash of each text, and say if only its passages are read."""
+    return [
+        [source.name, *(["passages only"] if source.passages_only else []), source.sha256 or source.revision]
+        for source in sources
+    ]
 
 
 def _hash(path: Path) -> str:

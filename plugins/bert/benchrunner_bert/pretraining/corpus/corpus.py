@@ -7,14 +7,14 @@ memory holds a whole document, however long it is.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Self, final
 
 from benchrunner import DataError, RequestError
 from benchrunner_bert.pretraining.corpus.manifest import SourceFacts
-from benchrunner_bert.pretraining.corpus.sources import HUB, HubSet, JsonLines, Parquet, Source, TextFile
+from benchrunner_bert.pretraining.corpus.sources import HUB, WIKIPEDIA, HubSet, JsonLines, Parquet, Source, TextFile
 from benchrunner_bert.pretraining.corpus.text_blocks import unreadable
 
 
@@ -30,7 +30,7 @@ class Corpus:
     @cached_property
     def facts(self) -> tuple[SourceFacts, ...]:
         """The facts of each source. The first call reads all files; later calls give the same facts."""
-        return tuple(source.facts() for source in self.sources)
+        return tuple(replace(source.facts(), passages_only=source.passages_only) for source in self.sources)
 
     def paragraphs(self) -> Iterator[str]:
         """Give the paragraphs of all sources."""
@@ -38,25 +38,32 @@ class Corpus:
             yield from source.paragraphs()
 
     @classmethod
-    def named(cls, references: Sequence[str], *, blank_lines: int = 1) -> Self:
-        """Find what the user named: files, folders with all their files, hub:NAME[,CONFIG[,SPLIT]][@REVISION]."""
+    def named(cls, references: Sequence[str], *, blank_lines: int = 1, passages_only: bool | None = None) -> Self:
+        """Find what the user named: files, folders with all their files, hub:NAME[,CONFIG[,SPLIT]][@REVISION].
+
+        `passages_only` leaves out headings and list lines of extracted Wikipedia; None does so for the Wikipedia of the
+        hub alone.
+        """
         if blank_lines < 0:
             raise RequestError(f"blank_lines counts lines: 0 or more, not {blank_lines}.")
-        sources = tuple(source for reference in references for source in _sources(reference, blank_lines))
+        sources = tuple(
+            source for reference in references for source in _sources(reference, blank_lines, passages_only)
+        )
         if not sources:
             raise RequestError("A corpus is needed: text files, .jsonl, .parquet, folders of them, or hub:NAME.")
         return cls(sources, blank_lines)
 
 
-def _sources(reference: str, blank_lines: int) -> Iterator[Source]:
+def _sources(reference: str, blank_lines: int, passages_only: bool | None) -> Iterator[Source]:
     if reference.startswith(HUB):
-        yield _hub_set(reference)
+        yield _hub_set(reference, passages_only)
         return
+    in_files = passages_only is True
     path = Path(reference)
     if path.is_dir():
-        yield from (_file(file, file.relative_to(path).as_posix(), blank_lines) for file in _files(path))
+        yield from (_file(file, file.relative_to(path).as_posix(), blank_lines, in_files) for file in _files(path))
     elif path.is_file():
-        yield _file(path, path.name, blank_lines)
+        yield _file(path, path.name, blank_lines, in_files)
     else:
         raise DataError(f"{path}: there is no such file or folder. A data set on the hub is written hub:NAME.")
 
@@ -86,17 +93,17 @@ def _walked(folder: Path, parents: tuple[Path, ...]) -> Iterator[Path]:
             raise DataError(f"{path}: a link to a file that does not exist ({path.readlink()}); repair or remove it.")
 
 
-def _file(path: Path, name: str, blank_lines: int) -> Source:
+def _file(path: Path, name: str, blank_lines: int, passages_only: bool) -> Source:
     match path.suffix.lower():
         case ".jsonl":
-            return JsonLines(path, name)
+            return JsonLines(path, name, passages_only)
         case ".parquet":
-            return Parquet(path, name)
+            return Parquet(path, name, passages_only)
         case _:
-            return TextFile(path, name, blank_lines)
+            return TextFile(path, name, blank_lines, passages_only)
 
 
-def _hub_set(reference: str) -> HubSet:
+def _hub_set(reference: str, passages_only: bool | None) -> HubSet:
     names, sign, revision = reference.removeprefix(HUB).partition("@")
     parts = names.split(",")
     if not parts[0] or len(parts) > 3 or bool(sign) != bool(revision) or "," in revision:
@@ -105,4 +112,6 @@ def _hub_set(reference: str) -> HubSet:
             "to choose a commit, branch or tag."
         )
     configuration, split = [*parts[1:], "", ""][:2]
-    return HubSet(parts[0], configuration, split or "train", revision or None)
+    is_wikipedia = parts[0].rsplit("/", 1)[-1] == WIKIPEDIA
+    filtered = is_wikipedia if passages_only is None else passages_only
+    return HubSet(parts[0], configuration, split or "train", revision or None, filtered)

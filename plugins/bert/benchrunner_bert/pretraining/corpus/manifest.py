@@ -34,6 +34,8 @@ class SourceFacts:
     """Number of lines that end with a carriage return, which is left out."""
     bad_bytes: int = 0
     """Number of bytes that are not UTF-8; each is replaced."""
+    passages_only: bool = False
+    """Whether headings and list lines of extracted Wikipedia were left out."""
 
 
 @final
@@ -148,6 +150,8 @@ def _check_sources(folder: Path, earlier: Sequence[SourceFacts], now: Sequence[S
 
 
 def _difference(old: SourceFacts, new: SourceFacts) -> str:
+    if old.passages_only != new.passages_only:
+        return "passages only then, all lines now" if old.passages_only else "all lines then, passages only now"
     if old.size != new.size:
         return f"{old.size:,} bytes then, {new.size:,} now"
     return f"{(old.sha256 or old.revision)[:12]} then, {(new.sha256 or new.revision)[:12]} now"

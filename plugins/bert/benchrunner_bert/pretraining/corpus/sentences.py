@@ -9,12 +9,12 @@ LONGEST = 64
 """Words of a sentence. A longer sentence is cut, so that its parts roughly fit a sequence of 128 tokens."""
 _WIDEST = 16
 """Letters without a blank that count as a word, so that a text without blanks is cut too."""
-_IDEOGRAPH = "[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
+IDEOGRAPH = "[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
 """Chinese and Japanese characters. Each counts as a word: no blanks separate them, and most are pieces."""
-_WORDS = rf"(?> *(?:{_IDEOGRAPH}|[^ {_IDEOGRAPH[1:-1]}]{{1,{_WIDEST}}}+)){{1,{LONGEST}}}"
-_PART = re.compile(rf"{_WORDS}(?:(?=[ {_IDEOGRAPH[1:]})|(?<={_IDEOGRAPH})|\Z)|{_WORDS}")
+_WORDS = rf"(?> *(?:{IDEOGRAPH}|[^ {IDEOGRAPH[1:-1]}]{{1,{_WIDEST}}}+)){{1,{LONGEST}}}"
+_PART = re.compile(rf"{_WORDS}(?:(?=[ {IDEOGRAPH[1:]})|(?<={IDEOGRAPH})|\Z)|{_WORDS}")
 """Up to `LONGEST` words. The part ends inside a word only if it holds nothing but that word."""
-_WITHOUT_BLANKS = re.compile(_IDEOGRAPH)
+_WITHOUT_BLANKS = re.compile(IDEOGRAPH)
 
 _ABBREVIATIONS = (
     "Ch|Dr|Eq|Ft|Jr|Lt|Mr|Ms|Mt|Sr|St|cf|pp|vs",

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from benchrunner import DataError, first_line, quoted
 from benchrunner_bert.pretraining.corpus.manifest import SourceFacts
+from benchrunner_bert.pretraining.corpus.passages import is_passage, passages
 from benchrunner_bert.pretraining.corpus.text_blocks import (
     BAD,
     REPLACEMENT,
@@ -30,6 +31,8 @@ from benchrunner_bert.pretraining.corpus.text_blocks import (
 
 HUB = "hub:"
 """Start of the name of a data set on the hub."""
+WIKIPEDIA = "wikipedia"
+"""Last part of the names of Wikipedia's data sets on the hub, such as wikimedia/wikipedia."""
 FIELD = "text"
 """Field of JSON lines and column of tables that holds a document."""
 
@@ -39,6 +42,8 @@ class Source(ABC):
 
     name: str
     """Name in the manifest: a path without the folders above the file or folder that the user named."""
+    passages_only: bool = False
+    """Whether headings and list lines of extracted Wikipedia are left out."""
 
     @abstractmethod
     def facts(self) -> SourceFacts:
@@ -58,6 +63,7 @@ class TextFile(Source):
     name: str
     blank_lines: int = 1
     """Number of blank lines in a row that end a document; with 0, only the end of the file does."""
+    passages_only: bool = False
 
     def facts(self) -> SourceFacts:
         return file_facts(self.path, self.name)
@@ -67,7 +73,8 @@ class TextFile(Source):
         for line in lines(self.path):
             paragraph = line.strip()
             blank = 0 if paragraph else blank + 1
-            if paragraph or blank == self.blank_lines:
+            is_left_out = self.passages_only and not is_passage(paragraph)
+            if (paragraph and not is_left_out) or (blank and blank == self.blank_lines):
                 yield paragraph
         yield ""
 
@@ -79,6 +86,7 @@ class JsonLines(Source):
 
     path: Path
     name: str
+    passages_only: bool = False
 
     def facts(self) -> SourceFacts:
         return file_facts(self.path, self.name)
@@ -86,7 +94,7 @@ class JsonLines(Source):
     def paragraphs(self) -> Iterator[str]:
         for number, line in enumerate(lines(self.path, whole=True), start=1):
             if line.strip():
-                yield from _document(self._text(line, number))
+                yield from _document(self._text(line, number), self.passages_only)
 
     def _text(self, line: str, number: int) -> str:
         try:
@@ -109,6 +117,7 @@ class Parquet(Source):
 
     path: Path
     name: str
+    passages_only: bool = False
 
     def facts(self) -> SourceFacts:
         size, sha256 = hashed(self.path)
@@ -117,7 +126,7 @@ class Parquet(Source):
 
     def paragraphs(self) -> Iterator[str]:
         for raw in self._raw():
-            yield from _document(decoded(raw)[0])
+            yield from _document(decoded(raw)[0], self.passages_only)
 
     def _raw(self) -> Iterator[bytes]:
         """Give the documents as bytes: some files hold texts that are not UTF-8, although the format demands it."""
@@ -145,6 +154,7 @@ class HubSet(Source):
     split: str = "train"
     revision: str | None = None
     """A commit, branch or tag of the repository; None is its newest commit."""
+    passages_only: bool = False
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -158,7 +168,7 @@ class HubSet(Source):
             text = row.get(FIELD)
             if not isinstance(text, str):
                 raise DataError(f"{self.name}, row {number}: expected a text in '{FIELD}'; it has {', '.join(row)}.")
-            yield from _document(text)
+            yield from _document(text, self.passages_only)
 
     @cached_property
     def _commit(self) -> str:
@@ -191,8 +201,8 @@ class HubSet(Source):
             raise DataError(f"{self.name} could not be read: {first_line(error)}") from error
 
 
-def _document(text: str) -> Iterator[str]:
-    for line in BAD.sub(REPLACEMENT, text).split("\n"):
-        if paragraph := line.strip():
-            yield paragraph
+def _document(text: str, passages_only: bool) -> Iterator[str]:
+    document = BAD.sub(REPLACEMENT, text)
+    lines = passages(document) if passages_only else (line.strip() for line in document.split("\n"))
+    yield from (line for line in lines if line)
     yield ""

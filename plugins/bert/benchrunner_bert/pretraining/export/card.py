@@ -95,6 +95,8 @@ def _corpus(corpus: Manifest) -> Iterator[str]:
     yield from ("", "## Corpus", "", f"{len(corpus.sources):,} sources: {totals}.")
     if bad_bytes := sum(source.bad_bytes for source in corpus.sources):
         yield f"Bytes that were not UTF-8 and were replaced: {bad_bytes:,}."
+    if filtered := sum(source.passages_only for source in corpus.sources):
+        yield f"Text passages only, without headings and lists, of {filtered:,} of the sources."
     shown = corpus.sources[:SHOWN_SOURCES]
     rows = (
         (source.name, f"{source.size:,}" if source.size else "", source.sha256 or source.revision) for source in shown
