@@ -90,7 +90,7 @@ class Configuration:
             return cls.of_size(f"{layers}/{hidden}", vocabulary)
         parts = size.split("/")
         if len(parts) not in (2, 3) or not all(part.isdecimal() and int(part) > 0 for part in parts):
-            raise RequestError(f"A BERT's size is {', '.join(SIZES)}, L/H or L/H/A such as 4/256/4; not '{size}'.")
+            raise RequestError(f"A size is {', '.join(SIZES)}, L/H or L/H/A such as 4/256/4; not '{size}'.")
         layers, hidden = int(parts[0]), int(parts[1])
         heads = int(parts[2]) if len(parts) == 3 else max(1, hidden // HEAD_SIZE)
         if hidden % heads:

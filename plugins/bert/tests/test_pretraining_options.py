@@ -48,6 +48,12 @@ def test_an_option_sets_its_setting(words: tuple[str, ...], field: str, value: o
     assert getattr(requested(*words).settings, field) == value
 
 
+def test_a_gpt_like_model_has_an_objective_and_an_input_of_its_own() -> None:
+    settings = requested(size="gpt-base").settings
+    assert settings == Settings(objective="ltr", input="text")
+    assert requested("--input", "pairs", size="gpt-base").settings == Settings(objective="ltr")
+
+
 def test_the_number_of_held_out_instances_is_part_of_the_plan() -> None:
     assert requested("--held-out-instances", "64").plan == Plan(held_out_instances=64)
 

@@ -37,6 +37,28 @@ def write(path: Path, text: str) -> str:
     return str(path)
 
 
+@pytest.mark.parametrize(
+    ("size", "more", "reason"),
+    [
+        (
+            "gpt-1/32/2",
+            ["--objective", "mlm"],
+            "A GPT-like model does not learn the objective mlm",
+        ),
+        ("gpt-huge", [], "A size is tiny, mini, small, medium, base, large, L/H or L/H/A such as 4/256/4; not 'huge'"),
+        ("gpt", [], "not ''"),
+        ("gtp-base", [], "There is no architecture 'gtp'. Did you mean gpt?"),
+        ("1/32/2", ["--input", "text"], "The objective mlm+nsp predicts whether"),
+    ],
+)
+def test_architectures_refuse_what_they_cannot_learn(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], size: str, more: list[str], reason: str
+) -> None:
+    corpus(tmp_path / "corpus")
+    assert reason in refused(words(tmp_path, "out", *more, size=size), capsys)
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize("size", ["huge", "2/128/3", "0/128", "2/-1", "2", "a/b"])
 def test_a_size_that_is_none_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], size: str) -> None:
     corpus(tmp_path / "corpus")

@@ -136,6 +136,24 @@ def test_the_result_is_a_backbone_with_its_restriction(tmp_path: Path, objective
     assert backbone.load(workspace, seed=0).config.direction == direction  # type: ignore[attr-defined]
 
 
+def test_a_gpt_like_model_reads_bare_text_and_fine_tunes(tmp_path: Path) -> None:
+    from benchrunner import Settings, Workspace, discover
+    from benchrunner.testing import check_backbone
+
+    corpus(tmp_path / "corpus")
+    run(words(tmp_path, "out", steps=2, size="gpt-1/32/2"))
+    card = (tmp_path / "out" / "model" / "README.md").read_text(encoding="utf-8")
+    assert "| objective | ltr |\n| input | text: a stretch of one document, without special tokens |" in card
+    assert "Its training text had no special tokens" in card and "In transformers it is a `BertLMHeadModel`" in card
+    workspace = Workspace(tmp_path / "runs", tmp_path / "cache", settings=Settings(offline=True))
+    backbone, family = discover().backbone("pretrained/out", workspace)
+    assert backbone.about.startswith("pre-trained here: a GPT-like model of 1 layers, 32 wide, ltr, 2 steps")
+    check_backbone(backbone, family, workspace, tmp_path / "again")
+    run(words(tmp_path, "framed", "--input", "document", steps=2, size="gpt-1/32/2"))
+    framed = (tmp_path / "framed" / "model" / "README.md").read_text(encoding="utf-8")
+    assert r"| input | document: \[CLS\] text \[SEP\]: a stretch of one document |" in framed
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_every_stage_and_two_processes_give_the_same_losses(tmp_path: Path, precision: str) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from benchrunner import RequestError
+from benchrunner import RequestError, UnknownName
 from benchrunner_bert.configuration import LOOKS, Configuration
 from benchrunner_bert.elmo.configuration import MODEL_TYPE as ELMO
 from benchrunner_bert.elmo.configuration import ElmoConfiguration
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from benchrunner_bert.pretraining.training.trained_model import TrainedModel
     from benchrunner_bert.tokenizer import BertTokenizer
 
+_GPT = "gpt"
+"""Beginning of the sizes of GPT-like models: left to right, on text without special tokens."""
 _MINIMUM_POSITIONS = 512
 """Every BERT can read sequences of this length, as the released models can."""
 _ANY_VOCABULARY = 100
@@ -63,8 +65,13 @@ class Architecture(ABC):
 
 
 @final
-class _Bert(Architecture):
-    name, prefix, objectives = "A BERT", "", tuple(OBJECTIVES)
+class _Transformer(Architecture):
+    """A transformer encoder with BERT's layers."""
+
+    def __init__(
+        self, name: str, prefix: str, objectives: tuple[str, ...], defaults: Mapping[str, Any] | None = None
+    ) -> None:
+        self.name, self.prefix, self.objectives, self.defaults = name, prefix, objectives, defaults or {}
 
     def _check_size(self, size: str) -> None:
         Configuration.of_size(size, _ANY_VOCABULARY)
@@ -90,7 +97,8 @@ class _Bert(Architecture):
     def about(self, config: Path, training: str) -> str:
         shape = Configuration.read(config)
         direction = f"; its attention looks {LOOKS[shape.direction]}" if shape.direction != "both" else ""
-        return f"{shape.layers} layers, {shape.hidden} wide, {training}{direction}"
+        kind = "a GPT-like model of " if self.prefix == _GPT else ""
+        return f"{kind}{shape.layers} layers, {shape.hidden} wide, {training}{direction}"
 
 
 @final
@@ -129,15 +137,18 @@ class _Elmo(Architecture):
         return f"an ELMo of {shape.layers} LSTM layers, {shape.width} wide in each direction, {training}"
 
 
-_BERT = _Bert()
-_PREFIXED = (_Elmo(),)
+_BERT = _Transformer("A BERT", "", tuple(OBJECTIVES))
+_PREFIXED = (_Transformer("A GPT-like model", _GPT, ("ltr",), {"input": "text"}), _Elmo())
 
 
 def of_size(size: str) -> tuple[Architecture, str]:
     """Find the architecture of a SIZE, and give the size without the prefix."""
-    for architecture in _PREFIXED:
-        if size.startswith(architecture.prefix):
-            return architecture, size.removeprefix(architecture.prefix).removeprefix("-")
+    prefix, dash, rest = size.partition("-")
+    architectures = {architecture.prefix: architecture for architecture in _PREFIXED}
+    if prefix in architectures:
+        return architectures[prefix], rest
+    if dash and prefix.isalpha():
+        raise UnknownName("architecture", prefix, architectures)
     return _BERT, size
 
 

@@ -59,14 +59,14 @@ def _add_training(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--objective",
         choices=("mlm+nsp", "mlm", "ltr", "rtl", "ltr+rtl"),
-        help="masked tokens and next sentences, masked tokens alone, left to right, or right to left (mlm+nsp); an "
-        "ELMo learns ltr+rtl",
+        help="masked tokens and next sentences, masked tokens alone, left to right, or right to left (mlm+nsp); a "
+        "GPT-like model learns ltr, an ELMo ltr+rtl",
     )
     group.add_argument(
         "--input",
         choices=("pairs", "document", "text"),
         help="what a sequence holds: [CLS] A [SEP] B [SEP], where B follows A half of the time; [CLS] text [SEP] of "
-        "one document; or such a text without special tokens (pairs; an ELMo: document)",
+        "one document; or such a text without special tokens (pairs; a GPT-like model: text; an ELMo: document)",
     )
     group.add_argument(
         "--mask",
@@ -171,7 +171,8 @@ _SETTINGS = (
 
 
 _SIZE_HELP = (
-    "a BERT: tiny, mini, small, medium, base, large, or L/H or L/H/A; an ELMo: elmo-small, elmo-medium, elmo-base, "
+    "a BERT: tiny, mini, small, medium, base, large, or L/H or L/H/A; a GPT-like model of these sizes: gpt-tiny, ..., "
+    "gpt-L/H/A; an ELMo: elmo-small, elmo-medium, elmo-base, "
     "elmo-L/H, or elmo-L/H/C with C cells"
 )
 

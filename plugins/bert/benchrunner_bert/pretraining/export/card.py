@@ -60,6 +60,14 @@ def _head(card: Card, model: TrainedModel) -> Iterator[str]:
         "",
     )
     yield from model.introduction()
+    if not named(card.input).special_tokens:
+        yield from ("", *_BARE_TEXT)
+
+
+_BARE_TEXT = (
+    "Its training text had no special tokens, as GPT's: [CLS] and [SEP] of the vocabulary, and the second segment, are",
+    "learned in fine-tuning only.",
+)
 
 
 def _facts(card: Card, model: TrainedModel) -> Iterator[str]:
