@@ -72,12 +72,17 @@ def answer(
         rows = read_questions(task, file, runner.workspace)
     else:
         rows = runner.rows(task, split or next(iter(task.named("dev")), task.train))
+    return answer_together(ensemble, task, rows, runner)
+
+
+def answer_together(ensemble: Ensemble, task: Task, rows: Rows, runner: Runner) -> Answered:
+    """Answer rows with finished fits; weights are needed only for rows that the fits have not answered before."""
     outputs = ensembles.outputs(ensemble, rows, runner)
     settings = ensembles.settings(ensemble, runner)
     answers = task.problem.decode(outputs, rows.table, settings)
     extra_figures = task.problem.extra_figures(outputs, rows.table, settings)
     scores = task.scores(rows.table, answers, extra_figures)
-    by = fits[0].id if len(fits) == 1 else ensemble.id
+    by = ensemble.members[0].id if len(ensemble.members) == 1 else ensemble.id
     return Answered(task, rows, answers, extra_figures, scores, by)
 
 

@@ -16,6 +16,16 @@ FULL = "full"
 
 @final
 @dataclass(frozen=True)
+class Stage:
+    """A task that a system is fine-tuned on before the tasks of the columns."""
+
+    task: str
+    recipe: Mapping[str, str] = field(default_factory=dict)
+    """Options of `compare` for this stage, without their dashes. A stage has one restart."""
+
+
+@final
+@dataclass(frozen=True)
 class System:
     """A row of the table: a backbone, and the command that builds it."""
 
@@ -30,6 +40,10 @@ class System:
     """Log that building the backbone leaves, with figures of the backbone itself."""
     recipe: Mapping[str, str] = field(default_factory=dict)
     """Options of `compare` for this system alone, without their dashes."""
+    first: Stage | None = None
+    """Task that the backbone is fine-tuned on first; the fits of the columns start from its selected fit."""
+    ensemble: bool = False
+    """Whether the restarts of the chosen grid point answer together, instead of each alone."""
     published: str = ""
     """Name of the published row that is shown with this system; empty means the row with the system's own name."""
 

@@ -23,6 +23,8 @@ class Need:
     """The task, metric and options that one system needs for one column."""
 
     system: System
+    backbone: str
+    """Name of the backbone that is fitted: the system's own, or a fit of its first stage."""
     column: Column
     task: Task
     term: Term
@@ -55,7 +57,7 @@ def needs_of(study: StudyFile, options: StudyOptions, runner: Runner) -> list[Ne
                 selecting = term.split if term.split in task.named("dev") else None
                 selection = Selection(merged.selection.rule, term.metric, selecting)
                 own = replace(merged, method=method, select=None)
-                needs.append(Need(system, column, task, term, own, selection))
+                needs.append(Need(system, system.backbone, column, task, term, own, selection))
     options.check_read(read)
     return needs
 
@@ -79,6 +81,21 @@ def _metric(column: Column, runner: Runner) -> tuple[Task, Term]:
     return task, Term(task.name, split, metric)
 
 
+def stage_study(system: System, study: StudyFile, options: StudyOptions, runner: Runner) -> Study | None:
+    """Plan the stage in which a system is fine-tuned first, and check that its data exists; None if there is none."""
+    if system.first is None:
+        return None
+    where = f"{study.path}: system {system.name}: first"
+    with naming(where):
+        task = runner.plugins.task(system.first.task)
+        for split in (task.train, *task.named("dev")):
+            runner.rows(task, split)
+        of_scale = StudyOptions.read(study.scale.recipe, f"{study.path}: scale {study.scale.name}")
+        merged = options.over(of_scale).over(StudyOptions.read(system.first.recipe, where))
+        own = replace(merged, method=system.method, seeds=None, restarts=None, select=None, keep="selected")
+        return own.without_unread(options_read(task, system.method, runner)).study([system.backbone], [task], runner)
+
+
 def grouped(needs: Iterable[Need], runner: Runner) -> Iterator[tuple[StudyOptions, Study]]:
     """Group the needs into studies so that each different fit is in one study.
 
@@ -86,7 +103,7 @@ def grouped(needs: Iterable[Need], runner: Runner) -> Iterator[tuple[StudyOption
     """
     tasks_of: dict[StudyOptions, dict[str, dict[str, Task]]] = {}
     for need in needs:
-        tasks_of.setdefault(need.options, {}).setdefault(need.system.backbone, {})[need.task.name] = need.task
+        tasks_of.setdefault(need.options, {}).setdefault(need.backbone, {})[need.task.name] = need.task
     for options, tasks_by_backbone in tasks_of.items():
         backbones_of: dict[tuple[str, ...], list[str]] = {}
         for backbone, tasks in tasks_by_backbone.items():
@@ -100,7 +117,7 @@ def cells_of(options: StudyOptions, study: Study, needs: Iterable[Need], runner:
     tests: dict[tuple[str, str], dict[Selection, dict[str, None]]] = {}
     for need in needs:
         if need.options == options:
-            scored = tests.setdefault((need.system.backbone, need.task.name), {}).setdefault(need.selection, {})
+            scored = tests.setdefault((need.backbone, need.task.name), {}).setdefault(need.selection, {})
             if need.term.split in need.task.named("test"):
                 scored[need.term.split] = None
     return [

@@ -46,7 +46,7 @@ from pathlib import Path
 from benchrunner.errors import PluginError, RequestError, UnknownName
 from benchrunner.leaderboards.published import PublishedRow, check_rows
 from benchrunner.strict_tables import StrictTable
-from benchrunner.studies.study_file import FULL, Column, Scale, StudyFile, System
+from benchrunner.studies.study_file import FULL, Column, Scale, Stage, StudyFile, System
 from benchrunner.studies.study_parameters import NAME, Parameter, Values, parameter_values
 
 
@@ -184,10 +184,18 @@ def _system(table: StrictTable, values: Values) -> System:
         make=values.split(table.text("make"), table.place("make")) if "make" in table else None,
         figures=Path(filled("figures")) if "figures" in table else None,
         recipe=_recipe(table, values),
+        first=_stage(table.table("first"), values) if "first" in table else None,
+        ensemble=table.flag("ensemble"),
         published=filled("published") if "published" in table else "",
     )
     table.finish()
     return system
+
+
+def _stage(table: StrictTable, values: Values) -> Stage:
+    stage = Stage(values.text(table.text("task"), table.place("task")), _recipe(table, values))
+    table.finish()
+    return stage
 
 
 def _column(table: StrictTable, values: Values) -> Column:

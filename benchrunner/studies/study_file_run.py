@@ -11,13 +11,14 @@ from benchrunner.backbones.concatenation import PREFIX, part_names
 from benchrunner.errors import RequestError
 from benchrunner.executor import Executor
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.study import CellResult, Result, Selection
+from benchrunner.studies.study import CellResult, Result, Selection, selected_fit
+from benchrunner.studies.study_entries import Entry, entry_of_ensemble, entry_of_log, entry_of_metric, mean_entry
 from benchrunner.studies.study_file import FULL, StudyFile, System
-from benchrunner.studies.study_file_plan import Need, cells_of, grouped, naming, needs_of
+from benchrunner.studies.study_file_plan import Need, cells_of, grouped, naming, needs_of, stage_study
 from benchrunner.studies.study_file_reading import read_study_file
 from benchrunner.studies.study_options import StudyOptions
 from benchrunner.studies.study_run import run_study
-from benchrunner.studies.study_table import Entry, StudyFileResult, entry_of_log, entry_of_metric, mean_entry
+from benchrunner.studies.study_table import StudyFileResult
 from benchrunner.studies.system_commands import PROGRAM, check_command, run_command
 
 
@@ -49,7 +50,8 @@ def run_study_file(
     study = read_study_file(path, parameters or {}, name=full_name, scale=scale)
     study = replace(study, columns=study.columns_named(columns))
     needs = needs_of(study, options, runner)
-    planned = list(grouped(needs, runner))
+    list(grouped(needs, runner))  # raises an error for options that cannot be
+    stages = {system.name: stage_study(system, study, options, runner) for system in study.systems}
     for words, system in study.commands.items():
         with naming(f"{study.name}, system {system}"):
             check_command(words, program=program)
@@ -59,11 +61,19 @@ def run_study_file(
             print(f"{number} of {len(study.commands)}, {system}: benchrunner {shlex.join(words)}", file=sys.stderr)
         run_command(words, runner.workspace, program=program, show_output=show_progress)
     _check_backbones((need.system for need in needs), study, runner)
+    first = {
+        name: run_study(stage, runner, executor=executor, show_progress=show_progress)
+        for name, stage in stages.items()
+        if stage is not None
+    }
+    fitted = {name: f"run:{selected_fit(result.cells[0]).id}" for name, result in first.items()}
+    needs = [replace(need, backbone=fitted.get(need.system.name, need.backbone)) for need in needs]
     results = []
-    for own, part in planned:
+    for own, part in grouped(needs, runner):
         cells = cells_of(own, part, needs, runner)
         results.append((own, run_study(part, runner, executor=executor, cells=cells, show_progress=show_progress)))
-    return StudyFileResult(study, _entries(study, needs, results), tuple(result for _, result in results))
+    entries = _entries(study, needs, results, runner)
+    return StudyFileResult(study, entries, (*first.values(), *(result for _, result in results)))
 
 
 def _existing(system: System, study: StudyFile) -> list[str]:
@@ -91,18 +101,17 @@ def _check_backbones(
 
 
 def _entries(
-    study: StudyFile, needs: Iterable[Need], results: Iterable[tuple[StudyOptions, Result]]
+    study: StudyFile, needs: Iterable[Need], results: Iterable[tuple[StudyOptions, Result]], runner: Runner
 ) -> dict[tuple[str, str], Entry]:
     cells: dict[tuple[StudyOptions, str, str, Selection], CellResult] = {}
     for options, result in results:
         for cell in result.cells:
             cells[options, cell.cell.backbone, cell.cell.task.name, cell.cell.selection] = cell
-    entries = {
-        (need.system.name, need.column.name): entry_of_metric(
-            cells[need.options, need.system.backbone, need.task.name, need.selection], need.task, need.term
-        )
-        for need in needs
-    }
+    entries = {}
+    for need in needs:
+        cell = cells[need.options, need.backbone, need.task.name, need.selection]
+        entry = entry_of_ensemble(cell, need.term, runner) if need.system.ensemble else entry_of_metric(cell, need.term)
+        entries[need.system.name, need.column.name] = entry
     for column in study.columns:
         if column.figure:
             entries |= {(system.name, column.name): entry_of_log(system, column.figure) for system in study.systems}

@@ -2,46 +2,18 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.studies import comparison_table
 from benchrunner.studies.comparison_table import ABSENT
-from benchrunner.studies.study import CellResult, Result
+from benchrunner.studies.study import Result
+from benchrunner.studies.study_entries import Entry
 from benchrunner.studies.study_file import Column, StudyFile, System
-from benchrunner.tasks.suites import Term
-from benchrunner.tasks.task import Task
-from benchrunner.training import step_log
 
 if TYPE_CHECKING:
     from rich.table import Table
-
-
-@final
-@dataclass(frozen=True)
-class Entry:
-    """The figure of one system in one column. Figures are on the scale on which they are printed."""
-
-    mean: float | None = None
-    """Mean over the restarts of the grid point that dev chose; None if there is no figure."""
-    deviation: float | None = None
-    restarts: tuple[float, ...] = ()
-    best: float | None = None
-    """Figure of the restart that dev selected."""
-    decimals: int = 1
-    reason: str = ""
-    """Why there is no figure."""
-    cell: CellResult | None = None
-    """The result that a task's figure was taken from."""
-
-    def shown(self) -> str:
-        """Write the figure with its deviation and the number of restarts."""
-        if self.mean is None:
-            return ABSENT
-        text = f"{self.mean:.{self.decimals}f}"
-        return text if self.deviation is None else f"{text} ± {self.deviation:.{self.decimals}f} ({len(self.restarts)})"
 
 
 @final
@@ -60,50 +32,6 @@ class StudyFileResult:
     def is_complete(self) -> bool:
         """Whether every fit finished and has scores."""
         return all(result.is_complete for result in self.results)
-
-
-def entry_of_metric(cell: CellResult, task: Task, term: Term) -> Entry:
-    """Make the entry of a task's metric."""
-    spread = cell.spreads.get(term)
-    if spread is None:
-        return Entry(reason="no fit finished", cell=cell)
-    scale = next(metric.scale for metric in task.metrics if metric.name == term.metric)
-
-    def scaled(value: float | None) -> float | None:
-        return None if value is None else value * scale
-
-    return Entry(
-        mean=scaled(spread.mean.value),
-        deviation=scaled(spread.deviation),
-        restarts=tuple(value * scale for value in spread.values),
-        best=scaled(spread.best.value),
-        reason=spread.mean.reason or "",
-        cell=cell,
-    )
-
-
-def entry_of_log(system: System, key: str) -> Entry:
-    """Make the entry of a figure from the log of building a system: the last line with the key counts."""
-    if system.figures is None:
-        return Entry(reason="the study names no log of this system")
-    if not system.figures.is_file():
-        return Entry(reason=f"there is no file {system.figures}")
-    figures = [line[key] for line in step_log.read(system.figures) if type(line.get(key)) in (int, float)]
-    if not figures:
-        return Entry(reason=f"{system.figures} has no '{key}'")
-    last = float(figures[-1])
-    return Entry(mean=last, restarts=(last,), best=last, decimals=2)
-
-
-def mean_entry(system: System, column: Column, entries: Mapping[tuple[str, str], Entry]) -> Entry:
-    """Make the entry of a column that shows the mean of other columns; it has no figure if any of these has none."""
-    parts = {name: entries.get((system.name, name)) for name in column.mean}
-    figures = [entry.mean for entry in parts.values() if entry is not None and entry.mean is not None]
-    if len(figures) < len(parts):
-        absent = [name for name, entry in parts.items() if entry is None or entry.mean is None]
-        return Entry(reason=f"there is no figure in {', '.join(absent)}")
-    mean = statistics.fmean(figures)
-    return Entry(mean=mean, restarts=(mean,), best=mean)
 
 
 def as_table(result: StudyFileResult) -> Table:
@@ -193,7 +121,7 @@ def _notes(entry: Entry) -> Iterator[str]:
         yield f"no figure: {entry.reason}"
     if entry.cell is not None:
         yield from (f"fit {fit} has no scores: {reason}" for fit, reason in entry.cell.lost.items())
-        finished = len(entry.restarts)
+        finished = entry.members or len(entry.restarts)
         yield from (f"{flag} in {count} of {finished} restart(s)" for flag, count in entry.cell.flagged.items())
         yield from entry.cell.notes
 
@@ -213,6 +141,7 @@ def as_json(result: StudyFileResult) -> dict[str, Any]:
                 "name": system.name,
                 "backbone": system.backbone,
                 "method": system.method,
+                "first": system.first.task if system.first is not None else None,
                 "make": list(system.make) if system.make is not None else None,
                 "figures": str(system.figures) if system.figures is not None else None,
                 "published": system.published_name,
@@ -251,6 +180,7 @@ def _entry_json(result: StudyFileResult, system: System, column: Column) -> dict
         "deviation": entry.deviation,
         "restarts": list(entry.restarts),
         "best_on_dev": entry.best,
+        "together": entry.members or None,
         "published": result.study.published_figure(system.published_name, column.name),
         "selected": selected.id if selected is not None else None,
         **(comparison_table.selection_json(entry.cell.cell) if entry.cell is not None else {}),

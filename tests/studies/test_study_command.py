@@ -11,14 +11,16 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import inline
-from benchrunner import Task, Workspace, discover
+from benchrunner import Runner, Task, Workspace, discover
 from benchrunner.commands.main import main
+from benchrunner.runs.folder import find_run
 from benchrunner.studies.study_file_run import run_study_file
 from benchrunner.studies.system_commands import wait_passing_signals
-from benchrunner.testing import TinyBackbone
+from benchrunner.testing import TinyBackbone, tiny_family
 from inline import files, mood, own, pairs
 
 pytestmark = pytest.mark.usefixtures("narrow_bilstm")
@@ -27,6 +29,7 @@ BAKE = """
 import json, os, pathlib, shutil, sys
 from benchrunner import discover
 from benchrunner.commands.main import main
+from benchrunner.runs.folder import find_run
 from inline import plugin
 
 def register_commands(cli):
@@ -279,6 +282,76 @@ def test_test_splits_with_labels_are_scored_and_do_not_select(kitchen: Kitchen) 
     assert len(set(fits)) == 8, "both columns are scores of the same fits"
     kept = {path.parent.parent.name for path in (kitchen.folder / "fits").glob("*/model/*.safetensors")}
     assert kept == {cell["selected"] for cell in result["cells"]}, "no restart was fitted again to be scored"
+
+
+STAGED = """
+title = "Does a first task help?"
+
+[[system]]
+name = "at once"
+backbone = "tiny/words"
+
+[[system]]
+name = "in two stages"
+backbone = "tiny/words"
+first = {task = "known", recipe = {lr = "5e-3", limit-train = "24"}}
+
+[[system]]
+name = "three together"
+backbone = "tiny/words"
+ensemble = true
+recipe = {restarts = "3"}
+
+[[column]]
+name = "mood"
+task = "mood"
+recipe = {lr = "2e-3"}
+"""
+
+
+def staged(kitchen: Kitchen, *words: str) -> tuple[int, str, str]:
+    kitchen.plugins = discover(
+        extra=[("own", own(register_tasks=[mood(), labelled_test()], register_backbones=[tiny_family()]))],
+        installed=False,
+    )
+    (kitchen.folder / "study.toml").write_text(STAGED)
+    return kitchen("--study", "study.toml", *words)
+
+
+def test_a_system_is_fine_tuned_on_a_first_task(kitchen: Kitchen) -> None:
+    code, out, err = staged(kitchen, "--columns", "mood", "--json")
+    assert code == 0, err
+    cells = {cell["system"]: cell for cell in json.loads(out)["cells"]}
+    code, out, _ = kitchen("tiny/words", "--tasks", "known", "--lr", "5e-3", "--limit-train", "24", "--json")
+    (first,) = json.loads(out)["cells"]
+    code, out, _ = kitchen(f"run:{first['selected']}", "--tasks", "mood", "--lr", "2e-3", "--json")
+    (second,) = json.loads(out)["cells"]
+    assert second["selected"] == cells["in two stages"]["selected"] != cells["at once"]["selected"]
+
+
+def test_an_ensemble_answers_by_the_mean_of_its_restarts(kitchen: Kitchen) -> None:
+    code, out, err = staged(kitchen, "--json")
+    assert code == 0, err
+    result = json.loads(out)
+    (figure,) = [cell for cell in result["cells"] if cell["system"] == "three together"]
+    assert figure["together"] == 3
+    (cell,) = [cell for part in result["results"] for cell in part["cells"] if len(cell["fits"]) == 3]
+    runner = Runner(kitchen.plugins, Workspace(Path("fits"), kitchen.folder / "cache", data=Path("data")), device="cpu")
+    rows = runner.rows(kitchen.plugins.task("mood"), "dev")
+    logits = np.array([runner.outputs(find_run(Path("fits"), fit["id"]).fit(), rows) for fit in cell["fits"]])
+    shares = (np.exp(logits) / np.exp(logits).sum(axis=-1, keepdims=True)).mean(axis=0)
+    gold = [("glad", "sad").index(label) for label in rows.table.column("label").to_pylist()]
+    assert figure["mean"] == pytest.approx(100 * np.mean(shares.argmax(axis=1) == gold))
+    code, out, _ = kitchen("--study", "study.toml", "--quiet")
+    assert f"{figure['mean']:.1f} (3 together)" in out
+
+
+def test_a_first_task_without_data_is_refused_by_its_place(kitchen: Kitchen) -> None:
+    code, out, err = staged(kitchen)
+    (kitchen.folder / "study.toml").write_text(STAGED.replace('task = "known"', 'task = "knwn"'))
+    code, out, err = kitchen("--study", "study.toml")
+    assert (code, out) == (2, "")
+    assert "study.toml: system in two stages: first: There is no task 'knwn'. Did you mean mine/known" in err
 
 
 def test_a_system_without_a_finished_fit_shows_a_gap_and_reason(kitchen: Kitchen) -> None:
