@@ -29,13 +29,19 @@ class Entry:
     restarts: tuple[float, ...] = ()
     best: float | None = None
     """Figure of the restart that dev selected."""
-    members: int = 0
-    """Number of fits that answered together; 0 if each answered alone."""
+    members: tuple[str, ...] = ()
+    """Ids of the fits that answered together; empty if each answered alone."""
     decimals: int = 1
     reason: str = ""
     """Why there is no figure."""
     cell: CellResult | None = None
     """The result that a task's figure was taken from."""
+
+    @property
+    def answering(self) -> tuple[str, ...]:
+        """Ids of the fits whose answers stand for the system: those of an ensemble, or the selected one."""
+        selected = self.cell.selected if self.cell is not None else None
+        return self.members or ((selected.id,) if selected is not None else ())
 
     def shown(self) -> str:
         """Write the figure with its deviation and the number of restarts."""
@@ -43,7 +49,7 @@ class Entry:
             return ABSENT
         text = f"{self.mean:.{self.decimals}f}"
         if self.members:
-            return f"{text} ({self.members} together)"
+            return f"{text} ({len(self.members)} together)"
         return text if self.deviation is None else f"{text} ± {self.deviation:.{self.decimals}f} ({len(self.restarts)})"
 
 
@@ -81,7 +87,7 @@ def entry_of_ensemble(cell: CellResult, term: Term, runner: Runner) -> Entry:
     if score.value is None:
         return Entry(reason=score.reason or "", cell=cell)
     figure = score.value * _scale(cell, term)
-    return Entry(mean=figure, restarts=(figure,), best=figure, members=len(members), cell=cell)
+    return Entry(mean=figure, restarts=(figure,), best=figure, members=tuple(fit.id for fit in members), cell=cell)
 
 
 def _scale(cell: CellResult, term: Term) -> float:

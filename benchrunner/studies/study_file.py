@@ -124,6 +124,8 @@ class StudyFile:
     published: tuple[PublishedRow, ...] = ()
     """Published results; their cells are named by columns."""
     scale: Scale = field(default_factory=Scale)
+    board: str = ""
+    """Leaderboard that takes answers of the study's fits; the result says with which command."""
 
     @property
     def commands(self) -> dict[tuple[str, ...], str]:

@@ -56,7 +56,8 @@ def needs_of(study: StudyFile, options: StudyOptions, runner: Runner) -> list[Ne
                 read |= fields
                 selecting = term.split if term.split in task.named("dev") else None
                 selection = Selection(merged.selection.rule, term.metric, selecting)
-                own = replace(merged, method=method, select=None)
+                keep = "all" if study.board and system.ensemble and merged.keep == "selected" else merged.keep
+                own = replace(merged, method=method, select=None, keep=keep)
                 needs.append(Need(system, system.backbone, column, task, term, own, selection))
     options.check_read(read)
     return needs

@@ -73,6 +73,7 @@ def read_study_file(path: Path, given: Mapping[str, str], *, name: str = "", sca
         systems=tuple(system for table in top.tables("system", "name") for system in _systems(table, values)),
         columns=tuple(_column(table, values) for table in top.tables("column", "name")),
         published=tuple(_published(table, source) for table in top.tables("published", "system", optional=True)),
+        board=top.text("board", ""),
         scale=replace(chosen, recipe=_filled(chosen.recipe, values, f"{path}: scale.{scale}.recipe")),
     )
     top.finish()

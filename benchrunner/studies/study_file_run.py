@@ -18,6 +18,7 @@ from benchrunner.studies.study_file_plan import Need, cells_of, grouped, naming,
 from benchrunner.studies.study_file_reading import read_study_file
 from benchrunner.studies.study_options import StudyOptions
 from benchrunner.studies.study_run import run_study
+from benchrunner.studies.study_submissions import submissions
 from benchrunner.studies.study_table import StudyFileResult
 from benchrunner.studies.system_commands import PROGRAM, check_command, run_command
 
@@ -73,7 +74,8 @@ def run_study_file(
         cells = cells_of(own, part, needs, runner)
         results.append((own, run_study(part, runner, executor=executor, cells=cells, show_progress=show_progress)))
     entries = _entries(study, needs, results, runner)
-    return StudyFileResult(study, entries, (*first.values(), *(result for _, result in results)))
+    parts = (*first.values(), *(result for _, result in results))
+    return StudyFileResult(study, entries, parts, submissions(study, needs, entries, runner))
 
 
 def _existing(system: System, study: StudyFile) -> list[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.studies import comparison_table
@@ -26,7 +27,9 @@ class StudyFileResult:
     entries: Mapping[tuple[str, str], Entry]
     """System and column, by name -> the figure."""
     results: tuple[Result, ...]
-    """The studies that the entries were taken from."""
+    """The studies that the entries were taken from, after those of first stages."""
+    submissions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """System -> words of the benchrunner command that writes its submission to the study's leaderboard."""
 
     @property
     def is_complete(self) -> bool:
@@ -86,6 +89,8 @@ def footnotes(result: StudyFileResult) -> Iterator[str]:
     for column in study.columns:
         if column.note:
             yield f"{column.name}: {column.note}"
+    for name, words in result.submissions.items():
+        yield f"submission of {name}, without fitting again: benchrunner {shlex.join(words)}"
     places: dict[str, dict[str, list[str]]] = {}  # note -> column -> systems
     for column in (column for column in study.columns if column.is_measured):
         for system in study.systems:
@@ -121,7 +126,7 @@ def _notes(entry: Entry) -> Iterator[str]:
         yield f"no figure: {entry.reason}"
     if entry.cell is not None:
         yield from (f"fit {fit} has no scores: {reason}" for fit, reason in entry.cell.lost.items())
-        finished = entry.members or len(entry.restarts)
+        finished = len(entry.members or entry.restarts)
         yield from (f"{flag} in {count} of {finished} restart(s)" for flag, count in entry.cell.flagged.items())
         yield from entry.cell.notes
 
@@ -159,6 +164,7 @@ def as_json(result: StudyFileResult) -> dict[str, Any]:
             {"system": row.name, "source": row.source, "cells": dict(row.cells), "notes": row.notes}
             for row in study.published
         ],
+        "submissions": {system: list(words) for system, words in result.submissions.items()},
         "results": [comparison_table.as_json(part) for part in result.results],
         "notes": list(footnotes(result)),
     }
@@ -180,7 +186,7 @@ def _entry_json(result: StudyFileResult, system: System, column: Column) -> dict
         "deviation": entry.deviation,
         "restarts": list(entry.restarts),
         "best_on_dev": entry.best,
-        "together": entry.members or None,
+        "together": list(entry.members),
         "published": result.study.published_figure(system.published_name, column.name),
         "selected": selected.id if selected is not None else None,
         **(comparison_table.selection_json(entry.cell.cell) if entry.cell is not None else {}),

@@ -21,7 +21,7 @@ from benchrunner.runs.folder import find_run
 from benchrunner.studies.study_file_run import run_study_file
 from benchrunner.studies.system_commands import wait_passing_signals
 from benchrunner.testing import TinyBackbone, tiny_family
-from inline import files, mood, own, pairs
+from inline import board, files, mood, own, pairs
 
 pytestmark = pytest.mark.usefixtures("narrow_bilstm")
 
@@ -334,7 +334,7 @@ def test_an_ensemble_answers_by_the_mean_of_its_restarts(kitchen: Kitchen) -> No
     assert code == 0, err
     result = json.loads(out)
     (figure,) = [cell for cell in result["cells"] if cell["system"] == "three together"]
-    assert figure["together"] == 3
+    assert len(figure["together"]) == 3
     (cell,) = [cell for part in result["results"] for cell in part["cells"] if len(cell["fits"]) == 3]
     runner = Runner(kitchen.plugins, Workspace(Path("fits"), kitchen.folder / "cache", data=Path("data")), device="cpu")
     rows = runner.rows(kitchen.plugins.task("mood"), "dev")
@@ -344,6 +344,23 @@ def test_an_ensemble_answers_by_the_mean_of_its_restarts(kitchen: Kitchen) -> No
     assert figure["mean"] == pytest.approx(100 * np.mean(shares.argmax(axis=1) == gold))
     code, out, _ = kitchen("--study", "study.toml", "--quiet")
     assert f"{figure['mean']:.1f} (3 together)" in out
+
+
+def test_a_study_says_how_to_submit_without_fitting_again(kitchen: Kitchen) -> None:
+    moods = own(register_tasks=[mood()], register_backbones=[tiny_family()], register_leaderboards=[board()])
+    kitchen.plugins = discover(extra=[("own", moods)], installed=False)
+    text = STAGED.replace("title = ", 'board = "moods"\ntitle = ').replace("known", "mood")
+    (kitchen.folder / "study.toml").write_text(text)
+    code, out, err = kitchen("--study", "study.toml", "--json")
+    assert code == 0, err
+    commands = json.loads(out)["submissions"]
+    assert [len(words) for words in commands.values()] == [4, 4, 6]
+    before = {path: path.stat().st_mtime_ns for path in (kitchen.folder / "fits").glob("*/record.json")}
+    for words in commands.values():
+        code = main([*words, "--data", "data", "--runs", "fits", "--device", "cpu"], plugins=kitchen.plugins)
+        assert code == 0
+        logs = {path: path.stat().st_mtime_ns for path in (kitchen.folder / "fits").glob("*/record.json")}
+        assert logs == before, "nothing was fitted"
 
 
 def test_a_first_task_without_data_is_refused_by_its_place(kitchen: Kitchen) -> None:
