@@ -18,6 +18,8 @@ def register_methods() -> Iterator[Method]:
     yield Finetune()
     yield Finetune("finetune+bilstm", "train all weights with a two-layer BiLSTM on top", "bilstm", exports=False)
     yield FrozenFeatures()
+    about = "frozen encoder, its layers into a BiLSTM with attention between the texts of a pair"
+    yield FrozenFeatures("features+attention", about, reader="attention")
     yield Majority()
 
 

@@ -80,6 +80,10 @@ class Method(ABC):
     recipe_defaults: Mapping[str, Any] = {}
     """Values that replace those of a task's recipe, which are for fine-tuning."""
 
+    def check(self, problem: Problem) -> None:
+        """Raise a `RequestError` if the method cannot learn problems of this kind."""
+        return
+
     @abstractmethod
     def fit(self, job: Job) -> Outcome:
         """Learn from `job.train` and write to `job.model` what `predict` reads."""

@@ -33,6 +33,7 @@ class Planner:
 
     def plan(self, task: Task, backbone: str, *, method: Method, recipe: Recipe | None, seed: int) -> Fit:
         """Return the fit of a backbone to a task, with its identity. Nothing runs."""
+        method.check(task.problem)
         recipe = _without_ignored_fields(recipe or task.recipe.changed(**method.recipe_defaults), task, method)
         revision, family = "", None
         if method.needs_backbone:

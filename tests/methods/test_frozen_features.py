@@ -11,7 +11,7 @@ import torch
 
 from benchrunner import Fit, RequestError, Runner
 from benchrunner.features.flat_batch import collate
-from benchrunner.methods.frozen_features import chosen_layers
+from benchrunner.methods.frozen_layers import chosen_layers
 from benchrunner.recipes import LAYERS, Recipe
 from benchrunner.testing import TinyEncoder
 from inline import runner

@@ -1,0 +1,115 @@
+"""The head of Wang et al. 2018 for a text or a pair: BiLSTM, attention between the texts, BiLSTM, max pooling."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from torch import nn
+from torch.nn.utils.rnn import PackedSequence
+
+from benchrunner.features.flat_batch import FlatBatch
+from benchrunner.features.randomness import generator
+from benchrunner.methods import heads
+
+CLASSIFIER_WIDTH = 512
+"""Hidden units of the classifier (Wang et al. 2018, 4.1)."""
+BILSTM_LAYERS = 2
+"""Layers of the first BiLSTM (Wang et al. 2018, 4.1)."""
+
+
+@final
+class AttentionHead(nn.Module):
+    """Computes one output for each sequence, whose segments 0 and 1 are the texts of a pair (Wang et al. 2018, 4.1).
+
+    The states of each text after the first BiLSTM attend to those of the other text. A text's states and what they
+    attend to go through the second BiLSTM, and the maximum over the text is its vector. The classifier reads
+    [u; v; |u - v|; u * v]. A single text goes through the first BiLSTM only, and its maximum to the classifier.
+    """
+
+    def __init__(self, hidden: int, outputs: int, *, pairs: bool, seed: int) -> None:
+        super().__init__()
+        self.pairs, width = pairs, heads.BILSTM_WIDTH
+        widths = (hidden, *[width] * (BILSTM_LAYERS - 1))
+        self.first = nn.ModuleList(nn.LSTM(inputs, width // 2, bidirectional=True) for inputs in widths)
+        self.second = nn.LSTM(2 * width, width // 2, bidirectional=True) if pairs else None
+        self.inner = nn.Linear(4 * width if pairs else width, CLASSIFIER_WIDTH)
+        self.output = nn.Linear(CLASSIFIER_WIDTH, outputs)
+        source, bound = generator(seed, "head"), 1 / math.sqrt(width // 2)
+        for lstm in (*self.first, *([self.second] if self.second is not None else [])):
+            for weight in lstm.parameters():
+                nn.init.uniform_(weight, -bound, bound, generator=source)
+        for layer in (self.inner, self.output):
+            heads.draw(layer.weight, source)
+            nn.init.zeros_(layer.bias)
+
+    def forward(self, hidden: torch.Tensor, batch: FlatBatch, *, rate: float) -> torch.Tensor:
+        """Compute the outputs, in the order of the units, from states (T, hidden)."""
+        texts = Texts.of(batch, pairs=self.pairs)
+        with torch.autocast(hidden.device.type, enabled=False):  # not every device has an LSTM in half precision
+            states = hidden.float()
+            for number, layer in enumerate(self.first):
+                assert isinstance(layer, nn.LSTM)
+                states = texts.read(layer, batch.dropout(states, rate, f"first bilstm {number}"))
+            if self.second is None:
+                vectors = texts.maximum(states)
+            else:
+                both = torch.cat([states, texts.attended(states)], dim=1)
+                states = texts.read(self.second, batch.dropout(both, rate, "second bilstm"))
+                vectors = texts.maximum(states)
+                first, second = vectors[::2], vectors[1::2]
+                vectors = torch.cat([first, second, (first - second).abs(), first * second], dim=1)
+            inside = torch.tanh(self.inner(batch.dropout(vectors, rate, "vectors")))
+            outputs: torch.Tensor = self.output(batch.dropout(inside, rate, "classifier"))
+        return outputs.index_select(0, batch.restore)
+
+
+@final
+@dataclass(frozen=True)
+class Texts:
+    """The texts in a batch, one after another: both texts of the first sequence, both of the second, and so on."""
+
+    starts: torch.Tensor
+    """int64 (S,): first token of each text"""
+    lengths: torch.Tensor
+    """int64 (S,): tokens of each text"""
+
+    @classmethod
+    def of(cls, batch: FlatBatch, *, pairs: bool) -> Texts:
+        """Find the texts of a batch; of pairs, the second text is the tokens of segment 1."""
+        starts, lengths = batch.starts[:-1].long(), batch.starts.diff().long()
+        if not pairs:
+            return cls(starts, lengths)
+        seconds = torch.zeros_like(lengths).index_add(0, batch.owner, batch.segments[: batch.real])
+        firsts = lengths - seconds
+        return cls(
+            torch.stack([starts, starts + firsts], dim=1).flatten(),
+            torch.stack([firsts, seconds], dim=1).flatten(),
+        )
+
+    def read(self, layer: nn.LSTM, states: torch.Tensor) -> torch.Tensor:
+        """Let a BiLSTM read each text alone: (T, inputs) -> (T, width)."""
+        lengths, order = self.lengths.sort(descending=True, stable=True)
+        times = torch.arange(int(lengths[0]), device=lengths.device)[:, None]
+        present = times < lengths
+        places = (self.starts[order] + times)[present]
+        outputs: torch.Tensor = layer(PackedSequence(states[places], present.sum(1).cpu()))[0].data
+        return outputs.new_zeros(len(states), outputs.shape[1]).index_copy(0, places, outputs)
+
+    def attended(self, states: torch.Tensor) -> torch.Tensor:
+        """Compute for each token the mean of the other text's states, weighted by the softmax of their products."""
+        means, end = [], 0
+        places = list(zip(self.starts.tolist(), self.lengths.tolist(), strict=True))
+        for (start, length), (other, other_length) in zip(places[::2], places[1::2], strict=True):
+            first, second = states[start : start + length], states[other : other + other_length]
+            products = first @ second.T
+            means += [products.softmax(1) @ second, products.T.softmax(1) @ first]
+            end = other + other_length
+        return torch.cat([*means, states.new_zeros(len(states) - end, states.shape[1])])
+
+    def maximum(self, states: torch.Tensor) -> torch.Tensor:
+        """Compute the maximum over the tokens of each text: (T, width) -> (S, width)."""
+        parts = torch.split(states[: int(self.lengths.sum())], self.lengths.tolist())
+        return torch.stack([part.amax(0) for part in parts])
