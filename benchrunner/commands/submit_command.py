@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchrunner.commands import options
-from benchrunner.commands.output import DONE, FAILED, print_json, print_result, reserved_for_json
+from benchrunner.commands.output import DONE, FAILED, print_json, print_result, print_table, reserved_for_json
 from benchrunner.commands.parser import Commands
 
 if TYPE_CHECKING:
+    from benchrunner.leaderboards.published_choice import PublishedChoice
     from benchrunner.studies.submissions import Submission
 
 
@@ -30,6 +31,7 @@ def add(commands: Commands) -> None:
     submit.add_argument(
         "--out", type=Path, default=Path(), metavar="PATH", help="the archive, or a folder for it (default: .)"
     )
+    options.add_published(submit)
     options.add_recipe(submit)
     options.add_workspace(submit)
     options.add_computing(submit)
@@ -41,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the submission; exit code 1 if the leaderboard would not accept it."""
     from benchrunner.studies.submissions import write_submission
 
-    board = arguments.plugins.leaderboard(arguments.board)
+    board, published = arguments.plugins.leaderboard(arguments.board), options.published(arguments)
     with reserved_for_json(arguments.json):
         submission = write_submission(
             board,
@@ -55,17 +57,23 @@ def run(arguments: argparse.Namespace) -> int:
             executor=options.executor(arguments),
             show_progress=not arguments.quiet,
             on_result=(lambda result: None) if arguments.json else print_result,
+            published=published,
         )
     if arguments.json:
         print_json(submission.as_json())
     else:
-        _print(submission)
+        _print(submission, published)
     return FAILED if submission.faults else DONE
 
 
-def _print(submission: Submission) -> None:
+def _print(submission: Submission, published: PublishedChoice) -> None:
     from benchrunner.leaderboards.manifests import manifest_path
+    from benchrunner.studies import submission_figures
 
+    figures = submission.figures
+    if published.requested or any(figure.published for figure in figures):
+        notes = submission_figures.footnotes(figures, published)
+        print_table(submission_figures.as_table(figures), notes, title=submission_figures.TITLE)
     board = submission.board
     for file in submission.manifest.filled:
         print(f"  {file.file} is filled: {file.filled}")

@@ -31,10 +31,12 @@ class PublishedChoice:
             figure for figure in self.figures if figure.measures.suite in suites and figure.measures.metric == average
         )
 
-    def missing(self, shown: Iterable[PublishedFigure]) -> list[str]:
-        """List the requested systems of which no figure is shown."""
+    def notes_on_missing(self, shown: Iterable[PublishedFigure]) -> Iterator[str]:
+        """Yield a note on each requested system of which no figure is shown."""
         names = {name for figure in shown for name in _names(figure)}
-        return [name for name in self.requested if name.casefold() not in names]
+        for name in self.requested:
+            if name.casefold() not in names:
+                yield f"published: no figure of {name} is of these tasks and metrics"
 
 
 def choose_published(boards: Iterable[Leaderboard], names: Sequence[str] | None = None) -> PublishedChoice:

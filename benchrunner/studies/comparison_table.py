@@ -115,8 +115,7 @@ def footnotes(result: Result, published: PublishedChoice = NOTHING_PUBLISHED) ->
     yield from _notes(result)
     shown = [figure for row in _rows(result, published) for figure in row.published]
     yield from captions(shown)
-    for name in published.missing(shown):
-        yield f"published: no figure of {name} is of these tasks and metrics"
+    yield from published.notes_on_missing(shown)
 
 
 def _notes(result: Result) -> Iterator[str]:

@@ -12,10 +12,11 @@ from benchrunner.executor import Executor
 from benchrunner.leaderboards.checking import find_faults
 from benchrunner.leaderboards.leaderboard import Leaderboard
 from benchrunner.leaderboards.manifests import Manifest, read_manifest
+from benchrunner.leaderboards.published_choice import PublishedChoice, choose_published
 from benchrunner.leaderboards.writing import submission_path, write_answers
 from benchrunner.progress import watched
 from benchrunner.runs.runner import Runner
-from benchrunner.studies import comparison_table
+from benchrunner.studies import comparison_table, submission_figures
 from benchrunner.studies.study import Result
 from benchrunner.studies.study_options import StudyOptions
 from benchrunner.studies.study_run import run_study
@@ -27,6 +28,7 @@ from benchrunner.studies.submission_answers import (
     selected,
     together,
 )
+from benchrunner.studies.submission_figures import DevFigure, dev_figures, scores_of_result, scores_of_runs
 from benchrunner.tasks.task import Task
 
 
@@ -44,6 +46,8 @@ class Submission:
     """Result of `find_faults`: empty if the leaderboard would accept the submission."""
     result: Result | None = None
     """The study whose selected fits answer; None if finished runs or the majority answer."""
+    figures: tuple[DevFigure, ...] = ()
+    """Figures on dev of the fits or runs that answer, each with the published figures that measure the same."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the submission, and the result of its study, as JSON values."""
@@ -54,6 +58,7 @@ class Submission:
             "manifest": self.manifest.as_json(),
             "faults": list(self.faults),
             "result": None if self.result is None else comparison_table.as_json(self.result),
+            **submission_figures.as_json(self.figures),
         }
 
 
@@ -70,6 +75,7 @@ def write_submission(
     executor: Executor | None = None,
     show_progress: bool = False,
     on_result: Callable[[Result], object] = lambda result: None,
+    published: PublishedChoice | None = None,
 ) -> Submission:
     """Fit what is not fitted, answer every test split, and write the archive or folder with its manifest.
 
@@ -77,7 +83,8 @@ def write_submission(
     task answer together. Tasks that are not among `tasks` (default: all) or that have no data are missing: with `fill`
     the majority answers them and the manifest says so, else a `RequestError` lists them before anything is fitted.
     `path` is the archive, or a folder that gets an archive with the board's usual name. `on_result` is called with the
-    study's result before the test splits are answered.
+    study's result before the test splits are answered. `published` are the published figures that stand beside the
+    figures on dev; None means those that the leaderboards show by default.
     """
     options = options or StudyOptions()
     _check_source(backbone, ensemble, options, executor)
@@ -99,7 +106,9 @@ def write_submission(
     values = answers(board, source, absent, runner)
     path = write_answers(board, values, path)
     tables = {pair: value.table for pair, value in values.items() if value.table is not None}
-    return Submission(board, path, read_manifest(path), tuple(find_faults(board, path, tables=tables)), result)
+    scores = scores_of_result(result) if result is not None else scores_of_runs(ensembles, runner)
+    figures = dev_figures(answered, scores, published or choose_published(runner.plugins.leaderboards.values()))
+    return Submission(board, path, read_manifest(path), tuple(find_faults(board, path, tables=tables)), result, figures)
 
 
 def _check_source(

@@ -104,3 +104,23 @@ def test_a_board_that_takes_no_files_is_listed_and_refuses_files(shell: Shell) -
     assert "paper takes no files: it only lists published results." in error
     assert "paper takes no files" in shell.refused("check", "data", "--board", "paper")
     assert shell("demo", "--out", "demo", "--device", "cpu", "--jobs", "1", "--quiet")[1].count("3. Wrote") == 1
+
+
+def test_submit_shows_dev_beside_published_test_figures(shell: Shell) -> None:
+    published_shell(shell)
+    submit = ("submit", "moods", "--backbone", "words", *shell.folders(), *QUIET)
+    code, out, _ = shell(*submit)
+    assert code == 0
+    before, after = out.split("your figures on dev, and published figures on dev and test\n")
+    assert "published" not in before and "best mean" in before  # of all restarts, before the test rows are answered
+    lines = [line.split("│")[1:-1] for line in after.splitlines() if "Mercury" in line and "│" in line]
+    assert [[cell.strip() for cell in line] for line in lines] == [
+        ["Mercury", "", "81.5", "80.5"],
+        ["Mercury", "", "11.1", "-"],
+    ]
+    assert "published test figures are of other rows than ours, which are of dev" in after
+    assert after.index("published: Mercury (dev and test): Nobody 2019, Table 1\n") < after.index("is ready for moods")
+    assert "published" not in shell(*submit, "--published", "none")[1]
+    assert "no published system 'nobody'" in shell.refused(*submit, "--published", "nobody")
+    [*_, last] = json.loads(shell(*submit, "--published", "all", "--json")[1])["published"]
+    assert (last["system"], last["kind"], last["figure"]) == ("Barometer", "test", 33.3)

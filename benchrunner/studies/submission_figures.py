@@ -1,0 +1,151 @@
+"""Figures of what a submission answers with, on dev, beside published figures: as a terminal table and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, final
+
+from benchrunner.errors import BenchrunnerError, first_line
+from benchrunner.leaderboards.published import PublishedFigure
+from benchrunner.leaderboards.published_choice import PublishedChoice, captions
+from benchrunner.metrics import Score
+from benchrunner.runs.answering import answer
+from benchrunner.runs.runner import Runner
+from benchrunner.studies.comparison_table import ABSENT, score_text
+from benchrunner.studies.study import Result
+from benchrunner.tasks.suites import Term
+from benchrunner.tasks.task import Task
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+TITLE = "your figures on dev, and published figures on dev and test"
+
+
+@final
+@dataclass(frozen=True)
+class DevFigure:
+    """A figure of what a submission answers with, on dev, and the published figures that measure the same."""
+
+    name: str
+    """Task and split, or the name of an average."""
+    metric: str
+    """Empty for an average."""
+    measures: Mapping[str, str]
+    """What the figure is, as JSON: task, split and metric, or the name of an average."""
+    score: Score
+    scale: float
+    """Factor by which tables multiply the score."""
+    published: tuple[PublishedFigure, ...]
+
+
+def scores_of_result(result: Result) -> dict[Term, Score]:
+    """Return the dev scores of the fits that a study selected."""
+    return {
+        term: spread.best
+        for cell in result.cells
+        for term, spread in cell.spreads.items()
+        if term.split in cell.cell.task.named("dev")
+    }
+
+
+def scores_of_runs(ensembles: Mapping[str, Sequence[str]], runner: Runner) -> dict[Term, Score]:
+    """Return the dev scores of finished runs; the runs of one task answer together.
+
+    A score that cannot be computed is absent with its reason: the submission does not need it.
+    """
+    scores = dict[Term, Score]()
+    for name, references in ensembles.items():
+        task = runner.plugins.task(name)
+        for split in task.named("dev"):
+            try:
+                of_split = dict(answer(references, runner, split=split).scores)
+            except BenchrunnerError as error:
+                of_split = {metric.name: Score(None, first_line(error)) for metric in task.metrics}
+            scores |= {Term(name, split, metric): score for metric, score in of_split.items()}
+    return scores
+
+
+def dev_figures(
+    tasks: Sequence[Task], scores: Mapping[Term, Score], published: PublishedChoice
+) -> tuple[DevFigure, ...]:
+    """List the figures of the answered tasks, metric by metric, and then the averages that have a value."""
+    return (*_figures_of_metrics(tasks, scores, published), *_figures_of_averages(tasks, scores, published))
+
+
+def _figures_of_metrics(
+    tasks: Sequence[Task], scores: Mapping[Term, Score], published: PublishedChoice
+) -> Iterator[DevFigure]:
+    for task in tasks:
+        splits = task.named("dev")
+        for split in splits:
+            for metric in (metric for metric in task.metrics if not metric.detail):
+                term = Term(task.name, split, metric.name)
+                if term in scores:
+                    name = f"{task.name} ({split})" if len(splits) > 1 else task.name
+                    measures = {"task": task.name, "split": split, "metric": metric.name}
+                    beside = tuple(published.beside_metric(task, split, metric.name))
+                    yield DevFigure(name, metric.name, measures, scores[term], metric.scale, beside)
+
+
+def _figures_of_averages(
+    tasks: Sequence[Task], scores: Mapping[Term, Score], published: PublishedChoice
+) -> Iterator[DevFigure]:
+    values = {term: score.value for term, score in scores.items() if score.value is not None}
+    suites = {task.suite.name: task.suite for task in tasks if task.suite is not None}
+    for suite in suites.values():
+        for average in suite.averages:
+            value, beside = average.of(values), tuple(published.beside_average({suite.name}, average.name))
+            if value is not None:
+                yield DevFigure(average.name, "", {"average": average.name}, Score(value), 100.0, beside)
+
+
+def as_table(figures: Sequence[DevFigure]) -> Table:
+    """Lay out the figures as rows, with a column for dev and one for test; published systems stand below."""
+    from rich.markup import escape
+    from rich.padding import Padding
+    from rich.table import Table
+
+    table = Table()
+    table.add_column("task", overflow="fold")
+    table.add_column("metric", no_wrap=True)
+    table.add_column("dev", justify="right", no_wrap=True)
+    table.add_column("test", justify="right", no_wrap=True)
+    for figure in figures:
+        table.add_row(escape(figure.name), figure.metric, score_text(figure.score, figure.scale), "")
+        for system, dev, test in _systems(figure.published):
+            table.add_row(Padding(escape(system), (0, 0, 0, 2), expand=False), "", dev, test, style="dim")
+    return table
+
+
+def _systems(published: Sequence[PublishedFigure]) -> Iterator[tuple[str, str, str]]:
+    """Yield each system with its figures on dev and on test; another row if it has several of one kind."""
+    for system in dict.fromkeys(figure.row.name for figure in published):
+        dev, test = (
+            [figure.as_text() for figure in published if (figure.row.name, figure.measures.kind) == (system, kind)]
+            for kind in ("dev", "test")
+        )
+        yield from ((system, *pair) for pair in zip_longest(dev, test, fillvalue=ABSENT))
+
+
+def footnotes(figures: Sequence[DevFigure], published: PublishedChoice) -> Iterator[str]:
+    """Yield why figures are absent, and the sources of published figures."""
+    for figure in figures:
+        if figure.score.value is None:
+            yield f"{figure.name}: {figure.metric} is absent: {figure.score.reason}"
+    shown = [beside for figure in figures for beside in figure.published]
+    yield from captions(shown)
+    yield from published.notes_on_missing(shown)
+
+
+def as_json(figures: Sequence[DevFigure]) -> dict[str, Any]:
+    """Return our figures under the key `dev`, and published figures, with what they stand beside, under `published`."""
+    return {
+        "dev": [dict(figure.measures) | {"score": figure.score.as_json()} for figure in figures],
+        "published": [
+            beside.as_json() | {"beside": dict(figure.measures)} for figure in figures for beside in figure.published
+        ],
+    }
