@@ -72,6 +72,19 @@ def test_runs_share_tokens_and_are_listed_with_their_restriction(
     assert backbone.load(workspace, seed=0).config.direction == "left-to-right"  # type: ignore[attr-defined]
 
 
+def test_documents_without_a_pair_are_counted_in_words_and_card(tmp_path: Path) -> None:
+    corpus(tmp_path / "corpus")
+    with (tmp_path / "corpus" / "novels.txt").open("a", encoding="utf-8") as file:
+        file.write("\n\nThe old man met the horse.\n\nThe woman ran.\n")
+    said = run(words(tmp_path, "out", steps=1))
+    assert "2 of 14 documents hold a single sentence and are not read" in said
+    card = (tmp_path / "out" / "model" / "README.md").read_text(encoding="utf-8")
+    assert "Documents of a single sentence, which were not read because they hold no pair of spans: 2." in card
+    all_read = run(words(tmp_path, "text", "--objective", "mlm", "--input", "document", steps=1))
+    assert "single sentence" not in all_read
+    assert "single sentence" not in (tmp_path / "text" / "model" / "README.md").read_text(encoding="utf-8")
+
+
 def test_shared_tokens_have_one_vocabulary(tmp_path: Path) -> None:
     corpus(tmp_path / "corpus")
     shared = ["--tokens", str(tmp_path / "tokens")]

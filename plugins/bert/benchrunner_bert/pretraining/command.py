@@ -51,7 +51,9 @@ def pretrain_command(arguments: argparse.Namespace) -> int:
             return launch.run(arguments.words, arguments.processes)
     launch.end_with_parent()
     prepare = pipeline.prepare_once_per_machine if launch.is_launched() else pipeline.prepare
-    finished = pipeline.train(prepare(printer.prepared), printer.trained)
+    prepared = prepare(printer.prepared)
+    printer.left_out(pipeline.unread_documents(prepared), prepared.store.documents)
+    finished = pipeline.train(prepared, printer.trained)
     if rank == 0:
         if finished:
             print(f"{request.model_folder}: a backbone for --backbone")
@@ -71,6 +73,14 @@ class _ProgressPrinter:
         if not self.quiet:
             share = f"{min(1.0, progress.characters / progress.size):.0%}, " if progress.size else ""
             print(f"  tokens: {share}{progress.tokens:,} so far ({progress.source})", file=sys.stderr)
+
+    def left_out(self, unread: int, documents: int) -> None:
+        if unread and not self.quiet:
+            print(
+                f"  {unread:,} of {documents:,} documents hold a single sentence and are not read: a pair needs two. "
+                "--input document reads them.",
+                file=sys.stderr,
+            )
 
     def trained(self, step: int, figures: Mapping[str, Any]) -> None:
         if not self.quiet:

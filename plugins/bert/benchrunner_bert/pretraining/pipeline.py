@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, final
 
 from benchrunner import DataError
-from benchrunner_bert.pretraining import architectures, preparation, results
+from benchrunner_bert.pretraining import architectures, inputs, preparation, results
 from benchrunner_bert.pretraining.continuation import as_json
 from benchrunner_bert.pretraining.corpus import store_writer
 from benchrunner_bert.pretraining.corpus.corpus import Corpus
@@ -53,19 +53,22 @@ class Pipeline:
         """Prepare the vocabulary and the tokens, in each of several processes."""
         return preparation.prepare_once_per_machine(self.request, self._corpus, report)
 
+    def unread_documents(self, prepared: Prepared) -> int:
+        """Count the documents of the corpus that the input cannot read: pairs need two sentences of a document."""
+        return prepared.store.lone_sentences if inputs.named(self.request.settings.input).pairs else 0
+
     def train(self, prepared: Prepared, report: Callable[[int, Mapping[str, Any]], None]) -> bool:
         """Train from the last checkpoint, if there is one, and export models; whether the last step was reached."""
         out = self.request.out
         with alone(out, f"{out} is being trained by another process"):
-            loop = self._loop(prepared.store, prepared.vocabulary, report)
+            loop = self._loop(prepared, report)
             finished = loop.run()
             loop.engine.close()  # not after an error: this process and the others would then wait for each other
             return finished
 
-    def _loop(
-        self, store: TokenStore, vocabulary: Vocabulary, report: Callable[[int, Mapping[str, Any]], None]
-    ) -> TrainingLoop:
-        request = self.request
+    def _loop(self, prepared: Prepared, report: Callable[[int, Mapping[str, Any]], None]) -> TrainingLoop:
+        request, store, vocabulary = self.request, prepared.store, prepared.vocabulary
+        unread = self.unread_documents(prepared)
         architecture, size = architectures.of_size(request.size)
         model = architecture.fresh(size, vocabulary.tokenizer(), request.settings)
         instances = self._instances(store, vocabulary, request.settings.seed)
@@ -75,10 +78,10 @@ class Pipeline:
             raise DataError(f"{store.folder} is not the same on all machines: give each the same files as --corpus.")
 
         def export(step: int) -> None:
-            results.export_models(request, model, store.manifest, self._held_out, step)
+            results.export_models(request, model, store.manifest, self._held_out, step, unread=unread)
 
         def describe(step: int) -> str:
-            card = results.model_card(request, store.manifest, step)
+            card = results.model_card(request, store.manifest, step, unread=unread)
             return description(model, vocabulary.path, lowercase=vocabulary.lowercase, card=card)
 
         facts = decisive_facts(request, store.manifest.sources, self._held_out)

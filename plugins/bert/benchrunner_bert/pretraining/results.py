@@ -44,9 +44,11 @@ def register_model(request: Request) -> None:
     register(request.model_name, request.model_folder, about, request.runs)
 
 
-def export_models(request: Request, model: TrainedModel, corpus: Manifest, held_out: Corpus | None, step: int) -> None:
+def export_models(
+    request: Request, model: TrainedModel, corpus: Manifest, held_out: Corpus | None, step: int, *, unread: int = 0
+) -> None:
     """Write the model of a step: a model on the way, the finished model, or both."""
-    card = model_card(request, corpus, step)
+    card = model_card(request, corpus, step, unread=unread)
     if step in request.plan.export_at:
         export(model, request.export_folder(step), card)
     if step == request.settings.steps:
@@ -55,8 +57,8 @@ def export_models(request: Request, model: TrainedModel, corpus: Manifest, held_
         write_json(request.out / FINISHED, decisive_facts(request, corpus.sources, held_out))
 
 
-def model_card(request: Request, corpus: Manifest, step: int) -> Card:
-    """Describe the model of a step."""
+def model_card(request: Request, corpus: Manifest, step: int, *, unread: int = 0) -> Card:
+    """Describe the model of a step; `unread` documents of the corpus have no pair."""
     settings = request.settings
     first = min(step, settings.border)
     phases = [(first, settings.length_at(0)), (step - first, settings.length_at(settings.steps - 1))]
@@ -74,6 +76,7 @@ def model_card(request: Request, corpus: Manifest, step: int) -> Card:
         precision=settings.precision,
         dropout=settings.dropout,
         positions=settings.positions,
+        unread_documents=unread,
         command=request.command,
         versions={name: importlib.metadata.version(name) for name in _VERSIONS},
     )

@@ -66,6 +66,11 @@ class TokenStore:
         """The vocabulary that the token ids belong to."""
         return Vocabulary.read(self.folder / VOCABULARY, lowercase=self.manifest.plan.lowercase)
 
+    @property
+    def lone_sentences(self) -> int:
+        """Number of documents of a single sentence, in which no sentence follows another."""
+        return int((np.diff(self.document_starts) < 2).sum())
+
     def read(self, first: int, last: int) -> np.ndarray:
         """Read tokens `first` up to `last`, from as many shards as hold them: int32 (last - first,)."""
         if not 0 <= first <= last <= self.tokens:

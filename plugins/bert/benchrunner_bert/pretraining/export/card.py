@@ -42,11 +42,13 @@ class Card:
     """Initial position embeddings: one of `settings.POSITIONS`."""
     input: str = "pairs"
     """Name of one of `inputs.INPUTS`."""
+    unread_documents: int = 0
+    """Documents of a single sentence, which the input `pairs` cannot read."""
 
 
 def readme(card: Card, model: TrainedModel) -> str:
     """Write the card as the hub shows it."""
-    return "\n".join([*_head(card, model), *_facts(card, model), *_figures(card), *_corpus(card.corpus)]) + "\n"
+    return "\n".join([*_head(card, model), *_facts(card, model), *_figures(card), *_corpus(card)]) + "\n"
 
 
 def _head(card: Card, model: TrainedModel) -> Iterator[str]:
@@ -98,11 +100,15 @@ def _figures(card: Card) -> Iterator[str]:
         yield from _table(("figure", "at the end"), *((name, f"{value:.4g}") for name, value in card.losses.items()))
 
 
-def _corpus(corpus: Manifest) -> Iterator[str]:
+def _corpus(card: Card) -> Iterator[str]:
+    corpus = card.corpus
     totals = f"{corpus.documents:,} documents, {corpus.sentences:,} sentences, {corpus.tokens:,} tokens"
     yield from ("", "## Corpus", "", f"{len(corpus.sources):,} sources: {totals}.")
     if bad_bytes := sum(source.bad_bytes for source in corpus.sources):
         yield f"Bytes that were not UTF-8 and were replaced: {bad_bytes:,}."
+    if card.unread_documents:
+        count = f"{card.unread_documents:,}"
+        yield f"Documents of a single sentence, which were not read because they hold no pair of spans: {count}."
     if filtered := sum(source.passages_only for source in corpus.sources):
         yield f"Text passages only, without headings and lists, of {filtered:,} of the sources."
     shown = corpus.sources[:SHOWN_SOURCES]
