@@ -55,6 +55,19 @@ def tasks() -> str:
     return table(("task", "question", "problem"), rows)
 
 
+def recipes() -> str:
+    """List the default recipes of the first-party plugins' tasks; tasks with the same recipe share a row."""
+    plugins, ours = discover(), {project(home)["name"] for home in HOMES}
+    tasks_of: dict[tuple[str, ...], list[str]] = {}
+    for task in plugins.tasks.values():
+        if plugins.supplier(task).distribution in ours:
+            recipe = task.recipe
+            values = (f"{recipe.batch_size}", f"{recipe.epochs}", f"{recipe.lr:.0e}".replace("e-0", "e-"))
+            tasks_of.setdefault((*values, f"{recipe.max_length}", task.method), []).append(f"`{task.name}`")
+    rows = [(", ".join(names), *values) for values, names in tasks_of.items()]
+    return table(("tasks", "batch size", "epochs", "learning rate", "tokens of a sequence", "method"), rows)
+
+
 def hooks() -> str:
     """Document every hook: its signature, what it is for, and the complete plugin in its docstring."""
     text = ""
@@ -177,7 +190,7 @@ def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 
 PARTS: dict[str, Callable[[], str]] = {
     function.__name__: function
-    for function in (commands, tasks, hooks, surface, engine, testing, packages, roots, drawing)
+    for function in (commands, tasks, recipes, hooks, surface, engine, testing, packages, roots, drawing)
 }
 
 
