@@ -66,7 +66,7 @@ def test_study_commands_are_valid_and_make_the_models_it_uses(name: str) -> None
     for system in read.systems:
         if system.make is not None:
             made = pretrain_options(system.make)
-            exports = [made.out / "exports" / f"step-{step}" for step in made.export_at]
+            exports = [made.out / "exports" / f"step-{step}" for step in made.export_at or ()]
             assert Path(system.backbone) in [made.out / "model", *exports]
             assert system.figures in (None, made.out / "log.jsonl")
 
@@ -105,7 +105,7 @@ def test_table_8_mask_rates_are_in_the_order_of_pretrain() -> None:
     """The paper's columns are MASK, SAME, RND."""
     for system in study("table8").systems:
         assert system.make is not None
-        assert system.name == "/".join(f"{100 * rate:.0f}" for rate in pretrain_options(system.make).mask)
+        assert system.name == "/".join(f"{100 * rate:.0f}" for rate in pretrain_options(system.make).masking)
 
 
 def test_a_scaled_down_study_scales_its_warm_up_and_its_points() -> None:

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, final
 
 if TYPE_CHECKING:
     from benchrunner_bert.pretraining.request import Request
 
 
+_SIZE_HELP = (
+    "a BERT: tiny, mini, small, medium, base, large, or L/H or L/H/A; a GPT-like model of these sizes: gpt-tiny, ..., "
+    "gpt-L/H/A; an ELMo: elmo-small, elmo-medium, elmo-base, elmo-L/H, or elmo-L/H/C with C cells"
+)
+
+
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add all options to the command's parser."""
     _add_texts_and_folders(parser)
-    _add_training(parser.add_argument_group("what is learned"))
+    learned = parser.add_argument_group("what is learned")
+    for option in _LEARNED:
+        option.add(learned)
     _add_computing(parser.add_argument_group("how it is computed"))
 
 
@@ -55,67 +64,9 @@ def _add_texts_and_folders(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cased", action="store_true", default=None, help="keep capital letters")
 
 
-def _add_training(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--objective",
-        choices=("mlm+nsp", "mlm", "ltr", "rtl", "ltr+rtl"),
-        help="masked tokens and next sentences, masked tokens alone, left to right, or right to left (mlm+nsp); a "
-        "GPT-like model learns ltr, an ELMo ltr+rtl",
-    )
-    group.add_argument(
-        "--input",
-        choices=("pairs", "document", "text"),
-        help="what a sequence holds: [CLS] A [SEP] B [SEP], where B follows A half of the time; [CLS] text [SEP] of "
-        "one document; or such a text without special tokens (pairs; a GPT-like model: text; an ELMo: document)",
-    )
-    group.add_argument(
-        "--mask",
-        type=_rates,
-        default=(0.8, 0.1, 0.1),
-        metavar="80/10/10",
-        help="per cent of predicted tokens that become [MASK], a random token, or stay (80/10/10)",
-    )
-    for name, kind, text in _SETTINGS:
-        group.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar="N", help=text)
-    group.add_argument(
-        "--positions",
-        choices=("drawn", "waves"),
-        default="drawn",
-        help="initial position embeddings: random values as in BERT, or sines, which also help at positions that no "
-        "sequence has reached yet (drawn)",
-    )
-    group.add_argument(
-        "--random-tokens",
-        choices=("ordinary", "all"),
-        default="ordinary",
-        help="tokens that random replacements are drawn from: all but special tokens, or the whole vocabulary as in "
-        "the released code (ordinary)",
-    )
-    group.add_argument(
-        "--predict-unknown", action="store_true", help="let [UNK] be a predicted token, as in the released code"
-    )
-    group.add_argument(
-        "--other-documents",
-        choices=("length", "uniform"),
-        default="length",
-        help="how the document of a B that does not follow A is drawn: by its length, or uniformly as in the released "
-        "code (length)",
-    )
-    group.add_argument(
-        "--bias-correction", action="store_true", help="correct Adam's moments; the released code does not"
-    )
-    group.add_argument("--precision", choices=("fp32", "bf16"), default="fp32", help="of matrix products (fp32)")
-
-
 def _add_computing(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--zero", type=int, choices=range(4), default=0, help="DeepSpeed's ZeRO stage (0)")
-    group.add_argument("--offload", action="store_true", help="keep the optimizer's state in the CPU's memory")
-    group.add_argument(
-        "--micro-tokens", type=int, metavar="N", help="most tokens that a process computes at once (16384)"
-    )
-    group.add_argument(
-        "--recompute", action="store_true", help="compute layers twice: less memory, a third more computing time"
-    )
+    for option in _COMPUTED:
+        option.add(group)
     machines = group.add_mutually_exclusive_group()
     machines.add_argument("--processes", type=int, default=1, metavar="N", help="processes on this machine (1)")
     machines.add_argument(
@@ -128,53 +79,16 @@ def _add_computing(group: argparse._ArgumentGroup) -> None:
         help="JSON file with keys that replace our DeepSpeed configuration",
     )
     group.add_argument(
-        "--checkpoint-steps", type=int, default=1000, metavar="N", help="steps between checkpoints (1000)"
-    )
-    group.add_argument(
         "--checkpoints",
         choices=("whole", "deepspeed"),
         default="whole",
         help="whole: a run continues with any number of processes at any stage; deepspeed: each process writes its "
         "part, which is faster for large models, and a run continues only with the same number and stage (whole)",
     )
-    group.add_argument("--keep-checkpoints", type=int, default=2, metavar="N", help="number of checkpoints to keep (2)")
-    group.add_argument(
-        "--evaluate-steps", type=int, default=1000, metavar="N", help="steps between evaluations on --held-out (1000)"
-    )
-    group.add_argument(
-        "--held-out-instances", type=int, default=256, metavar="N", help="sequences of an evaluation (256)"
-    )
-    group.add_argument("--log-steps", type=int, default=10, metavar="N", help="steps between lines of the log (10)")
-    group.add_argument(
-        "--export-at", type=_steps, default=(), metavar="N,N", help="also keep the models of these steps"
-    )
+    for option in _PLANNED:
+        option.add(group)
     group.add_argument("--resume", action="store_true", help="fail if there is no checkpoint to continue from")
     group.add_argument("--quiet", action="store_true", help="no progress")
-
-
-_SETTINGS = (
-    ("steps", int, "optimizer steps (1,000,000)"),
-    ("batch_size", int, "sequences in a step (256)"),
-    ("length", int, "tokens of a sequence in the first phase (128)"),
-    ("long_length", int, "tokens of a sequence in the second phase (512)"),
-    ("long_share", float, "the second phase's share of the steps (0.1)"),
-    ("lr", float, "peak learning rate (1e-4; an ELMo: 1e-3)"),
-    ("warmup", int, "steps over which the learning rate rises (10,000)"),
-    ("weight_decay", float, "decoupled weight decay; biases and LayerNorm do not decay (0.01)"),
-    ("clip", float, "largest norm of a step's gradient; 0: no limit (1.0)"),
-    ("chosen", float, "share of tokens that are predicted (0.15)"),
-    ("short", float, "share of sequences that aim at a random shorter length (0.1)"),
-    ("dropout", float, "dropout rate everywhere (0.1)"),
-    ("seed", int, "seed of everything that is drawn (0)"),
-)
-"""Options that are fields of `Settings`: name, type and help. An option that is not given keeps the field's default."""
-
-
-_SIZE_HELP = (
-    "a BERT: tiny, mini, small, medium, base, large, or L/H or L/H/A; a GPT-like model of these sizes: gpt-tiny, ..., "
-    "gpt-L/H/A; an ELMo: elmo-small, elmo-medium, elmo-base, "
-    "elmo-L/H, or elmo-L/H/C with C cells"
-)
 
 
 def _rates(text: str) -> tuple[float, ...]:
@@ -194,6 +108,114 @@ def _steps(text: str) -> tuple[int, ...]:
         raise argparse.ArgumentTypeError(f"'{text}' is not a list of steps such as 1000,5000") from None
 
 
+@final
+@dataclass(frozen=True)
+class _Option:
+    """An option that sets a field of `Settings` or `Plan`. If the option is not given, the field keeps its default."""
+
+    field: str
+    text: str
+    """Help, with the default in parentheses."""
+    kind: Callable[[str], Any] | None = None
+    """Function that reads the value; None for an option without a value."""
+    choices: tuple[Any, ...] = ()
+    metavar: str = "N"
+    name: str = ""
+    """Name of the option; empty where it is the field's name."""
+
+    def add(self, group: argparse._ArgumentGroup) -> None:
+        """Add the option to a group of the parser."""
+        name = self.name or f"--{self.field.replace('_', '-')}"
+        if self.kind is None:
+            group.add_argument(name, dest=self.field, action="store_true", default=None, help=self.text)
+        elif self.choices:
+            group.add_argument(name, dest=self.field, type=self.kind, choices=self.choices, help=self.text)
+        else:
+            group.add_argument(name, dest=self.field, type=self.kind, metavar=self.metavar, help=self.text)
+
+
+_LEARNED = (
+    _Option(
+        "objective",
+        "masked tokens and next sentences, masked tokens alone, left to right, or right to left (mlm+nsp); a GPT-like "
+        "model learns ltr, an ELMo ltr+rtl",
+        str,
+        choices=("mlm+nsp", "mlm", "ltr", "rtl", "ltr+rtl"),
+    ),
+    _Option(
+        "input",
+        "what a sequence holds: [CLS] A [SEP] B [SEP], where B follows A half of the time; [CLS] text [SEP] of one "
+        "document; or such a text without special tokens (pairs; a GPT-like model: text; an ELMo: document)",
+        str,
+        choices=("pairs", "document", "text"),
+    ),
+    _Option("steps", "optimizer steps (1,000,000)", int),
+    _Option("batch_size", "sequences in a step (256)", int),
+    _Option("length", "tokens of a sequence in the first phase (128)", int),
+    _Option("long_length", "tokens of a sequence in the second phase (512)", int),
+    _Option("long_share", "the second phase's share of the steps (0.1)", float),
+    _Option("short", "share of sequences that aim at a random shorter length (0.1)", float),
+    _Option(
+        "other_documents",
+        "how the document of a B that does not follow A is drawn: by its length, or uniformly as in the released code "
+        "(length)",
+        str,
+        choices=("length", "uniform"),
+    ),
+    _Option("chosen", "share of tokens that are predicted (0.15)", float),
+    _Option(
+        "masking",
+        "per cent of predicted tokens that become [MASK], a random token, or stay (80/10/10)",
+        _rates,
+        metavar="80/10/10",
+        name="--mask",
+    ),
+    _Option(
+        "random_tokens",
+        "tokens that random replacements are drawn from: all but special tokens, or the whole vocabulary as in the "
+        "released code (ordinary)",
+        str,
+        choices=("ordinary", "all"),
+    ),
+    _Option("predict_unknown", "let [UNK] be a predicted token, as in the released code"),
+    _Option("lr", "peak learning rate (1e-4; an ELMo: 1e-3)", float),
+    _Option("warmup", "steps over which the learning rate rises (10,000)", int),
+    _Option("weight_decay", "decoupled weight decay; biases and LayerNorm do not decay (0.01)", float),
+    _Option("clip", "largest norm of a step's gradient; 0: no limit (1.0)", float),
+    _Option("bias_correction", "correct Adam's moments; the released code does not"),
+    _Option("dropout", "dropout rate everywhere (0.1)", float),
+    _Option(
+        "positions",
+        "initial position embeddings: random values as in BERT, or sines, which also help at positions that no "
+        "sequence has reached yet (drawn)",
+        str,
+        choices=("drawn", "waves"),
+    ),
+    _Option("seed", "seed of everything that is drawn (0)", int),
+    _Option("precision", "of matrix products (fp32)", str, choices=("fp32", "bf16")),
+)
+_COMPUTED = (
+    _Option("zero", "DeepSpeed's ZeRO stage (0)", int, choices=(0, 1, 2, 3)),
+    _Option("offload", "keep the optimizer's state in the CPU's memory"),
+    _Option("micro_tokens", "most tokens that a process computes at once (16384)", int),
+    _Option("recompute", "compute layers twice: less memory, a third more computing time"),
+)
+_PLANNED = (
+    _Option("checkpoint_steps", "steps between checkpoints (1000)", int),
+    _Option("keep", "number of checkpoints to keep (2)", int, name="--keep-checkpoints"),
+    _Option("evaluate_steps", "steps between evaluations on --held-out (1000)", int),
+    _Option("held_out_instances", "sequences of an evaluation (256)", int),
+    _Option("log_steps", "steps between lines of the log (10)", int),
+    _Option("export_at", "also keep the models of these steps", _steps, metavar="N,N"),
+)
+
+
+def _given(arguments: argparse.Namespace, options: Iterable[_Option]) -> dict[str, Any]:
+    """Give the fields whose options were given."""
+    values = {option.field: getattr(arguments, option.field) for option in options}
+    return {field: value for field, value in values.items() if value is not None}
+
+
 def request_of(arguments: argparse.Namespace) -> Request:
     """Build the request that parsed options describe."""
     from benchrunner import Workspace
@@ -202,43 +224,19 @@ def request_of(arguments: argparse.Namespace) -> Request:
     from benchrunner_bert.pretraining.settings import Plan, Settings
 
     architecture, _ = of_size(arguments.size)
-    given = (*(name for name, _, _ in _SETTINGS), "micro_tokens", "objective", "input")
-    values = {name: getattr(arguments, name) for name in given if getattr(arguments, name) is not None}
-    values = {"objective": architecture.objectives[0], **architecture.defaults, **values}
-    settings = Settings(
-        masking=arguments.mask,
-        positions=arguments.positions,
-        random_tokens=arguments.random_tokens,
-        predict_unknown=arguments.predict_unknown,
-        other_documents=arguments.other_documents,
-        bias_correction=arguments.bias_correction,
-        precision=arguments.precision,
-        zero=arguments.zero,
-        offload=arguments.offload,
-        recompute=arguments.recompute,
-        **values,
-    )
-    plan = Plan(
-        checkpoint_steps=arguments.checkpoint_steps,
-        keep=arguments.keep_checkpoints,
-        shares=arguments.checkpoints == "deepspeed",
-        log_steps=arguments.log_steps,
-        evaluate_steps=arguments.evaluate_steps,
-        held_out_instances=arguments.held_out_instances,
-        export_at=arguments.export_at,
-    )
+    defaults = {"objective": architecture.objectives[0], **architecture.defaults}
     return Request(
         size=arguments.size,
         corpus=tuple(arguments.corpus),
         out=arguments.out,
-        settings=settings,
+        settings=Settings(**{**defaults, **_given(arguments, (*_LEARNED, *_COMPUTED))}),
         held_out=tuple(arguments.held_out),
         blank_lines=arguments.blank_lines,
         passages_only=arguments.passages_only,
         vocabulary=arguments.vocab,
         vocabulary_size=arguments.vocab_size,
         lowercase=None if arguments.cased is None else not arguments.cased,
-        plan=plan,
+        plan=Plan(shares=arguments.checkpoints == "deepspeed", **_given(arguments, _PLANNED)),
         tokens=arguments.tokens,
         name=arguments.name,
         runs=Workspace.from_environment(runs=arguments.runs).runs,
