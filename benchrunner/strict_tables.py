@@ -139,6 +139,10 @@ class StrictTable:
         inner = self.table(key, optional=True)
         return {name: inner.table(name) for name in inner._data}
 
+    def expect(self, key: str) -> None:
+        """Name a key that may be read after `finish`."""
+        self._read.add(key)
+
     def finish(self) -> None:
         """Raise an error for a key that nothing has read, most often a misspelling."""
         for key in self._data:

@@ -33,6 +33,7 @@ def add(commands: Commands) -> None:
         metavar="NAME=VALUE",
         help="values of the study's parameters; a wrong name lists them all",
     )
+    study.add_argument("--systems", metavar="A,B", help="only these systems of the study, the rows of its table")
     study.add_argument("--columns", metavar="A,B", help="only these columns of the study")
     study.add_argument(
         "--scale",
@@ -55,8 +56,9 @@ def run(arguments: argparse.Namespace) -> int:
 def _run_backbones(arguments: argparse.Namespace) -> int:
     from benchrunner.studies.study_run import run_study
 
-    if arguments.set or arguments.columns is not None or arguments.scale is not None:
-        raise RequestError("--set, --scale and --columns are for a study file: give its name with --study.")
+    for name in ("set", "scale", "systems", "columns"):
+        if getattr(arguments, name) is not None:
+            raise RequestError(f"--{name} is for a study file: give its name with --study.")
     if not arguments.backbones or not arguments.tasks:
         missing = "the backbones" if not arguments.backbones else "--tasks"
         raise RequestError(
@@ -80,9 +82,10 @@ def _run_file(arguments: argparse.Namespace) -> int:
         raise RequestError(f"The study {arguments.study} has published figures of its own: leave --published out.")
     for name, value in (("backbones", arguments.backbones), ("--tasks", arguments.tasks)):
         if value:
-            advice = " To choose some of its columns, give --columns A,B." if name == "--tasks" else ""
+            kind = "columns" if name == "--tasks" else "systems"
             raise RequestError(
-                f"The study {arguments.study} says which {name.strip('-')} there are: leave them out.{advice}"
+                f"The study {arguments.study} says which {name.strip('-')} there are: leave them out. "
+                f"To choose some of its {kind}, give --{kind} A,B."
             )
     with reserved_for_json(arguments.json):
         result = run_study_file(
@@ -90,6 +93,7 @@ def _run_file(arguments: argparse.Namespace) -> int:
             options.runner(arguments),
             parameters=_parameters(arguments),
             scale=arguments.scale or FULL,
+            systems=None if arguments.systems is None else arguments.systems.split(","),
             columns=None if arguments.columns is None else arguments.columns.split(","),
             options=options.study_options(arguments),
             executor=options.executor(arguments),

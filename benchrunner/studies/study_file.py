@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import final
 
-from benchrunner.errors import RequestError
+from benchrunner.errors import RequestError, closest_names
 from benchrunner.leaderboards.published import PublishedRow
 
 FULL = "full"
@@ -46,6 +46,12 @@ class System:
     """Whether the restarts of the chosen grid point answer together, instead of each alone."""
     published: str = ""
     """Name of the published row that is shown with this system; empty means the row with the system's own name."""
+    extra: bool = False
+    """Whether the system is left out unless the user names it."""
+    series: str = ""
+    """Name of the line that the system is a point of, if the study is a figure."""
+    at: float | None = None
+    """Place of the system on the figure's axis."""
 
     @property
     def published_name(self) -> str:
@@ -124,6 +130,8 @@ class StudyFile:
     published: tuple[PublishedRow, ...] = ()
     """Published results; their cells are named by columns."""
     scale: Scale = field(default_factory=Scale)
+    axis: str = ""
+    """What the axis of a figure shows, along which systems are points; empty for a table."""
     board: str = ""
     """Leaderboard that takes answers of the study's fits; the result says with which command."""
 
@@ -152,15 +160,25 @@ class StudyFile:
 
         None means every column that is not `extra`.
         """
-        if names is None:
-            return tuple(column for column in self.columns if not column.extra)
-        known = {column.name.casefold(): column for column in self.columns}
-        listed = ", ".join(column.name for column in self.columns)
-        requested = dict.fromkeys(name.strip() for name in names if name.strip())
-        for name in requested:
-            if name.casefold() not in known:
-                raise RequestError(f"{self.name} has no column '{name}'. It has: {listed}.")
-        if not requested:
-            raise RequestError(f"Which columns of {self.name}? It has: {listed}.")
-        folded = {name.casefold() for name in requested}
-        return tuple(column for column in self.columns if column.name.casefold() in folded)
+        extra = {column.name: column.extra for column in self.columns}
+        chosen = choose(self.name, "column", extra, names)
+        return tuple(column for column in self.columns if column.name in chosen)
+
+
+def choose(study: str, kind: str, extra: Mapping[str, bool], names: Iterable[str] | None) -> set[str]:
+    """Return those names of systems or columns that a user asks for; upper and lower case are the same.
+
+    `extra` maps each name to whether it is left out where the user names none (`names` is None).
+    """
+    if names is None:
+        return {name for name, left_out in extra.items() if not left_out}
+    known = {name.casefold(): name for name in extra}
+    requested = dict.fromkeys(name.strip() for name in names if name.strip())
+    for name in requested:
+        if name.casefold() not in known:
+            close = closest_names(name, extra)
+            hint = f" Did you mean {' or '.join(close)}?" if close else ""
+            raise RequestError(f"{study} has no {kind} '{name}'.{hint} It has: {', '.join(extra)}.")
+    if not requested:
+        raise RequestError(f"Which {kind}s of {study}? It has: {', '.join(extra)}.")
+    return {known[name.casefold()] for name in requested}

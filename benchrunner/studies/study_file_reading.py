@@ -46,12 +46,23 @@ from pathlib import Path
 from benchrunner.errors import PluginError, RequestError, UnknownName
 from benchrunner.leaderboards.published import PublishedRow, check_rows
 from benchrunner.strict_tables import StrictTable
-from benchrunner.studies.study_file import FULL, Column, Scale, Stage, StudyFile, System
-from benchrunner.studies.study_parameters import NAME, Parameter, Values, parameter_values
+from benchrunner.studies.study_file import FULL, Column, Scale, Stage, StudyFile, System, choose
+from benchrunner.studies.study_parameters import NAME, MissingValue, Parameter, Values, parameter_values, refuse
 
 
-def read_study_file(path: Path, given: Mapping[str, str], *, name: str = "", scale: str = FULL) -> StudyFile:
-    """Read a study file with these values of its parameters; raise a `RequestError` for a mistake in either."""
+def read_study_file(
+    path: Path,
+    given: Mapping[str, str],
+    *,
+    name: str = "",
+    scale: str = FULL,
+    systems: Iterable[str] | None = None,
+) -> StudyFile:
+    """Read a study file with these values of its parameters; raise a `RequestError` for a mistake in either.
+
+    `systems` are the names of some of its systems; None means all that are not extra. Only parameters that these
+    systems use need a value.
+    """
     top = StrictTable.toml(path, RequestError)
     name, title, about, source = name or path.stem, top.text("title"), top.text("about", ""), top.text("source", "")
     parameters = tuple(Parameter.read(key, table) for key, table in top.named_tables("parameters").items())
@@ -60,22 +71,26 @@ def read_study_file(path: Path, given: Mapping[str, str], *, name: str = "", sca
         replace(parameter, default=chosen.values.get(parameter.name, parameter.default)) for parameter in parameters
     )
     values = parameter_values(name, path, parameters, given)
-    shown = {parameter.name: values.given(parameter) for parameter in parameters}
+    shown = {parameter.name: values.given(parameter) for parameter in parameters if parameter.name in values.words}
     values = _with_templates(top, values)
-    study = StudyFile(
-        name=name,
-        path=path,
-        title=title,
-        about=about,
-        source=source,
-        values=shown,
-        recipe=_recipe(top, values),
-        systems=tuple(system for table in top.tables("system", "name") for system in _systems(table, values)),
-        columns=tuple(_column(table, values) for table in top.tables("column", "name")),
-        published=tuple(_published(table, source) for table in top.tables("published", "system", optional=True)),
-        board=top.text("board", ""),
-        scale=replace(chosen, recipe=_filled(chosen.recipe, values, f"{path}: scale.{scale}.recipe")),
-    )
+    try:
+        study = StudyFile(
+            name=name,
+            path=path,
+            title=title,
+            about=about,
+            source=source,
+            values=shown,
+            recipe=_recipe(top, values),
+            systems=_systems(top, values, name, systems),
+            columns=tuple(_column(table, values) for table in top.tables("column", "name")),
+            published=tuple(_published(table, source) for table in top.tables("published", "system", optional=True)),
+            axis=top.text("axis", ""),
+            board=top.text("board", ""),
+            scale=replace(chosen, recipe=_filled(chosen.recipe, values, f"{path}: scale.{scale}.recipe")),
+        )
+    except MissingValue as missing:
+        refuse(name, parameters, f"needs a value for {missing}")
     top.finish()
     _check(study)
     return study
@@ -114,7 +129,6 @@ def _check_new_name(name: str, values: Values, place: str) -> None:
 
 
 def _check(study: StudyFile) -> None:
-    _check_names(study.path, "system", [system.name for system in study.systems])
     _check_names(study.path, "column", [column.name.casefold() for column in study.columns])
     _check_backbones(study.path, study.systems)
     columns, rows = [column.name for column in study.columns], [row.name for row in study.published]
@@ -137,6 +151,8 @@ def _check(study: StudyFile) -> None:
 def _check_names(path: Path, kind: str, names: list[str]) -> None:
     if not names:
         raise RequestError(f"{path}: a study needs at least one [[{kind}]].")
+    if commas := [name for name in names if "," in name]:
+        raise RequestError(f"{path}: {kind} {commas[0]}: a name has no comma, because users give several by comma.")
     _check_repeated(path, kind, names)
 
 
@@ -157,8 +173,25 @@ def _check_backbones(path: Path, systems: Iterable[System]) -> None:
             )
 
 
-def _systems(table: StrictTable, values: Values) -> Iterator[System]:
-    """Yield one system, or one for each combination of the variables of `each`; the first variable varies slowest."""
+def _systems(top: StrictTable, values: Values, study: str, wanted: Iterable[str] | None) -> tuple[System, ...]:
+    """Read the systems that the user asks for; entries of the others are checked for their keys only."""
+    named = [
+        (own.text(table.text("name"), table.place("name")), table, own)
+        for table in top.tables("system", "name")
+        for own in _combinations(table, values)
+    ]
+    _check_names(top.path, "system", [name for name, _, _ in named])
+    chosen = choose(study, "system", {name: table.flag("extra") for name, table, _ in named}, wanted)
+    if not chosen:
+        raise RequestError(f"{top.path}: a study needs at least one [[system]] that is not extra.")
+    return tuple(_system(name, table, own) for name, table, own in named if name in chosen)
+
+
+def _combinations(table: StrictTable, values: Values) -> Iterator[Values]:
+    """Yield the values for each combination of the variables of `each`; the first variable varies slowest."""
+    for key in _SYSTEM_KEYS:
+        table.expect(key)
+    table.finish()
     each = table.named_texts("each", optional=True)
     choices = []
     for name, template in each.items():
@@ -171,26 +204,42 @@ def _systems(table: StrictTable, values: Values) -> Iterator[System]:
         own = values
         for name, value in zip(each, chosen, strict=True):
             own = own.with_value(name, value, "text")
-        yield _system(table, own)
+        yield own
 
 
-def _system(table: StrictTable, values: Values) -> System:
-    def filled(key: str) -> str:
-        return values.text(table.text(key), table.place(key))
+_SYSTEM_KEYS = (
+    *("each", "name", "backbone", "method", "make", "figures", "recipe", "first", "ensemble", "published", "extra"),
+    *("series", "at"),
+)
 
-    system = System(
-        name=filled("name"),
-        backbone=filled("backbone"),
-        method=filled("method") if "method" in table else None,
+
+def _system(name: str, table: StrictTable, values: Values) -> System:
+    def filled(key: str, default: str = "") -> str:
+        return values.text(table.text(key, default), table.place(key))
+
+    if bool(filled("series")) != bool(filled("at")):
+        raise table.wrong("series", "a point of a figure has both series and at.")
+    return System(
+        name=name,
+        backbone=values.text(table.text("backbone"), table.place("backbone")),
+        method=filled("method") or None,
         make=values.split(table.text("make"), table.place("make")) if "make" in table else None,
         figures=Path(filled("figures")) if "figures" in table else None,
         recipe=_recipe(table, values),
         first=_stage(table.table("first"), values) if "first" in table else None,
         ensemble=table.flag("ensemble"),
-        published=filled("published") if "published" in table else "",
+        published=filled("published"),
+        extra=table.flag("extra"),
+        series=filled("series"),
+        at=_number(filled("at"), table.place("at")) if "at" in table else None,
     )
-    table.finish()
-    return system
+
+
+def _number(text: str, place: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise RequestError(f"{place}: '{text}' is not a number.") from None
 
 
 def _stage(table: StrictTable, values: Values) -> Stage:

@@ -29,6 +29,7 @@ def run_study_file(
     *,
     parameters: Mapping[str, str] | None = None,
     scale: str = FULL,
+    systems: Sequence[str] | None = None,
     columns: Sequence[str] | None = None,
     options: StudyOptions | None = None,
     executor: Executor | None = None,
@@ -38,9 +39,9 @@ def run_study_file(
     """Run a study file and return its table.
 
     `name` is the name of a plugin's study or the path of a .toml file. `parameters` are values of the file's
-    parameters, `scale` the name of one of its scales, `columns` the names of some of its columns; None means all that
-    are not extra. `options` override the options of the file.
-    `program` runs the commands that build backbones. Everything is checked before the first command runs.
+    parameters, `scale` is the name of one of its scales. `systems` and `columns` are names of some of its systems and
+    columns; None means all that are not extra. `options` override the options of the file. `program` runs the commands
+    that build backbones. Everything is checked before the first command runs.
     """
     options = options or StudyOptions()
     if options.method is not None:
@@ -48,7 +49,7 @@ def run_study_file(
     if options.select_by is not None:
         raise RequestError(f"In the study {name}, the metric of each column selects: leave select-by out.")
     full_name, path = runner.plugins.study(name)
-    study = read_study_file(path, parameters or {}, name=full_name, scale=scale)
+    study = read_study_file(path, parameters or {}, name=full_name, scale=scale, systems=systems)
     study = replace(study, columns=study.columns_named(columns))
     needs = needs_of(study, options, runner)
     list(grouped(needs, runner))  # raises an error for options that cannot be

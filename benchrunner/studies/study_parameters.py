@@ -32,6 +32,11 @@ _JOINTS = {"text": "", "list": ",", "words": " "}
 
 
 @final
+class MissingValue(Exception):
+    """A text contains a parameter that has no value. The argument is the parameter's name."""
+
+
+@final
 @dataclass(frozen=True)
 class Parameter:
     """A value of a study file that a user may set."""
@@ -66,10 +71,17 @@ class Values:
     """Parameter -> what joins its words in the middle of a text."""
     templates: Mapping[str, str] = field(default_factory=dict)
     """Template -> its text. A template may contain the templates before it, and names that are given a value later."""
+    unset: Mapping[str, str] = field(default_factory=dict)
+    """Parameter without a value -> the parameter that the user must set; a text that contains it raises `MissingValue`.
+    """
 
     def knows(self, name: str) -> bool:
-        """Whether the name has a value or is a template."""
-        return name in self.words or name in self.templates
+        """Whether the name is a parameter's, a variable's or a template's."""
+        return name in self.words or name in self.templates or name in self.unset
+
+    def without_value(self, name: str, cause: str) -> Values:
+        """Return the values with one more parameter that has no value, because the parameter `cause` has none."""
+        return replace(self, unset={**self.unset, name: cause})
 
     def with_template(self, name: str, text: str) -> Values:
         """Return the values with one more template."""
@@ -123,6 +135,8 @@ class Values:
         if match is None:
             raise RequestError(f"{place}: {{{content}}} is none of {{name}}, {{name.file}} and {{name*2/5}}.")
         name, suffix = match[1], match[2]
+        if name in self.unset:
+            raise MissingValue(self.unset[name])
         if name in self.templates and not suffix:
             return self._before(name).text(self.templates[name], place)
         if name not in self.words:
@@ -155,29 +169,37 @@ def _calculated(name: str, value: str, operations: str, place: str) -> str:
 
 
 def parameter_values(study: str, path: Path, parameters: Sequence[Parameter], given: Mapping[str, str]) -> Values:
-    """Take the given values and the defaults of the others; raise a `RequestError` for a wrong name or no value."""
+    """Take the given values and the defaults of the others; raise a `RequestError` for a name that is no parameter.
+
+    A parameter without a value, or whose default contains such a parameter, is unset.
+    """
     for name in given:
         if name not in [parameter.name for parameter in parameters]:
-            _refuse(study, parameters, f"has no parameter '{name}'")
-    missing = [
-        parameter.name for parameter in parameters if parameter.default is None and not given.get(parameter.name)
-    ]
-    if missing:
-        _refuse(study, parameters, f"needs a value for {' and '.join(missing)}")
+            refuse(study, parameters, f"has no parameter '{name}'")
     values = Values({}, {}).with_value(HERE, str(path.parent), "text")
     for parameter in parameters:
-        place = f"{path}: parameters.{parameter.name}.default"
         if parameter.name == HERE:
             raise RequestError(f"{path}: parameters.{HERE}: the name stands for the folder of this file already.")
-        value = given[parameter.name] if parameter.name in given else values.default(parameter, place)
         try:
-            values = values.with_value(parameter.name, value, parameter.kind)
+            values = values.with_value(parameter.name, _value(parameter, values, path, given), parameter.kind)
+        except MissingValue as missing:
+            values = values.without_value(parameter.name, str(missing))
         except ValueError as error:  # a quote that is not closed
-            raise RequestError(f"{study}: {parameter.name}={value} cannot be split into words: {error}.") from None
+            place = f"{study}: {parameter.name}={given.get(parameter.name, parameter.default)}"
+            raise RequestError(f"{place} cannot be split into words: {error}.") from None
     return values
 
 
-def _refuse(study: str, parameters: Sequence[Parameter], fault: str) -> NoReturn:
+def _value(parameter: Parameter, values: Values, path: Path, given: Mapping[str, str]) -> str:
+    """Return a parameter's value as a user would give it; raise `MissingValue` if there is none."""
+    if parameter.default is None and not given.get(parameter.name):
+        raise MissingValue(parameter.name)
+    if parameter.name in given:
+        return given[parameter.name]
+    return values.default(parameter, f"{path}: parameters.{parameter.name}.default")
+
+
+def refuse(study: str, parameters: Sequence[Parameter], fault: str) -> NoReturn:
     """Raise a `RequestError` that lists every parameter."""
     if not parameters:
         raise RequestError(f"{study} {fault}; it has no parameters at all.")

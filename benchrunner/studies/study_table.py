@@ -160,6 +160,8 @@ def as_json(result: StudyFileResult) -> dict[str, Any]:
             for column in study.columns
             if column.is_measured
         ],
+        "axis": study.axis or None,
+        "series": list(_series(result)),
         "published": [
             {"system": row.name, "source": row.source, "cells": dict(row.cells), "notes": row.notes}
             for row in study.published
@@ -168,6 +170,25 @@ def as_json(result: StudyFileResult) -> dict[str, Any]:
         "results": [comparison_table.as_json(part) for part in result.results],
         "notes": list(footnotes(result)),
     }
+
+
+def _series(result: StudyFileResult) -> Iterator[dict[str, Any]]:
+    """Yield each line of a figure, as lists that a plot can draw: a line for each column and each series of systems."""
+    systems = [system for system in result.study.systems if system.at is not None]
+    for column in (column for column in result.study.columns if column.is_measured):
+        for series in dict.fromkeys(system.series for system in systems):
+            points = sorted(
+                (system for system in systems if system.series == series), key=lambda system: system.at or 0
+            )
+            entries = [result.entries[system.name, column.name] for system in points]
+            yield {
+                "column": column.name,
+                "series": series,
+                "at": [system.at for system in points],
+                "mean": [entry.mean for entry in entries],
+                "deviation": [entry.deviation for entry in entries],
+                "restarts": [list(entry.restarts) for entry in entries],
+            }
 
 
 def _column_json(column: Column) -> dict[str, Any]:

@@ -89,7 +89,7 @@ backbone = "out/{dough}"
 figures = "out/{dough}/log.jsonl"
 
 [[system]]
-name = "rye, sliced"
+name = "rye (sliced)"
 make = "bake rye out/rye {more}"
 backbone = "out/rye"
 method = "finetune+bilstm"
@@ -192,8 +192,8 @@ def test_a_study_makes_systems_once_and_shows_published_scores(kitchen: Kitchen)
     for same in (("restarts", "taste"), ("restarts", "crust"), ("mean", "loss")):
         assert cells["rye", same[1]][same[0]] == cells["spelt", same[1]][same[0]], "the same weights twice"
     assert (cells["rye", "taste"]["published"], cells["spelt", "taste"]["published"]) == (99.5, None)
-    assert (cells["rye", "loss"]["mean"], cells["rye, sliced", "loss"]["mean"]) == (2.25, None)
-    assert "rye, sliced on loss: no figure: the study names no log of this system" in result["notes"]
+    assert (cells["rye", "loss"]["mean"], cells["rye (sliced)", "loss"]["mean"]) == (2.25, None)
+    assert "rye (sliced) on loss: no figure: the study names no log of this system" in result["notes"]
     recipes = {
         (cell["method"], cell["recipe"]["lr"], cell["recipe"]["epochs"], cell["recipe"]["limit_train"])
         for part in result["results"]
@@ -205,7 +205,7 @@ def test_a_study_makes_systems_once_and_shows_published_scores(kitchen: Kitchen)
         ("features", 1e-3, 1, 16),
         ("features", 1e-3, 2, 16),
     }
-    assert [len(cells["rye, sliced", column]["restarts"]) for column in ("taste", "crust")] == [3, 1]
+    assert [len(cells["rye (sliced)", column]["restarts"]) for column in ("taste", "crust")] == [3, 1]
     mean = cells["rye", "taste"]["mean"]
     code, shown, _ = kitchen("--study", "study.toml", "--limit-train", "16", "--quiet")
     assert code == 0 and kitchen.made() == ["rye", "spelt"] * 2
@@ -217,7 +217,7 @@ def test_published_rows_are_told_apart_from_measured_ones(kitchen: Kitchen) -> N
     code, out, _ = kitchen("--study", "study.toml", "--scale", "crumb", "--columns", "taste,price", "--quiet")
     lines = [[part.strip() for part in line.strip("│").split("│")] for line in out.splitlines() if line[0] == "│"]
     assert code == 0
-    measured = [cells[1] for cells in lines if cells[0] in ("rye", "rye, sliced")]
+    measured = [cells[1] for cells in lines if cells[0] in ("rye", "rye (sliced)")]
     assert len(measured) == 2 and all(float(figure) >= 0 for figure in measured)
     assert [cells for cells in lines if "paper" in "".join(cells)] == [
         ["rye", measured[0], "paper market 3.0"],
@@ -229,6 +229,30 @@ def test_published_rows_are_told_apart_from_measured_ones(kitchen: Kitchen) -> N
     assert "  scale crumb: for a mouse\n" in out
 
 
+def test_a_figure_has_its_points_in_the_json_output(kitchen: Kitchen) -> None:
+    (kitchen.folder / "study.toml").write_text(
+        'title = "How fast?"\naxis = "hours"\n[[system]]\neach = {kind = "fast,slow", hours = "10,2"}\n'
+        'name = "{kind} at {hours}"\nbackbone = "none"\nfigures = "{kind}-{hours}.jsonl"\nseries = "{kind}"\n'
+        'at = "{hours}"\n[[column]]\nname = "loss"\nfigure = "loss"\n'
+    )
+    for name, loss in (("fast-2", 3.5), ("fast-10", 1.5), ("slow-2", 4.5)):
+        (kitchen.folder / f"{name}.jsonl").write_text(json.dumps({"step": 1, "loss": loss}) + "\n")
+    code, out, err = kitchen("--study", "study.toml", "--json", "--quiet")
+    assert code == 0, err
+    result = json.loads(out)
+    assert result["axis"] == "hours"
+    fast = {"column": "loss", "series": "fast", "at": [2, 10], "mean": [3.5, 1.5], "restarts": [[3.5], [1.5]]}
+    slow = {"column": "loss", "series": "slow", "at": [2, 10], "mean": [4.5, None], "restarts": [[4.5], []]}
+    assert result["series"] == [{**line, "deviation": [None, None]} for line in (fast, slow)]
+
+
+def test_only_the_systems_that_are_named_are_built(kitchen: Kitchen) -> None:
+    words = ["--study", "study.toml", "--systems", "spelt", "--columns", "loss", "--json", "--quiet"]
+    code, out, _ = kitchen(*words)
+    assert code == 0 and kitchen.made() == ["spelt"]
+    assert [(cell["system"], cell["mean"]) for cell in json.loads(out)["cells"]] == [("spelt", 2.25)]
+
+
 def test_a_scale_sets_parameters_and_options_of_every_fit(kitchen: Kitchen) -> None:
     code, out, err = kitchen("--study", "study.toml", "--scale", "crumb", "--columns", "taste,crust,mean", "--json")
     assert code == 0, err
@@ -238,7 +262,7 @@ def test_a_scale_sets_parameters_and_options_of_every_fit(kitchen: Kitchen) -> N
     assert {recipe["limit_train"] for recipe in recipes} == {8}
     cells = {(cell["system"], cell["column"]): cell for cell in result["cells"]}
     assert {len(cell["restarts"]) for cell in cells.values()} == {1}
-    for system in ("rye", "rye, sliced"):
+    for system in ("rye", "rye (sliced)"):
         mean = (cells[system, "taste"]["mean"] + cells[system, "crust"]["mean"]) / 2
         assert cells[system, "mean"]["mean"] == pytest.approx(mean)
     code, out, _ = kitchen("--study", "study.toml", "--scale", "crumb", "--columns", "taste,mean", "--json")
@@ -251,7 +275,7 @@ def test_options_of_the_command_override_the_file(kitchen: Kitchen) -> None:
     code, out, _ = kitchen("--study", "study.toml", "--json", "--quiet", *typed)
     result = json.loads(out)
     assert code == 0
-    assert [system["name"] for system in result["systems"]] == ["rye", "rye, sliced"]
+    assert [system["name"] for system in result["systems"]] == ["rye", "rye (sliced)"]
     assert {cell["recipe"]["lr"] for part in result["results"] for cell in part["cells"]} == {1e-3}
     assert [len(cell["restarts"]) for cell in result["cells"]] == [1, 1]
 
@@ -272,7 +296,7 @@ def test_test_splits_with_labels_are_scored_and_do_not_select(kitchen: Kitchen) 
     assert code == 0, err
     result = json.loads(out)
     cells = {(cell["system"], cell["column"]): cell for cell in result["cells"]}
-    for system in ("rye", "rye, sliced"):
+    for system in ("rye", "rye (sliced)"):
         dev, test = cells[system, "dev"], cells[system, "test"]
         assert len(test["restarts"]) == 2
         assert (test["restarts"], test["best_on_dev"]) == (dev["restarts"], dev["best_on_dev"]), "of the same rows"
@@ -396,7 +420,10 @@ def test_a_command_that_was_stopped_stops_the_study(kitchen: Kitchen) -> None:
 
 
 REFUSED: dict[str, tuple[list[str], str]] = {
-    "backbones": (["words"], "The study study.toml says which backbones there are"),
+    "backbones": (
+        ["words"],
+        "says which backbones there are: leave them out. To choose some of its systems, give --systems A,B.",
+    ),
     "tasks": (
         ["--tasks", "mood"],
         "says which tasks there are: leave them out. To choose some of its columns, give --columns A,B.",
@@ -406,7 +433,14 @@ REFUSED: dict[str, tuple[list[str], str]] = {
     "parameter": (["--set", "dough=rye"], "study.toml has no parameter 'dough'. Its parameters, for --set"),
     "no value": (["--set", "doughs"], "--set takes NAME=VALUE, not 'doughs'"),
     "twice": (["--set", "doughs=a", "doughs=b"], "--set names doughs twice"),
-    "column": (["--columns", "cost"], "has no column 'cost'. It has: taste, crust, loss, mean, price."),
+    "system": (
+        ["--systems", "rie"],
+        "has no system 'rie'. Did you mean rye? It has: rye, spelt",
+    ),
+    "column": (
+        ["--columns", "cost"],
+        "has no column 'cost'. Did you mean crust or loss? It has: taste, crust, loss, mean, price.",
+    ),
     "scale": (
         ["--scale", "crum"],
         "There is no scale 'crum'. Did you mean crumb? The scales of study.toml: crumb, full",
@@ -448,23 +482,23 @@ FAULTY = {
     "bad command": (
         'make = "bake rye out/rye {more}"\nbackbone = "out/rye"',
         'make = "bark rye out/bread"\nbackbone = "out/bread"',
-        "system rye, sliced: This command is not understood: benchrunner bark rye out/bread\n"
+        "system rye (sliced): This command is not understood: benchrunner bark rye out/bread\n"
         "benchrunner: there is no command 'bark'. Did you mean bake?",
     ),
     "no such backbone": (
         'make = "bake rye out/rye {more}"\nbackbone = "out/rye"',
         'backbone = "out/wheat"',
-        "system rye, sliced: There is no backbone 'out/wheat'",
+        "system rye (sliced): There is no backbone 'out/wheat'",
     ),
     "no such part": (
         'make = "bake rye out/rye {more}"\nbackbone = "out/rye"',
         'backbone = "concat:out/rye,out/wheat"',
-        "system rye, sliced: There is no backbone 'out/wheat'",
+        "system rye (sliced): There is no backbone 'out/wheat'",
     ),
     "no list of parts": (
         'make = "bake rye out/rye {more}"\nbackbone = "out/rye"',
         'backbone = "concat:out/rye"',
-        "system rye, sliced: 'concat:out/rye' does not name two or more backbones",
+        "system rye (sliced): 'concat:out/rye' does not name two or more backbones",
     ),
 }
 
@@ -485,7 +519,7 @@ def test_a_system_may_concatenate_what_other_systems_make(kitchen: Kitchen) -> N
         (kitchen.folder / "study.toml").write_text(STUDY.replace(own, f'backbone = "{backbone}"'))
         code, out, err = kitchen("--study", "study.toml", "--columns", "taste", "--quiet", "--json", "--restarts", "1")
         assert code == 0, err
-        (cell,) = [cell for cell in json.loads(out)["cells"] if cell["system"] == "rye, sliced"]
+        (cell,) = [cell for cell in json.loads(out)["cells"] if cell["system"] == "rye (sliced)"]
         assert cell["mean"] is not None
     assert kitchen.made() == ["rye", "spelt"] * 2
 
@@ -499,8 +533,9 @@ def test_compare_says_which_argument_is_missing(kitchen: Kitchen) -> None:
     for words, reason in (
         ([], "Say the backbones: 'compare B1 B2 --tasks TASK', or 'compare --study NAME'"),
         (["words"], "Say --tasks: "),
-        (["words", "--tasks", "mood", "--set", "a=b"], "--set, --scale and --columns are for a study file"),
-        (["words", "--tasks", "mood", "--scale", "tiny"], "--set, --scale and --columns are for a study file"),
+        (["words", "--tasks", "mood", "--set", "a=b"], "--set is for a study file: give its name with --study"),
+        (["words", "--tasks", "mood", "--scale", "tiny"], "--scale is for a study file"),
+        (["words", "--tasks", "mood", "--systems", "a"], "--systems is for a study file"),
         (["--study", "stuudy"], "There is no study 'stuudy'"),
     ):
         code, out, err = kitchen(*words)

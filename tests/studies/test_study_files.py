@@ -199,6 +199,28 @@ def test_extra_columns_are_left_out_unless_they_are_named(tmp_path: Path) -> Non
     assert [column.name for column in study.columns_named(["more moods", "mood"])] == ["mood", "more moods"]
 
 
+CHOSEN = (
+    'title = "Which is better?"\naxis = "steps"\n'
+    '[parameters]\ncorpus = {about = "text"}\nout = {about = "folder", default = "of-{corpus}"}\n'
+    '[[system]]\nname = "ready"\nbackbone = "tiny/words"\n'
+    '[[system]]\neach = {step = "5,10"}\nname = "after {step}"\nmake = "learn {corpus} --out {out}"\n'
+    'backbone = "{out}/{step}"\nseries = "learned"\nat = "{step}"\n'
+    '[[system]]\nname = "rare"\nbackbone = "tiny/words"\nextra = true\n'
+) + COLUMN
+
+
+def test_only_the_parameters_of_chosen_systems_need_a_value(tmp_path: Path) -> None:
+    path = written(tmp_path, CHOSEN)
+    ready = read(path, {}, systems=["READY", " rare"])
+    assert [system.name for system in ready.systems] == ["ready", "rare"]
+    assert (ready.commands, ready.values) == ({}, {})
+    with pytest.raises(RequestError, match=r"mine needs a value for corpus\. Its parameters, for --set"):
+        read(path, {}, systems=["after 5"])
+    whole = read(path, {"corpus": "a"})
+    assert [system.name for system in whole.systems] == ["ready", "after 5", "after 10"], "extra ones must be named"
+    assert [(system.series, system.at) for system in whole.systems] == [("", None), ("learned", 5), ("learned", 10)]
+
+
 def test_a_command_that_two_systems_share_is_one_command(tmp_path: Path) -> None:
     shared = '[[system]]\nname = "{n}"\nmake = "learn it"\nbackbone = "b"\neach = {n = "first,second"}\n'
     study = read(written(tmp_path, HEAD + shared + COLUMN), {})
@@ -208,7 +230,7 @@ def test_a_command_that_two_systems_share_is_one_command(tmp_path: Path) -> None
 def test_columns_are_chosen_by_name_in_the_order_of_the_file(tmp_path: Path) -> None:
     study = read(written(tmp_path, WHOLE), {"corpus": "a"})
     assert [column.name for column in study.columns_named(["WORDS", " mood"])] == ["mood", "words"]
-    with pytest.raises(RequestError, match=r"mine has no column 'moods'. It has: mood, words\."):
+    with pytest.raises(RequestError, match=r"mine has no column 'moods'. Did you mean mood or words\? It has"):
         study.columns_named(["moods"])
     with pytest.raises(RequestError, match="Which columns of mine"):
         study.columns_named([""])
@@ -250,6 +272,16 @@ BAD = {
     "value that leaves no file's name": (
         HEAD + '[[system]]\nname = "{m}"\nbackbone = "b/{m.file}"\neach = {m = "a,./"}\n' + COLUMN,
         "backbone: {m.file} is empty: no character of './' may stand in a file name.",
+    ),
+    "name with a comma": (HEAD + SYSTEM.replace('"one"', '"a, b"') + COLUMN, "system a, b: a name has no comma"),
+    "only extra systems": (
+        HEAD + SYSTEM + "extra = true\n" + COLUMN,
+        "needs at least one [[system]] that is not extra",
+    ),
+    "point without a line": (HEAD + SYSTEM + 'at = "3"\n' + COLUMN, "series: a point of a figure has both series"),
+    "point that is nowhere": (
+        HEAD + SYSTEM + 'at = "x"\nseries = "a"\n' + COLUMN,
+        "[[system]] 1 (one): at: 'x' is not a number.",
     ),
     "one place for two systems": (
         HEAD + '[[system]]\nname = "{m}"\nmake = "a {m}"\nbackbone = "b/{m.file}"\neach = {m = "1/2,1-2"}\n' + COLUMN,

@@ -110,7 +110,8 @@ def test_table_8_mask_rates_are_in_the_order_of_pretrain() -> None:
 
 def test_a_scaled_down_study_scales_its_warm_up_and_its_points() -> None:
     read = study("figure5", steps="500", size="2/128")
-    assert [system.name for system in read.systems][:2] == ["mlm+nsp, 25 steps", "mlm+nsp, 50 steps"]
+    assert [system.name for system in read.systems][:2] == ["mlm+nsp after 25 steps", "mlm+nsp after 50 steps"]
+    assert [(system.series, system.at) for system in read.systems][4:6] == [("mlm+nsp", 500), ("ltr", 25)]
     assert len(read.commands) == 2, "one pre-training for each objective, whatever the points"
     option = next(pretrainings(read))
     assert (option.size, option.warmup, option.export_at) == ("2/128", 5, (25, 50, 100, 250, 500))
