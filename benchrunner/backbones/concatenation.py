@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self, final
 
 from benchrunner.backbones.backbone import Backbone, BackboneFamily
 from benchrunner.backbones.concatenation_layout import LAYOUT, read_layout
-from benchrunner.errors import CheckpointError, RequestError
+from benchrunner.errors import CheckpointError, RequestError, described
 
 if TYPE_CHECKING:
     from benchrunner.backbones.encoder import Encoder
@@ -89,7 +89,13 @@ class ConcatenatedFamily(BackboneFamily):
             raise CheckpointError(f"{folder / LAYOUT}: it lists {len(folders)} parts, and {len(self.parts)} made them.")
         backbones = []
         for part, family in zip(folders, self.parts, strict=True):
-            backbone = family.find(str(part), workspace)
+            try:
+                backbone = family.find(str(part), workspace)
+            except RequestError:
+                raise
+            except Exception as error:  # a family may fail in any way
+                reason = described(error)
+                raise CheckpointError(f"{part}: the backbone family '{family.name}' failed: {reason}.") from None
             if backbone is None:
                 raise CheckpointError(f"{part}: the backbone family '{family.name}', which saved it, does not know it.")
             backbones.append(backbone)

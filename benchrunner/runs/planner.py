@@ -7,6 +7,7 @@ from pathlib import Path
 
 from benchrunner.backbones import concatenation
 from benchrunner.backbones.backbone import Backbone, BackboneFamily
+from benchrunner.backbones.concatenation_layout import LAYOUT, read_layout
 from benchrunner.data.rows import Rows
 from benchrunner.errors import RequestError
 from benchrunner.file_faults import either
@@ -62,6 +63,11 @@ class Planner:
             return fitted_backbone.find(reference, self.plugins, self.workspace)
         if reference not in self.plugins.backbones and (run := fitted_backbone.run_of(Path(reference))) is not None:
             return fitted_backbone.saved(run, self.plugins, self.workspace)
+        if (Path(reference) / LAYOUT).is_file():
+            parts = ",".join(map(str, read_layout(Path(reference))))
+            raise RequestError(
+                f"{reference} holds the parts of a concatenation. Name the parts: {concatenation.PREFIX}{parts}."
+            )
         return self.plugins.backbone(reference, self.workspace)
 
     def checked_backbone(self, reference: str) -> tuple[Backbone, BackboneFamily]:

@@ -46,7 +46,7 @@ class Demo:
         if not tasks:
             raise RequestError("No installed task can write demo data: install a plugin that has such a task.")
         backbone = backbone or _demo_backbone(plugins)
-        twin = plugins.backbone(backbone, _workspace(folder))[0].twin
+        twin = Runner(plugins, _workspace(folder)).backbone(backbone).twin
         backbones = (backbone, twin) if twin else (backbone,)
         return cls(folder, plugins, Study(backbones, tasks, seeds=(seed,), changes=RECIPE), seed)
 

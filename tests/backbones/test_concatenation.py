@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from benchrunner import CheckpointError, RequestError, Workspace
+from benchrunner import CheckpointError, OneBackbone, RequestError, Workspace
 from benchrunner.backbones.concatenated_encoder import ConcatenatedEncoder
 from benchrunner.backbones.concatenation import ConcatenatedFamily, Concatenation, concatenate
 from benchrunner.backbones.encoder import Encoder, ExportedHead
@@ -136,6 +136,16 @@ def test_a_damaged_folder_is_refused(content: str, reason: str, tmp_path: Path) 
     (tmp_path / "concat.json").write_text(content)
     with pytest.raises(CheckpointError, match=reason):
         ConcatenatedFamily((drawn_family("one"), drawn_family("two"))).find(str(tmp_path), WORKSPACE)
+
+
+def test_a_family_that_fails_on_its_part_is_named(tmp_path: Path) -> None:
+    def failing(folder: Path) -> None:
+        raise KeyError("weights")
+
+    loaded("one", "two").save(tmp_path)
+    family = ConcatenatedFamily((drawn_family("one"), OneBackbone(drawn("two"), failing)))
+    with pytest.raises(CheckpointError, match="part-2: the backbone family 'two' failed: KeyError: 'weights'"):
+        family.find(str(tmp_path), WORKSPACE)
 
 
 @pytest.mark.parametrize(

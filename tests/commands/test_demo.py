@@ -54,6 +54,13 @@ def test_a_twin_backbone_is_compared_but_not_submitted(
     assert {fit["backbone"] for fit in fits} == {"tiny/words"}
 
 
+def test_the_demo_takes_a_concatenated_backbone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert demo("--backbone", "concat:words,words") == 0
+    assert "Fine-tuning concat:words,words" in capsys.readouterr().out
+    assert demo("--backbone", "concat:words,wrods") == 2
+    assert "Did you mean tiny/words?" in capsys.readouterr().err
+
+
 def test_a_second_demo_runs_nothing_and_prints_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     assert demo() == 0
     first = capsys.readouterr().out.splitlines()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 from pathlib import Path
 
@@ -132,6 +133,15 @@ def test_a_runs_model_folder_is_a_backbone(tmp_path: Path) -> None:
     loaded = runner.backbone(str(folder)).load(runner.workspace, seed=0)
     expected = part(runner, fit, 2).state_dict()
     assert all(torch.equal(tensor, expected[key]) for key, tensor in loaded.parts[1].state_dict().items())  # type: ignore[index, union-attr]
+
+
+def test_a_copied_model_folder_is_used_by_its_parts(tmp_path: Path) -> None:
+    runner = made(tmp_path)
+    shutil.copytree(runner.folder(fitted(runner)).model, tmp_path / "copy")
+    with pytest.raises(RequestError, match=r"Name the parts: (concat:\S+/copy/part-1,\S+/copy/part-2)\.") as error:
+        runner.backbone(str(tmp_path / "copy"))
+    parts = str(error.value).split("Name the parts: ")[1].removesuffix(".")
+    assert runner.backbone(parts).load(runner.workspace, seed=0).hidden_size == 24
 
 
 @pytest.mark.usefixtures("narrow_bilstm")
