@@ -45,7 +45,7 @@ def spans(tokens: np.ndarray) -> list[list[int]]:
 
 def homes(documents: Documents) -> np.ndarray:
     """The document of each token."""
-    return np.repeat(np.arange(len(documents)), [sum(one) for one in documents])
+    return np.repeat(np.arange(len(documents)), [sum(sentences) for sentences in documents])
 
 
 def large_store(folder: Path) -> TokenStore:
@@ -64,5 +64,5 @@ def pooled(seen: np.ndarray, expected: np.ndarray) -> float:
 
 def digest(maker: Instances, order: list[int]) -> list[str]:
     """Of each instance, made in this order, told in the order of the indices."""
-    found = {index: maker.make(index) for index in order}
-    return [hashlib.sha256(repr(found[index]).encode()).hexdigest() for index in sorted(order)]
+    drawn = {index: maker.make(index) for index in order}
+    return [hashlib.sha256(repr(drawn[index]).encode()).hexdigest() for index in sorted(order)]

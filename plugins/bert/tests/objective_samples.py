@@ -27,14 +27,14 @@ CORPUS = Manifest(PLAN, documents=2, sentences=9_000, tokens=300_000, shards=(),
 
 def model(objective: str, **changes: Any) -> PretrainingModel:
     """Every weight drawn, biases and norms included, so that mixing two of them up shows."""
-    found = PretrainingModel(fresh(direction=named(objective).direction, **changes), named(objective))
+    whole = PretrainingModel(fresh(direction=named(objective).direction, **changes), named(objective))
     source = generator(6, "test")
     with torch.no_grad():
-        for name, one in found.named_parameters():
+        for name, weight in whole.named_parameters():
             if not name.startswith("bert."):
-                one.normal_(1.0 if "norm.weight" in name else 0.0, 0.1, generator=source)
-    found.bert.set_dropout(0.0)
-    return found
+                weight.normal_(1.0 if "norm.weight" in name else 0.0, 0.1, generator=source)
+    whole.bert.set_dropout(0.0)
+    return whole
 
 
 def flat(bert: Bert, *, dropout: Dropout | None = None, pairs: bool = True, multiple: int = 1) -> FlatBatch:
@@ -73,29 +73,29 @@ def mirrored(given: PretrainingBatch) -> PretrainingBatch:
     return dataclasses.replace(given, flat=dataclasses.replace(given.flat, **turned), positions=order[given.positions])
 
 
-def padded(one: PretrainingBatch) -> dict[str, torch.Tensor]:
+def padded(batch: PretrainingBatch) -> dict[str, torch.Tensor]:
     """In the form that transformers reads, a row for each sequence in the flat batch's order."""
-    spans = list(itertools.pairwise(one.flat.starts.tolist()))
+    spans = list(itertools.pairwise(batch.flat.starts.tolist()))
     shape = len(spans), max(stop - start for start, stop in spans)
     names = ("input_ids", "token_type_ids", "position_ids", "attention_mask")
-    found = {**{name: torch.zeros(shape, dtype=torch.int64) for name in names}, "labels": torch.full(shape, -100)}
-    labels = torch.full((len(one.flat.tokens),), -100)
-    labels[one.positions] = one.labels
+    inputs = {**{name: torch.zeros(shape, dtype=torch.int64) for name in names}, "labels": torch.full(shape, -100)}
+    labels = torch.full((len(batch.flat.tokens),), -100)
+    labels[batch.positions] = batch.labels
     for row, (start, stop) in enumerate(spans):
-        found["input_ids"][row, : stop - start] = one.flat.tokens[start:stop]
-        found["token_type_ids"][row, : stop - start] = one.flat.segments[start:stop]
-        found["position_ids"][row, : stop - start] = one.flat.positions[start:stop]
-        found["attention_mask"][row, : stop - start] = 1
-        found["labels"][row, : stop - start] = labels[start:stop]
-    return found
+        inputs["input_ids"][row, : stop - start] = batch.flat.tokens[start:stop]
+        inputs["token_type_ids"][row, : stop - start] = batch.flat.segments[start:stop]
+        inputs["position_ids"][row, : stop - start] = batch.flat.positions[start:stop]
+        inputs["attention_mask"][row, : stop - start] = 1
+        inputs["labels"][row, : stop - start] = labels[start:stop]
+    return inputs
 
 
-def gradients(whole: PretrainingModel, other: nn.Module) -> dict[str, tuple[torch.Tensor, torch.Tensor]]:
-    """Ours and theirs, by our names; every parameter that has one there has one here."""
-    mine = {name: one.grad for name, one in whole.named_parameters()}
-    wanted = {name: one.grad for name, one in other.named_parameters()}
+def gradients(whole: PretrainingModel, model: nn.Module) -> dict[str, tuple[torch.Tensor, torch.Tensor]]:
+    """Pair the gradients of our model and of transformers', by our names; both models have the same gradients."""
+    mine = {name: weight.grad for name, weight in whole.named_parameters()}
+    wanted = {name: weight.grad for name, weight in model.named_parameters()}
     renamed = {
-        **{f"bert.{ours}": [f"bert.{one}" for one in theirs] for ours, theirs in published_names(whole.bert)},
+        **{f"bert.{ours}": [f"bert.{name}" for name in theirs] for ours, theirs in published_names(whole.bert)},
         "tokens.dense.weight": ["cls.predictions.transform.dense.weight"],
         "tokens.dense.bias": ["cls.predictions.transform.dense.bias"],
         "tokens.norm.weight": ["cls.predictions.transform.LayerNorm.weight"],
@@ -104,7 +104,8 @@ def gradients(whole: PretrainingModel, other: nn.Module) -> dict[str, tuple[torc
         "next_sentence.weight": ["cls.seq_relationship.weight"],
         "next_sentence.bias": ["cls.seq_relationship.bias"],
     }
-    there = {ours: theirs for ours, theirs in renamed.items() if all(wanted.get(one) is not None for one in theirs)}
-    assert {name for theirs in there.values() for name in theirs} == {n for n, one in wanted.items() if one is not None}
-    assert there.keys() == {name for name, one in mine.items() if one is not None}
-    return {ours: (mine[ours], torch.cat([wanted[one] for one in theirs])) for ours, theirs in there.items()}
+    there = {ours: theirs for ours, theirs in renamed.items() if all(wanted.get(name) is not None for name in theirs)}
+    names = {name for theirs in there.values() for name in theirs}
+    assert names == {name for name, gradient in wanted.items() if gradient is not None}
+    assert there.keys() == {name for name, gradient in mine.items() if gradient is not None}
+    return {ours: (mine[ours], torch.cat([wanted[name] for name in theirs])) for ours, theirs in there.items()}

@@ -54,12 +54,12 @@ def test_a_later_token_changes_the_summary_but_no_earlier_state(dropped: bool) -
         for later in range(1, 6):
             given = sentence(bert, tokens), sentence(bert, [*tokens[:later], 500, *tokens[later + 1 :]])
             if dropped:
-                given = tuple(dataclasses.replace(one, dropout=Dropout(1, 2)) for one in given)
-            states = [list(bert.hidden_states(one)) for one in given]
+                given = tuple(dataclasses.replace(batch, dropout=Dropout(1, 2)) for batch in given)
+            states = [list(bert.hidden_states(batch)) for batch in given]
             for before, after in zip(*states, strict=True):
                 assert torch.equal(before[:later], after[:later])
             assert (states[0][-1][later:] != states[1][-1][later:]).any(-1).all()
-            summaries = [bert.summary(found[-1], one) for found, one in zip(states, given, strict=True)]
+            summaries = [bert.summary(layers[-1], batch) for layers, batch in zip(states, given, strict=True)]
             assert not torch.allclose(*summaries)
 
 
@@ -83,8 +83,8 @@ def test_an_earlier_token_changes_no_later_state(dropped: bool) -> None:
 
 def test_a_bert_that_looks_both_ways_sees_a_later_token() -> None:
     bert = fresh()
-    first, other = (bert(sentence(bert, tokens)) for tokens in ([2, 100, 200, 3], [2, 100, 300, 3]))
-    assert (first != other).any(-1).all()
+    first, changed = (bert(sentence(bert, tokens)) for tokens in ([2, 100, 200, 3], [2, 100, 300, 3]))
+    assert (first != changed).any(-1).all()
 
 
 def reference(bert: Bert, given: FlatBatch) -> torch.Tensor:
@@ -130,52 +130,52 @@ def test_every_kernel_equals_a_masked_softmax(direction: str, dropped: bool) -> 
 
 @pytest.mark.parametrize("objective", ["ltr", "rtl"])
 def test_both_kernels_have_the_same_gradients(objective: str) -> None:
-    found = []
+    gradients = []
     for rate in (0.0, 1e-9):
         whole = model(objective)
         whole.bert.attention_dropout = rate
         given = batch(whole, dropout=Dropout(0, 0))
         whole(given).loss(len(given.labels), 0).backward()
-        found.append([one.grad for one in whole.parameters() if one.requires_grad])
-    for one, other in zip(*found, strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-6)
+        gradients.append([weight.grad for weight in whole.parameters() if weight.requires_grad])
+    for grouped, explicit in zip(*gradients, strict=True):
+        torch.testing.assert_close(grouped, explicit, rtol=1e-4, atol=1e-6)
 
 
 def test_transformers_computes_the_same_left_to_right_states(tmp_path: Path) -> None:
     bert = fresh(direction=LEFT)
     bert.save(tmp_path)
-    other = BertModel.from_pretrained(tmp_path, attn_implementation="eager").eval()
-    assert other.config.is_decoder
+    theirs = BertModel.from_pretrained(tmp_path, attn_implementation="eager").eval()
+    assert theirs.config.is_decoder
     given = flat(bert)
     with torch.no_grad():
         states, summaries = bert(given), bert.summary(bert(given), given)
         for row, (start, stop) in enumerate(itertools.pairwise(given.starts.tolist())):
             inputs = {"input_ids": given.tokens[None, start:stop], "token_type_ids": given.segments[None, start:stop]}
-            wanted = other(**inputs).last_hidden_state
+            wanted = theirs(**inputs).last_hidden_state
             torch.testing.assert_close(states[start:stop], wanted[0], rtol=0, atol=NEAR)
             # Their pooler reads the first token's state, ours the last one's.
-            pooled = other.pooler(wanted.flip(1))[0]
+            pooled = theirs.pooler(wanted.flip(1))[0]
             torch.testing.assert_close(summaries[row], pooled, rtol=0, atol=NEAR)
 
 
 @pytest.mark.parametrize("direction", [LEFT, RIGHT])
 def test_the_restriction_is_saved_read_and_part_of_the_revision(tmp_path: Path, direction: str) -> None:
-    one, other = fresh(), fresh(direction=direction)
-    one.save(tmp_path / "both")
-    other.save(tmp_path / "one-way")
+    both, one_way = fresh(), fresh(direction=direction)
+    both.save(tmp_path / "both")
+    one_way.save(tmp_path / "one-way")
     config = json.loads((tmp_path / "one-way" / "config.json").read_text())
     assert config["attention_direction"] == direction and config.get("is_decoder", False) == (direction == LEFT)
     assert config["model_type"] == ("bert" if direction == LEFT else "bert-right-to-left")
     assert "attention_direction" not in json.loads((tmp_path / "both" / "config.json").read_text())
     workspace = Workspace(runs=tmp_path, cache=tmp_path / "cache", settings=Settings(offline=True))
     backbones = [BertFamily().find(str(tmp_path / name), workspace) for name in ("both", "one-way")]
-    assert all(isinstance(found, FolderBert) for found in backbones)
-    assert len({found.revision(workspace) for found in backbones}) == 2
+    assert all(isinstance(backbone, FolderBert) for backbone in backbones)
+    assert len({backbone.revision(workspace) for backbone in backbones}) == 2
     again = backbones[1].load(workspace, seed=0)
-    assert again.config == other.config and again.config.direction == direction and again.notes == ()
-    given = flat(other)
+    assert again.config == one_way.config and again.config.direction == direction and again.notes == ()
+    given = flat(one_way)
     with torch.no_grad():
-        assert torch.equal(again(given), other(given)) and not torch.allclose(again(given), one(given))
+        assert torch.equal(again(given), one_way(given)) and not torch.allclose(again(given), both(given))
 
 
 @pytest.mark.parametrize("direction", [LEFT, RIGHT])
@@ -187,7 +187,7 @@ def test_a_fine_tuned_model_keeps_its_restriction(tmp_path: Path, direction: str
     optimizer = torch.optim.SGD([*bert.parameters(), *head.parameters()], lr=0.01)
     given = collate(features, np.arange(7), CPU, dropout=Dropout(0, 0))
     ANSWER.loss(head(bert, given), given).backward()
-    assert all(one.grad is not None for one in bert.parameters()), "the pooler too"
+    assert all(weight.grad is not None for weight in bert.parameters()), "the pooler too"
     optimizer.step()
     bert.save(tmp_path / "end")
     assert read(tmp_path / "end", seed=0).config.direction == direction
@@ -238,9 +238,9 @@ def test_left_to_right_models_export_span_heads_not_classifiers(tmp_path: Path) 
     span = Span(unanswerable=False)
     head = LinearHead(bert.hidden_size, span.head, seed=0)
     bert.save(tmp_path / "span", exported(head, span))
-    other = BertForQuestionAnswering.from_pretrained(tmp_path / "span").eval()
+    theirs = BertForQuestionAnswering.from_pretrained(tmp_path / "span").eval()
     given = flat(bert, pairs=False)
     start, stop = given.starts[-2:].tolist()
     with torch.no_grad():
-        logits = other(input_ids=given.tokens[None, start:stop]).start_logits[0]
+        logits = theirs(input_ids=given.tokens[None, start:stop]).start_logits[0]
         torch.testing.assert_close(head(bert, given)[start:stop, 0], logits, rtol=0, atol=NEAR)

@@ -34,38 +34,39 @@ def test_assembling_equals_the_frame(large: TokenStore) -> None:
         assert (tokens.dtype, segments.dtype) == (np.int32, np.int8)
 
 
-def sequences(found: Any) -> Iterator[dict[str, Any]]:
+def sequences(batch: Any) -> Iterator[dict[str, Any]]:
     """A batch taken apart again."""
-    starts = found.flat.starts.tolist()
+    starts = batch.flat.starts.tolist()
     for number, (start, stop) in enumerate(itertools.pairwise(starts)):
-        inside = (found.positions >= start) & (found.positions < stop)
+        inside = (batch.positions >= start) & (batch.positions < stop)
         yield {
-            "tokens": found.flat.tokens[start:stop].tolist(),
-            "segments": found.flat.segments[start:stop].tolist(),
-            "places": found.flat.positions[start:stop].tolist(),
-            "positions": (found.positions[inside] - start).tolist(),
-            "labels": found.labels[inside].tolist(),
-            "is_next": found.is_next[number].item(),
+            "tokens": batch.flat.tokens[start:stop].tolist(),
+            "segments": batch.flat.segments[start:stop].tolist(),
+            "places": batch.flat.positions[start:stop].tolist(),
+            "positions": (batch.positions[inside] - start).tolist(),
+            "labels": batch.labels[inside].tolist(),
+            "is_next": batch.is_next[number].item(),
         }
 
 
 @pytest.mark.parametrize("objective", ["mlm+nsp", "mlm", "ltr", "rtl"])
 def test_a_batch_holds_every_instance_shortest_first(large: TokenStore, objective: str) -> None:
     chosen = made(instances(large, objective=objective, length=24, short=0.8), 20)
-    found = collate(chosen, CPU, multiple=64)
+    batch = collate(chosen, CPU, multiple=64)
     wanted = [
         {
-            "tokens": one.tokens.tolist(),
-            "segments": one.segments.tolist(),
-            "places": list(range(len(one.tokens))),
-            "positions": one.positions.tolist(),
-            "labels": one.labels.tolist(),
-            "is_next": one.is_next,
+            "tokens": instance.tokens.tolist(),
+            "segments": instance.segments.tolist(),
+            "places": list(range(len(instance.tokens))),
+            "positions": instance.positions.tolist(),
+            "labels": instance.labels.tolist(),
+            "is_next": instance.is_next,
         }
-        for one in sorted(chosen, key=lambda one: len(one.tokens))
+        for instance in sorted(chosen, key=lambda instance: len(instance.tokens))
     ]
-    assert list(sequences(found)) == wanted
-    assert found.flat.restore.tolist() == list(range(20))
-    assert len(found.flat.tokens) % 64 == 0 and found.flat.real == sum(len(one.tokens) for one in chosen)
-    assert {one.dtype for one in (found.positions, found.labels, found.is_next, found.flat.tokens)} == {torch.int64}
-    assert found.flat.blocks[0].length == len(wanted[0]["tokens"])
+    assert list(sequences(batch)) == wanted
+    assert batch.flat.restore.tolist() == list(range(20))
+    assert len(batch.flat.tokens) % 64 == 0 and batch.flat.real == sum(len(instance.tokens) for instance in chosen)
+    tensors = batch.positions, batch.labels, batch.is_next, batch.flat.tokens
+    assert {tensor.dtype for tensor in tensors} == {torch.int64}
+    assert batch.flat.blocks[0].length == len(wanted[0]["tokens"])

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as some
+from hypothesis import given, settings, strategies
 from instance_samples import digest, homes, instances, large_store, original, spans
 from pretraining_texts import numbered
 from scipy import stats
@@ -33,13 +32,13 @@ def test_an_instance_is_determined_by_its_seed_and_index(large: TokenStore) -> N
     assert not same(maker.make(7), maker.make(8))
     assert not same(maker.make(7), instances(large, seed=4).make(7))
     # In the next epoch a place is met again, with other masks.
-    assert not any(same(maker.make(7), maker.make(maker.epoch + other)) for other in range(50))
+    assert not any(same(maker.make(7), maker.make(maker.epoch + offset)) for offset in range(50))
 
 
-def same(one: Instance, other: Instance) -> bool:
+def same(first: Instance, second: Instance) -> bool:
     names = ("tokens", "segments", "positions", "labels")
-    return one.is_next == other.is_next and all(
-        np.array_equal(getattr(one, name), getattr(other, name)) for name in names
+    return first.is_next == second.is_next and all(
+        np.array_equal(getattr(first, name), getattr(second, name)) for name in names
     )
 
 
@@ -57,23 +56,23 @@ def test_another_process_makes_the_same_in_any_order(large: TokenStore) -> None:
 
 def test_the_size_of_shards_changes_no_instance(tmp_path: Path) -> None:
     documents = [[5, 9, 3] * 6, [30, 4], [2] * 20]
-    one = instances(numbered(tmp_path / "one", documents), length=24)
+    whole = instances(numbered(tmp_path / "one", documents), length=24)
     many = instances(numbered(tmp_path / "many", documents, shard_tokens=3), length=24)
-    assert all(same(one.make(index), many.make(index)) for index in range(200))
+    assert all(same(whole.make(index), many.make(index)) for index in range(200))
 
 
 # Epochs
 
 
-@given(size=some.integers(1, 700), key=some.integers(0, 2**63))
+@given(size=strategies.integers(1, 700), key=strategies.integers(0, 2**63))
 @settings(max_examples=60, deadline=None)
 def test_an_epoch_is_a_permutation(size: int, key: int) -> None:
     assert sorted(shuffled(index, size, key) for index in range(size)) == list(range(size))
 
 
 def test_permutations_are_unlike_each_other_and_the_corpus_order() -> None:
-    one, other = ([shuffled(index, 5000, key) for index in range(5000)] for key in (1, 2))
-    for first, second in ((one, other), (one, range(5000)), (one[1:], one[:-1])):
+    order, another = ([shuffled(index, 5000, key) for index in range(5000)] for key in (1, 2))
+    for first, second in ((order, another), (order, range(5000)), (order[1:], order[:-1])):
         assert abs(stats.spearmanr(list(first), list(second)).statistic) < 0.06
         assert sum(a == b for a, b in zip(first, second, strict=True)) < 10
 
@@ -83,7 +82,7 @@ def test_an_epoch_begins_in_every_stretch_of_the_corpus_once(tmp_path: Path) -> 
     maker = instances(numbered(tmp_path, documents), objective="mlm", input="document", length=64, short=0.0)
     home = homes(documents)
     begun = Counter(home[spans(original(maker.make(index)))[0][0]] for index in range(maker.epoch))
-    assert [begun[one] for one in range(6)] == [7, 5, 1, 1, 1, 2]
+    assert [begun[document] for document in range(6)] == [7, 5, 1, 1, 1, 2]
     assert maker.epoch == 17
 
 

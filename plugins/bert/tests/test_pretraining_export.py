@@ -62,7 +62,7 @@ CARD = Card(
 def test_the_files_and_names_are_the_published_ones(objective: str, tmp_path: Path) -> None:
     whole = model(objective)
     export(whole, tmp_path / "out", CARD)
-    assert {one.name for one in (tmp_path / "out").iterdir()} == {
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
         *("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "vocab.txt"),
         *("README.md", "corpus.json"),
     }
@@ -78,13 +78,13 @@ def test_the_files_and_names_are_the_published_ones(objective: str, tmp_path: Pa
 def test_transformers_loads_and_resaves_every_weight_unchanged(tmp_path: Path) -> None:
     whole = model("mlm+nsp")
     export(whole, tmp_path / "ours", CARD)
-    other, found = BertForPreTraining.from_pretrained(tmp_path / "ours", output_loading_info=True)
-    assert not any(found[kind] for kind in ("missing_keys", "unexpected_keys", "mismatched_keys"))
+    published, report = BertForPreTraining.from_pretrained(tmp_path / "ours", output_loading_info=True)
+    assert not any(report[kind] for kind in ("missing_keys", "unexpected_keys", "mismatched_keys"))
     assert isinstance(AutoModelForPreTraining.from_pretrained(tmp_path / "ours"), BertForPreTraining)
-    other.save_pretrained(tmp_path / "theirs")
+    published.save_pretrained(tmp_path / "theirs")
     ours, theirs = (load_file(tmp_path / name / "model.safetensors") for name in ("ours", "theirs"))
     assert ours.keys() == theirs.keys()
-    assert all(torch.equal(one, theirs[name]) for name, one in ours.items())
+    assert all(torch.equal(tensor, theirs[name]) for name, tensor in ours.items())
     assert len(AutoTokenizer.from_pretrained(tmp_path / "ours")) == 8000
 
 
@@ -94,9 +94,9 @@ def test_an_exported_model_has_the_same_losses_in_transformers(tmp_path: Path) -
     given = batch(whole)
     with torch.no_grad():
         loss = whole(given).loss(len(given.labels), 7)
-        other = BertForPreTraining.from_pretrained(tmp_path / "out").eval()
-        found = other(**padded(given), next_sentence_label=1 - given.is_next)
-    torch.testing.assert_close(loss, found.loss, rtol=0, atol=1e-5)
+        theirs = BertForPreTraining.from_pretrained(tmp_path / "out").eval()
+        outputs = theirs(**padded(given), next_sentence_label=1 - given.is_next)
+    torch.testing.assert_close(loss, outputs.loss, rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
@@ -133,7 +133,7 @@ def test_an_export_takes_the_place_of_an_older_one(tmp_path: Path) -> None:
     for objective in ("mlm", "mlm+nsp"):
         export(model(objective), tmp_path / "out", CARD)
     assert json.loads((tmp_path / "out" / "config.json").read_text())["architectures"] == ["BertForPreTraining"]
-    assert [one.name for one in tmp_path.iterdir()] == ["out"]
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
 # The card
@@ -167,8 +167,8 @@ def test_the_card_states_the_settings_the_corpus_and_the_results(tmp_path: Path)
     ):
         assert line in lines, line
     assert not any("left only" in line or "UTF-8" in line for line in lines)
-    found = json.loads((tmp_path / "out" / "corpus.json").read_text())
-    assert Manifest.from_json(found) == NOVELS
+    corpus_facts = json.loads((tmp_path / "out" / "corpus.json").read_text())
+    assert Manifest.from_json(corpus_facts) == NOVELS
 
 
 def test_a_left_to_right_card_warns_that_libraries_may_ignore_it(tmp_path: Path) -> None:
@@ -176,7 +176,7 @@ def test_a_left_to_right_card_warns_that_libraries_may_ignore_it(tmp_path: Path)
     assert "**Its attention looks left only.**" in text and "would ignore the restriction" in text
     assert "Its objective trains no pooler" in text
     tensors = load_file(tmp_path / "out" / "model.safetensors")
-    assert f"| parameters | {sum(one.numel() for one in tensors.values()):,}, heads included |" in text
+    assert f"| parameters | {sum(tensor.numel() for tensor in tensors.values()):,}, heads included |" in text
 
 
 def test_no_library_loads_a_right_to_left_model_as_another_one(tmp_path: Path) -> None:

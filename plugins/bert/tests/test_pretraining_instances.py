@@ -8,8 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as some
+from hypothesis import given, settings, strategies
 from instance_samples import LEAST, homes, instances, large_store, made, original, pooled, spans
 from pretraining_texts import CLS, FIRST, SEP, UNK, Documents, numbered, vocabulary
 from scipy import stats
@@ -22,9 +21,9 @@ from benchrunner_bert.pretraining.corpus.token_store import TokenStore
 from benchrunner_bert.pretraining.instances.instance import Instance, InstanceSettings
 from benchrunner_bert.pretraining.objectives import OBJECTIVES
 
-DOCUMENTS = some.lists(some.lists(some.integers(1, 9), min_size=1, max_size=7), min_size=2, max_size=6).filter(
-    lambda documents: sum(len(one) > 1 for one in documents) > 1
-)
+DOCUMENTS = strategies.lists(
+    strategies.lists(strategies.integers(1, 9), min_size=1, max_size=7), min_size=2, max_size=6
+).filter(lambda documents: sum(len(sentences) > 1 for sentences in documents) > 1)
 
 KINDS = [
     ("mlm+nsp", "pairs"),
@@ -39,10 +38,10 @@ KINDS = [
 
 @given(
     documents=DOCUMENTS,
-    kind=some.sampled_from(KINDS),
-    length=some.integers(5, 40),
-    short=some.sampled_from([0.0, 0.1, 1.0]),
-    seed=some.integers(0, 2**40),
+    kind=strategies.sampled_from(KINDS),
+    length=strategies.integers(5, 40),
+    short=strategies.sampled_from([0.0, 0.1, 1.0]),
+    seed=strategies.integers(0, 2**40),
 )
 @settings(max_examples=40, deadline=None)
 def test_every_instance_is_what_it_says(
@@ -59,37 +58,38 @@ def test_every_instance_is_what_it_says(
     home = homes(documents)
     maker = instances(store, objective=objective, input=form, length=length, short=short, seed=seed)
     for index in itertools.chain(range(12), (10**6, 10**12)):
-        one = maker.make(index)
-        assert (one.tokens.dtype, one.segments.dtype, one.labels.dtype) == (np.int32, np.int8, np.int32)
-        assert one.positions.dtype == np.int64
-        assert len(one.tokens) == len(one.segments) <= length
+        instance = maker.make(index)
+        assert (instance.tokens.dtype, instance.segments.dtype, instance.labels.dtype) == (np.int32, np.int8, np.int32)
+        assert instance.positions.dtype == np.int64
+        assert len(instance.tokens) == len(instance.segments) <= length
         if objective == "ltr":
-            assert one.positions.tolist() == list(range(len(one.tokens) - 1))
-            assert one.labels.tolist() == one.tokens[1:].tolist()
-            texts = spans(one.tokens) if form == "pairs" else [(one.tokens - FIRST).tolist()]
+            assert instance.positions.tolist() == list(range(len(instance.tokens) - 1))
+            assert instance.labels.tolist() == instance.tokens[1:].tolist()
+            texts = spans(instance.tokens) if form == "pairs" else [(instance.tokens - FIRST).tolist()]
         elif objective == "rtl":
-            assert one.positions.tolist() == list(range(1, len(one.tokens)))
-            assert one.labels.tolist() == one.tokens[:-1].tolist()
-            texts = spans(one.tokens)
+            assert instance.positions.tolist() == list(range(1, len(instance.tokens)))
+            assert instance.labels.tolist() == instance.tokens[:-1].tolist()
+            texts = spans(instance.tokens)
         else:
-            assert 1 <= len(one.positions) == len(set(one.positions.tolist()))
-            assert one.labels.min() >= FIRST and sorted(one.positions) == one.positions.tolist()
-            texts = spans(original(one))
+            assert 1 <= len(instance.positions) == len(set(instance.positions.tolist()))
+            assert instance.labels.min() >= FIRST and sorted(instance.positions) == instance.positions.tolist()
+            texts = spans(original(instance))
         for text in texts:
             assert text == list(range(text[0], text[-1] + 1))
             assert home[text[0]] == home[text[-1]]
         special = 0 if form == "text" else 2
-        assert one.segments.tolist() == [0] * (len(texts[0]) + special) + [1] * sum(len(text) + 1 for text in texts[1:])
+        second = sum(len(text) + 1 for text in texts[1:])
+        assert instance.segments.tolist() == [0] * (len(texts[0]) + special) + [1] * second
         assert len(texts) == (2 if form == "pairs" else 1)
         if objective == "mlm+nsp":
-            check_order(one, texts, home, whole=len(one.tokens) < length)
+            check_order(instance, texts, home, whole=len(instance.tokens) < length)
         else:
-            assert one.is_next == -1
+            assert instance.is_next == -1
 
 
-def check_order(one: Instance, texts: list[list[int]], home: np.ndarray, *, whole: bool) -> None:
+def check_order(instance: Instance, texts: list[list[int]], home: np.ndarray, *, whole: bool) -> None:
     """What `is_next` says is so; `whole` spans, of which nothing was cut, follow each other directly."""
-    if one.is_next:
+    if instance.is_next:
         assert home[texts[0][0]] == home[texts[1][0]] and texts[0][-1] < texts[1][0]
         assert not whole or texts[0][-1] + 1 == texts[1][0]
     else:
@@ -102,14 +102,14 @@ def test_spans_begin_and_end_with_sentences_where_nothing_is_cut(tmp_path: Path)
     borders = set(store.sentence_starts.tolist())
     firsts = set(store.sentence_starts[store.document_starts[:-1]].tolist())
     seen = Counter[int]()
-    for one in made(instances(store, length=64, short=0.5), 400):
-        if len(one.tokens) == 64:
+    for instance in made(instances(store, length=64, short=0.5), 400):
+        if len(instance.tokens) == 64:
             continue
-        (begin, *_, middle), (second, *_, end) = (text * 2 for text in spans(original(one)))
+        (begin, *_, middle), (second, *_, end) = (text * 2 for text in spans(original(instance)))
         assert {begin, middle + 1, second, end + 1} <= borders
         # A true second span is never the beginning of a document, so a random one must not be either.
         assert second not in firsts
-        seen[one.is_next] += 1
+        seen[instance.is_next] += 1
     assert min(seen[0], seen[1]) > 50
 
 
@@ -171,9 +171,9 @@ def test_the_longer_span_loses_tokens_as_in_the_released_code(
     tmp_path: Path, first: int, second: int, length: int
 ) -> None:
     store = numbered(tmp_path, [[first, second]] * 2)
-    for one in made(instances(store, length=length, short=0.0), 20):
-        found = tuple(map(len, spans(original(one))))
-        assert found == reference(first, second, length - 3)
+    for instance in made(instances(store, length=length, short=0.0), 20):
+        lengths = tuple(map(len, spans(original(instance))))
+        assert lengths == reference(first, second, length - 3)
 
 
 def test_tokens_are_lost_from_front_or_back_by_a_coin_toss(tmp_path: Path) -> None:
@@ -195,8 +195,8 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> TokenStore:
 
 
 def test_at_least_one_token_is_chosen(large: TokenStore) -> None:
-    assert {len(one.positions) for one in made(instances(large, chosen=0.0), 50)} == {1}
-    assert {len(one.positions) for one in made(instances(large, short=0.0, chosen=1.0), 20)} == {125}
+    assert {len(instance.positions) for instance in made(instances(large, chosen=0.0), 50)} == {1}
+    assert {len(instance.positions) for instance in made(instances(large, short=0.0, chosen=1.0), 20)} == {125}
 
 
 def test_special_tokens_of_the_text_are_never_chosen(tmp_path: Path) -> None:
@@ -206,9 +206,9 @@ def test_special_tokens_of_the_text_are_never_chosen(tmp_path: Path) -> None:
     text.write_text("a strange [MASK] a [SEP] unheard a\n" * 30, encoding="utf-8")
     store = store_writer.write(tmp_path / "store", Corpus((TextFile(text, "a"),)), words)
     maker = instances(store, objective="mlm", input="document", chosen=1.0, masking=(0.0, 1.0, 0.0))
-    for one in made(maker, 20):
-        assert one.labels.min() >= FIRST and one.tokens[one.positions].min() >= FIRST
-        assert set(np.delete(one.tokens, one.positions).tolist()) == {UNK, CLS, SEP}
+    for instance in made(maker, 20):
+        assert instance.labels.min() >= FIRST and instance.tokens[instance.positions].min() >= FIRST
+        assert set(np.delete(instance.tokens, instance.positions).tolist()) == {UNK, CLS, SEP}
 
 
 # What the released code draws in another way
@@ -260,9 +260,9 @@ def test_pairs_need_two_documents_of_two_sentences(tmp_path: Path, objective: st
         with pytest.raises(DataError, match=r"pairs of spans need two documents of two sentences or more.*--input doc"):
             instances(store, objective=objective)
         assert instances(store, objective="mlm", input="document").make(0).is_next == -1
-    one = numbered(tmp_path / "one", [[3, 4, 5]])
+    single = numbered(tmp_path / "one", [[3, 4, 5]])
     with pytest.raises(DataError, match="the corpus holds a single document"):
-        instances(one, objective=objective)
+        instances(single, objective=objective)
 
 
 def test_next_sentences_are_refused_without_pairs() -> None:

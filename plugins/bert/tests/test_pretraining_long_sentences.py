@@ -40,7 +40,9 @@ def store_of(folder: Path, kind: str) -> TokenStore:
     }
     text = folder / "corpus.txt"
     text.write_text("\n\n".join(documents[kind]() for _ in range(2)), encoding="utf-8")
-    pieces = vocabulary(folder / "words.txt", *LETTERS, *(f"##{one}" for one in LETTERS), ",", "，", "。", *set(HAN))
+    pieces = vocabulary(
+        folder / "words.txt", *LETTERS, *(f"##{letter}" for letter in LETTERS), ",", "，", "。", *set(HAN)
+    )
     return store_writer.write(folder / "store", Corpus.named([str(text)]), pieces)
 
 
@@ -109,7 +111,7 @@ def test_instances_of_sentences_that_fit_have_not_changed(
     store = numbered(tmp_path, [*documents, [5], [2, 3]])
     maker = instances(store, objective=objective, input=form, length=length)
     digest = hashlib.sha256()
-    for one in made(maker, 300):
-        for values in (one.tokens, one.segments, one.positions, one.labels, one.is_next):
+    for instance in made(maker, 300):
+        for values in (instance.tokens, instance.segments, instance.positions, instance.labels, instance.is_next):
             digest.update(np.asarray(values, dtype=np.int64).tobytes())
     assert digest.hexdigest()[:16] == expected

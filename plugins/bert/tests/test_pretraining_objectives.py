@@ -71,23 +71,23 @@ def test_losses_and_all_gradients_equal_transformers(
     given = batch(whole, dropout=Dropout(0, 0) if dropped else None, multiple=16)
     assert len(given.flat.tokens) > given.flat.real, "there is filling"
     sums, loss = learnt(whole, given)
-    other, inputs = theirs(whole, tmp_path), padded(mirrored(given) if objective == "rtl" else given)
+    reference, inputs = theirs(whole, tmp_path), padded(mirrored(given) if objective == "rtl" else given)
     if objective == "mlm+nsp":
         inputs["next_sentence_label"] = 1 - given.is_next
     if not whole.objective.is_masked:  # over there each token's label is itself, and the model shifts
         inputs["labels"] = torch.where(inputs["attention_mask"] == 1, inputs["input_ids"], -100)
-    found = other(**inputs)
-    found.loss.backward()
-    torch.testing.assert_close(loss, found.loss.detach(), rtol=0, atol=NEAR)
+    expected = reference(**inputs)
+    expected.loss.backward()
+    torch.testing.assert_close(loss, expected.loss.detach(), rtol=0, atol=NEAR)
     if objective == "mlm+nsp":
-        logits = found.prediction_logits[inputs["labels"] != -100]
+        logits = expected.prediction_logits[inputs["labels"] != -100]
         mean = functional.cross_entropy(logits, given.labels)
         torch.testing.assert_close(sums.mlm_loss / sums.mlm_count, mean, rtol=0, atol=NEAR)
         assert sums.mlm_correct == (logits.argmax(-1) == given.labels).sum()
-        guessed = found.seq_relationship_logits.argmax(-1)
+        guessed = expected.seq_relationship_logits.argmax(-1)
         assert sums.nsp_correct == (guessed == 1 - given.is_next).sum() and sums.nsp_count == 7
-    compared = gradients(whole, other)
-    assert len(compared) == len([one for one in whole.parameters() if one.requires_grad])
+    compared = gradients(whole, reference)
+    assert len(compared) == len([weight for weight in whole.parameters() if weight.requires_grad])
     for name, (mine, wanted) in compared.items():
         scale = max(1.0, wanted.abs().max().item())
         torch.testing.assert_close(mine / scale, wanted / scale, rtol=0, atol=NEAR, msg=name)
@@ -96,7 +96,7 @@ def test_losses_and_all_gradients_equal_transformers(
 def test_the_output_layer_is_the_word_embeddings() -> None:
     whole = model("mlm+nsp")
     assert whole.tokens.output.weight is whole.bert.embeddings.word.weight
-    names = [name for name, one in whole.named_parameters() if one.shape == (8000, 48)]
+    names = [name for name, weight in whole.named_parameters() if weight.shape == (8000, 48)]
     assert names == ["bert.embeddings.word.weight"], "counted, trained and saved once"
     whole = whole.to(torch.float64).to(torch.float32)
     with torch.no_grad():
@@ -121,21 +121,21 @@ def test_micro_batches_add_up_to_the_whole_batch() -> None:
     given = batch(whole)
     sums, loss = learnt(whole, given)
     total = None
-    for at, one in enumerate(parts(given)):
-        part = alone(one)
+    for at, micro_batch in enumerate(parts(given)):
+        part = alone(micro_batch)
         part.loss(len(given.labels), 7).backward()
         total = part.detached() if at == 0 else total.plus(part.detached())
     assert total.mlm_count == sums.mlm_count == len(given.labels) and total.nsp_count == 7
     for mine, wanted in zip(total, sums, strict=True):
         torch.testing.assert_close(mine, wanted.detach())
     torch.testing.assert_close(total.loss(len(given.labels), 7), loss)
-    for one, other in zip(alone.parameters(), whole.parameters(), strict=True):
-        torch.testing.assert_close(one.grad, other.grad, rtol=1e-4, atol=1e-6)
+    for summed_weight, weight in zip(alone.parameters(), whole.parameters(), strict=True):
+        torch.testing.assert_close(summed_weight.grad, weight.grad, rtol=1e-4, atol=1e-6)
 
 
 def parts(given: PretrainingBatch) -> list[PretrainingBatch]:
     """Each block of equally long sequences as a batch of its own."""
-    starts, found = given.flat.starts.long(), []
+    starts, micro_batches = given.flat.starts.long(), []
     for block in given.flat.blocks:
         span, chosen = slice(block.start, block.stop), (block.start <= given.positions) & (given.positions < block.stop)
         rows = (starts[:-1] >= block.start) & (starts[:-1] < block.stop)
@@ -147,15 +147,15 @@ def parts(given: PretrainingBatch) -> list[PretrainingBatch]:
             starts=torch.arange(0, block.count * block.length + 1, block.length, dtype=torch.int32),
             blocks=(dataclasses.replace(block, start=0),),
         )
-        found.append(
+        micro_batches.append(
             PretrainingBatch(inner, given.positions[chosen] - block.start, given.labels[chosen], given.is_next[rows])
         )
-    return found
+    return micro_batches
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_layers_computed_twice_give_the_same_gradients(objective: str) -> None:
-    found = []
+    gradients = []
     for recomputes in (False, True):
         whole = model(objective)
         whole.bert.set_dropout(0.2)
@@ -165,9 +165,9 @@ def test_layers_computed_twice_give_the_same_gradients(objective: str) -> None:
             layer.register_forward_pre_hook(lambda *_, passes=passes: passes.append("layer"))
         learnt(whole, batch(whole, dropout=Dropout(3, 1, 0)))
         assert len(passes) == 2 + 2 * recomputes
-        found.append({name: one.grad for name, one in whole.named_parameters()})
-    once, twice = found
-    assert all(one is twice[name] or torch.equal(one, twice[name]) for name, one in once.items())
+        gradients.append({name: weight.grad for name, weight in whole.named_parameters()})
+    once, twice = gradients
+    assert all(gradient is twice[name] or torch.equal(gradient, twice[name]) for name, gradient in once.items())
 
 
 @pytest.mark.parametrize("objective", ["mlm+nsp", "rtl"])
@@ -230,31 +230,31 @@ def test_no_predictions_have_no_loss() -> None:
 def test_fresh_weights_follow_the_seed_and_the_published_draw(objective: str) -> None:
     config = Configuration(vocabulary=8000, hidden=48, layers=1, heads=4, inner=96, positions=64)
     tokenizer = fresh().tokenizer
-    first, again, other = (
+    first, again, reseeded = (
         PretrainingModel.fresh(config, tokenizer, named(objective), seed=seed).state_dict() for seed in (1, 1, 2)
     )
-    assert all(torch.equal(one, again[name]) for name, one in first.items())
-    for name, one in first.items():
+    assert all(torch.equal(weight, again[name]) for name, weight in first.items())
+    for name, weight in first.items():
         if name.endswith("bias"):
-            assert not one.any(), name
+            assert not weight.any(), name
         elif "norm" in name:
-            assert (one == 1).all(), name
+            assert (weight == 1).all(), name
         else:
-            assert one.abs().max() <= 0.04 and 0.014 < one.std().item() < 0.021, name
-            assert not torch.equal(one, other[name]), name
+            assert weight.abs().max() <= 0.04 and 0.014 < weight.std().item() < 0.021, name
+            assert not torch.equal(weight, reseeded[name]), name
 
 
 def test_a_fresh_model_knows_nothing() -> None:
     config = Configuration(vocabulary=8000, hidden=48, layers=1, heads=4, inner=96, positions=64)
     whole = PretrainingModel.fresh(config, fresh().tokenizer, named("mlm+nsp"), seed=0)
-    found = HeldOut.of(summed(whole, [batch(whole)]))
-    assert found.mlm_loss == pytest.approx(math.log(8000), abs=0.1)
-    assert found.nsp_loss == pytest.approx(math.log(2), abs=0.1)
+    figures = HeldOut.of(summed(whole, [batch(whole)]))
+    assert figures.mlm_loss == pytest.approx(math.log(8000), abs=0.1)
+    assert figures.nsp_loss == pytest.approx(math.log(2), abs=0.1)
 
 
 def test_only_what_the_objective_trains_is_trained() -> None:
     frozen = {
-        objective: {name for name, one in model(objective).named_parameters() if not one.requires_grad}
+        objective: {name for name, weight in model(objective).named_parameters() if not weight.requires_grad}
         for objective in OBJECTIVES
     }
     pooler = {"bert.pooler.weight", "bert.pooler.bias"}
@@ -281,7 +281,7 @@ def test_an_objective_with_the_wrong_attention_is_refused(objective: str, direct
 def test_pretraining_models_have_published_parameter_counts(size: str, vocabulary: int, count: int) -> None:
     with torch.device("meta"):
         whole = PretrainingModel(Bert(Configuration.of_size(size, vocabulary), NoTokenizer()), named("mlm+nsp"))
-    assert sum(one.numel() for one in whole.parameters()) == count
+    assert sum(weight.numel() for weight in whole.parameters()) == count
 
 
 class NoTokenizer:
@@ -294,27 +294,27 @@ class NoTokenizer:
 def test_held_out_figures_are_those_of_all_batches_together() -> None:
     whole = model("mlm+nsp")
     given = batch(whole)
-    found, one = HeldOut.of(summed(whole, parts(given))), whole(given)
-    assert found.mlm_loss == pytest.approx(one.mlm_loss.item() / len(given.labels), rel=1e-5)
-    assert found.perplexity == pytest.approx(math.exp(found.mlm_loss))
-    assert (found.tokens, found.pairs) == (len(given.labels), 7)
-    assert found.nsp_accuracy == one.nsp_correct.item() / 7
-    assert found.mlm_accuracy == one.mlm_correct.item() / len(given.labels)
+    figures, sums = HeldOut.of(summed(whole, parts(given))), whole(given)
+    assert figures.mlm_loss == pytest.approx(sums.mlm_loss.item() / len(given.labels), rel=1e-5)
+    assert figures.perplexity == pytest.approx(math.exp(figures.mlm_loss))
+    assert (figures.tokens, figures.pairs) == (len(given.labels), 7)
+    assert figures.nsp_accuracy == sums.nsp_correct.item() / 7
+    assert figures.mlm_accuracy == sums.mlm_correct.item() / len(given.labels)
     assert all(parameter.grad is None for parameter in whole.parameters())
 
 
 def test_sums_are_divided_by_their_own_counts() -> None:
     values = (math.log(4) * 8, 8, 2, 1.0, 4, 3)
-    found = HeldOut.of(Sums(*(torch.tensor(float(one)) for one in values)))
-    assert found.perplexity == pytest.approx(4)
-    assert (found.mlm_accuracy, found.nsp_loss, found.nsp_accuracy) == (0.25, 0.25, 0.75)
+    figures = HeldOut.of(Sums(*(torch.tensor(float(value)) for value in values)))
+    assert figures.perplexity == pytest.approx(4)
+    assert (figures.mlm_accuracy, figures.nsp_loss, figures.nsp_accuracy) == (0.25, 0.25, 0.75)
 
 
 def test_what_an_objective_has_not_has_no_figure() -> None:
     for objective in ("mlm", "ltr", "rtl"):
         whole = model(objective)
-        found = HeldOut.of(summed(whole, [batch(whole)]))
-        assert found.nsp_loss is None and found.nsp_accuracy is None and found.pairs is None
+        figures = HeldOut.of(summed(whole, [batch(whole)]))
+        assert figures.nsp_loss is None and figures.nsp_accuracy is None and figures.pairs is None
 
 
 def test_no_batches_have_no_figures() -> None:
@@ -324,14 +324,14 @@ def test_no_batches_have_no_figures() -> None:
 
 def test_a_loss_out_of_all_bounds_has_an_infinite_perplexity() -> None:
     values = (1e6, 1, 0, 0, 0, 0)
-    assert HeldOut.of(Sums(*(torch.tensor(float(one)) for one in values))).perplexity == math.inf
+    assert HeldOut.of(Sums(*(torch.tensor(float(value)) for value in values))).perplexity == math.inf
 
 
 def test_sums_over_batches_do_not_round() -> None:
     whole = model("mlm")
     given = batch(whole)
-    found = summed(whole, [given] * 3)
-    assert found.mlm_loss.dtype == torch.float64 and not found.mlm_loss.requires_grad
+    total = summed(whole, [given] * 3)
+    assert total.mlm_loss.dtype == torch.float64 and not total.mlm_loss.requires_grad
     assert summed(whole, [given] * 3).mlm_loss == 3 * summed(whole, [given]).mlm_loss
 
 
@@ -343,7 +343,9 @@ def test_right_to_left_is_left_to_right_on_reversed_text() -> None:
     assert sums.mlm_count == wanted.mlm_count == given.flat.real - 7 and sums.mlm_correct == wanted.mlm_correct
     for (name, mine), theirs in zip(whole.named_parameters(), left.parameters(), strict=True):
         torch.testing.assert_close(mine.grad, theirs.grad, rtol=1e-4, atol=1e-6, msg=name)
-    figures, expected = (HeldOut.of(summed(one, [texts])) for one, texts in ((whole, given), (left, mirrored(given))))
+    figures, expected = (
+        HeldOut.of(summed(trained, [texts])) for trained, texts in ((whole, given), (left, mirrored(given)))
+    )
     assert figures.perplexity == pytest.approx(expected.perplexity, rel=1e-5)
     assert figures.mlm_accuracy == expected.mlm_accuracy
     assert abs(loss - left(given).mlm_loss / sums.mlm_count) > 0.01, "the direction matters"
@@ -369,8 +371,8 @@ def test_operations_are_those_that_torch_counts(objective: str, shape: dict[str,
 def test_attention_one_way_needs_little_more_than_half(objective: str) -> None:
     both = Configuration.of_size("2/128", 100)
     left = named(objective).configured(both)
-    one, three = np.array([1], dtype=np.int32), np.array([3], dtype=np.int32)
-    assert step_flops(both, one, 0, next_sentence=False) == step_flops(left, one, 0, next_sentence=False)
+    single, three = np.array([1], dtype=np.int32), np.array([3], dtype=np.int32)
+    assert step_flops(both, single, 0, next_sentence=False) == step_flops(left, single, 0, next_sentence=False)
     saved = step_flops(both, three, 0, next_sentence=False) - step_flops(left, three, 0, next_sentence=False)
     assert saved == 3 * 2 * (2 * 2 * 128) * (9 - 6)  # three passes, two layers, two products, three pairs fewer
 
@@ -379,11 +381,11 @@ def test_step_flops_of_base_are_six_per_weight_and_token() -> None:
     """The rule of thumb, over the weights that are multiplied with; attention comes on top."""
     config = Configuration.of_size("base", 30522)
     lengths = np.full(256, 128)
-    found = step_flops(config, lengths, 256 * 19, next_sentence=True)
+    flops = step_flops(config, lengths, 256 * 19, next_sentence=True)
     layers = 6 * 256 * 128 * 12 * 12 * 768**2
     heads = 6 * 256 * 19 * (768**2 + 768 * 30522) + 6 * 256 * (768**2 + 2 * 768)
     attention = 12 * 256 * 128 * 128 * 768 * 12
-    assert found == layers + heads + attention == pytest.approx(1.79e13, rel=0.01)
+    assert flops == layers + heads + attention == pytest.approx(1.79e13, rel=0.01)
 
 
 def test_lengths_of_few_bits_do_not_overflow() -> None:

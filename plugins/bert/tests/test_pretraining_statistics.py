@@ -33,13 +33,17 @@ def check_masking(store: TokenStore, rates: tuple[float, float, float], candidat
     pieces = store.vocabulary.size - len(SPECIAL)
     places, kinds, others, tokens = np.zeros(128, dtype=np.int64), Counter[str](), list[np.ndarray](), 0
     for index in itertools.count():
-        one = maker.make(index)
-        found = one.tokens[one.positions]
-        changed = (found != one.labels) & (found != MASK)
-        kinds.update(mask=int((found == MASK).sum()), other=int(changed.sum()), same=int((found == one.labels).sum()))
-        others.append(found[changed])
-        places += np.bincount(one.positions, minlength=128)
-        tokens += len(one.tokens) - 2
+        instance = maker.make(index)
+        masked_tokens = instance.tokens[instance.positions]
+        changed = (masked_tokens != instance.labels) & (masked_tokens != MASK)
+        kinds.update(
+            mask=int((masked_tokens == MASK).sum()),
+            other=int(changed.sum()),
+            same=int((masked_tokens == instance.labels).sum()),
+        )
+        others.append(masked_tokens[changed])
+        places += np.bincount(instance.positions, minlength=128)
+        tokens += len(instance.tokens) - 2
         if tokens >= candidates:
             break
     chosen = int(places.sum())
@@ -74,10 +78,10 @@ def test_masking_keeps_to_the_rates_over_a_million_chosen_tokens(large: TokenSto
 @SIZES
 def test_half_the_pairs_are_neighbours_and_the_rest_are_uniform(large: TokenStore, count: int) -> None:
     """No other document is favoured."""
-    found = made(instances(large, length=32), count)
-    following = sum(one.is_next for one in found)
-    assert stats.binomtest(following, len(found), 0.5).pvalue > LEAST
-    pairs = [spans(original(one)) for one in found if not one.is_next]
+    drawn = made(instances(large, length=32), count)
+    following = sum(instance.is_next for instance in drawn)
+    assert stats.binomtest(following, len(drawn), 0.5).pvalue > LEAST
+    pairs = [spans(original(instance)) for instance in drawn if not instance.is_next]
     ways = Counter((first[0] // 500, second[0] // 500) for first, second in pairs)
     distances = np.bincount([(there - here) % 40 for (here, there), count in ways.items() for _ in range(count)])
     assert distances[0] == 0
@@ -87,17 +91,17 @@ def test_half_the_pairs_are_neighbours_and_the_rest_are_uniform(large: TokenStor
 @SIZES
 def test_one_in_ten_aims_at_any_shorter_length_alike(large: TokenStore, count: int) -> None:
     maker = instances(large, objective="mlm", input="document", length=42)
-    lengths = Counter(len(one.tokens) - 2 for one in made(maker, count))
+    lengths = Counter(len(instance.tokens) - 2 for instance in made(maker, count))
     expected = np.full(40, 0.1 / 40)
     expected[-1] += 0.9
-    assert pooled(np.array([lengths[one] for one in range(1, 41)]), expected * count) > LEAST
+    assert pooled(np.array([lengths[length] for length in range(1, 41)]), expected * count) > LEAST
 
 
 @SIZES
 def test_a_pair_is_parted_anywhere_between_its_sentences(large: TokenStore, count: int) -> None:
-    found = made(instances(large, length=43, short=0.0), count)
-    firsts = Counter(len(spans(original(one))[0]) for one in found)
-    assert stats.chisquare([firsts[one] for one in range(1, 40)]).pvalue > LEAST
-    nexts = Counter(len(spans(original(one))[0]) for one in found if one.is_next)
-    table = [[nexts[one] for one in range(1, 40)], [firsts[one] - nexts[one] for one in range(1, 40)]]
+    drawn = made(instances(large, length=43, short=0.0), count)
+    firsts = Counter(len(spans(original(instance))[0]) for instance in drawn)
+    assert stats.chisquare([firsts[length] for length in range(1, 40)]).pvalue > LEAST
+    nexts = Counter(len(spans(original(instance))[0]) for instance in drawn if instance.is_next)
+    table = [[nexts[length] for length in range(1, 40)], [firsts[length] - nexts[length] for length in range(1, 40)]]
     assert stats.chi2_contingency(table).pvalue > LEAST, "the length of A must not tell what B is"
