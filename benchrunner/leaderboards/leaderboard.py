@@ -65,7 +65,10 @@ class BoardFile:
 @final
 @dataclass(frozen=True)
 class Leaderboard:
-    """A place that takes files of answers. `write_answers` writes a submission and `find_faults` checks one."""
+    """A place that takes files of answers, lists published results, or both.
+
+    `write_answers` writes a submission and `find_faults` checks one.
+    """
 
     name: str
     """Short name in lower case, as the user types it."""
