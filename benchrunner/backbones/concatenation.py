@@ -97,7 +97,9 @@ class ConcatenatedFamily(BackboneFamily):
                 reason = described(error)
                 raise CheckpointError(f"{part}: the backbone family '{family.name}' failed: {reason}.") from None
             if backbone is None:
-                raise CheckpointError(f"{part}: the backbone family '{family.name}', which saved it, does not know it.")
+                raise CheckpointError(
+                    f"{part}: the backbone family '{family.name}', which saved it, does not recognise it."
+                )
             backbones.append(backbone)
         return Concatenation.of(reference, backbones)
 

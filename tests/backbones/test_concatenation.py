@@ -128,7 +128,7 @@ def test_a_head_cannot_be_saved_with_a_concatenation(tmp_path: Path) -> None:
         ("{}", "'parts' must be a list of names of sub-folders"),
         ('{"parts": ["../part-1", "part-2"]}', "'parts' must be a list of names of sub-folders"),
         ('{"parts": ["part-1"]}', "it lists 1 parts, and 2 made them"),
-        ('{"parts": ["part-1", "head"]}', "head: the backbone family 'two', which saved it, does not know it"),
+        ('{"parts": ["part-1", "head"]}', "head: the backbone family 'two', which saved it, does not recognise it"),
     ],
 )
 def test_a_damaged_folder_is_refused(content: str, reason: str, tmp_path: Path) -> None:
