@@ -20,6 +20,10 @@ def test_the_command_line_fits_predicts_and_refuses(shell: Shell) -> None:
     assert code == 0 and "accuracy" in out, err
     code, out, err = shell("compare", "one", "concat:one,two", "--tasks", "mood", *shell.folders(), "--quiet")
     assert code == 0 and "concat:one,two" in out, err
+    code, out, err = shell(
+        "submit", "moods", *shell.folders(), "--backbone", "concat:one,two", "--out", "sent", "--quiet"
+    )
+    assert code == 0 and "sent" in out, err
     before = set((shell.folder / "runs").iterdir())
     options = ("mood", *shell.folders(), "--quiet", "--device", "cpu", "--backbone")
     for backbone, reason in (
