@@ -110,6 +110,12 @@ class StrictTable:
             raise self.wrong(key, f"expected a list of texts, found {values!r}.")
         return tuple(values)
 
+    def text_or_texts(self, key: str) -> tuple[str, ...]:
+        """Read a text or a list of texts; a missing key is an empty list."""
+        if not isinstance(self._data.get(key, []), list):
+            return (self.text(key),)
+        return self.texts(key) if key in self else ()
+
     def table(self, key: str, *, optional: bool = False) -> StrictTable:
         """Read an inner table; a missing optional table is empty."""
         return self._inner(self._value(key, dict, "a table", {} if optional else _REQUIRED), f"{key}.")

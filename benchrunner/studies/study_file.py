@@ -27,15 +27,14 @@ class Stage:
 @final
 @dataclass(frozen=True)
 class System:
-    """A row of the table: a backbone, and the command that builds it."""
+    """A row of the table: a backbone, and the commands that build it."""
 
     name: str
     backbone: str
     method: str | None = None
     """Method for every column; None means each task's own."""
-    make: tuple[str, ...] | None = None
-    """Words of a benchrunner command that builds the backbone. Must be idempotent: does nothing if the backbone exists.
-    """
+    make: tuple[tuple[str, ...], ...] = ()
+    """Words of the benchrunner commands that build the backbone. They must be idempotent: do nothing if it exists."""
     figures: Path | None = None
     """Log that building the backbone leaves, with figures of the backbone itself."""
     recipe: Mapping[str, str] = field(default_factory=dict)
@@ -140,8 +139,8 @@ class StudyFile:
         """Every different command, in the order of the systems -> the first system that needs the command."""
         commands: dict[tuple[str, ...], str] = {}
         for system in self.systems:
-            if system.make is not None:
-                commands.setdefault(system.make, system.name)
+            for words in system.make:
+                commands.setdefault(words, system.name)
         return commands
 
     @property

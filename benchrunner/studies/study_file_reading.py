@@ -90,7 +90,8 @@ def read_study_file(
             scale=replace(chosen, recipe=_filled(chosen.recipe, values, f"{path}: scale.{scale}.recipe")),
         )
     except MissingValue as missing:
-        refuse(name, parameters, f"needs a value for {missing}")
+        needing = f" for {' and '.join(missing.systems)} (--systems A,B chooses others)" if missing.systems else ""
+        refuse(name, parameters, f"needs a value for {missing.parameter}{needing}")
     top.finish()
     _check(study)
     return study
@@ -164,7 +165,7 @@ def _check_repeated(path: Path, kind: str, names: list[str]) -> None:
 def _check_backbones(path: Path, systems: Iterable[System]) -> None:
     """Raise a `RequestError` if two different commands build the same backbone."""
     built: dict[str, System] = {}
-    for system in (system for system in systems if system.make is not None):
+    for system in (system for system in systems if system.make):
         first = built.setdefault(system.backbone, system)
         if first.make != system.make:
             raise RequestError(
@@ -184,7 +185,16 @@ def _systems(top: StrictTable, values: Values, study: str, wanted: Iterable[str]
     chosen = choose(study, "system", {name: table.flag("extra") for name, table, _ in named}, wanted)
     if not chosen:
         raise RequestError(f"{top.path}: a study needs at least one [[system]] that is not extra.")
-    return tuple(_system(name, table, own) for name, table, own in named if name in chosen)
+    systems, missing = list[System](), dict[str, list[str]]()
+    for name, table, own in named:
+        if name in chosen:
+            try:
+                systems.append(_system(name, table, own))
+            except MissingValue as error:
+                missing.setdefault(error.parameter, []).append(name)
+    for parameter, names in missing.items():
+        raise MissingValue(parameter, names if len(names) < len(chosen) else [])
+    return tuple(systems)
 
 
 def _combinations(table: StrictTable, values: Values) -> Iterator[Values]:
@@ -223,7 +233,7 @@ def _system(name: str, table: StrictTable, values: Values) -> System:
         name=name,
         backbone=values.text(table.text("backbone"), table.place("backbone")),
         method=filled("method") or None,
-        make=values.split(table.text("make"), table.place("make")) if "make" in table else None,
+        make=tuple(values.split(command, table.place("make")) for command in table.text_or_texts("make")),
         figures=Path(filled("figures")) if "figures" in table else None,
         recipe=_recipe(table, values),
         first=_stage(table.table("first"), values) if "first" in table else None,

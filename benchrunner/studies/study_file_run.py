@@ -84,11 +84,11 @@ def _existing(system: System, study: StudyFile) -> list[str]:
 
     This is the system's backbone. If commands build parts of a concatenation, these are its other parts.
     """
-    if system.make is not None:
+    if system.make:
         return []
     if not system.backbone.startswith(PREFIX):
         return [system.backbone]
-    built = {builder.backbone for builder in study.systems if builder.make is not None}
+    built = {builder.backbone for builder in study.systems if builder.make}
     parts = part_names(system.backbone)
     existing = [part for part in parts if part not in built]
     return existing if len(existing) < len(parts) else [system.backbone]

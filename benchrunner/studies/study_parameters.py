@@ -33,7 +33,11 @@ _JOINTS = {"text": "", "list": ",", "words": " "}
 
 @final
 class MissingValue(Exception):
-    """A text contains a parameter that has no value. The argument is the parameter's name."""
+    """A text contains a parameter that has no value; `systems` are those that cannot do without it."""
+
+    def __init__(self, parameter: str, systems: Sequence[str] = ()) -> None:
+        super().__init__(parameter)
+        self.parameter, self.systems = parameter, systems
 
 
 @final
@@ -183,7 +187,7 @@ def parameter_values(study: str, path: Path, parameters: Sequence[Parameter], gi
         try:
             values = values.with_value(parameter.name, _value(parameter, values, path, given), parameter.kind)
         except MissingValue as missing:
-            values = values.without_value(parameter.name, str(missing))
+            values = values.without_value(parameter.name, missing.parameter)
         except ValueError as error:  # a quote that is not closed
             place = f"{study}: {parameter.name}={given.get(parameter.name, parameter.default)}"
             raise RequestError(f"{place} cannot be split into words: {error}.") from None

@@ -147,7 +147,7 @@ def as_json(result: StudyFileResult) -> dict[str, Any]:
                 "backbone": system.backbone,
                 "method": system.method,
                 "first": system.first.task if system.first is not None else None,
-                "make": list(system.make) if system.make is not None else None,
+                "make": [list(words) for words in system.make],
                 "figures": str(system.figures) if system.figures is not None else None,
                 "published": system.published_name,
             }

@@ -108,7 +108,7 @@ def test_one_entry_stands_for_every_combination_of_its_variables(tmp_path: Path)
 def test_values_keep_the_words_that_they_are_given_as(tmp_path: Path) -> None:
     given = {"corpus": "my texts/a b.txt, c.txt", "steps": "7", "widths": "1/2", "more": "--cased --note 'two words'"}
     study = read(written(tmp_path, WHOLE), given)
-    assert study.systems[0].make == (
+    assert study.systems[0].make[0] == (
         *("learn", "1/2", "--from", "my texts/a b.txt", "c.txt", "--at=2,7", "--warmup=0"),
         *("--out", "left of 1-2", "--cased", "--note", "two words"),
     )
@@ -117,7 +117,7 @@ def test_values_keep_the_words_that_they_are_given_as(tmp_path: Path) -> None:
 def test_reading_with_the_shown_values_gives_the_same_study(tmp_path: Path) -> None:
     path = written(tmp_path, WHOLE + '[parameters.again]\nabout = "twice"\nkind = "words"\ndefault = "{more} end"\n')
     study = read(path, {"corpus": "a b, c", "more": "naïve 'ü ö.txt' it\\'s"})
-    assert study.systems[0].make is not None and study.systems[0].make[-3:] == ("naïve", "ü ö.txt", "it's")
+    assert study.systems[0].make[0][-3:] == ("naïve", "ü ö.txt", "it's")
     assert shlex.split(study.values["more"]) == ["naïve", "ü ö.txt", "it's"]
     assert shlex.split(study.values["again"]) == ["naïve", "ü ö.txt", "it's", "end"]
     assert read(path, study.values) == study
@@ -168,7 +168,7 @@ def test_a_scale_replaces_defaults_and_brings_its_own_recipe(tmp_path: Path) -> 
     tiny = read(path, {}, scale="tiny")
     words = f"{tmp_path}/some words.txt"
     assert tiny.values == {"corpus": f"'{words}'", "size": "small", "out": "models-small"}
-    assert tiny.systems[1].make == (
+    assert tiny.systems[1].make[0] == (
         *("learn", "small", "--from", words, "--as", "right side"),
         *("--out", "models-small/right"),
     )
@@ -209,6 +209,13 @@ CHOSEN = (
 ) + COLUMN
 
 
+def test_a_system_may_need_several_commands(tmp_path: Path) -> None:
+    two = '[[system]]\nname = "both"\nmake = ["learn left", "learn right"]\nbackbone = "concat:left,right"\n'
+    one = '[[system]]\nname = "left"\nmake = "learn left"\nbackbone = "left"\n'
+    study = read(written(tmp_path, HEAD + two + one + COLUMN), {})
+    assert study.commands == {("learn", "left"): "both", ("learn", "right"): "both"}
+
+
 def test_only_the_parameters_of_chosen_systems_need_a_value(tmp_path: Path) -> None:
     path = written(tmp_path, CHOSEN)
     ready = read(path, {}, systems=["READY", " rare"])
@@ -216,6 +223,10 @@ def test_only_the_parameters_of_chosen_systems_need_a_value(tmp_path: Path) -> N
     assert (ready.commands, ready.values) == ({}, {})
     with pytest.raises(RequestError, match=r"mine needs a value for corpus\. Its parameters, for --set"):
         read(path, {}, systems=["after 5"])
+    with pytest.raises(
+        RequestError, match=r"for corpus for after 5 and after 10 \(--systems A,B chooses others\)\. Its"
+    ):
+        read(path, {})
     whole = read(path, {"corpus": "a"})
     assert [system.name for system in whole.systems] == ["ready", "after 5", "after 10"], "extra ones must be named"
     assert [(system.series, system.at) for system in whole.systems] == [("", None), ("learned", 5), ("learned", 10)]

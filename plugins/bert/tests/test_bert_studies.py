@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import benchrunner_bert
+from benchrunner.errors import RequestError
 from benchrunner.plugins.discovery import discover
 from benchrunner.studies.study_file import StudyFile
 from benchrunner.studies.study_file_reading import read_study_file
@@ -20,16 +21,29 @@ from benchrunner.studies.study_options import StudyOptions
 from benchrunner_bert.pretraining import command
 
 FOLDER = Path(benchrunner_bert.__file__).parent / "studies"
-NAMES = ("figure5", "table5", "table6", "table8")
+NAMES = ("figure5", *(f"table{number}" for number in range(1, 9)))
+ABLATIONS = ("figure5", "table5", "table6", "table8")
+"""Studies whose systems are all pre-trained."""
 SCALES = ("tiny", "small", "full")
 REQUIRED = {"corpus": "'a b.txt' hub:books,plain", "held-out": "c.txt"}
 """Values of the parameters that have no default, in the studies that have them."""
 
 
-def study(name: str, *, scale: str = "full", **values: str) -> StudyFile:
+def study(name: str, *, scale: str = "full", systems: list[str] | None = None, **values: str) -> StudyFile:
     path = FOLDER / f"{name}.toml"
-    required = {key: value for key, value in REQUIRED.items() if f"\n{key} = {{about" in path.read_text()}
-    return read_study_file(path, {**required, **values}, scale=scale)
+    given = {} if scale == "tiny" else {key: value for key, value in REQUIRED.items() if has_parameter(path, key)}
+    return read_study_file(path, {**given, **values}, scale=scale, systems=systems)
+
+
+def has_parameter(path: Path, name: str) -> bool:
+    return f"\n{name} = {{about" in path.read_text()
+
+
+def all_systems(name: str) -> list[str]:
+    """Name the systems of a study, extra ones included."""
+    with pytest.raises(RequestError) as refused:
+        study(name, scale="tiny", systems=["no such system"])
+    return [name.strip() for name in str(refused.value).split("It has: ")[1].removesuffix(".").split(",")]
 
 
 def pretrain_options(words: tuple[str, ...]) -> argparse.Namespace:
@@ -50,7 +64,7 @@ def test_every_file_is_a_study_of_the_plugin() -> None:
     assert {f"bert/{name}" for name in NAMES} <= discover().studies.keys()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ABLATIONS)
 def test_study_commands_are_valid_and_make_the_models_it_uses(name: str) -> None:
     read = study(name, out="my models", more="--cased --zero 1", **{"blank-lines": "0"})
     options = list(pretrainings(read))
@@ -64,11 +78,31 @@ def test_study_commands_are_valid_and_make_the_models_it_uses(name: str) -> None
         assert (option.tokens, option.cased) == (Path("my models/tokens"), True)
         assert (option.zero, option.blank_lines) == (1, 0)
     for system in read.systems:
-        if system.make is not None:
-            made = pretrain_options(system.make)
-            exports = [made.out / "exports" / f"step-{step}" for step in made.export_at or ()]
-            assert Path(system.backbone) in [made.out / "model", *exports]
-            assert system.figures in (None, made.out / "log.jsonl")
+        (made,) = [pretrain_options(words) for words in system.make]
+        exports = [made.out / "exports" / f"step-{step}" for step in made.export_at or ()]
+        assert Path(system.backbone) in [made.out / "model", *exports]
+        assert system.figures in (None, made.out / "log.jsonl")
+
+
+@pytest.mark.parametrize(("name", "systems"), [("table1", "ELMo-like,GPT-like"), ("table7", "ELMo-like")])
+def test_only_rows_that_are_pretrained_need_a_corpus(name: str, systems: str) -> None:
+    path, needing = FOLDER / f"{name}.toml", systems.split(",")
+    with pytest.raises(RequestError, match=f"{name} needs a value for corpus for {' and '.join(needing)} "):
+        read_study_file(path, {})
+    ready = [system.name for system in study(name).systems if system.name not in needing]
+    assert read_study_file(path, {}, systems=ready).commands == {}
+    made = study(name, out="my models", more="--zero 1", systems=needing)
+    for system, option in zip(made.systems, pretrainings(made), strict=True):
+        assert option.size.split("-")[0] == system.name.split("-")[0].lower()
+        assert (Path(system.backbone), option.tokens) == (option.out / "model", Path("my models/tokens"))
+        assert (option.steps, option.warmup, option.zero) == (1_000_000, 10_000, 1)
+
+
+def test_the_models_of_table_5_side_by_side_are_both_built() -> None:
+    read = read_study_file(FOLDER / "table5.toml", {"corpus": "a", "out": "o"}, systems=["LTR + RTL"])
+    objectives = [(option.objective, option.out) for option in pretrainings(read)]
+    assert objectives == [("ltr", Path("o/ltr")), ("rtl", Path("o/rtl"))]
+    assert [system.backbone for system in read.systems] == ["concat:o/ltr/model,o/rtl/model"]
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -104,8 +138,8 @@ def test_small_scales_are_smaller_and_tiny_needs_nothing(name: str) -> None:
 def test_table_8_mask_rates_are_in_the_order_of_pretrain() -> None:
     """The paper's columns are MASK, SAME, RND."""
     for system in study("table8").systems:
-        assert system.make is not None
-        assert system.name == "/".join(f"{100 * rate:.0f}" for rate in pretrain_options(system.make).masking)
+        (words,) = system.make
+        assert system.name == "/".join(f"{100 * rate:.0f}" for rate in pretrain_options(words).masking)
 
 
 def test_a_scaled_down_study_scales_its_warm_up_and_its_points() -> None:
@@ -129,7 +163,7 @@ def test_table_8_ner_columns_note_that_the_paper_model_is_cased() -> None:
 
 def test_no_two_studies_of_one_corpus_disagree_about_its_tokens() -> None:
     """Studies that share `tokens` must ask for the same vocabulary."""
-    options = [option for name in NAMES for option in pretrainings(study(name, tokens="shared"))]
+    options = [option for name in ABLATIONS for option in pretrainings(study(name, tokens="shared"))]
     assert {(option.tokens, option.vocab_size, option.cased, option.blank_lines) for option in options} == {
         (Path("shared"), 30_522, None, 1)
     }
@@ -140,13 +174,15 @@ def test_no_two_studies_of_one_corpus_disagree_about_its_tokens() -> None:
 def test_a_study_runs_whole_at_the_tiny_scale(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On generated data, with every column, extra ones included; a second call reads what the first has made."""
     pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
-    read = study(name, scale="tiny")
+    read = study(name, scale="tiny", systems=all_systems(name))
     plugins = discover()
-    for task in {column.task for column in read.columns if column.task}:
+    first = {system.first.task for system in read.systems if system.first is not None}
+    for task in {column.task for column in read.columns if column.task} | first:
         plugins.task(task).demo_files(0, tmp_path / "data")  # type: ignore[misc]
     monkeypatch.setenv("BENCHRUNNER_CACHE", str(tmp_path / "cache"))
     columns = ",".join(column.name for column in read.columns)
-    words = ["compare", "--study", name, "--scale", "tiny", "--columns", columns, "--data", "data", "--json"]
+    words = ["compare", "--study", name, "--scale", "tiny", "--data", "data", "--json"]
+    words += ["--systems", ",".join(system.name for system in read.systems), "--columns", columns]
 
     def run() -> tuple[dict[str, Any], str]:
         command_line = [sys.executable, "-m", "benchrunner", *words, "--device", "cpu", "--offline"]
