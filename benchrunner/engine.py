@@ -5,8 +5,9 @@
 
 from benchrunner.backbones.attention import attend
 from benchrunner.backbones.encoder import Encoder, ExportedHead
+from benchrunner.backbones.recurrence import read_one_way
 from benchrunner.features.arrays import IGNORED, Features, Sequences
-from benchrunner.features.flat_batch import Block, FlatBatch, collate, ranges, rounding, time_order
+from benchrunner.features.flat_batch import Block, FlatBatch, collate, ranges, rounding
 from benchrunner.features.pieces import Frame, Joined, Part, Pieces
 from benchrunner.features.randomness import Dropout, NoDropout, derived, generator, permutation
 from benchrunner.training import step_log
@@ -36,8 +37,8 @@ __all__ = [
     "generator",
     "permutation",
     "ranges",
+    "read_one_way",
     "rounding",
     "share_of_peak",
     "step_log",
-    "time_order",
 ]

@@ -125,18 +125,15 @@ def collate(
     )
 
 
-def time_order(batch: FlatBatch, *, backward: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
+def time_order(batch: FlatBatch) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the order of tokens that torch's `PackedSequence` needs, and the number of sequences at each time step.
 
-    The order has the first token of every sequence, the longest sequence first, then every second token, and so on;
-    with `backward`, the last token of every sequence, then the token before it, and so on.
+    The order has the first token of every sequence, the longest sequence first, then every second token, and so on.
     """
-    lengths = batch.starts.diff().long().flip(0)
-    times = torch.arange(batch.longest, device=lengths.device)[:, None]
+    starts, lengths = batch.starts[:-1].long().flip(0), batch.starts.diff().long().flip(0)
+    times = torch.arange(batch.longest, device=starts.device)[:, None]
     present = times < lengths
-    starts, stops = batch.starts[:-1].long().flip(0), batch.starts[1:].long().flip(0)
-    places = stops - 1 - times if backward else starts + times
-    return places[present], present.sum(1).cpu()
+    return (starts + times)[present], present.sum(1).cpu()
 
 
 def rounding(precision: str) -> int:

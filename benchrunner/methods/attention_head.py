@@ -8,8 +8,8 @@ from typing import final
 
 import torch
 from torch import nn
-from torch.nn.utils.rnn import PackedSequence
 
+from benchrunner.backbones.recurrence import read_one_way
 from benchrunner.features.flat_batch import FlatBatch
 from benchrunner.features.randomness import generator
 from benchrunner.methods import heads
@@ -33,8 +33,8 @@ class AttentionHead(nn.Module):
         super().__init__()
         self.pairs, width = pairs, heads.BILSTM_WIDTH
         widths = (hidden, *[width] * (BILSTM_LAYERS - 1))
-        self.first = nn.ModuleList(nn.LSTM(inputs, width // 2, bidirectional=True) for inputs in widths)
-        self.second = nn.LSTM(2 * width, width // 2, bidirectional=True) if pairs else None
+        self.first = nn.ModuleList(BiLstm(inputs, width) for inputs in widths)
+        self.second = BiLstm(2 * width, width) if pairs else None
         self.inner = nn.Linear(4 * width if pairs else width, CLASSIFIER_WIDTH)
         self.output = nn.Linear(CLASSIFIER_WIDTH, outputs)
         source, bound = generator(seed, "head"), 1 / math.sqrt(width // 2)
@@ -51,19 +51,33 @@ class AttentionHead(nn.Module):
         with torch.autocast(hidden.device.type, enabled=False):  # not every device has an LSTM in half precision
             states = hidden.float()
             for number, layer in enumerate(self.first):
-                assert isinstance(layer, nn.LSTM)
-                states = texts.read(layer, batch.dropout(states, rate, f"first bilstm {number}"))
+                states = layer(texts, batch.dropout(states, rate, f"first bilstm {number}"))
             if self.second is None:
                 vectors = texts.maximum(states)
             else:
                 both = torch.cat([states, texts.attended(states)], dim=1)
-                states = texts.read(self.second, batch.dropout(both, rate, "second bilstm"))
+                states = self.second(texts, batch.dropout(both, rate, "second bilstm"))
                 vectors = texts.maximum(states)
                 first, second = vectors[::2], vectors[1::2]
                 vectors = torch.cat([first, second, (first - second).abs(), first * second], dim=1)
             inside = torch.tanh(self.inner(batch.dropout(vectors, rate, "vectors")))
             outputs: torch.Tensor = self.output(batch.dropout(inside, rate, "classifier"))
         return outputs.index_select(0, batch.restore)
+
+
+@final
+class BiLstm(nn.Module):
+    """Two LSTM layers that read each text alone, in opposite directions: (T, inputs) -> (T, width)."""
+
+    def __init__(self, inputs: int, width: int) -> None:
+        super().__init__()
+        self.forwards, self.backwards = (nn.LSTM(inputs, width // 2) for _ in range(2))
+
+    def forward(self, texts: Texts, states: torch.Tensor) -> torch.Tensor:
+        forwards = read_one_way(self.forwards, states, texts.starts, texts.lengths)
+        return torch.cat(
+            [forwards, read_one_way(self.backwards, states, texts.starts, texts.lengths, backward=True)], 1
+        )
 
 
 @final
@@ -88,15 +102,6 @@ class Texts:
             torch.stack([starts, starts + firsts], dim=1).flatten(),
             torch.stack([firsts, seconds], dim=1).flatten(),
         )
-
-    def read(self, layer: nn.LSTM, states: torch.Tensor) -> torch.Tensor:
-        """Let a BiLSTM read each text alone: (T, inputs) -> (T, width)."""
-        lengths, order = self.lengths.sort(descending=True, stable=True)
-        times = torch.arange(int(lengths[0]), device=lengths.device)[:, None]
-        present = times < lengths
-        places = (self.starts[order] + times)[present]
-        outputs: torch.Tensor = layer(PackedSequence(states[places], present.sum(1).cpu()))[0].data
-        return outputs.new_zeros(len(states), outputs.shape[1]).index_copy(0, places, outputs)
 
     def attended(self, states: torch.Tensor) -> torch.Tensor:
         """Compute for each token the mean of the other text's states, weighted by the softmax of their products."""

@@ -15,7 +15,7 @@ from benchrunner import ACCURACY, Classify, RequestError, Runner, Split, Tag, Ta
 from benchrunner.features.arrays import Features, Sequences
 from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.features.randomness import Dropout
-from benchrunner.methods.attention_head import AttentionHead
+from benchrunner.methods.attention_head import AttentionHead, BiLstm
 from benchrunner.methods.frozen_readers import joined
 from benchrunner.recipes import Recipe
 from benchrunner.testing import TinyEncoder
@@ -36,22 +36,24 @@ def batch_of(lengths: list[tuple[int, ...]], **options: Any) -> FlatBatch:
     return collate(Features.of(sequences), np.arange(len(lengths)), torch.device("cpu"), **options)
 
 
-def read_alone(layer: nn.LSTM, states: torch.Tensor) -> torch.Tensor:
-    """Run the two directions of a BiLSTM one after the other, as separate layers."""
+def read_alone(layer: BiLstm, states: torch.Tensor) -> torch.Tensor:
+    """Let each direction of a BiLSTM read one text, token by token, with torch's single cells."""
     directions = []
-    for suffix in ("", "_reverse"):
-        one_way = nn.LSTM(layer.input_size, layer.hidden_size)
-        one_way.load_state_dict({name: getattr(layer, name + suffix).detach() for name in one_way.state_dict()})
-        turned = states.flip(0) if suffix else states
-        outputs = one_way(turned)[0]
-        directions.append(outputs.flip(0) if suffix else outputs)
+    for lstm, tokens in ((layer.forwards, states), (layer.backwards, states.flip(0))):
+        cell = nn.LSTMCell(lstm.input_size, lstm.hidden_size)
+        cell.load_state_dict({name: getattr(lstm, f"{name}_l0").detach() for name in cell.state_dict()})
+        outputs, memory = [], None
+        for token in tokens[:, None]:
+            memory = cell(token, memory)
+            outputs.append(memory[0])
+        directions.append(torch.cat(outputs if lstm is layer.forwards else outputs[::-1]))
     return torch.cat(directions, dim=1)
 
 
 def plain_output(head: AttentionHead, *texts: torch.Tensor) -> torch.Tensor:
     """Compute the output for a text or a pair as the paper describes it."""
     for layer in head.first:
-        texts = tuple(read_alone(layer, states) for states in texts)  # type: ignore[arg-type]
+        texts = tuple(read_alone(layer, states) for states in texts)
     if len(texts) == 2:
         assert head.second is not None
         first, second = texts

@@ -12,10 +12,9 @@ from pathlib import Path
 
 import torch
 from torch import nn
-from torch.nn.utils.rnn import PackedSequence
 
 from benchrunner import CheckpointError
-from benchrunner.engine import Encoder, ExportedHead, FlatBatch, Frame, Pieces, Sequences, time_order
+from benchrunner.engine import Encoder, ExportedHead, FlatBatch, Frame, Pieces, Sequences, read_one_way
 from benchrunner_bert.checkpoint_writer import write_checkpoint
 from benchrunner_bert.elmo.configuration import ElmoConfiguration
 from benchrunner_bert.tokenizer import BertTokenizer
@@ -48,13 +47,11 @@ class OneWayLstm(nn.Module):
         """Compute the embeddings, then the states after each layer: (T, W) each."""
         hidden = self.embedding(batch.tokens)
         yield hidden
-        order, sizes = time_order(batch, backward=self.backward)
+        starts, lengths = batch.starts[:-1], batch.starts.diff()
         for number, layer in enumerate(self.layers):
             inputs = batch.dropout(hidden, dropout, f"{self.name} {number}")
-            # Not every device has an LSTM in half precision.
-            with torch.autocast(hidden.device.type, enabled=False):
-                outputs = layer(PackedSequence(inputs.float()[order], sizes))[0].data
-            states = torch.zeros_like(inputs).index_copy(0, order, outputs)
+            assert isinstance(layer, nn.LSTM)
+            states = read_one_way(layer, inputs, starts, lengths, backward=self.backward)
             hidden = inputs + states if number else states
             yield hidden
 
