@@ -12,5 +12,8 @@ os.environ.setdefault("GOMP_SPINCOUNT", "3000")  # OpenMP's waiting threads must
 
 @pytest.fixture
 def narrow_bilstm(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make the BiLSTM of heads 32 wide, for tests that train it: the paper's 768 take 30 times as long."""
-    monkeypatch.setattr("benchrunner.methods.heads.BILSTM_WIDTH", 32)
+    """Make 32 the default of a recipe's `bilstm_width`, for tests that train a BiLSTM: 768 takes 30 times as long."""
+    from benchrunner.recipes import Recipe
+
+    narrow = {**Recipe().as_dict(), "bilstm_width": 32}
+    monkeypatch.setattr(Recipe.__init__, "__defaults__", tuple(narrow.values()))

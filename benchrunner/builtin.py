@@ -16,7 +16,8 @@ from benchrunner.runs.executors import Local
 @hookimpl
 def register_methods() -> Iterator[Method]:
     yield Finetune()
-    yield Finetune("finetune+bilstm", "train all weights with a two-layer BiLSTM on top", "bilstm", exports=False)
+    about = "train all weights with a two-layer BiLSTM on top"
+    yield Finetune("finetune+bilstm", about, "bilstm", exports=False, recipe_fields=("bilstm_width",))
     yield FrozenFeatures()
     about = "frozen encoder, its layers into a BiLSTM with attention between the texts of a pair"
     yield FrozenFeatures("features+attention", about, reader="attention")

@@ -11,7 +11,7 @@ from typing import Any
 
 from benchrunner.recipes import Recipe
 
-LATER_FIELDS = ("sample", "batch_unit", "loss_divisor")
+LATER_FIELDS = ("sample", "batch_unit", "loss_divisor", "bilstm_width")
 """Recipe fields that were added after the first fits. At its default value, such a field is not part of a fit's id,
 so that older fits keep their ids."""
 

@@ -25,7 +25,7 @@ BATCH_UNITS = ("sentences", "sequences", "words")
 LOSS_DIVISORS = ("own-words", "mean-words")
 """Values of a recipe's `loss_divisor`."""
 
-SPECIAL = ("stride", "context", "batch_unit", "loss_divisor", "features")
+SPECIAL = ("stride", "context", "batch_unit", "loss_divisor", "features", "bilstm_width")
 """Names of the fields that only some problems or methods read."""
 
 LAYERS = (
@@ -77,6 +77,8 @@ class Recipe:
     `mean-words` is the mean number of words of the fit's batches, so that each word of the data counts equally."""
     features: str = "concat-last-4"
     """Layers of a frozen encoder that the method `features` reads: one of `LAYERS`."""
+    bilstm_width: int = 768
+    """Size of a BiLSTM's output for a token, half of it from each direction (Devlin et al. 2019, 5.3)."""
     warmup: float = 0.1
     """Share of the steps in which the learning rate rises from zero, rounded down to whole steps."""
     schedule: str = "released"
@@ -119,6 +121,11 @@ class Recipe:
         for name in ("warmup", "beta1", "beta2"):
             if not 0 <= getattr(self, name) <= 1:
                 raise RequestError(f"A recipe's {name} is a share from 0 to 1, not {getattr(self, name)}.")
+        if self.bilstm_width < 2 or self.bilstm_width % 2:
+            raise RequestError(
+                f"A recipe's bilstm_width must be an even number above zero, not {self.bilstm_width}: each direction "
+                "has half of it."
+            )
         if self.dropout is not None and not 0 <= self.dropout < 1:
             raise RequestError(f"Dropout is a rate from 0 to below 1, not {self.dropout}.")
         if self.precision not in ("fp32", "bf16"):

@@ -55,7 +55,7 @@ def test_everything_that_training_sees_is(change: dict[str, Any]) -> None:
 def test_every_field_of_a_recipe_is_part_of_the_identity() -> None:
     values: dict[type, Any] = {float: 0.5, int: 7, bool: False, str: "bf16"}
     named = {"context": "sentence", "features": "last", "limit_train": 9, "sample": "stratified"}
-    named |= {"batch_unit": "words", "loss_divisor": "mean-words", "schedule": "after-warmup"}
+    named |= {"batch_unit": "words", "loss_divisor": "mean-words", "schedule": "after-warmup", "bilstm_width": 64}
     fit = dataclasses.replace(FIT, recipe=Recipe(limit_train=7))
     for field in dataclasses.fields(Recipe):
         kind = type(getattr(Recipe(), field.name))
@@ -64,11 +64,11 @@ def test_every_field_of_a_recipe_is_part_of_the_identity() -> None:
 
 
 def test_fits_made_before_a_field_was_added_keep_their_ids() -> None:
-    """The ids were computed before recipes had the fields `sample`, `batch_unit` and `loss_divisor`."""
+    """The ids were computed before recipes had the fields `sample`, `batch_unit`, `loss_divisor` and `bilstm_width`."""
     assert FIT.id == "e7223ecbb83eb15e"
     recipe = Recipe(limit_train=16, lr=2e-5, dropout=0.0)
     assert dataclasses.replace(FIT, recipe=recipe).id == "3d4e1ff84d1ac64e"
-    assert not {"sample", "batch_unit", "loss_divisor"} & FIT.as_dict()["recipe"].keys()
+    assert not {"sample", "batch_unit", "loss_divisor", "bilstm_width"} & FIT.as_dict()["recipe"].keys()
 
 
 def test_a_fit_is_the_same_after_a_way_through_json() -> None:

@@ -32,6 +32,9 @@ BAD: list[tuple[str, Any]] = [
     ("batch_unit", "rows"),
     ("loss_divisor", "sentences"),
     ("micro_tokens", 0),
+    ("bilstm_width", 0),
+    ("bilstm_width", 767),
+    ("schedule", "cosine"),
     ("epsilon", 0.0),
     ("bias_correction", 1),
 ]

@@ -102,6 +102,9 @@ def add_recipe(parser: argparse.ArgumentParser) -> None:
         help="divide the summed loss of a batch of words by its own words, or by the mean number of words of a batch",
     )
     group.add_argument("--features", choices=LAYERS, help="layers of a frozen encoder that the method 'features' reads")
+    group.add_argument(
+        "--bilstm-width", type=int, metavar="N", help="output of a BiLSTM for a token, both directions together (768)"
+    )
     group.add_argument("--dropout", type=float, metavar="RATE", help="dropout rate that replaces the backbone's own")
     group.add_argument(
         "--schedule",

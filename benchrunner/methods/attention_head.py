@@ -29,9 +29,10 @@ class AttentionHead(nn.Module):
     [u; v; |u - v|; u * v]. A single text goes through the first BiLSTM only, and its maximum to the classifier.
     """
 
-    def __init__(self, hidden: int, outputs: int, *, pairs: bool, seed: int) -> None:
+    def __init__(self, hidden: int, outputs: int, *, pairs: bool, seed: int, width: int) -> None:
+        """Draw fresh weights. `width` is the size of a BiLSTM's output for a token, both directions together."""
         super().__init__()
-        self.pairs, width = pairs, heads.BILSTM_WIDTH
+        self.pairs = pairs
         widths = (hidden, *[width] * (BILSTM_LAYERS - 1))
         self.first = nn.ModuleList(BiLstm(inputs, width) for inputs in widths)
         self.second = BiLstm(2 * width, width) if pairs else None

@@ -25,6 +25,7 @@ class Finetune(Method):
     about: str = "train all weights with a linear layer on top"
     head: Kind = "linear"
     exports: bool = True
+    recipe_fields: tuple[str, ...] = ()
 
     def fit(self, job: Job) -> Outcome:
         from benchrunner.methods import steps
@@ -62,6 +63,9 @@ class Finetune(Method):
         return job.problem.gather(outputs, features, table)
 
     def _head(self, encoder: Encoder, job: Job) -> Head:
-        from benchrunner.methods.heads import HEADS
+        from benchrunner.methods.heads import BiLstmHead, LinearHead
 
-        return HEADS[self.head](encoder.hidden_size, job.problem.head, seed=job.fit.seed)
+        size, shape, seed = encoder.hidden_size, job.problem.head, job.fit.seed
+        if self.head == "bilstm":
+            return BiLstmHead(size, shape, seed=seed, width=job.fit.recipe.bilstm_width)
+        return LinearHead(size, shape, seed=seed)

@@ -32,7 +32,7 @@ class FrozenFeatures(Method):
     reader: Literal["bilstm", "attention"] = "bilstm"
     """The reader of the layers: one of `frozen_readers.READERS`."""
     trains_encoder = False
-    recipe_fields = ("features",)
+    recipe_fields = ("features", "bilstm_width")
     recipe_defaults = {"lr": 1e-3, "epochs": 10}
     """The papers give no learning rate for this approach. 1e-3 is Adam's default; no trained weight is pre-trained."""
 

@@ -55,8 +55,8 @@ class Reader(ABC):
         """
 
     @abstractmethod
-    def _head(self, width: int, job: Job) -> nn.Module:
-        """Make the head for states of a width."""
+    def _head(self, hidden: int, job: Job) -> nn.Module:
+        """Make the head for states of a size."""
 
     @abstractmethod
     def outputs(self, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
@@ -92,8 +92,8 @@ class BiLstmReader(Reader):
         positions, sequences = job.problem.recurrent_sequences(features, table)
         return (features,), positions, sequences
 
-    def _head(self, width: int, job: Job) -> nn.Module:
-        return BiLstmHead(width, job.problem.head, seed=job.fit.seed)
+    def _head(self, hidden: int, job: Job) -> nn.Module:
+        return BiLstmHead(hidden, job.problem.head, seed=job.fit.seed, width=job.fit.recipe.bilstm_width)
 
     def outputs(self, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
         head = self.learned["head"]
@@ -113,8 +113,14 @@ class AttentionReader(Reader):
         sources = [steps.encode(job, part, encoder, training=False) for part in tables]
         return sources, *joined(sources)
 
-    def _head(self, width: int, job: Job) -> nn.Module:
-        return AttentionHead(width, job.problem.head.width, pairs=len(self._states) == 2, seed=job.fit.seed)
+    def _head(self, hidden: int, job: Job) -> nn.Module:
+        return AttentionHead(
+            hidden,
+            job.problem.head.width,
+            pairs=len(self._states) == 2,
+            seed=job.fit.seed,
+            width=job.fit.recipe.bilstm_width,
+        )
 
     def outputs(self, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
         head = self.learned["head"]

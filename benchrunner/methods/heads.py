@@ -17,8 +17,6 @@ from benchrunner.problems.problem import HeadShape
 
 INITIAL_DEVIATION = 0.02
 """Standard deviation of fresh weights, drawn from a truncated normal (Devlin et al. 2019, released code)."""
-BILSTM_WIDTH = 768
-"""Size of a BiLSTM's output for a token, half of it from each direction (Devlin et al. 2019, 5.3)."""
 BILSTM_LAYERS = 2
 """Devlin et al. 2019, 5.3."""
 
@@ -59,13 +57,14 @@ class LinearHead(Head):
 class BiLstmHead(Head):
     """Two BiLSTM layers over each sequence, then a linear layer over each token, or over both ends of the sequence."""
 
-    def __init__(self, hidden: int, shape: HeadShape, *, seed: int) -> None:
+    def __init__(self, hidden: int, shape: HeadShape, *, seed: int, width: int) -> None:
+        """Draw fresh weights. `width` is the size of a layer's output for a token, both directions together."""
         super().__init__()
-        self.level = shape.level
-        widths = (hidden, *[BILSTM_WIDTH] * (BILSTM_LAYERS - 1))
-        self.layers = nn.ModuleList(nn.LSTM(width, BILSTM_WIDTH // 2, bidirectional=True) for width in widths)
-        self.output = nn.Linear(BILSTM_WIDTH, shape.width)
-        source, bound = generator(seed, "head"), 1 / math.sqrt(BILSTM_WIDTH // 2)
+        self.level, self.width, half = shape.level, width, width // 2
+        sizes = (hidden, *[width] * (BILSTM_LAYERS - 1))
+        self.layers = nn.ModuleList(nn.LSTM(size, half, bidirectional=True) for size in sizes)
+        self.output = nn.Linear(width, shape.width)
+        source, bound = generator(seed, "head"), 1 / math.sqrt(half)
         for weight in self.layers.parameters():
             nn.init.uniform_(weight, -bound, bound, generator=source)
         draw(self.output.weight, source)
@@ -82,10 +81,10 @@ class BiLstmHead(Head):
             for number, layer in enumerate(self.layers):
                 states = batch.dropout(states, rate, f"bilstm {number}")
                 states = layer(nn.utils.rnn.PackedSequence(states, sizes))[0].data
-            states = torch.zeros(len(hidden), BILSTM_WIDTH, device=hidden.device).index_copy(0, order, states)
+            states = torch.zeros(len(hidden), self.width, device=hidden.device).index_copy(0, order, states)
         if self.level == "sequence":
             first, last = batch.starts[:-1].long(), batch.starts[1:].long() - 1
-            half = BILSTM_WIDTH // 2
+            half = self.width // 2
             states = torch.cat([states[last, :half], states[first, half:]], dim=1).index_select(0, batch.restore)
         return _in_full_precision(self.output, batch.dropout(states, rate, "head"))
 
@@ -104,9 +103,6 @@ class LayerMix(nn.Module):
         for share, layer in zip(shares, layers, strict=True):
             total = total + share * layer
         return self.factor * total
-
-
-HEADS: dict[Kind, type[LinearHead] | type[BiLstmHead]] = {"linear": LinearHead, "bilstm": BiLstmHead}
 
 
 def _in_full_precision(layer: nn.Linear, states: torch.Tensor) -> torch.Tensor:

@@ -43,6 +43,8 @@ class StudyOptions:
     """What the summed loss of a batch of words is divided by: `own-words` or `mean-words`."""
     features: str | None = None
     """Layers of a frozen encoder that the method 'features' reads."""
+    bilstm_width: int | None = None
+    """Size of a BiLSTM's output for a token, both directions together."""
     dropout: float | None = None
     """Dropout rate that replaces the backbone's own."""
     schedule: str | None = None
@@ -122,8 +124,7 @@ class StudyOptions:
         """Raise a `RequestError` if an option for a special field of recipes is given and `read` does not name it."""
         for name in SPECIAL:
             if getattr(self, name) is not None and name not in read:
-                users = "the method 'features'" if name == "features" else "tasks of another kind"
-                option = name.replace("_", "-")
+                option, users = name.replace("_", "-"), _USERS.get(name, "tasks of another kind")
                 raise RequestError(f"The option {option} is for {users}: no fit of this study reads it. Leave it out.")
         if self.batch_unit == "words" and self.batch_size is None:
             raise RequestError(
@@ -165,6 +166,12 @@ class StudyOptions:
         return {name: getattr(self, name) for name in names}
 
 
+_USERS: Mapping[str, str] = {
+    "features": "the method 'features'",
+    "bilstm_width": "methods with a BiLSTM, such as 'features' and 'finetune+bilstm'",
+}
+"""Option that some methods read -> these methods; the other special options are for some tasks."""
+
 _FITTED = tuple(
     field.name for field in dataclasses.fields(StudyOptions) if field.name not in ("method", "precision", "keep")
 )
@@ -200,6 +207,7 @@ READERS: Mapping[str, Callable[[str], Any]] = {
     "batch-unit": str,
     "loss-divisor": str,
     "features": str,
+    "bilstm-width": number(int),
     "dropout": number(float),
     "schedule": str,
     "paper-adam": _truth,

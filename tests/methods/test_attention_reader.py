@@ -73,7 +73,7 @@ def plain_output(head: AttentionHead, *texts: torch.Tensor) -> torch.Tensor:
 
 @pytest.mark.parametrize("pairs", [True, False], ids=["pairs", "texts"])
 def test_outputs_equal_a_plain_implementation(pairs: bool) -> None:
-    head = AttentionHead(HIDDEN, 3, pairs=pairs, seed=1)
+    head = AttentionHead(HIDDEN, 3, pairs=pairs, seed=1, width=32)
     lengths = LENGTHS if pairs else [(sum(texts),) for texts in LENGTHS]
     batch = batch_of(lengths, multiple=16)
     states = torch.randn(len(batch.tokens), HIDDEN, generator=torch.Generator().manual_seed(2))
@@ -87,7 +87,7 @@ def test_outputs_equal_a_plain_implementation(pairs: bool) -> None:
 
 
 def test_dropout_follows_seed_and_step() -> None:
-    head = AttentionHead(HIDDEN, 3, pairs=True, seed=1)
+    head = AttentionHead(HIDDEN, 3, pairs=True, seed=1, width=32)
     states = torch.randn(40, HIDDEN, generator=torch.Generator().manual_seed(2))
     outputs = [head(states, batch_of(LENGTHS, dropout=Dropout(0, step)), rate=0.5) for step in (1, 1, 2)]
     assert torch.equal(outputs[0], outputs[1]) and not torch.equal(outputs[0], outputs[2])
@@ -103,7 +103,9 @@ def test_rows_are_joined_from_texts_that_were_read_alone() -> None:
     assert rows.starts.tolist() == [0, 5, 9] and rows.units == 2
 
 
-RECIPE = Recipe(lr=1e-2, epochs=30, batch_size=8, features="weighted-sum-with-embeddings", dropout=0.0)
+RECIPE = Recipe(
+    lr=1e-2, epochs=30, batch_size=8, features="weighted-sum-with-embeddings", dropout=0.0, bilstm_width=WIDTH
+)
 
 
 def same_words(folder: Path) -> Task:

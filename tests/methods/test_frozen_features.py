@@ -8,23 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors import safe_open
 
 from benchrunner import Fit, RequestError, Runner
 from benchrunner.features.flat_batch import collate
 from benchrunner.methods.frozen_layers import chosen_layers
 from benchrunner.recipes import LAYERS, Recipe
-from benchrunner.testing import TinyEncoder
+from benchrunner.testing import TinyEncoder, tiny_family
 from inline import runner
 
 pytestmark = pytest.mark.usefixtures("narrow_bilstm")
 
 SHORT: dict[str, Any] = {"lr": 3e-3, "epochs": 2, "batch_size": 8}
-
-
-@pytest.fixture(autouse=True)
-def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make the BiLSTM 32 wide instead of 768, so that its fits take less than a second."""
-    monkeypatch.setattr("benchrunner.methods.heads.BILSTM_WIDTH", 32)
 
 
 def fitted(fit_runner: Runner, *, features: str = "last", seed: int = 0, **changes: Any) -> Fit:
@@ -151,3 +146,24 @@ def test_a_features_fit_reuses_a_head_over_the_same_layers(tmp_path: Path) -> No
     heads = [(fit_runner.folder(fit).model / "head.safetensors").read_bytes() for fit in (first, still)]
     assert heads[0] == heads[1]
     assert not any("the head goes on" in note for note in later(features="embeddings")[1])
+
+
+@pytest.mark.parametrize("method", ["features", "finetune+bilstm"])
+def test_the_width_of_the_bilstm_is_an_option(method: str, tmp_path: Path) -> None:
+    made = runner(tmp_path, register_backbones=[tiny_family()])
+    task, sizes = made.plugins.task("mood"), {}
+    for width in (16, 32, 64):
+        recipe = Recipe(**{**SHORT, "epochs": 1, "features": "last", "bilstm_width": width})
+        fit = made.plan(task, "tiny/words", method=method, recipe=recipe)
+        assert made.run(fit).status == "done"
+        assert made.predict(fit, "dev").answers, "the width is read from the fit"
+        with safe_open(made.folder(fit).model / "head.safetensors", "pt") as tensors:
+            sizes[width] = tensors.get_slice("output.weight").get_shape()
+    assert sizes == {16: [2, 16], 32: [2, 32], 64: [2, 64]}
+
+
+def test_fits_of_other_methods_ignore_the_width_of_the_bilstm(tmp_path: Path) -> None:
+    made = runner(tmp_path)
+    task = made.plugins.task("mood")
+    fits = [made.plan(task, "words", recipe=Recipe(bilstm_width=width)) for width in (16, 64)]
+    assert fits[0].id == fits[1].id

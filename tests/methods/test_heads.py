@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -11,12 +13,13 @@ from torch import nn
 
 from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.features.randomness import Dropout
-from benchrunner.methods.heads import BILSTM_WIDTH, HEADS, BiLstmHead, Kind, LayerMix, LinearHead
+from benchrunner.methods.heads import BiLstmHead, Head, LayerMix, LinearHead
 from benchrunner.problems.problem import HeadShape
+from benchrunner.recipes import Recipe
 from benchrunner.testing import TinyEncoder
 from tiny_fits import features
 
-CPU = torch.device("cpu")
+CPU, WIDTH = torch.device("cpu"), 64
 
 
 def batch_of(units: list[int], *, multiple: int = 1, dropping: bool = False) -> FlatBatch:
@@ -30,18 +33,20 @@ def alone(head: BiLstmHead, states: torch.Tensor) -> torch.Tensor:
     return states
 
 
-def test_the_bilstm_has_the_size_of_the_paper() -> None:
-    """Devlin et al. 2019, 5.3: two layers of 768, half of them in each direction."""
-    head = BiLstmHead(12, HeadShape("token", 3), seed=1)
+@pytest.mark.parametrize("width", [768, 1536])
+def test_the_width_is_that_of_both_directions_together(width: int) -> None:
+    """Check the two readings of "a two-layer 768-dimensional BiLSTM" (Devlin et al. 2019, 5.3)."""
+    head = BiLstmHead(12, HeadShape("token", 3), seed=1, width=width)
     sizes = [(layer.input_size, layer.hidden_size, layer.bidirectional) for layer in head.layers]
-    assert sizes == [(12, 384, True), (768, 384, True)]
-    assert head.output.in_features == 768
+    assert sizes == [(12, width // 2, True), (width, width // 2, True)]
+    assert head.output.in_features == width
+    assert Recipe().bilstm_width == 768
 
 
 @pytest.mark.parametrize("multiple", [1, 64])
 def test_every_token_reads_its_own_sequence_in_both_directions(multiple: int) -> None:
     batch = batch_of([3, 7, 0, 11], multiple=multiple)
-    head = BiLstmHead(5, HeadShape("token", 3), seed=1)
+    head = BiLstmHead(5, HeadShape("token", 3), seed=1, width=WIDTH)
     states = torch.randn(len(batch.tokens), 5, generator=torch.Generator().manual_seed(0))
     outputs = head.read(states, batch, rate=0.0)
     assert outputs.shape == (len(batch.tokens), 3)
@@ -52,8 +57,8 @@ def test_every_token_reads_its_own_sequence_in_both_directions(multiple: int) ->
 
 def test_a_sequence_is_its_two_ends_in_the_order_of_the_units() -> None:
     units = [5, 2, 9]
-    batch, head = batch_of(units), BiLstmHead(12, HeadShape("sequence", 2), seed=1)
-    encoder, half = TinyEncoder(), BILSTM_WIDTH // 2
+    batch, head = batch_of(units), BiLstmHead(12, HeadShape("sequence", 2), seed=1, width=WIDTH)
+    encoder, half = TinyEncoder(), WIDTH // 2
     outputs = head(encoder, batch)
     for row, unit in enumerate(units):
         states = alone(head, encoder(batch_of([unit])))
@@ -71,11 +76,11 @@ def test_a_head_without_summary_reads_the_first_tokens_state() -> None:
     assert not torch.allclose(head(encoder, batch), pooled(encoder, batch), atol=1e-3)
 
 
-@pytest.mark.parametrize("kind", ["linear", "bilstm"])
+@pytest.mark.parametrize("kind", [LinearHead, partial(BiLstmHead, width=WIDTH)], ids=["linear", "bilstm"])
 @pytest.mark.parametrize("level", ["token", "sequence"])
-def test_half_precision_leaves_outputs_in_full(kind: Kind, level: Literal["token", "sequence"]) -> None:
+def test_half_precision_leaves_outputs_in_full(kind: Callable[..., Head], level: Literal["token", "sequence"]) -> None:
     encoder, batch = TinyEncoder(), batch_of(list(range(12)))
-    head = HEADS[kind](12, HeadShape(level, 1), seed=1)
+    head = kind(12, HeadShape(level, 1), seed=1)
     with torch.autocast("cpu", torch.bfloat16):
         outputs = head(encoder, batch)
     assert outputs.dtype == torch.float32 and not torch.equal(outputs, outputs.bfloat16().float())
@@ -83,20 +88,21 @@ def test_half_precision_leaves_outputs_in_full(kind: Kind, level: Literal["token
 
 def test_fresh_weights_depend_only_on_the_seed() -> None:
     torch.manual_seed(5)
-    first, same, other = (BiLstmHead(4, HeadShape("token", 2), seed=seed).state_dict() for seed in (1, 1, 2))
+    heads = (BiLstmHead(4, HeadShape("token", 2), seed=seed, width=WIDTH) for seed in (1, 1, 2))
+    first, same, other = (head.state_dict() for head in heads)
     assert all(torch.equal(weight, same[name]) for name, weight in first.items())
     assert not any(torch.equal(weight, other[name]) for name, weight in first.items() if name != "output.bias")
 
 
 def test_bilstm_dropout_is_reproducible_and_changes_the_states() -> None:
-    batch, head = batch_of([1, 2], dropping=True), BiLstmHead(12, HeadShape("token", 2), seed=1)
+    batch, head = batch_of([1, 2], dropping=True), BiLstmHead(12, HeadShape("token", 2), seed=1, width=WIDTH)
     states = torch.ones(len(batch.tokens), 12)
     first, same, without = (head.read(states, batch, rate=rate) for rate in (0.5, 0.5, 0.0))
     assert torch.equal(first, same) and not torch.allclose(first, without)
 
 
 def test_half_precision_leaves_the_recurrence_as_it_is() -> None:
-    batch, head = batch_of([1, 2, 3]), BiLstmHead(12, HeadShape("token", 2), seed=1)
+    batch, head = batch_of([1, 2, 3]), BiLstmHead(12, HeadShape("token", 2), seed=1, width=WIDTH)
     states = torch.randn(len(batch.tokens), 12)
     with torch.autocast("cpu", torch.bfloat16):
         outputs = head.read(states.bfloat16(), batch, rate=0.0)

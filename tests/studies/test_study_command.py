@@ -446,6 +446,10 @@ REFUSED: dict[str, tuple[list[str], str]] = {
         "There is no scale 'crum'. Did you mean crumb? The scales of study.toml: crumb, full",
     ),
     "unread": (["--stride", "3"], "The option stride is for tasks of another kind"),
+    "BiLSTM": (
+        ["--bilstm-width", "5"],
+        "bilstm_width must be an even number above zero, not 5",
+    ),
     "executor": (["--jobs", "0"], "--jobs must be at least 1"),
     "bad recipe": (["--epochs", "0"], "epochs must be above zero, not 0"),
 }

@@ -33,7 +33,7 @@ from benchrunner import (
 )
 
 ROWS = {"train": 48, "dev": 24, "test": 20}
-QUICK = Recipe(lr=0.02, epochs=2, batch_size=8)
+QUICK = Recipe(lr=0.02, epochs=2, batch_size=8, bilstm_width=32)
 SUITE = Suite("mine")
 
 
