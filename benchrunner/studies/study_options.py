@@ -129,7 +129,7 @@ class StudyOptions:
         if self.batch_unit == "words" and self.batch_size is None:
             raise RequestError(
                 "With the option batch-unit words, batch-size is the number of words in one optimizer step, and none "
-                "is given. A sentence of CoNLL-2003 has 14.5 words, so batch-size 464 is like 32 sentences."
+                "is given. If a sentence has 14.5 words on average, batch-size 464 is like 32 sentences."
             )
 
     def study(self, backbones: Sequence[str], tasks: Sequence[Task], runner: Runner) -> Study:

@@ -39,11 +39,11 @@ def completions(line: str, folder: Path) -> list[str]:
     [
         ("benchrunner do", ["doctor"]),
         ("benchrunner list t", ["tasks"]),
-        ("benchrunner run mood --ba", ["--backbone", "--batch-size"]),
+        ("benchrunner run mood --ba", ["--backbone", "--batch-size", "--batch-unit"]),
         ("benchrunner run mood --backbone t", ["tiny/words"]),
         ("benchrunner run m", ["mine/mood", "mine/pairs"]),
         ("benchrunner submit m", ["moods"]),
-        ("benchrunner run mood --method fea", ["features"]),
+        ("benchrunner run mood --method fea", ["features", "features+attention"]),
         ("benchrunner run mood --grid paper-", ["paper-appendix"]),
     ],
 )
