@@ -11,7 +11,8 @@ from benchrunner.backbones.concatenation_layout import LAYOUT, read_layout
 from benchrunner.data.rows import Rows
 from benchrunner.errors import RequestError
 from benchrunner.file_faults import either
-from benchrunner.fits import Fit
+from benchrunner.files import write_json
+from benchrunner.fits import Fit, identity
 from benchrunner.methods.method import Method
 from benchrunner.plugins.registry import Plugins
 from benchrunner.recipes import SPECIAL, Recipe
@@ -30,7 +31,6 @@ class Planner:
     def __init__(self, plugins: Plugins, workspace: Workspace) -> None:
         self.plugins, self.workspace = plugins, workspace
         self._rows: dict[tuple[str, str], Rows] = {}
-        self._compatible = set[str]()
 
     def plan(self, task: Task, backbone: str, *, method: Method, recipe: Recipe | None, seed: int) -> Fit:
         """Return the fit of a backbone to a task, with its identity. Nothing runs."""
@@ -73,12 +73,17 @@ class Planner:
     def checked_backbone(self, reference: str) -> tuple[Backbone, BackboneFamily]:
         """Return what `backbone` returns; raise a `CheckpointError` if the parts of a backbone do not fit together.
 
-        The parts are loaded for this, each concatenation once.
+        The parts are loaded for this, once for each concatenation: the cache remembers which parts fit together.
         """
         backbone, family = self.backbone(reference)
-        if family.parts and (revision := backbone.revision(self.workspace)) not in self._compatible:
-            backbone.load(self.workspace, seed=0)
-            self._compatible.add(revision)
+        if family.parts:
+            makers = map(self.plugins.supplier, _with_parts(family))
+            code = {maker.title: maker.version for maker in makers}
+            key = identity({"revision": backbone.revision(self.workspace), "code": code})
+            memory = self.workspace.cache / "concatenations" / key
+            if not memory.exists():
+                backbone.load(self.workspace, seed=0)
+                write_json(memory, backbone.name)
         return backbone, family
 
     def _check_trainable(self, backbone: Backbone, method: Method) -> None:

@@ -206,11 +206,15 @@ def test_parts_that_do_not_fit_are_found_while_planning(backbone: str, reason: s
         planned(runner, backbone)
 
 
-def test_planning_loads_a_concatenation_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_are_loaded_for_the_check_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runner, loads = made(tmp_path), list[str]()
     load = Drawn.load
     monkeypatch.setattr(Drawn, "load", lambda self, *a, **k: loads.append(self.name) or load(self, *a, **k))
     for recipe in (QUICK, QUICK.changed(lr=0.01)):
         planned(runner, recipe=recipe)
     planned(runner, "one")
-    assert loads == ["one", "two"]
+    planned(made(tmp_path))
+    assert loads == ["one", "two"], "another process knows from the cache"
+    for _ in range(2):
+        with pytest.raises(CheckpointError, match="cannot be concatenated"):
+            planned(runner, "concat:one,deep")
