@@ -41,8 +41,8 @@ def test_right_to_left_is_left_to_right_on_reversed_text(shape: str) -> None:
     encoder = elmo(shape)
     encoder.right_to_left.load_state_dict(encoder.left_to_right.state_dict())
     batch = ragged(encoder)
-    forwards = list(encoder.left_to_right(reversed_texts(batch), 0.0))
-    backwards = list(encoder.right_to_left(batch, 0.0))
+    forwards = list(encoder.left_to_right.states(reversed_texts(batch), 0.0))
+    backwards = list(encoder.right_to_left.states(batch, 0.0))
     order = torch.cat([torch.arange(stop - 1, start - 1, -1) for start, stop in zip(*_ends(batch), strict=True)])
     for there, back in zip(forwards, backwards, strict=True):
         torch.testing.assert_close(there[order], back, rtol=0, atol=NEAR)

@@ -102,8 +102,7 @@ def test_right_to_left_loses_what_left_to_right_does_on_reversed_text() -> None:
 def test_the_two_models_share_no_weight_and_no_gradient() -> None:
     whole = model("2/8")
     given = batch(ragged(whole.elmo))
-    states = whole.elmo.left_to_right(given.flat, 0.0)
-    *_, last = states
+    *_, last = whole.elmo.left_to_right.states(given.flat, 0.0)
     whole.after(last[given.positions], given.labels)[0].backward()
     touched = {name for name, weight in whole.named_parameters() if weight.grad is not None}
     assert touched == {name for name, _ in whole.named_parameters() if "left_to_right" in name or "after" in name}

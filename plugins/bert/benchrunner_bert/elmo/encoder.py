@@ -43,8 +43,11 @@ class OneWayLstm(nn.Module):
             nn.LSTM(config.width, config.cells, proj_size=projection) for _ in range(config.layers)
         )
 
-    def forward(self, batch: FlatBatch, dropout: float) -> Iterator[torch.Tensor]:
-        """Compute the embeddings, then the states after each layer: (T, W) each."""
+    def states(self, batch: FlatBatch, dropout: float) -> Iterator[torch.Tensor]:
+        """Compute the embeddings, then the states after each layer: (T, W) each.
+
+        This is not `forward`, because DeepSpeed's third ZeRO stage cannot follow an iterator out of a module.
+        """
         hidden = self.embedding(batch.tokens)
         yield hidden
         starts, lengths = batch.starts[:-1], batch.starts.diff()
@@ -94,9 +97,8 @@ class Elmo(Encoder):
 
     def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
         """Compute the embeddings of both directions, then the states after each layer: (T, 2W) each."""
-        for states in zip(
-            self.left_to_right(batch, self.dropout), self.right_to_left(batch, self.dropout), strict=True
-        ):
+        directions = (network.states(batch, self.dropout) for network in (self.left_to_right, self.right_to_left))
+        for states in zip(*directions, strict=True):
             yield torch.cat(states, dim=1)
 
     def summary(self, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:

@@ -83,7 +83,7 @@ class ElmoPretrainingModel(TrainedModel):
 
     def _states(self, network: OneWayLstm, batch: PretrainingBatch, places: torch.Tensor) -> torch.Tensor:
         """Compute the last layer's states at some places, with dropout: (P, W)."""
-        *_, states = network(batch.flat, self.elmo.dropout)
+        *_, states = network.states(batch.flat, self.elmo.dropout)
         return batch.flat.dropout(states, self.elmo.dropout, f"output of {network.name}")[places]
 
     def step_flops(self, lengths: np.ndarray, predictions: int, *, next_sentence: bool) -> int:
