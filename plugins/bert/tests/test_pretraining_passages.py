@@ -18,6 +18,7 @@ from benchrunner_bert.pretraining.corpus.passages import is_passage
 from benchrunner_bert.pretraining.corpus.sources import HubSet, Source, TextFile
 from benchrunner_bert.pretraining.corpus.store_writer import write
 from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
+from benchrunner_bert.pretraining.corpus.vocabulary_learning import learn_vocabulary
 
 FIRST = "The Isle of May is an island in the north of the outer Firth of Forth."
 SECOND = 'It is "a jewel of the Forth (and of Fife)", as a guide of 1899 calls the island.'
@@ -188,3 +189,13 @@ def test_a_run_that_began_with_all_lines_stays_so(tmp_path: Path) -> None:
     assert "passages only" in run([*words(tmp_path, "out", steps=2), "--passages-only"], code=2)
     run([*words(tmp_path, "other", steps=2), "--passages-only"])
     assert "passages only" in run(words(tmp_path, "other", steps=2), code=2)
+
+
+def test_a_corpus_without_passages_is_refused_with_advice(tmp_path: Path) -> None:
+    (tmp_path / "list.txt").write_text("Bishops of St Andrews\n\nThe Cunninghams\n", encoding="utf-8")
+    lists = Corpus.named([str(tmp_path / "list.txt")], passages_only=True)
+    reason = "The corpus is empty: list.txt has no passage of text, .* Give --no-passages-only to read all lines"
+    with pytest.raises(DataError, match=reason):
+        learn_vocabulary(lists.paragraphs, tmp_path / "vocab.txt", size=200)
+    with pytest.raises(DataError, match=reason):
+        write(tmp_path / "store", lists, WORDS)

@@ -14,7 +14,16 @@ from typing import Self, final
 
 from benchrunner import DataError, RequestError
 from benchrunner_bert.pretraining.corpus.manifest import SourceFacts
-from benchrunner_bert.pretraining.corpus.sources import HUB, WIKIPEDIA, HubSet, JsonLines, Parquet, Source, TextFile
+from benchrunner_bert.pretraining.corpus.sources import (
+    HUB,
+    WIKIPEDIA,
+    HubSet,
+    JsonLines,
+    Parquet,
+    Source,
+    TextFile,
+    check_passages,
+)
 from benchrunner_bert.pretraining.corpus.text_blocks import unreadable
 
 
@@ -33,9 +42,14 @@ class Corpus:
         return tuple(replace(source.facts(), passages_only=source.passages_only) for source in self.sources)
 
     def paragraphs(self) -> Iterator[str]:
-        """Give the paragraphs of all sources."""
+        """Give the paragraphs of all sources; raise a `DataError` if only passages are read and there are none."""
+        is_empty = True
         for source in self.sources:
-            yield from source.paragraphs()
+            for paragraph in source.paragraphs():
+                is_empty = is_empty and not paragraph
+                yield paragraph
+        if is_empty:
+            check_passages(self.sources)
 
     @classmethod
     def named(cls, references: Sequence[str], *, blank_lines: int = 1, passages_only: bool | None = None) -> Self:

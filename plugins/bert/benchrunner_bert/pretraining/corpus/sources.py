@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from benchrunner import DataError, first_line, quoted
 from benchrunner_bert.pretraining.corpus.manifest import SourceFacts
-from benchrunner_bert.pretraining.corpus.passages import is_passage, passages
+from benchrunner_bert.pretraining.corpus.passages import SHORTEST, is_passage, passages
 from benchrunner_bert.pretraining.corpus.text_blocks import (
     BAD,
     REPLACEMENT,
@@ -199,6 +199,15 @@ class HubSet(Source):
             return question()
         except Exception as error:  # the hub's clients pass on the errors of their transport, of any kind
             raise DataError(f"{self.name} could not be read: {first_line(error)}") from error
+
+
+def check_passages(empty: Iterable[Source]) -> None:
+    """Raise a `DataError` with advice if sources without text are so because only their passages are read."""
+    if names := [source.name for source in empty if source.passages_only]:
+        raise DataError(
+            f"The corpus is empty: {names[0]} has no passage of text, of {SHORTEST} words and with a full stop at its "
+            "end. Give --no-passages-only to read all lines."
+        )
 
 
 def _document(text: str, passages_only: bool) -> Iterator[str]:

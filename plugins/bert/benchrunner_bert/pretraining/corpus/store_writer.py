@@ -22,7 +22,7 @@ from benchrunner_bert.pretraining.corpus.corpus import Corpus
 from benchrunner_bert.pretraining.corpus.manifest import Plan, claim_folder
 from benchrunner_bert.pretraining.corpus.sentences import split
 from benchrunner_bert.pretraining.corpus.shard_files import Place, Shard, ShardFiles
-from benchrunner_bert.pretraining.corpus.sources import Source
+from benchrunner_bert.pretraining.corpus.sources import Source, check_passages
 from benchrunner_bert.pretraining.corpus.token_store import MANIFEST, TokenStore, writing
 from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
 from benchrunner_bert.pretraining.corpus.word_cache import WordCache
@@ -103,6 +103,7 @@ class _Writer:
         if shard.count:
             records.append(self._files.save(len(records), shard, place))
         if not tokens:
+            check_passages(sources)
             names = ", ".join(source.name for source in sources[:3])
             raise DataError(f"The corpus is empty: no word in {names}.")
         self._files.complete(self._plan, records, vocabulary)
