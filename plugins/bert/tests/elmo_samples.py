@@ -32,9 +32,10 @@ def elmo(size: str, vocabulary: int = 8000) -> Elmo:
     return encoder.eval()
 
 
-def ragged(encoder: Elmo, *, multiple: int = 1) -> FlatBatch:
+def ragged(encoder: Elmo, *, texts: int = len(FIRST), multiple: int = 1) -> FlatBatch:
     """Collate pairs of texts of many lengths, single texts among them."""
-    pairs, single = encoder.assemble(FIRST, SECOND, 64), encoder.assemble(FIRST, None, 64)
+    first, second = FIRST[:texts], SECOND[:texts]
+    pairs, single = encoder.assemble(first, second, 64), encoder.assemble(first, None, 64)
     features = Features.of(
         dataclasses.replace(
             pairs,

@@ -109,8 +109,8 @@ def test_the_two_models_share_no_weight_and_no_gradient() -> None:
 
 
 def test_the_operations_are_those_that_torch_counts() -> None:
-    whole = model("3/8/20")
-    given = batch(ragged(whole.elmo))
+    whole = model("2/8/20")
+    given = batch(ragged(whole.elmo, texts=2))
     starts = given.flat.starts.tolist()
     with FlopCounterMode(display=False) as counter:
         for start, stop in itertools.pairwise(starts):
@@ -169,24 +169,18 @@ def test_a_killed_run_goes_on_to_the_same_bits(home: Path) -> None:
     command = asked(home, "killed")
     assert stopped_at(command, 7, OMP_NUM_THREADS="1") == -signal.SIGKILL
     assert stopped_at(command, 14, OMP_NUM_THREADS="1") == -signal.SIGKILL
-    run(command, fresh=True, OMP_NUM_THREADS="1")
+    run(command, OMP_NUM_THREADS="1")
     assert learned(home / "killed") == learned(home / "unbroken")
     files = [home / name / "model" / "model.safetensors" for name in ("killed", "unbroken")]
     assert files[0].read_bytes() == files[1].read_bytes()
     assert sum(losses(home / "unbroken")[-5:]) < 0.9 * sum(losses(home / "unbroken")[:5])
 
 
-def test_two_processes_at_zero_1_agree(home: Path) -> None:
-    """Without dropout, whose masks are each process's own. Sums over two processes are added up in another order."""
-    run(asked(home, "one", "--dropout", "0"))
-    run(asked(home, "two", "--dropout", "0", "--zero", "1", "--processes", "2"))
-    assert losses(home / "two") == pytest.approx(losses(home / "one"), abs=2e-5)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("stage", range(4))
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_every_stage_and_two_processes_agree(home: Path, stage: int, precision: str) -> None:
+    """Without dropout, whose masks are each process's own. Sums over two processes are added up in another order."""
     common = ["--dropout", "0", "--precision", precision]
     run(asked(home, f"one-{precision}", *common))
     out = f"two-{precision}-{stage}"
