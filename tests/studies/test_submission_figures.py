@@ -43,7 +43,7 @@ def test_ours_stands_under_dev_and_published_under_both() -> None:
     assert notes[1] == "published: Mercury (dev and test): Nobody 2019, Table 1"
 
 
-def test_an_absent_score_has_its_reason_and_takes_the_averages_along() -> None:
+def test_an_absent_score_has_its_reason_and_no_average() -> None:
     figures = dev_figures([mood(suite=MEAN)], SCORES | {MATTHEWS: Score(None, "one class")}, choice("none"))
     assert body(submission_figures.as_table(figures)) == [
         ["mine/mood", "accuracy", "75.0", ""],
@@ -111,7 +111,7 @@ def test_a_score_on_dev_that_fails_does_not_stop_a_submission(
     assert {figure.score.reason for figure in submission.figures} == {"the weights are gone"}
 
 
-def test_json_has_ours_and_published_figures_under_their_own_keys(made: Runner, tmp_path: Path) -> None:
+def test_json_has_our_and_published_figures_under_two_keys(made: Runner, tmp_path: Path) -> None:
     submission = write_submission(made.plugins.leaderboard("moods"), tmp_path / "a.zip", made, backbone="words")
     shown = json.loads(json.dumps(submission.as_json()))
     assert [{key: value for key, value in row.items() if key != "score"} for row in shown["dev"]] == [

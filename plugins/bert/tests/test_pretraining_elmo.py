@@ -87,7 +87,7 @@ def test_loss_and_all_gradients_equal_plain_code(shape: str) -> None:
     assert len(gradients) == len(list(whole.elmo.parameters())) + 2, "the output weights are the embeddings"
 
 
-def test_right_to_left_loses_what_left_to_right_does_on_reversed_text() -> None:
+def test_right_to_left_is_left_to_right_on_reversed_text() -> None:
     whole = model("2/8")
     flat = ragged(whole.elmo)
     forward = plain_losses(whole, reversed_texts(flat))[0]

@@ -48,7 +48,7 @@ def test_an_option_sets_its_setting(words: tuple[str, ...], field: str, value: o
     assert getattr(requested(*words).settings, field) == value
 
 
-def test_a_gpt_like_model_has_an_objective_and_an_input_of_its_own() -> None:
+def test_a_gpt_like_model_has_its_own_objective_and_input() -> None:
     settings = requested(size="gpt-base").settings
     assert settings == Settings(objective="ltr", input="text")
     assert requested("--input", "pairs", size="gpt-base").settings == Settings(objective="ltr")
