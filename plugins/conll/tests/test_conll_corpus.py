@@ -1,4 +1,4 @@
-"""A `Corpus` makes a task; the task of CoNLL-2003 has the paper's recipe."""
+"""A `Corpus` makes a task; the recipe of CoNLL-2003 shows each sentence with its neighbours."""
 
 from __future__ import annotations
 
@@ -53,11 +53,12 @@ def test_a_wrong_corpus_is_a_plugin_error(changes: dict[str, object], message: s
         tweets(**changes)
 
 
-def test_the_recipe_is_the_papers() -> None:
+def test_a_batch_is_32_sentences_with_their_neighbours() -> None:
     (task,) = register_tasks()
     recipe = task.recipe
-    assert (recipe.lr, recipe.epochs, recipe.batch_size, recipe.max_length) == (5e-5, 3, 32, 512)
-    assert (task.name, recipe.context, task.metrics[0].name) == ("conll/ner", "document", "f1")
+    assert (recipe.lr, recipe.epochs, recipe.batch_size, recipe.batch_unit) == (5e-5, 3, 32, "sentences")
+    assert (recipe.context, recipe.max_length) == ("window", 128)
+    assert (task.name, task.metrics[0].name) == ("conll/ner", "f1")
     assert CONLL2003.labels[:3] == ("O", "B-PER", "I-PER") and len(CONLL2003.labels) == 9
 
 
