@@ -39,6 +39,7 @@ from benchrunner.errors import (
     closest_names,
     first_line,
 )
+from benchrunner.estimates import CommandEstimate
 from benchrunner.executor import Executor, FitRunner
 from benchrunner.file_faults import Faults, quoted
 from benchrunner.files import (
@@ -116,6 +117,7 @@ if TYPE_CHECKING:
     from benchrunner.runs.predictor import Predicted
     from benchrunner.runs.runner import Runner
     from benchrunner.studies.demo import Demo
+    from benchrunner.studies.dry_run import DryRun, dry_run_study, dry_run_study_file
     from benchrunner.studies.study import Result, Selection, Study
     from benchrunner.studies.study_file_run import run_study_file
     from benchrunner.studies.study_options import StudyOptions
@@ -149,10 +151,12 @@ __all__ = [
     "Choose",
     "Classify",
     "Columns",
+    "CommandEstimate",
     "DataError",
     "DataNotFound",
     "Demo",
     "Diagnosis",
+    "DryRun",
     "Ensemble",
     "Event",
     "Executor",
@@ -236,6 +240,8 @@ __all__ = [
     "data_status",
     "diagnose",
     "discover",
+    "dry_run_study",
+    "dry_run_study_file",
     "export",
     "f1",
     "f1_macro",
@@ -278,6 +284,7 @@ _LATER = {
     "benchrunner.runs.predictor": ("Predicted",),
     "benchrunner.runs.runner": ("Runner",),
     "benchrunner.studies.demo": ("Demo",),
+    "benchrunner.studies.dry_run": ("DryRun", "dry_run_study", "dry_run_study_file"),
     "benchrunner.studies.study": ("Result", "Selection", "Study"),
     "benchrunner.studies.study_file_run": ("run_study_file",),
     "benchrunner.studies.study_options": ("StudyOptions",),

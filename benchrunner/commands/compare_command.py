@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from benchrunner.commands import options
 from benchrunner.commands.output import DONE, FAILED, print_json, print_result, print_table, reserved_for_json
@@ -11,6 +11,7 @@ from benchrunner.commands.parser import Commands
 from benchrunner.errors import RequestError
 
 if TYPE_CHECKING:
+    from benchrunner.studies.dry_run import DryRun
     from benchrunner.studies.study_table import StudyFileResult
 
 
@@ -22,6 +23,11 @@ def add(commands: Commands) -> None:
     backbones = compare.add_argument("backbones", nargs="+", metavar="B", help=options.BACKBONES)
     backbones.required = False  # not with --study; nargs="*" would take no backbones that follow another option
     compare.add_argument("--tasks", nargs="+", metavar="TASK", help="tasks or suites, separated by blanks or commas")
+    compare.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="only list what would be run, what is finished already, and an estimate of the work",
+    )
     study = compare.add_argument_group("study", "instead of backbones and --tasks, a file that says what is compared")
     study.add_argument(
         "--study", metavar="NAME", help="a study of 'benchrunner list studies', or the path of a .toml file"
@@ -50,10 +56,13 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run what is compared and print the table."""
+    if arguments.dry_run:
+        arguments.offline = True  # a download would not be a dry run
     return _run_backbones(arguments) if arguments.study is None else _run_file(arguments)
 
 
 def _run_backbones(arguments: argparse.Namespace) -> int:
+    from benchrunner.studies.dry_run import dry_run_study
     from benchrunner.studies.study_run import run_study
 
     for name in ("set", "scale", "systems", "columns"):
@@ -69,12 +78,15 @@ def _run_backbones(arguments: argparse.Namespace) -> int:
     published = options.published(arguments)
     chosen = options.study_options(arguments)
     study = chosen.study(arguments.backbones, options.tasks(arguments, arguments.tasks), runner)
+    if arguments.dry_run:
+        return _print_dry_run(dry_run_study(study, runner), as_json=arguments.json)
     with reserved_for_json(arguments.json):
         result = run_study(study, runner, executor=executor, show_progress=not arguments.quiet)
     return print_result(result, published=published, as_json=arguments.json)
 
 
 def _run_file(arguments: argparse.Namespace) -> int:
+    from benchrunner.studies.dry_run import dry_run_study_file
     from benchrunner.studies.study_file import FULL
     from benchrunner.studies.study_file_run import run_study_file
 
@@ -87,18 +99,19 @@ def _run_file(arguments: argparse.Namespace) -> int:
                 f"The study {arguments.study} says which {name.strip('-')} there are: leave them out. "
                 f"To choose some of its {kind}, give --{kind} A,B."
             )
+    runner, executor = options.runner(arguments), options.executor(arguments)
+    request: dict[str, Any] = {
+        "parameters": _parameters(arguments),
+        "scale": arguments.scale or FULL,
+        "systems": None if arguments.systems is None else arguments.systems.split(","),
+        "columns": None if arguments.columns is None else arguments.columns.split(","),
+        "options": options.study_options(arguments),
+    }
+    if arguments.dry_run:
+        return _print_dry_run(dry_run_study_file(arguments.study, runner, **request), as_json=arguments.json)
     with reserved_for_json(arguments.json):
-        result = run_study_file(
-            arguments.study,
-            options.runner(arguments),
-            parameters=_parameters(arguments),
-            scale=arguments.scale or FULL,
-            systems=None if arguments.systems is None else arguments.systems.split(","),
-            columns=None if arguments.columns is None else arguments.columns.split(","),
-            options=options.study_options(arguments),
-            executor=options.executor(arguments),
-            show_progress=not arguments.quiet,
-        )
+        show_progress = not arguments.quiet
+        result = run_study_file(arguments.study, runner, executor=executor, show_progress=show_progress, **request)
     return _print(result, as_json=arguments.json)
 
 
@@ -112,6 +125,18 @@ def _parameters(arguments: argparse.Namespace) -> dict[str, str]:
             raise RequestError(f"--set names {name} twice.")
         given[name] = value
     return given
+
+
+def _print_dry_run(plan: DryRun, *, as_json: bool) -> int:
+    from benchrunner.studies import dry_run_table
+
+    if as_json:
+        print_json(dry_run_table.as_json(plan))
+        return DONE
+    if plan.commands:
+        print_table(dry_run_table.command_table(plan), (), title=plan.title)
+    print_table(dry_run_table.fit_table(plan), dry_run_table.notes(plan), title="" if plan.commands else plan.title)
+    return DONE
 
 
 def _print(result: StudyFileResult, *, as_json: bool) -> int:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import argparse
 import atexit
 import os
 import signal
@@ -24,7 +25,14 @@ from benchrunner.commands import (
     submit_command,
 )
 from benchrunner.commands.completion import complete
-from benchrunner.commands.output import DONE, FAILED, INTERRUPTED, MISUNDERSTOOD
+from benchrunner.commands.output import (
+    DONE,
+    FAILED,
+    INTERRUPTED,
+    MISUNDERSTOOD,
+    print_json,
+    reserved_for_json,
+)
 from benchrunner.commands.parser import Commands, Parser
 from benchrunner.errors import BenchrunnerError, PluginError, RequestError
 from benchrunner.plugins.discovery import discover
@@ -65,12 +73,23 @@ def _run(words: Sequence[str], plugins: Plugins) -> int:
     if arguments.parse_only:
         return DONE
     arguments.plugins, arguments.words = plugins, list(words)
+    if arguments.only_estimate:
+        return _print_estimate(arguments)
     if not getattr(arguments, "shows_set_aside", False):
         for part in plugins.set_aside:
             print(f"benchrunner: plugin {part.plugin} is set aside: {part.reason}", file=sys.stderr)
     code = int(arguments.run(arguments) or DONE)
     sys.stdout.flush()  # here, so that a reader that is gone is told apart from a failure
     return code
+
+
+def _print_estimate(arguments: argparse.Namespace) -> int:
+    """Print the estimate of a command as JSON: null for a command that has none."""
+    estimate = getattr(arguments, "estimate", None)
+    with reserved_for_json(as_json=True):
+        result = None if estimate is None else estimate(arguments).as_json()
+    print_json(result)
+    return DONE
 
 
 def _described(error: OSError) -> str:
@@ -102,6 +121,9 @@ def parser(plugins: Plugins) -> Parser:
     command_line.add_argument("--version", action="version", version=f"benchrunner {plugins.core.version}")
     command_line.add_argument(
         "--parse-only", action="store_true", help="only say whether the command that follows is understood"
+    )
+    command_line.add_argument(
+        "--estimate", dest="only_estimate", action="store_true", help="only say what the command that follows would do"
     )
     commands: Commands = command_line.add_subparsers(metavar="COMMAND", required=True)
     core = (

@@ -153,17 +153,22 @@ def register_executors() -> Iterable[Executor]:  # type: ignore[empty-body]
 @hookspec
 def register_commands(cli: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add commands to the command line; `run` receives the parsed arguments and returns the exit code.
+    A command that builds backbones for studies may have `estimate` too: it receives the same arguments, changes
+    nothing, and returns what is left to do, which `compare --study NAME --dry-run` shows.
 
-    from benchrunner import hookimpl
+    from benchrunner import CommandEstimate, hookimpl
 
     @hookimpl
     def register_commands(cli):
         hello = cli.add_parser("hello", help="say hello")
-        hello.set_defaults(run=say_hello)
+        hello.set_defaults(run=say_hello, estimate=estimate_hello)
 
     def say_hello(arguments):
         print("hello")
         return 0
+
+    def estimate_hello(arguments):
+        return CommandEstimate("one word", seconds=0.1)
     """
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import final
 
-from benchrunner.errors import RequestError
+from benchrunner.errors import DataError, RequestError
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.study import Cell, Selection, Study
 from benchrunner.studies.study_file import Column, StudyFile, System
+from benchrunner.studies.study_file_reading import read_study_file
 from benchrunner.studies.study_options import StudyOptions, options_read
 from benchrunner.studies.study_run import plan_study
 from benchrunner.tasks.suites import Term
@@ -34,8 +35,33 @@ class Need:
     selection: Selection
 
 
-def needs_of(study: StudyFile, options: StudyOptions, runner: Runner) -> list[Need]:
-    """List what every system needs for every column of a task, and check that its data exists."""
+def chosen_study(
+    name: str,
+    runner: Runner,
+    parameters: Mapping[str, str],
+    *,
+    scale: str,
+    systems: Iterable[str] | None,
+    columns: Iterable[str] | None,
+) -> StudyFile:
+    """Read the study of a name or path with the chosen systems and columns."""
+    full_name, path = runner.plugins.study(name)
+    study = read_study_file(path, parameters, name=full_name, scale=scale, systems=systems)
+    return replace(study, columns=study.columns_named(columns))
+
+
+def needs_of(
+    study: StudyFile, options: StudyOptions, runner: Runner, *, problems: dict[str, str] | None = None
+) -> list[Need]:
+    """List what every system needs for every column of a task, and check that its data exists.
+
+    A column without data is an error. If `problems` is given, the column is left out, and `problems` maps it to the
+    reason.
+    """
+    if options.method is not None:
+        raise RequestError(f"The study {study.name} says which methods are used: leave the method out.")
+    if options.select_by is not None:
+        raise RequestError(f"In the study {study.name}, the metric of each column selects: leave select-by out.")
     needs, read = list[Need](), set[str]()
     of_file = StudyOptions.read(study.recipe, f"{study.path}: recipe")
     of_scale = StudyOptions.read(study.scale.recipe, f"{study.path}: scale {study.scale.name}")
@@ -46,7 +72,13 @@ def needs_of(study: StudyFile, options: StudyOptions, runner: Runner) -> list[Ne
         if not column.task:
             continue
         with naming(f"{study.name}, column {column.name}", "To leave this column out, name the others: --columns A,B."):
-            task, term = _metric(column, runner)
+            try:
+                task, term = _metric(column, runner)
+            except DataError as problem:
+                if problems is None:
+                    raise
+                problems[column.name] = str(problem)
+                continue
             for system in study.systems:
                 method = column.method or system.method
                 fields = options_read(task, method, runner)
@@ -59,7 +91,8 @@ def needs_of(study: StudyFile, options: StudyOptions, runner: Runner) -> list[Ne
                 keep = "all" if study.board and system.ensemble and merged.keep == "selected" else merged.keep
                 own = replace(merged, method=method, select=None, keep=keep)
                 needs.append(Need(system, system.backbone, column, task, term, own, selection))
-    options.check_read(read)
+    if not problems:
+        options.check_read(read)
     return needs
 
 
@@ -134,4 +167,5 @@ def naming(where: str, advice: str = "") -> Iterator[None]:
     try:
         yield
     except RequestError as error:
-        raise RequestError(f"{where}: {error}\n{advice}".rstrip()) from None  # the error may end in a list
+        kind = DataError if isinstance(error, DataError) else RequestError
+        raise kind(f"{where}: {error}\n{advice}".rstrip()) from None  # the error may end in a list

@@ -8,14 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from benchrunner.backbones.concatenation import PREFIX, part_names
-from benchrunner.errors import RequestError
 from benchrunner.executor import Executor
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.study import CellResult, Result, Selection, selected_fit
 from benchrunner.studies.study_entries import Entry, entry_of_ensemble, entry_of_log, entry_of_metric, mean_entry
 from benchrunner.studies.study_file import FULL, StudyFile, System
-from benchrunner.studies.study_file_plan import Need, cells_of, grouped, naming, needs_of, stage_study
-from benchrunner.studies.study_file_reading import read_study_file
+from benchrunner.studies.study_file_plan import Need, cells_of, chosen_study, grouped, naming, needs_of, stage_study
 from benchrunner.studies.study_options import StudyOptions
 from benchrunner.studies.study_run import run_study
 from benchrunner.studies.study_submissions import submissions
@@ -44,13 +42,7 @@ def run_study_file(
     that build backbones. Everything is checked before the first command runs.
     """
     options = options or StudyOptions()
-    if options.method is not None:
-        raise RequestError(f"The study {name} says which methods are used: leave the method out.")
-    if options.select_by is not None:
-        raise RequestError(f"In the study {name}, the metric of each column selects: leave select-by out.")
-    full_name, path = runner.plugins.study(name)
-    study = read_study_file(path, parameters or {}, name=full_name, scale=scale, systems=systems)
-    study = replace(study, columns=study.columns_named(columns))
+    study = chosen_study(name, runner, parameters or {}, scale=scale, systems=systems, columns=columns)
     needs = needs_of(study, options, runner)
     list(grouped(needs, runner))  # raises an error for options that cannot be
     stages = {system.name: stage_study(system, study, options, runner) for system in study.systems}

@@ -8,8 +8,10 @@ from dataclasses import replace
 from benchrunner.errors import FitError, PluginError, RequestError
 from benchrunner.executor import Executor
 from benchrunner.fits import Fit
+from benchrunner.methods.method import Method
 from benchrunner.metrics import Score
 from benchrunner.progress import watched
+from benchrunner.recipes import Recipe
 from benchrunner.records import Record
 from benchrunner.runs.executors import Local
 from benchrunner.runs.predictor import MAJORITY
@@ -17,6 +19,7 @@ from benchrunner.runs.runner import Runner
 from benchrunner.studies.selection import select
 from benchrunner.studies.study import Candidate, Cell, CellResult, Result, Study
 from benchrunner.tasks.suites import Term
+from benchrunner.tasks.task import Task
 
 
 def run_study(
@@ -50,10 +53,7 @@ def plan_study(study: Study, runner: Runner) -> tuple[Cell, ...]:
         for split in (task.train, *task.named("dev")):
             runner.rows(task, split)
         method = runner.plugins.method(study.method or task.method)
-        base = task.recipe.changed(**method.recipe_defaults).changed(**study.changes)
-        points, seeds = list(study.grid.points(base)), study.seeds
-        if not method.needs_backbone:  # nothing is learned, so recipes and seeds make no difference
-            points, seeds = [base], study.seeds[:1]
+        points, seeds = grid_and_seeds(study, task, method)
         for backbone in study.backbones:
             candidates = []
             for recipe in points:
@@ -61,6 +61,14 @@ def plan_study(study: Study, runner: Runner) -> tuple[Cell, ...]:
                 candidates.append(Candidate(recipe, tuple(fits)))
             cells.append(Cell(backbone, task, tuple(candidates), study.selection))
     return tuple(cells)
+
+
+def grid_and_seeds(study: Study, task: Task, method: Method) -> tuple[list[Recipe], tuple[int, ...]]:
+    """Return the recipes and the seeds of the fits of a task; each recipe has a fit for each seed."""
+    base = task.recipe.changed(**method.recipe_defaults).changed(**study.changes)
+    if not method.needs_backbone:  # nothing is learned, so recipes and seeds make no difference
+        return [base], study.seeds[:1]
+    return list(study.grid.points(base)), study.seeds
 
 
 def run_fits(
@@ -114,8 +122,13 @@ def _baseline(study: Study, cells: Sequence[Cell], runner: Runner) -> Mapping[Te
 
 def fit_work(fit: Fit, runner: Runner) -> float:
     """Estimate a fit's share of a study's work: rows read while learning, next to nothing if nothing is learned."""
-    task = runner.plugins.task(fit.task)
-    if not runner.plugins.method(fit.method).needs_backbone:
-        return 0.001
+    method = runner.plugins.method(fit.method)
+    return rows_read(runner.plugins.task(fit.task), method, fit.recipe, runner) or 0.001
+
+
+def rows_read(task: Task, method: Method, recipe: Recipe, runner: Runner) -> int:
+    """Count the training rows that a fit reads, each once in every epoch; 0 for a method that learns nothing."""
+    if not method.needs_backbone:
+        return 0
     rows = len(runner.rows(task, task.train))
-    return min(rows, fit.recipe.limit_train or rows) * fit.recipe.epochs
+    return min(rows, recipe.limit_train or rows) * recipe.epochs

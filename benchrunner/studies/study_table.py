@@ -48,7 +48,8 @@ def as_table(result: StudyFileResult) -> Table:
     study, table = result.study, Table(show_lines=True)
     table.add_column("system")
     for column in study.columns:
-        table.add_column(escape(column.name), justify="right")
+        where = f"\n[dim]paper: {escape(column.published_on)}[/dim]" if column.published_on else ""
+        table.add_column(escape(column.name) + where, justify="right")
     for system in study.systems:
         name = escape(system.name) + (f"\n[dim]paper: {escape(system.published)}[/dim]" if system.published else "")
         table.add_row(name, *(_shown(result, system, column) for column in study.columns))
@@ -67,8 +68,7 @@ def _shown(result: StudyFileResult, system: System, column: Column) -> str:
 def _shown_published(study: StudyFile, row: str, column: Column) -> str:
     """Write a published figure so that nobody takes it for a measured one; empty if there is none."""
     figure = study.published_figure(row, column.name)
-    where = f" {column.published_on}" if column.published_on else ""
-    return "" if figure is None else f"[dim]paper{where} {figure:.{_decimals(column)}f}[/dim]"
+    return "" if figure is None else f"[dim]paper {figure:.{_decimals(column)}f}[/dim]"
 
 
 def _decimals(column: Column) -> int:

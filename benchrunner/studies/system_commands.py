@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shlex
 import signal
@@ -14,6 +15,7 @@ from types import FrameType
 from typing import IO
 
 from benchrunner.errors import FitError, RequestError
+from benchrunner.estimates import CommandEstimate
 from benchrunner.platform_facts import stop_signals
 from benchrunner.workspace import Workspace
 
@@ -29,6 +31,20 @@ def check_command(words: Sequence[str], *, program: Sequence[str] = PROGRAM) -> 
     if checked.returncode:
         reason = checked.stderr.strip() or f"exit code {checked.returncode}"
         raise RequestError(f"This command is not understood: benchrunner {shlex.join(words)}\n{reason}")
+
+
+def estimate_command(
+    words: Sequence[str], workspace: Workspace, *, program: Sequence[str] = PROGRAM
+) -> CommandEstimate | None:
+    """Ask a benchrunner command what it would do; None if the command has no estimate. Nothing is run."""
+    asked = subprocess.run(
+        [*program, "--estimate", *words], capture_output=True, text=True, check=False, env=_environment(workspace)
+    )
+    if asked.returncode:
+        reason = asked.stderr.strip() or f"exit code {asked.returncode}"
+        raise RequestError(f"This command cannot work: benchrunner {shlex.join(words)}\n{reason}")
+    estimate = json.loads(asked.stdout)
+    return None if estimate is None else CommandEstimate.from_json(estimate)
 
 
 def run_command(

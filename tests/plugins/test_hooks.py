@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -116,6 +117,8 @@ def test_the_documented_executor_runs_the_last_fit_first(tmp_path: Path) -> None
 def test_the_documented_command_says_hello(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["hello"], plugins=with_documented("register_commands")) == 0
     assert capsys.readouterr().out == "hello\n"
+    assert main(["--estimate", "hello"], plugins=with_documented("register_commands")) == 0
+    assert json.loads(capsys.readouterr().out) == {"left": "one word", "flops": None, "seconds": 0.1}
 
 
 def test_the_documented_observers_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

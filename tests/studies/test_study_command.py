@@ -8,175 +8,20 @@ import signal
 import subprocess
 import sys
 import threading
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-import inline
-from benchrunner import Runner, Task, Workspace, discover
+from benchrunner import Runner, Workspace, discover
 from benchrunner.commands.main import main
 from benchrunner.runs.folder import find_run
-from benchrunner.studies.study_file_run import run_study_file
 from benchrunner.studies.system_commands import wait_passing_signals
-from benchrunner.testing import TinyBackbone, tiny_family
-from inline import board, files, mood, own, pairs
+from benchrunner.testing import tiny_family
+from inline import board, mood, own
+from kitchen import STAGED, STUDY, Kitchen, labelled_test, staged
 
 pytestmark = pytest.mark.usefixtures("narrow_bilstm")
-
-BAKE = """
-import json, os, pathlib, shutil, sys
-from benchrunner import discover
-from benchrunner.commands.main import main
-from benchrunner.runs.folder import find_run
-from inline import plugin
-
-def register_commands(cli):
-    parser = cli.add_parser("bake")
-    parser.add_argument("name")
-    parser.add_argument("out")
-    parser.add_argument("code", nargs="?", type=int)
-    parser.set_defaults(run=bake)
-
-def bake(arguments):
-    with open("made.txt", "a") as made:
-        print(arguments.name, os.environ["BENCHRUNNER_RUNS"], file=made)
-    print("baked", arguments.name)
-    if arguments.name == "burnt":
-        print("it burns", file=sys.stderr)
-        return arguments.code
-    if not pathlib.Path(arguments.out).exists():
-        shutil.copytree("model", arguments.out)
-        lines = [{"step": 1, "loss": 3.0}, {"step": 2, "loss": 2.25}, {"step": 3}]
-        text = "".join(json.dumps(line) + chr(10) for line in lines)
-        pathlib.Path(arguments.out, "log.jsonl").write_text(text + '{"loss": 1')
-    return 0
-
-baker = plugin(register_commands=register_commands)
-sys.exit(main(plugins=discover(extra=[("baker", baker)], installed=False)))
-"""
-
-STUDY = """
-title = "Which dough rises?"
-about = "Nothing here is to eat."
-source = "the baker's own book"
-
-[parameters.doughs]
-about = "to bake"
-kind = "list"
-default = "rye,spelt"
-
-[parameters.more]
-about = "further words"
-kind = "words"
-default = ""
-
-[recipe]
-restarts = "2"
-epochs = "1"
-
-[scale.crumb]
-about = "for a mouse"
-set = {doughs = "rye"}
-recipe = {limit-train = "8", restarts = "1"}
-
-[[system]]
-each = {dough = "{doughs}"}
-name = "{dough}"
-make = "bake {dough} out/{dough} {more}"
-backbone = "out/{dough}"
-figures = "out/{dough}/log.jsonl"
-
-[[system]]
-name = "rye (sliced)"
-make = "bake rye out/rye {more}"
-backbone = "out/rye"
-method = "finetune+bilstm"
-published = "toast"
-recipe = {epochs = "2", restarts = "3"}
-
-[[column]]
-name = "taste"
-task = "mood"
-recipe = {lr = "2e-3"}
-note = "asked of few"
-
-[[column]]
-name = "crust"
-task = "mood"
-metric = "matthews"
-method = "features"
-recipe = {features = "last", restarts = "1"}
-
-[[column]]
-name = "loss"
-figure = "loss"
-
-[[column]]
-name = "mean"
-mean = ["taste", "crust"]
-extra = true
-
-[[column]]
-name = "price"
-published-on = "market"
-
-[[published]]
-system = "rye"
-cells = {taste = 99.5, price = 3}
-
-[[published]]
-system = "toast"
-source = "a cookery book"
-cells = {taste = 88.5}
-notes = "from yesterday"
-
-[[published]]
-system = "stone"
-cells = {taste = 0.5}
-
-[[published]]
-system = "spelt"
-cells = {loss = 2.5}
-"""
-
-
-class Kitchen:
-    """Runs `compare` in one folder; the command `bake` of study files copies a model."""
-
-    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        self.folder, self._capsys = folder, capsys
-        self.plugins = discover(extra=[("own", own(register_tasks=[mood(), pairs()]))], installed=False)
-        files(1, folder / "data")
-        (folder / "bake.py").write_text(BAKE)
-        (folder / "study.toml").write_text(STUDY)
-        (folder / "model").mkdir()
-        TinyBackbone().load(Workspace(folder, folder), seed=0).save(folder / "model")
-
-    def __call__(self, *words: str) -> tuple[int, str, str]:
-        workspace = ["--data", "data", "--runs", "fits", "--device", "cpu"]
-        code = main(["compare", *workspace, *words], plugins=self.plugins)
-        printed = self._capsys.readouterr()
-        return code, printed.out, printed.err
-
-    def refused(self, *words: str) -> str:
-        code, out, err = self("--study", "study.toml", *words)
-        assert (code, out) == (2, ""), (code, out, err)
-        return err
-
-    def made(self) -> list[str]:
-        path = self.folder / "made.txt"
-        return [line.split()[0] for line in path.read_text().splitlines()] if path.exists() else []
-
-
-@pytest.fixture
-def kitchen(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Kitchen:
-    monkeypatch.setenv("BENCHRUNNER_CACHE", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(inline.__file__).parent), *sys.path]))
-    monkeypatch.setitem(run_study_file.__kwdefaults__, "program", (sys.executable, str(tmp_path / "bake.py")))
-    return Kitchen(tmp_path, capsys)
 
 
 def test_a_study_makes_systems_once_and_shows_published_scores(kitchen: Kitchen) -> None:
@@ -220,11 +65,12 @@ def test_published_rows_are_told_apart_from_measured_ones(kitchen: Kitchen) -> N
     measured = [cells[1] for cells in lines if cells[0] in ("rye", "rye (sliced)")]
     assert len(measured) == 2 and all(float(figure) >= 0 for figure in measured)
     assert [cells for cells in lines if "paper" in "".join(cells)] == [
-        ["rye", measured[0], "paper market 3.0"],
+        ["rye", measured[0], "paper 3.0"],
         ["", "paper 99.5", ""],
         ["paper: toast", "paper 88.5", ""],
         ["paper: stone", "paper 0.5", "-"],
     ]
+    assert "paper: market ┃" in out.splitlines()[3]
     assert "  paper (toast): a cookery book\n  paper, toast: from yesterday\n" in out
     assert "  scale crumb: for a mouse\n" in out
 
@@ -280,12 +126,6 @@ def test_options_of_the_command_override_the_file(kitchen: Kitchen) -> None:
     assert [len(cell["restarts"]) for cell in result["cells"]] == [1, 1]
 
 
-def labelled_test() -> Task:
-    """A task whose test split has the labelled rows of dev."""
-    splits = mood().splits
-    return mood(name="mine/known", splits={**splits, "test": replace(splits["dev"], role="test")})
-
-
 def test_test_splits_with_labels_are_scored_and_do_not_select(kitchen: Kitchen) -> None:
     kitchen.plugins = discover(extra=[("own", own(register_tasks=[labelled_test()]))], installed=False)
     columns = [f'[[column]]\nname = "{split}"\ntask = "known"\nsplit = "{split}"\n' for split in ("dev", "test")]
@@ -306,40 +146,6 @@ def test_test_splits_with_labels_are_scored_and_do_not_select(kitchen: Kitchen) 
     assert len(set(fits)) == 8, "both columns are scores of the same fits"
     kept = {path.parent.parent.name for path in (kitchen.folder / "fits").glob("*/model/*.safetensors")}
     assert kept == {cell["selected"] for cell in result["cells"]}, "no restart was fitted again to be scored"
-
-
-STAGED = """
-title = "Does a first task help?"
-
-[[system]]
-name = "at once"
-backbone = "tiny/words"
-
-[[system]]
-name = "in two stages"
-backbone = "tiny/words"
-first = {task = "known", recipe = {lr = "5e-3", limit-train = "24"}}
-
-[[system]]
-name = "three together"
-backbone = "tiny/words"
-ensemble = true
-recipe = {restarts = "3"}
-
-[[column]]
-name = "mood"
-task = "mood"
-recipe = {lr = "2e-3"}
-"""
-
-
-def staged(kitchen: Kitchen, *words: str) -> tuple[int, str, str]:
-    kitchen.plugins = discover(
-        extra=[("own", own(register_tasks=[mood(), labelled_test()], register_backbones=[tiny_family()]))],
-        installed=False,
-    )
-    (kitchen.folder / "study.toml").write_text(STAGED)
-    return kitchen("--study", "study.toml", *words)
 
 
 def test_a_system_is_fine_tuned_on_a_first_task(kitchen: Kitchen) -> None:

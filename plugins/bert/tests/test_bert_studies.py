@@ -176,8 +176,7 @@ def test_a_study_runs_whole_at_the_tiny_scale(name: str, tmp_path: Path, monkeyp
     pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
     read = study(name, scale="tiny", systems=all_systems(name))
     plugins = discover()
-    first = {system.first.task for system in read.systems if system.first is not None}
-    for task in {column.task for column in read.columns if column.task} | first:
+    for task in {column.task for column in read.columns if column.task}:
         plugins.task(task).demo_files(0, tmp_path / "data")  # type: ignore[misc]
     monkeypatch.setenv("BENCHRUNNER_CACHE", str(tmp_path / "cache"))
     columns = ",".join(column.name for column in read.columns)

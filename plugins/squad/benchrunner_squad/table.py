@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 
 from benchrunner import HubTable, Recipe, Reshaped, Role, Span, Split, Suite, Task
-from benchrunner_squad import demo
+from benchrunner_squad import demo, trivia_demo
 from benchrunner_squad.comparing import ANSWERED, ANSWERED_OR_NONE
 from benchrunner_squad.questions import SquadFile, from_hub
 from benchrunner_squad.scorers import AnsweredOrNoneScorer, AnsweredScorer
@@ -36,7 +37,7 @@ def tasks() -> Iterator[Task]:
         recipe=RECIPE,
         suite=SQUAD,
         scorer=AnsweredScorer(),
-        demo_files=partial(demo.write, "v1.1"),
+        demo_files=_demo_files,
     )
     yield Task(
         name="squad/2.0",
@@ -55,6 +56,12 @@ def tasks() -> Iterator[Task]:
     for name, domain in (("wiki", "wikipedia"), ("web", "web")):
         yield _trivia_task(f"triviaqa/{name}", domain, TRIVIAQA, 400)
         yield _trivia_task(f"triviaqa-800/{name}-800", domain, TRIVIAQA_800, 800)
+
+
+def _demo_files(seed: int, folder: Path) -> None:
+    """Write small files of SQuAD 1.1, and of TriviaQA, which studies fine-tune on before SQuAD 1.1."""
+    demo.write("v1.1", seed, folder)
+    trivia_demo.write(seed, folder)
 
 
 def _squad(role: Role, version: str, hub: tuple[str, str, str], rows: int) -> Split:

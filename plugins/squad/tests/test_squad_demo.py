@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from benchrunner.testing import check_task
+from benchrunner.workspace import Settings, Workspace
 from benchrunner_squad import register_tasks
 from benchrunner_squad.demo import QUESTIONS, WORDS, write
 
@@ -36,6 +37,21 @@ def test_demo_files_have_official_names_and_differ_by_seed(tmp_path: Path) -> No
     names = [path.relative_to(tmp_path / "first").as_posix() for path in sorted((tmp_path / "first").rglob("*.json"))]
     assert names == [f"squad/{role}-{version}.json" for role in ("dev", "train") for version in ("v1.1", "v2.0")]
     assert all((tmp_path / "first" / name).read_bytes() != (tmp_path / "second" / name).read_bytes() for name in names)
+
+
+def test_the_demo_has_articles_of_triviaqa_that_name_the_answer(tmp_path: Path) -> None:
+    for folder in ("first", "second"):
+        TASKS["squad/1.1"].demo_files(1, tmp_path / folder)  # type: ignore[misc]
+    trivia = {task.name: task for task in register_tasks()}["triviaqa/wiki"]
+    workspace = Workspace(tmp_path, tmp_path, data=tmp_path / "first", settings=Settings(offline=True))
+    for split, count in (("train", 60), ("dev", 15)):
+        rows = trivia.load(split, workspace)
+        assert len(rows) == count and rows.notes == ()
+        for row in rows.table.to_pylist():
+            (answer,), (start,) = row["answers"], row["starts"]
+            assert row["context"][start:].startswith(answer)
+    files = [path.relative_to(tmp_path / "first") for path in (tmp_path / "first").rglob("*.*")]
+    assert all((tmp_path / "first" / file).read_bytes() == (tmp_path / "second" / file).read_bytes() for file in files)
 
 
 def test_version_2_0_marks_questions_without_an_answer(tmp_path: Path) -> None:

@@ -16,6 +16,8 @@ from benchrunner_bert.pretraining.objectives import OBJECTIVES, TWO_MODELS, name
 from benchrunner_bert.pretraining.settings import Settings
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from benchrunner_bert.pretraining.training.trained_model import TrainedModel
     from benchrunner_bert.tokenizer import BertTokenizer
 
@@ -56,6 +58,13 @@ class Architecture(ABC):
         """Draw a model with the heads of its objective."""
 
     @abstractmethod
+    def step_flops(self, size: str, vocabulary: int, objective: str, lengths: np.ndarray, predictions: int) -> int:
+        """Count the operations of a step, forward and backward, over sequences without padding.
+
+        `predictions` is the number of predicted tokens, which a model of two directions predicts twice.
+        """
+
+    @abstractmethod
     def described(self, config: Path, tokenizer: BertTokenizer, objective: str) -> TrainedModel:
         """Build the model of a config.json, to load weights into."""
 
@@ -87,6 +96,13 @@ class _Transformer(Architecture):
         model.bert.set_dropout(settings.dropout)  # during pre-training; config.json says what fine-tuning starts with
         model.bert.recomputes = settings.recompute
         return model
+
+    def step_flops(self, size: str, vocabulary: int, objective: str, lengths: np.ndarray, predictions: int) -> int:
+        from benchrunner_bert.pretraining.training.flops import step_flops
+
+        learned = named(objective)
+        config = learned.configured(Configuration.of_size(size, vocabulary))
+        return step_flops(config, lengths, predictions, next_sentence=learned.next_sentence)
 
     def described(self, config: Path, tokenizer: BertTokenizer, objective: str) -> TrainedModel:
         from benchrunner_bert.model import Bert
@@ -125,6 +141,11 @@ class _Elmo(Architecture):
         model = ElmoPretrainingModel.fresh(config, tokenizer, named(settings.objective), seed=settings.seed)
         model.elmo.set_dropout(settings.dropout)
         return model
+
+    def step_flops(self, size: str, vocabulary: int, objective: str, lengths: np.ndarray, predictions: int) -> int:
+        from benchrunner_bert.pretraining.training.flops import elmo_step_flops
+
+        return elmo_step_flops(ElmoConfiguration.of_size(size, vocabulary), lengths, 2 * predictions)
 
     def described(self, config: Path, tokenizer: BertTokenizer, objective: str) -> TrainedModel:
         from benchrunner_bert.elmo.encoder import Elmo

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from benchrunner_bert.pretraining.options import add_options, request_of
 
 if TYPE_CHECKING:
+    from benchrunner import CommandEstimate
     from benchrunner_bert.pretraining.corpus.store_writer import Progress
 
 _INTERRUPTED = 130
@@ -22,7 +23,17 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
     parser = commands.add_parser("pretrain", help="train a BERT from raw text; the result is a backbone")
     add_options(parser)
-    parser.set_defaults(run=pretrain_command)
+    parser.set_defaults(run=pretrain_command, estimate=estimate_command)
+
+
+def estimate_command(arguments: argparse.Namespace) -> CommandEstimate:
+    """Say what is left to do, and change nothing."""
+    from benchrunner_bert.pretraining.checks import check
+    from benchrunner_bert.pretraining.estimate import estimate
+
+    request = request_of(arguments)
+    check(request, arguments.processes)
+    return estimate(request)
 
 
 def pretrain_command(arguments: argparse.Namespace) -> int:

@@ -16,7 +16,7 @@ from benchrunner_bert.elmo.encoder import Elmo, OneWayLstm
 from benchrunner_bert.pretraining.instances.batches import PretrainingBatch
 from benchrunner_bert.pretraining.objectives import Objective
 from benchrunner_bert.pretraining.training import cross_entropy
-from benchrunner_bert.pretraining.training.flops import BACKWARD
+from benchrunner_bert.pretraining.training.flops import elmo_step_flops
 from benchrunner_bert.pretraining.training.sums import Sums
 from benchrunner_bert.pretraining.training.trained_model import TrainedModel
 from benchrunner_bert.tokenizer import BertTokenizer
@@ -87,11 +87,7 @@ class ElmoPretrainingModel(TrainedModel):
         return batch.flat.dropout(states, self.elmo.dropout, f"output of {network.name}")[places]
 
     def step_flops(self, lengths: np.ndarray, predictions: int, *, next_sentence: bool) -> int:
-        config = self.config
-        gates = 4 * config.cells * (config.width + config.width)
-        projection = config.cells * config.width if config.cells > config.width else 0
-        layers = 2 * 2 * int(lengths.sum()) * config.layers * (gates + projection)
-        return (1 + BACKWARD) * (layers + 2 * predictions * config.width * config.vocabulary)
+        return elmo_step_flops(self.config, lengths, predictions)
 
     def published(self) -> Iterator[tuple[str, torch.Tensor]]:
         """Give the encoder's weights, and the biases of the output layers."""

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from benchrunner_bert.configuration import Configuration
+from benchrunner_bert.elmo.configuration import ElmoConfiguration
 
 BACKWARD = 2
 """Products of the backward pass for each product of the forward pass: gradients of its input and of its weight."""
@@ -28,6 +29,14 @@ def step_flops(config: Configuration, lengths: np.ndarray, predictions: int, *, 
     if next_sentence:
         heads += 2 * len(lengths) * (hidden**2 + 2 * hidden)
     return (1 + BACKWARD) * (config.layers * (linear + attention) + heads)
+
+
+def elmo_step_flops(config: ElmoConfiguration, lengths: np.ndarray, predictions: int) -> int:
+    """Count the operations of the matrix products of a step of an ELMo's two networks, forward and backward."""
+    gates = 4 * config.cells * (config.width + config.width)
+    projection = config.cells * config.width if config.cells > config.width else 0
+    layers = 2 * 2 * int(lengths.sum()) * config.layers * (gates + projection)
+    return (1 + BACKWARD) * (layers + 2 * predictions * config.width * config.vocabulary)
 
 
 def _pairs(config: Configuration, lengths: np.ndarray) -> int:

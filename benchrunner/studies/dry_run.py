@@ -1,0 +1,205 @@
+"""Dry runs: the commands and fits of a comparison, what exists already, and what is left to do. Nothing is run."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import final
+
+from benchrunner.errors import DataError, RequestError, first_line
+from benchrunner.estimates import CommandEstimate
+from benchrunner.recipes import Recipe
+from benchrunner.records import Record
+from benchrunner.runs.runner import Runner
+from benchrunner.studies.study import Study
+from benchrunner.studies.study_file import FULL, StudyFile
+from benchrunner.studies.study_file_plan import Need, chosen_study, needs_of, stage_study
+from benchrunner.studies.study_options import StudyOptions
+from benchrunner.studies.study_run import grid_and_seeds, plan_study, rows_read
+from benchrunner.studies.system_commands import PROGRAM, estimate_command
+
+FIRST_STAGE = "(first task)"
+"""What stands for a column where a system is fine-tuned on another task first."""
+
+
+@final
+@dataclass(frozen=True)
+class PlannedCommand:
+    """A command that builds the backbone of a system."""
+
+    words: tuple[str, ...]
+    system: str
+    estimate: CommandEstimate | None
+    """What the command says about itself; None if it says nothing."""
+
+
+@final
+@dataclass(frozen=True)
+class PlannedFit:
+    """One fit. Lines of the plan may share it: equal fits are equal values."""
+
+    backbone: str
+    first: tuple[str, ...]
+    """The task that the backbone is fine-tuned on first, with its options; empty if there is none."""
+    task: str
+    method: str
+    recipe: Recipe
+    seed: int
+    rows: int
+    """Training rows that the fit reads, each row once in every epoch."""
+    is_finished: bool = False
+    """Whether the fit is finished, so that it is read and not run."""
+    seconds: float | None = None
+    """Time that the fit took; None if it is not finished, or diverged."""
+
+
+@final
+@dataclass(frozen=True)
+class PlannedFits:
+    """The fits of one backbone on one task: its grid points and restarts."""
+
+    systems: tuple[str, ...]
+    columns: tuple[str, ...]
+    """Names of the columns whose figures come from these fits."""
+    fits: tuple[PlannedFit, ...]
+    problem: str = ""
+    """Why it is not known which fits are finished, for example because the backbone is not built."""
+
+    @property
+    def finished(self) -> int:
+        """Number of finished fits."""
+        return sum(fit.is_finished for fit in self.fits)
+
+    @property
+    def rows(self) -> int:
+        """Training rows that the other fits read, each row once in every epoch."""
+        return sum(fit.rows for fit in self.fits if not fit.is_finished)
+
+    @property
+    def seconds(self) -> float | None:
+        """Time that the other fits need if they are as fast as the finished ones; None if none is finished."""
+        measured = [(fit.seconds, fit.rows) for fit in self.fits if fit.seconds is not None and fit.rows]
+        if not measured:
+            return None
+        return sum(seconds for seconds, _ in measured) / sum(rows for _, rows in measured) * self.rows
+
+
+@final
+@dataclass(frozen=True)
+class DryRun:
+    """What a comparison would do."""
+
+    title: str
+    commands: tuple[PlannedCommand, ...]
+    lines: tuple[PlannedFits, ...]
+    problems: Mapping[str, str] = field(default_factory=dict)
+    """Column or system -> why it cannot be computed."""
+
+    @property
+    def flops(self) -> float:
+        """Floating-point operations that are left in the commands that count theirs."""
+        return sum(command.estimate.flops or 0.0 for command in self.commands if command.estimate is not None)
+
+    @property
+    def fits(self) -> tuple[PlannedFit, ...]:
+        """Every different fit."""
+        return tuple(dict.fromkeys(fit for line in self.lines for fit in line.fits))
+
+
+def dry_run_study(study: Study, runner: Runner) -> DryRun:
+    """Plan a comparison of backbones on tasks."""
+    lines = []
+    for task in study.tasks:
+        for backbone in study.backbones:
+            part = dataclasses.replace(study, backbones=(backbone,), tasks=(task,))
+            lines.append(_line(part, (backbone,), (task.name,), runner))
+    return DryRun("", (), tuple(lines))
+
+
+def dry_run_study_file(
+    name: str,
+    runner: Runner,
+    *,
+    parameters: Mapping[str, str] | None = None,
+    scale: str = FULL,
+    systems: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
+    options: StudyOptions | None = None,
+    program: Sequence[str] = PROGRAM,
+) -> DryRun:
+    """Plan a study file; the arguments are those of `run_study_file`. A column without data is a problem, no error."""
+    options, problems = options or StudyOptions(), dict[str, str]()
+    study = chosen_study(name, runner, parameters or {}, scale=scale, systems=systems, columns=columns)
+    needs = needs_of(study, options, runner, problems=problems)
+    commands = tuple(
+        PlannedCommand(words, system, estimate_command(words, runner.workspace, program=program))
+        for words, system in study.commands.items()
+    )
+    stages = tuple(_first_stages(study, options, runner, problems))
+    return DryRun(study.title, commands, (*stages, *_columns(needs, runner)), problems)
+
+
+def _first_stages(
+    study: StudyFile, options: StudyOptions, runner: Runner, problems: dict[str, str]
+) -> Iterator[PlannedFits]:
+    planned: list[tuple[Study, list[str]]] = []  # systems that have the same first stage share its fits
+    for system in study.systems:
+        try:
+            stage = stage_study(system, study, options, runner)
+        except DataError as problem:
+            problems[system.name] = str(problem)
+            continue
+        same = next((names for known, names in planned if known == stage), None)
+        if same is not None:
+            same.append(system.name)
+        elif stage is not None:
+            planned.append((stage, [system.name]))
+    for stage, names in planned:
+        yield _line(stage, tuple(names), (FIRST_STAGE,), runner)
+
+
+def _columns(needs: Iterable[Need], runner: Runner) -> Iterator[PlannedFits]:
+    """Plan the fits of the columns; columns and systems that share fits are planned together."""
+    groups: dict[tuple[StudyOptions, str, str, tuple[str, ...]], list[Need]] = {}
+    for need in needs:
+        stage = need.system.first
+        first = (
+            () if stage is None else (stage.task, *(f"{key}={value}" for key, value in sorted(stage.recipe.items())))
+        )
+        groups.setdefault((need.options, need.backbone, need.task.name, first), []).append(need)
+    for (options, backbone, _, first), group in groups.items():
+        study = options.study([backbone], [group[0].task], runner)
+        systems = tuple(dict.fromkeys(need.system.name for need in group))
+        columns = tuple(dict.fromkeys(need.column.name for need in group))
+        yield _line(study, systems, columns, runner, first=first)
+
+
+def _line(
+    study: Study, systems: tuple[str, ...], columns: tuple[str, ...], runner: Runner, *, first: tuple[str, ...] = ()
+) -> PlannedFits:
+    """Plan the fits of a study of one backbone and one task."""
+    (task,), (backbone,) = study.tasks, study.backbones
+    method = runner.plugins.method(study.method or task.method)
+    recipes, seeds = grid_and_seeds(study, task, method)
+    fits = tuple(
+        PlannedFit(backbone, first, task.name, method.name, recipe, seed, rows_read(task, method, recipe, runner))
+        for recipe in recipes
+        for seed in seeds
+    )
+    if first:
+        return PlannedFits(systems, columns, fits, "which fits are finished is known after the first task")
+    try:
+        (cell,) = plan_study(study, runner)
+    except RequestError as error:  # most often, the backbone is not built yet
+        return PlannedFits(systems, columns, fits, first_line(error))
+    known = tuple(_compared(plan, runner.folder(fit).record()) for plan, fit in zip(fits, cell.fits, strict=True))
+    return PlannedFits(systems, columns, known)
+
+
+def _compared(plan: PlannedFit, record: Record | None) -> PlannedFit:
+    """Say in a planned fit whether it is finished, and how long it took."""
+    if record is None or record.status == "failed":  # a failed fit runs again
+        return plan
+    seconds = record.timings.get("seconds") if record.status == "done" else None
+    return dataclasses.replace(plan, is_finished=True, seconds=seconds)

@@ -1,0 +1,127 @@
+"""Dry runs as tables with notes, and as JSON."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from benchrunner.studies.comparison_table import ABSENT
+from benchrunner.studies.dry_run import DryRun
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+def command_table(plan: DryRun) -> Table:
+    """Lay out the commands as rows."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(title="commands, in this order", title_justify="left")
+    for name in ("system", "left to do"):
+        table.add_column(name)
+    for name in ("FLOPs", "time"):
+        table.add_column(name, justify="right")
+    for command in plan.commands:
+        estimate = command.estimate
+        left = "not known" if estimate is None else "nothing" if estimate.is_done else estimate.left
+        flops = estimate.flops if estimate is not None else None
+        seconds = estimate.seconds if estimate is not None else None
+        table.add_row(
+            escape(command.system), escape(left), ABSENT if flops is None else f"{flops:.2g}", _duration(seconds)
+        )
+    return table
+
+
+def fit_table(plan: DryRun) -> Table:
+    """Lay out the fits as rows: which systems and columns need them, and how many are finished."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(title="fits", title_justify="left")
+    for name in ("system", "column", "task", "method"):
+        table.add_column(name)
+    for name in ("fits", "finished", "rows x epochs left", "time"):
+        table.add_column(name, justify="right")
+    for line in plan.lines:
+        first = line.fits[0]
+        names = (", ".join(line.systems), ", ".join(line.columns), first.task, first.method)
+        finished = "?" if line.problem else str(line.finished)
+        table.add_row(*map(escape, names), str(len(line.fits)), finished, f"{line.rows:,}", _duration(line.seconds))
+    return table
+
+
+def _duration(seconds: float | None) -> str:
+    if seconds is None:
+        return ABSENT
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"
+
+
+def notes(plan: DryRun) -> Iterator[str]:
+    """Yield what the tables cannot show: the commands themselves, problems, totals, and what the estimate stands on."""
+    for number, command in enumerate(plan.commands, start=1):
+        yield f"command {number}: benchrunner {shlex.join(command.words)}"
+    for name, problem in plan.problems.items():
+        yield f"{name} cannot be computed: {problem}"
+    reasons: dict[str, list[str]] = {}
+    for line in plan.lines:
+        if line.problem:
+            reasons.setdefault(line.problem, []).extend(line.systems)
+    for problem, systems in reasons.items():
+        yield f"{', '.join(dict.fromkeys(systems))}: {problem}"
+    if plan.commands:
+        yield f"in all: {len(plan.commands)} command(s), with {plan.flops:.2g} FLOPs left where they are counted"
+    finished, rows = (
+        sum(fit.is_finished for fit in plan.fits),
+        sum(fit.rows for fit in plan.fits if not fit.is_finished),
+    )
+    yield (
+        f"in all: {len(plan.fits)} different fit(s), of which {finished} are known to be finished; the others read "
+        f"{rows:,} rows"
+    )
+    if plan.commands:
+        yield (
+            "FLOPs are the matrix products that the models need, forward and backward, if every sequence is full; the "
+            "time of a command is what its own log measured before it stopped"
+        )
+    yield (
+        "rows x epochs are training rows over the grid points and restarts that are not finished; the time of fits is "
+        "that of the finished fits of the same line, on the machine that ran them; predictions are not counted"
+    )
+    yield "nothing was run, and no hub was asked"
+
+
+def as_json(plan: DryRun) -> dict[str, Any]:
+    """Return the plan as JSON values."""
+    return {
+        "title": plan.title,
+        "commands": [
+            {
+                "system": command.system,
+                "words": list(command.words),
+                "estimate": None if command.estimate is None else command.estimate.as_json(),
+            }
+            for command in plan.commands
+        ],
+        "fits": [
+            {
+                "systems": list(line.systems),
+                "columns": list(line.columns),
+                "backbone": line.fits[0].backbone,
+                "task": line.fits[0].task,
+                "method": line.fits[0].method,
+                "fits": len(line.fits),
+                "finished": line.finished,
+                "rows": line.rows,
+                "seconds": line.seconds,
+                "problem": line.problem or None,
+            }
+            for line in plan.lines
+        ],
+        "problems": dict(plan.problems),
+        "flops": plan.flops,
+        "notes": list(notes(plan)),
+    }

@@ -1,0 +1,24 @@
+"""The fixture of tests that run study files."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+import inline
+from benchrunner.studies.dry_run import dry_run_study_file
+from benchrunner.studies.study_file_run import run_study_file
+from kitchen import Kitchen
+
+
+@pytest.fixture
+def kitchen(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Kitchen:
+    monkeypatch.setenv("BENCHRUNNER_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(inline.__file__).parent), *sys.path]))
+    for function in (run_study_file, dry_run_study_file):
+        monkeypatch.setitem(function.__kwdefaults__, "program", (sys.executable, str(tmp_path / "bake.py")))
+    return Kitchen(tmp_path, capsys)

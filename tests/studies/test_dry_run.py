@@ -1,0 +1,102 @@
+"""Dry runs: what would be run, what is finished, and estimates; nothing is changed."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from benchrunner import discover
+from benchrunner.testing import tiny_family
+from inline import own
+from kitchen import STUDY, Kitchen, staged
+
+pytestmark = pytest.mark.usefixtures("narrow_bilstm")
+
+
+def dry_run(kitchen: Kitchen, *words: str) -> dict[str, Any]:
+    code, out, err = kitchen(*words, "--dry-run", "--json")
+    assert code == 0, err
+    plan: dict[str, Any] = json.loads(out)
+    return plan
+
+
+def test_a_dry_run_lists_the_work_and_changes_nothing(kitchen: Kitchen) -> None:
+    before = sorted(kitchen.folder.rglob("*"))
+    words = ["--study", "study.toml", "--limit-train", "16", "--lr", "1e-3,2e-3"]
+    plan = dry_run(kitchen, *words)
+    assert sorted(kitchen.folder.rglob("*")) == before and kitchen.made() == []
+    assert [(command["system"], command["words"]) for command in plan["commands"]] == [
+        ("rye", ["bake", "rye", "out/rye"]),
+        ("spelt", ["bake", "spelt", "out/spelt"]),
+    ]
+    assert plan["flops"] == 4e9
+    assert [
+        (line["systems"], line["columns"], line["method"], line["fits"], line["finished"], line["rows"])
+        for line in plan["fits"]
+    ] == [
+        (["rye"], ["taste"], "finetune", 4, 0, 4 * 16),
+        (["spelt"], ["taste"], "finetune", 4, 0, 4 * 16),
+        (["rye (sliced)"], ["taste"], "finetune+bilstm", 6, 0, 6 * 16 * 2),
+        (["rye"], ["crust"], "features", 2, 0, 2 * 16),
+        (["spelt"], ["crust"], "features", 2, 0, 2 * 16),
+        (["rye (sliced)"], ["crust"], "features", 2, 0, 2 * 16 * 2),
+    ]
+    assert all("There is no backbone" in line["problem"] for line in plan["fits"])
+    code, shown, _ = kitchen(*words, "--dry-run")
+    assert code == 0 and "an hour of baking" in shown and "60 min" in shown
+    assert "in all: 20 different fit(s), of which 0 are known to be finished; the others read 448 rows" in shown
+
+
+def test_a_dry_run_knows_what_is_finished(kitchen: Kitchen) -> None:
+    words = ["--study", "study.toml", "--scale", "crumb", "--systems", "rye"]
+    kitchen(*words, "--columns", "taste")
+    plan = dry_run(kitchen, *words)
+    assert [command["estimate"]["left"] for command in plan["commands"]] == [""]
+    assert [(line["fits"], line["finished"], line["rows"]) for line in plan["fits"]] == [(1, 1, 0), (1, 0, 8)]
+    planned = dry_run(kitchen, *words, "--columns", "taste", "--restarts", "3")["fits"][0]
+    assert (planned["fits"], planned["finished"], planned["rows"]) == (3, 1, 16)
+    (record,) = [
+        json.loads(path.read_text())
+        for path in (kitchen.folder / "fits").glob("*/record.json")
+        if json.loads((path.parent / "fit.json").read_text())["method"] == "finetune"
+    ]
+    assert planned["seconds"] == pytest.approx(2 * record["timings"]["seconds"])
+    kitchen(*words, "--restarts", "3", "--columns", "taste,crust")
+    runs = [json.loads(path.read_text()) for path in (kitchen.folder / "fits").glob("*/fit.json")]
+    done = dry_run(kitchen, *words, "--restarts", "3", "--columns", "taste,crust")["fits"]
+    assert sum(line["finished"] for line in done) == len([run for run in runs if run["method"] != "majority"])
+    assert [line["rows"] for line in done] == [0, 0]
+
+
+def test_a_dry_run_of_stages_counts_shared_fits_once(kitchen: Kitchen) -> None:
+    staged(kitchen)
+    plan = dry_run(kitchen, "--study", "study.toml", "--restarts", "3")
+    assert [(line["systems"], line["columns"], line["fits"], line["finished"]) for line in plan["fits"]] == [
+        (["in two stages"], ["(first task)"], 1, 1),
+        (["at once", "three together"], ["mood"], 3, 3),
+        (["in two stages"], ["mood"], 3, 0),
+    ]
+    assert plan["fits"][2]["problem"] == "which fits are finished is known after the first task"
+    code, shown, _ = kitchen("--study", "study.toml", "--dry-run")
+    assert code == 0 and "in all: 5 different fit(s), of which 4 are known to be finished" in shown
+
+
+def test_a_dry_run_tells_columns_without_data_and_bad_commands(kitchen: Kitchen) -> None:
+    (kitchen.folder / "study.toml").write_text(STUDY.replace('task = "mood"', 'task = "pairs"', 1))
+    plan = dry_run(kitchen, "--study", "study.toml")
+    assert list(plan["problems"]) == ["taste"] and "No data for mine/pairs" in plan["problems"]["taste"]
+    assert {column for line in plan["fits"] for column in line["columns"]} == {"crust"}
+    (kitchen.folder / "study.toml").write_text(STUDY)
+    assert "burnt dough cannot be baked" in kitchen.refused("--dry-run", "--set", "doughs=burnt")
+    code, out, err = kitchen("words", "--tasks", "mod", "--dry-run")
+    assert (code, out) == (2, "") and "There is no task 'mod'" in err
+
+
+def test_a_dry_run_of_backbones_and_tasks_needs_no_study(kitchen: Kitchen) -> None:
+    words = ["words", "--tasks", "mood", "--restarts", "2", "--epochs", "3"]
+    kitchen.plugins = discover(extra=[("own", own(register_backbones=[tiny_family()]))], installed=False)
+    (line,) = dry_run(kitchen, *words)["fits"]
+    assert (line["systems"], line["columns"], line["fits"], line["rows"]) == (["words"], ["mine/mood"], 2, 2 * 3 * 48)
+    assert not (kitchen.folder / "fits").exists()

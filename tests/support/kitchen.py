@@ -1,0 +1,203 @@
+"""A folder in which tests run study files: `compare`, its data, and a command `bake` that builds backbones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchrunner import Task, Workspace, discover
+from benchrunner.commands.main import main
+from benchrunner.testing import TinyBackbone, tiny_family
+from inline import files, mood, own, pairs
+
+BAKE = """
+import json, os, pathlib, shutil, sys
+from benchrunner import CommandEstimate, RequestError, discover
+from benchrunner.commands.main import main
+from inline import plugin
+
+def register_commands(cli):
+    parser = cli.add_parser("bake")
+    parser.add_argument("name")
+    parser.add_argument("out")
+    parser.add_argument("code", nargs="?", type=int)
+    parser.set_defaults(run=bake, estimate=estimate)
+
+def estimate(arguments):
+    if pathlib.Path(arguments.out).exists():
+        return CommandEstimate("")
+    if arguments.name == "burnt":
+        raise RequestError("burnt dough cannot be baked")
+    return CommandEstimate("an hour of baking", flops=2e9, seconds=3600.0)
+
+def bake(arguments):
+    with open("made.txt", "a") as made:
+        print(arguments.name, os.environ["BENCHRUNNER_RUNS"], file=made)
+    print("baked", arguments.name)
+    if arguments.name == "burnt":
+        print("it burns", file=sys.stderr)
+        return arguments.code
+    if not pathlib.Path(arguments.out).exists():
+        shutil.copytree("model", arguments.out)
+        lines = [{"step": 1, "loss": 3.0}, {"step": 2, "loss": 2.25}, {"step": 3}]
+        text = "".join(json.dumps(line) + chr(10) for line in lines)
+        pathlib.Path(arguments.out, "log.jsonl").write_text(text + '{"loss": 1')
+    return 0
+
+baker = plugin(register_commands=register_commands)
+sys.exit(main(plugins=discover(extra=[("baker", baker)], installed=False)))
+"""
+
+STUDY = """
+title = "Which dough rises?"
+about = "Nothing here is to eat."
+source = "the baker's own book"
+
+[parameters.doughs]
+about = "to bake"
+kind = "list"
+default = "rye,spelt"
+
+[parameters.more]
+about = "further words"
+kind = "words"
+default = ""
+
+[recipe]
+restarts = "2"
+epochs = "1"
+
+[scale.crumb]
+about = "for a mouse"
+set = {doughs = "rye"}
+recipe = {limit-train = "8", restarts = "1"}
+
+[[system]]
+each = {dough = "{doughs}"}
+name = "{dough}"
+make = "bake {dough} out/{dough} {more}"
+backbone = "out/{dough}"
+figures = "out/{dough}/log.jsonl"
+
+[[system]]
+name = "rye (sliced)"
+make = "bake rye out/rye {more}"
+backbone = "out/rye"
+method = "finetune+bilstm"
+published = "toast"
+recipe = {epochs = "2", restarts = "3"}
+
+[[column]]
+name = "taste"
+task = "mood"
+recipe = {lr = "2e-3"}
+note = "asked of few"
+
+[[column]]
+name = "crust"
+task = "mood"
+metric = "matthews"
+method = "features"
+recipe = {features = "last", restarts = "1"}
+
+[[column]]
+name = "loss"
+figure = "loss"
+
+[[column]]
+name = "mean"
+mean = ["taste", "crust"]
+extra = true
+
+[[column]]
+name = "price"
+published-on = "market"
+
+[[published]]
+system = "rye"
+cells = {taste = 99.5, price = 3}
+
+[[published]]
+system = "toast"
+source = "a cookery book"
+cells = {taste = 88.5}
+notes = "from yesterday"
+
+[[published]]
+system = "stone"
+cells = {taste = 0.5}
+
+[[published]]
+system = "spelt"
+cells = {loss = 2.5}
+"""
+
+
+class Kitchen:
+    """Runs `compare` in one folder; the command `bake` of study files copies a model."""
+
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.folder, self._capsys = folder, capsys
+        self.plugins = discover(extra=[("own", own(register_tasks=[mood(), pairs()]))], installed=False)
+        files(1, folder / "data")
+        (folder / "bake.py").write_text(BAKE)
+        (folder / "study.toml").write_text(STUDY)
+        (folder / "model").mkdir()
+        TinyBackbone().load(Workspace(folder, folder), seed=0).save(folder / "model")
+
+    def __call__(self, *words: str) -> tuple[int, str, str]:
+        workspace = ["--data", "data", "--runs", "fits", "--device", "cpu"]
+        code = main(["compare", *workspace, *words], plugins=self.plugins)
+        printed = self._capsys.readouterr()
+        return code, printed.out, printed.err
+
+    def refused(self, *words: str) -> str:
+        code, out, err = self("--study", "study.toml", *words)
+        assert (code, out) == (2, ""), (code, out, err)
+        return err
+
+    def made(self) -> list[str]:
+        path = self.folder / "made.txt"
+        return [line.split()[0] for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def labelled_test() -> Task:
+    """A task whose test split has the labelled rows of dev."""
+    splits = mood().splits
+    return mood(name="mine/known", splits={**splits, "test": replace(splits["dev"], role="test")})
+
+
+STAGED = """
+title = "Does a first task help?"
+
+[[system]]
+name = "at once"
+backbone = "tiny/words"
+
+[[system]]
+name = "in two stages"
+backbone = "tiny/words"
+first = {task = "known", recipe = {lr = "5e-3", limit-train = "24"}}
+
+[[system]]
+name = "three together"
+backbone = "tiny/words"
+ensemble = true
+recipe = {restarts = "3"}
+
+[[column]]
+name = "mood"
+task = "mood"
+recipe = {lr = "2e-3"}
+"""
+
+
+def staged(kitchen: Kitchen, *words: str) -> tuple[int, str, str]:
+    kitchen.plugins = discover(
+        extra=[("own", own(register_tasks=[mood(), labelled_test()], register_backbones=[tiny_family()]))],
+        installed=False,
+    )
+    (kitchen.folder / "study.toml").write_text(STAGED)
+    return kitchen("--study", "study.toml", *words)
