@@ -95,10 +95,6 @@ class StrictTable:
             raise self.wrong(key, f"expected a finite number, found {value}.")
         return value
 
-    def truth(self, key: str, default: bool = _REQUIRED) -> bool:
-        """Read true or false."""
-        return self._value(key, bool, "true or false", default)
-
     def flag(self, key: str) -> bool:
         """Read true or false; a missing key is false."""
         return bool(self._value(key, bool, "true or false", False))

@@ -35,9 +35,9 @@ def read_one_way(
 
 
 @contextlib.contextmanager
-def _without_onednn(condition: int) -> Iterator[None]:
-    """Switch oneDNN off where it cannot compute a layer: torch would warn, and compute the layer without oneDNN."""
-    if not condition:
+def _without_onednn(projection: int) -> Iterator[None]:
+    """Switch oneDNN off for a layer with a projection, which it cannot compute: torch would warn and do the same."""
+    if not projection:
         yield
         return
     switch: Any = torch.backends.mkldnn

@@ -129,7 +129,7 @@ def _column(table: StrictTable) -> PublishedColumn:
 def _published(table: StrictTable, columns: Mapping[str, PublishedColumn]) -> PublishedRow:
     texts = {key: table.text(key, "") for key in ("variant", "version", "notes", "other_data")}
     system, source, cells = table.text("system"), table.text("source"), table.named_numbers("cells")
-    by_default = table.truth("by_default", False)
+    by_default = table.flag("by_default")
     table.finish()
     for name in cells:
         if name not in columns:

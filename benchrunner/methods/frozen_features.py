@@ -39,8 +39,8 @@ class FrozenFeatures(Method):
     def check(self, problem: Problem) -> None:
         if self.reader == "attention" and not isinstance(problem, SentenceProblem):
             raise RequestError(
-                f"The method '{self.name}' reads a text or a pair of texts, and questions of the kind '{problem.name}' "
-                "are about more. Choose --method features."
+                f"The method '{self.name}' is for tasks that ask about one text or a pair of texts, not for the kind "
+                f"'{problem.name}'. Choose --method features."
             )
 
     def fit(self, job: Job) -> Outcome:

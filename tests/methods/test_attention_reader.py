@@ -149,7 +149,9 @@ def test_a_text_alone_is_classified(tmp_path: Path) -> None:
 def test_questions_about_more_than_texts_are_refused(tmp_path: Path) -> None:
     tags = Task("mine/tags", "tags", Tag(("O", "B-X")), {"train": Split("train", ())}, (ACCURACY,))
     made = runner(tmp_path, register_tasks=[tags])
-    with pytest.raises(RequestError, match=r"'features.attention' reads a text or a pair of texts.* kind 'tag'"):
+    with pytest.raises(
+        RequestError, match=r"'features.attention' is for tasks that ask about one text or a pair of texts.* kind 'tag'"
+    ):
         made.plan(made.plugins.task("tags"), "words", method="features+attention")
     with pytest.raises(UnknownName, match=r"Did you mean features\+attention"):
         made.plan(made.plugins.task("tags"), "words", method="features+atention")

@@ -26,7 +26,7 @@ _GPT = "gpt"
 _MINIMUM_POSITIONS = 512
 """Every BERT can read sequences of this length, as the released models can."""
 _ANY_VOCABULARY = 100
-"""A size of vocabulary to check sizes of models with; every other would do."""
+"""Size of the vocabulary with which sizes of models are checked; the check does not depend on it."""
 
 
 class Architecture(ABC):
@@ -46,8 +46,8 @@ class Architecture(ABC):
         self._check_size(size)
         if settings.objective not in self.objectives:
             raise RequestError(
-                f"{self.name} does not learn the objective {settings.objective}; its objective is "
-                f"{' or '.join(self.objectives)}."
+                f"{self.name} does not learn the objective {settings.objective}; its choices are: "
+                f"{', '.join(self.objectives)}."
             )
 
     @abstractmethod
@@ -167,9 +167,11 @@ def of_size(size: str) -> tuple[Architecture, str]:
     prefix, dash, rest = size.partition("-")
     architectures = {architecture.prefix: architecture for architecture in _PREFIXED}
     if prefix in architectures:
+        if not rest:
+            raise RequestError(f"{architectures[prefix].name} needs a size after '{prefix}-', such as {prefix}-small.")
         return architectures[prefix], rest
     if dash and prefix.isalpha():
-        raise UnknownName("architecture", prefix, architectures)
+        raise UnknownName("architecture", prefix, architectures, "The size of a BERT has no prefix, such as small.")
     return _BERT, size
 
 

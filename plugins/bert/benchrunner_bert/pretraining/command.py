@@ -89,7 +89,7 @@ class _ProgressPrinter:
         if unread and not self.quiet:
             print(
                 f"  {unread:,} of {documents:,} documents hold a single sentence and are not read: a pair needs two. "
-                "--input document reads them.",
+                "--input document reads them, but has no next sentences to predict.",
                 file=sys.stderr,
             )
 

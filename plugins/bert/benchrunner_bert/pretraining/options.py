@@ -56,7 +56,7 @@ def _add_texts_and_folders(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--passages-only",
         action=argparse.BooleanOptionalAction,
-        help="leave out headings and list lines of extracted Wikipedia (for the hub's Wikipedia only)",
+        help="read only text passages of extracted Wikipedia, no headings and lists (default: of the hub's Wikipedia)",
     )
     vocabulary = parser.add_mutually_exclusive_group()
     vocabulary.add_argument("--vocab", type=Path, metavar="FILE", help="use this vocab.txt")
@@ -137,8 +137,8 @@ class _Option:
 _LEARNED = (
     _Option(
         "objective",
-        "masked tokens and next sentences, masked tokens alone, left to right, or right to left (mlm+nsp); a GPT-like "
-        "model learns ltr, an ELMo ltr+rtl",
+        "what is predicted: masked tokens and next sentences, masked tokens alone, the next token, or the token before "
+        "(mlm+nsp; a GPT-like model: ltr; an ELMo: ltr+rtl, which is both of the last two)",
         str,
         choices=("mlm+nsp", "mlm", "ltr", "rtl", "ltr+rtl"),
     ),
@@ -153,8 +153,8 @@ _LEARNED = (
     _Option("batch_size", "sequences in a step (256)", int),
     _Option("length", "tokens of a sequence in the first phase (128)", int),
     _Option("long_length", "tokens of a sequence in the second phase (512)", int),
-    _Option("long_share", "the second phase's share of the steps (0.1)", float),
-    _Option("short", "share of sequences that aim at a random shorter length (0.1)", float),
+    _Option("long_share", "the second phase's share of the steps (0.1)", float, metavar="SHARE"),
+    _Option("short", "share of sequences that aim at a random shorter length (0.1)", float, metavar="SHARE"),
     _Option(
         "other_documents",
         "how the document of a B that does not follow A is drawn: by its length, or uniformly as in the released code "
@@ -162,7 +162,7 @@ _LEARNED = (
         str,
         choices=("length", "uniform"),
     ),
-    _Option("chosen", "share of tokens that are predicted (0.15)", float),
+    _Option("chosen", "share of tokens that are predicted (0.15)", float, metavar="SHARE"),
     _Option(
         "masking",
         "per cent of predicted tokens that become [MASK], a random token, or stay (80/10/10)",
@@ -178,12 +178,12 @@ _LEARNED = (
         choices=("ordinary", "all"),
     ),
     _Option("predict_unknown", "let [UNK] be a predicted token, as in the released code"),
-    _Option("lr", "peak learning rate (1e-4; an ELMo: 1e-3)", float),
+    _Option("lr", "peak learning rate (1e-4; an ELMo: 1e-3)", float, metavar="RATE"),
     _Option("warmup", "steps over which the learning rate rises (10,000)", int),
-    _Option("weight_decay", "decoupled weight decay; biases and LayerNorm do not decay (0.01)", float),
-    _Option("clip", "largest norm of a step's gradient; 0: no limit (1.0)", float),
+    _Option("weight_decay", "decoupled weight decay; biases and LayerNorm do not decay (0.01)", float, metavar="RATE"),
+    _Option("clip", "largest norm of a step's gradient; 0: no limit (1.0)", float, metavar="NORM"),
     _Option("bias_correction", "correct Adam's moments; the released code does not"),
-    _Option("dropout", "dropout rate everywhere (0.1)", float),
+    _Option("dropout", "dropout rate everywhere (0.1)", float, metavar="RATE"),
     _Option(
         "positions",
         "initial position embeddings: random values as in BERT, or sines, which also help at positions that no "
