@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import final
 
-from benchrunner.errors import DataError, RequestError, first_line
+from benchrunner.backbones.concatenation import PREFIX, part_names
+from benchrunner.errors import CheckpointError, DataError, first_line
 from benchrunner.estimates import CommandEstimate
 from benchrunner.recipes import Recipe
 from benchrunner.records import Record
@@ -136,12 +138,13 @@ def dry_run_study_file(
         PlannedCommand(words, system, estimate_command(words, runner.workspace, program=program))
         for words, system in study.commands.items()
     )
-    stages = tuple(_first_stages(study, options, runner, problems))
-    return DryRun(study.title, commands, (*stages, *_columns(needs, runner)), problems)
+    built = {system.backbone for system in study.systems if system.make}
+    stages = tuple(_first_stages(study, options, runner, problems, built))
+    return DryRun(study.title, commands, (*stages, *_columns(needs, runner, built)), problems)
 
 
 def _first_stages(
-    study: StudyFile, options: StudyOptions, runner: Runner, problems: dict[str, str]
+    study: StudyFile, options: StudyOptions, runner: Runner, problems: dict[str, str], built: Set[str]
 ) -> Iterator[PlannedFits]:
     planned: list[tuple[Study, list[str]]] = []  # systems that have the same first stage share its fits
     for system in study.systems:
@@ -156,10 +159,10 @@ def _first_stages(
         elif stage is not None:
             planned.append((stage, [system.name]))
     for stage, names in planned:
-        yield _line(stage, tuple(names), (FIRST_STAGE,), runner)
+        yield _line(stage, tuple(names), (FIRST_STAGE,), runner, built=built)
 
 
-def _columns(needs: Iterable[Need], runner: Runner) -> Iterator[PlannedFits]:
+def _columns(needs: Iterable[Need], runner: Runner, built: Set[str]) -> Iterator[PlannedFits]:
     """Plan the fits of the columns; columns and systems that share fits are planned together."""
     groups: dict[tuple[StudyOptions, str, str, tuple[str, ...]], list[Need]] = {}
     for need in needs:
@@ -172,13 +175,19 @@ def _columns(needs: Iterable[Need], runner: Runner) -> Iterator[PlannedFits]:
         study = options.study([backbone], [group[0].task], runner)
         systems = tuple(dict.fromkeys(need.system.name for need in group))
         columns = tuple(dict.fromkeys(need.column.name for need in group))
-        yield _line(study, systems, columns, runner, first=first)
+        yield _line(study, systems, columns, runner, built=built, first=first)
 
 
 def _line(
-    study: Study, systems: tuple[str, ...], columns: tuple[str, ...], runner: Runner, *, first: tuple[str, ...] = ()
+    study: Study,
+    systems: tuple[str, ...],
+    columns: tuple[str, ...],
+    runner: Runner,
+    *,
+    built: Set[str] = frozenset(),
+    first: tuple[str, ...] = (),
 ) -> PlannedFits:
-    """Plan the fits of a study of one backbone and one task."""
+    """Plan the fits of a study of one backbone and one task. `built` are the backbones that commands build."""
     (task,), (backbone,) = study.tasks, study.backbones
     method = runner.plugins.method(study.method or task.method)
     recipes, seeds = grid_and_seeds(study, task, method)
@@ -189,12 +198,19 @@ def _line(
     )
     if first:
         return PlannedFits(systems, columns, fits, "which fits are finished is known after the first task")
+    if any(part in built and not Path(part).exists() for part in _parts(backbone)):
+        return PlannedFits(systems, columns, fits, "the backbone is not built yet")
     try:
         (cell,) = plan_study(study, runner)
-    except RequestError as error:  # most often, the backbone is not built yet
+    except CheckpointError as error:  # for example, the checkpoint was never downloaded
         return PlannedFits(systems, columns, fits, first_line(error))
     known = tuple(_compared(plan, runner.folder(fit).record()) for plan, fit in zip(fits, cell.fits, strict=True))
     return PlannedFits(systems, columns, known)
+
+
+def _parts(backbone: str) -> list[str]:
+    """Return the backbones that a name stands for: the parts of a concatenation, or the backbone itself."""
+    return part_names(backbone) if backbone.startswith(PREFIX) else [backbone]
 
 
 def _compared(plan: PlannedFit, record: Record | None) -> PlannedFit:

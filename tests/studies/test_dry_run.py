@@ -43,7 +43,7 @@ def test_a_dry_run_lists_the_work_and_changes_nothing(kitchen: Kitchen) -> None:
         (["spelt"], ["crust"], "features", 2, 0, 2 * 16),
         (["rye (sliced)"], ["crust"], "features", 2, 0, 2 * 16 * 2),
     ]
-    assert all("There is no backbone" in line["problem"] for line in plan["fits"])
+    assert {line["problem"] for line in plan["fits"]} == {"the backbone is not built yet"}
     code, shown, _ = kitchen(*words, "--dry-run")
     assert code == 0 and "an hour of baking" in shown and "60 min" in shown
     assert "in all: 20 different fit(s), of which 0 are known to be finished; the others read 448 rows" in shown
@@ -92,6 +92,8 @@ def test_a_dry_run_tells_columns_without_data_and_bad_commands(kitchen: Kitchen)
     assert "burnt dough cannot be baked" in kitchen.refused("--dry-run", "--set", "doughs=burnt")
     code, out, err = kitchen("words", "--tasks", "mod", "--dry-run")
     assert (code, out) == (2, "") and "There is no task 'mod'" in err
+    code, out, err = kitchen("wrods", "--tasks", "mood", "--dry-run")
+    assert (code, out) == (2, "") and "There is no backbone 'wrods'" in err
 
 
 def test_a_dry_run_of_backbones_and_tasks_needs_no_study(kitchen: Kitchen) -> None:
