@@ -85,18 +85,20 @@ class ConcatenatedEncoder(Encoder):
         return self._encoders[0].frame
 
     def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
-        states = [encoder.hidden_states(own) for encoder, own in self._with_batches(batch)]
+        states = [encoder.hidden_states(part_batch) for encoder, part_batch in self._with_batches(batch)]
         for layer in zip(*states, strict=True):
             yield torch.cat(layer, dim=1)
 
     def forward(self, batch: FlatBatch) -> torch.Tensor:
-        return torch.cat([encoder(own) for encoder, own in self._with_batches(batch)], dim=1)
+        return torch.cat([encoder(part_batch) for encoder, part_batch in self._with_batches(batch)], dim=1)
 
     def summary(self, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
         """Concatenate the parts' summaries, each of its own columns of the states."""
         columns = torch.split(hidden, [encoder.hidden_size for encoder in self._encoders], dim=1)
         parts = zip(self._with_batches(batch), columns, strict=True)
-        return torch.cat([encoder.summary(own_hidden, own) for (encoder, own), own_hidden in parts], dim=1)
+        return torch.cat(
+            [encoder.summary(part_hidden, part_batch) for (encoder, part_batch), part_hidden in parts], dim=1
+        )
 
     def save(self, folder: Path, head: ExportedHead | None = None) -> None:
         if head is not None:

@@ -56,7 +56,7 @@ class Concatenation(Backbone):
         from benchrunner.features.randomness import derived
 
         seeds = [derived(seed, "part", number) % 2**32 for number in range(len(self.parts))]  # numpy's take 32 bits
-        encoders = [part.load(workspace, seed=own) for part, own in zip(self.parts, seeds, strict=True)]
+        encoders = [part.load(workspace, seed=part_seed) for part, part_seed in zip(self.parts, seeds, strict=True)]
         names = [part.name for part in self.parts]
         check_compatible(names, encoders)
         return ConcatenatedEncoder(names, encoders)

@@ -108,11 +108,11 @@ class Texts:
         """Compute for each token the mean of the other text's states, weighted by the softmax of their products."""
         means, end = [], 0
         places = list(zip(self.starts.tolist(), self.lengths.tolist(), strict=True))
-        for (start, length), (other, other_length) in zip(places[::2], places[1::2], strict=True):
-            first, second = states[start : start + length], states[other : other + other_length]
+        for (start, length), (second_start, second_length) in zip(places[::2], places[1::2], strict=True):
+            first, second = states[start : start + length], states[second_start : second_start + second_length]
             products = first @ second.T
             means += [products.softmax(1) @ second, products.T.softmax(1) @ first]
-            end = other + other_length
+            end = second_start + second_length
         return torch.cat([*means, states.new_zeros(len(states) - end, states.shape[1])])
 
     def maximum(self, states: torch.Tensor) -> torch.Tensor:

@@ -108,8 +108,8 @@ class AttentionReader(Reader):
     def _read(self, encoder: Encoder, job: Job, table: pa.Table) -> tuple[Sequence[Features], np.ndarray, Features]:
         """Encode each text as a sequence of its own; a sequence of the head is all texts of a row, in two segments."""
         texts = [name for name in ("a", "b") if name in table.column_names]
-        others = [name for name in table.column_names if name not in texts]
-        tables = [table.select([text, *others]).rename_columns(["a", *others]) for text in texts]
+        kept = [name for name in table.column_names if name not in texts]
+        tables = [table.select([text, *kept]).rename_columns(["a", *kept]) for text in texts]
         sources = [steps.encode(job, part, encoder, training=False) for part in tables]
         return sources, *joined(sources)
 

@@ -89,8 +89,8 @@ def needs_of(
                 selecting = term.split if term.split in task.named("dev") else None
                 selection = Selection(merged.selection.rule, term.metric, selecting)
                 keep = "all" if study.board and system.ensemble and merged.keep == "selected" else merged.keep
-                own = replace(merged, method=method, select=None, keep=keep)
-                needs.append(Need(system, system.backbone, column, task, term, own, selection))
+                fit_options = replace(merged, method=method, select=None, keep=keep)
+                needs.append(Need(system, system.backbone, column, task, term, fit_options, selection))
     if not problems:
         options.check_read(read)
     return needs
@@ -126,8 +126,10 @@ def stage_study(system: System, study: StudyFile, options: StudyOptions, runner:
             runner.rows(task, split)
         of_scale = StudyOptions.read(study.scale.recipe, f"{study.path}: scale {study.scale.name}")
         merged = options.over(of_scale).over(StudyOptions.read(system.first.recipe, where))
-        own = replace(merged, method=system.method, seeds=None, restarts=None, select=None, keep="selected")
-        return own.without_unread(options_read(task, system.method, runner)).study([system.backbone], [task], runner)
+        fit_options = replace(merged, method=system.method, seeds=None, restarts=None, select=None, keep="selected")
+        return fit_options.without_unread(options_read(task, system.method, runner)).study(
+            [system.backbone], [task], runner
+        )
 
 
 def grouped(needs: Iterable[Need], runner: Runner) -> Iterator[tuple[StudyOptions, Study]]:

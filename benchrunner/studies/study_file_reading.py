@@ -177,19 +177,19 @@ def _check_backbones(path: Path, systems: Iterable[System]) -> None:
 def _systems(top: StrictTable, values: Values, study: str, wanted: Iterable[str] | None) -> tuple[System, ...]:
     """Read the systems that the user asks for; entries of the others are checked for their keys only."""
     named = [
-        (own.text(table.text("name"), table.place("name")), table, own)
+        (system_values.text(table.text("name"), table.place("name")), table, system_values)
         for table in top.tables("system", "name")
-        for own in _combinations(table, values)
+        for system_values in _combinations(table, values)
     ]
     _check_names(top.path, "system", [name for name, _, _ in named])
     chosen = choose(study, "system", {name: table.flag("extra") for name, table, _ in named}, wanted)
     if not chosen:
         raise RequestError(f"{top.path}: a study needs at least one [[system]] that is not extra.")
     systems, missing = list[System](), dict[str, list[str]]()
-    for name, table, own in named:
+    for name, table, system_values in named:
         if name in chosen:
             try:
-                systems.append(_system(name, table, own))
+                systems.append(_system(name, table, system_values))
             except MissingValue as error:
                 missing.setdefault(error.parameter, []).append(name)
     for parameter, names in missing.items():
@@ -211,10 +211,10 @@ def _combinations(table: StrictTable, values: Values) -> Iterator[Values]:
         if not choices[-1]:
             raise RequestError(f"{place}: nothing to choose from.")
     for chosen in itertools.product(*choices):
-        own = values
+        system_values = values
         for name, value in zip(each, chosen, strict=True):
-            own = own.with_value(name, value, "text")
-        yield own
+            system_values = system_values.with_value(name, value, "text")
+        yield system_values
 
 
 _SYSTEM_KEYS = (

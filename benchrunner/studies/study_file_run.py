@@ -63,9 +63,10 @@ def run_study_file(
     fitted = {name: f"run:{selected_fit(result.cells[0]).id}" for name, result in first.items()}
     needs = [replace(need, backbone=fitted.get(need.system.name, need.backbone)) for need in needs]
     results = []
-    for own, part in grouped(needs, runner):
-        cells = cells_of(own, part, needs, runner)
-        results.append((own, run_study(part, runner, executor=executor, cells=cells, show_progress=show_progress)))
+    for part_options, part in grouped(needs, runner):
+        cells = cells_of(part_options, part, needs, runner)
+        result = run_study(part, runner, executor=executor, cells=cells, show_progress=show_progress)
+        results.append((part_options, result))
     entries = _entries(study, needs, results, runner)
     parts = (*first.values(), *(result for _, result in results))
     return StudyFileResult(study, entries, parts, submissions(study, needs, entries, runner))

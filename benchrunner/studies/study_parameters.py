@@ -177,9 +177,12 @@ def parameter_values(study: str, path: Path, parameters: Sequence[Parameter], gi
 
     A parameter without a value, or whose default contains such a parameter, is unset.
     """
+    known = [parameter.name for parameter in parameters]
     for name in given:
-        if name not in [parameter.name for parameter in parameters]:
-            refuse(study, parameters, f"has no parameter '{name}'")
+        if name not in known:
+            close = closest_names(name, known)
+            hint = f" (did you mean {close[0]}?)" if close else ""
+            refuse(study, parameters, f"has no parameter '{name}'{hint}")
     values = Values({}, {}).with_value(HERE, str(path.parent), "text")
     for parameter in parameters:
         if parameter.name == HERE:

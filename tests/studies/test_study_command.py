@@ -236,7 +236,10 @@ REFUSED: dict[str, tuple[list[str], str]] = {
     ),
     "method": (["--method", "features"], "The study study.toml says which methods are used"),
     "metric": (["--select-by", "accuracy"], "In the study study.toml, the metric of each column selects"),
-    "parameter": (["--set", "dough=rye"], "study.toml has no parameter 'dough'. Its parameters, for --set"),
+    "parameter": (
+        ["--set", "dough=rye"],
+        "study.toml has no parameter 'dough' (did you mean doughs?). Its parameters, for --set",
+    ),
     "no value": (["--set", "doughs"], "--set takes NAME=VALUE, not 'doughs'"),
     "twice": (["--set", "doughs=a", "doughs=b"], "--set names doughs twice"),
     "system": (

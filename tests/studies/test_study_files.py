@@ -371,7 +371,7 @@ def test_an_error_in_a_file_names_file_and_key(name: str, tmp_path: Path) -> Non
 WRONG: list[tuple[dict[str, str], str]] = [
     ({}, "mine needs a value for corpus. Its parameters, for --set"),
     ({"corpus": ""}, "mine needs a value for corpus. Its parameters, for --set"),
-    ({"corpus": "a", "step": "3"}, "mine has no parameter 'step'. Its parameters, for --set"),
+    ({"corpus": "a", "step": "3"}, "mine has no parameter 'step' (did you mean steps?). Its parameters, for --set"),
 ]
 
 
