@@ -117,14 +117,14 @@ if TYPE_CHECKING:
     from benchrunner.runs.predictor import Predicted
     from benchrunner.runs.runner import Runner
     from benchrunner.studies.demo import Demo
-    from benchrunner.studies.dry_run import DryRun, dry_run_study, dry_run_study_file
     from benchrunner.studies.study import Result, Selection, Study
-    from benchrunner.studies.study_file_run import run_study_file
     from benchrunner.studies.study_options import StudyOptions
     from benchrunner.studies.study_run import run_study
-    from benchrunner.studies.study_table import StudyFileResult
     from benchrunner.studies.submission_check import CheckedSubmission, check_submission
     from benchrunner.studies.submissions import Submission, write_submission
+    from benchrunner.study_files.dry_run import DryRun, dry_run_study, dry_run_study_file
+    from benchrunner.study_files.run import run_study_file
+    from benchrunner.study_files.table import StudyFileResult
 
 __version__ = "0.1.0"
 
@@ -284,12 +284,12 @@ _LATER = {
     "benchrunner.runs.predictor": ("Predicted",),
     "benchrunner.runs.runner": ("Runner",),
     "benchrunner.studies.demo": ("Demo",),
-    "benchrunner.studies.dry_run": ("DryRun", "dry_run_study", "dry_run_study_file"),
+    "benchrunner.study_files.dry_run": ("DryRun", "dry_run_study", "dry_run_study_file"),
     "benchrunner.studies.study": ("Result", "Selection", "Study"),
-    "benchrunner.studies.study_file_run": ("run_study_file",),
+    "benchrunner.study_files.run": ("run_study_file",),
     "benchrunner.studies.study_options": ("StudyOptions",),
     "benchrunner.studies.study_run": ("run_study",),
-    "benchrunner.studies.study_table": ("StudyFileResult",),
+    "benchrunner.study_files.table": ("StudyFileResult",),
     "benchrunner.studies.submission_check": ("CheckedSubmission", "check_submission"),
     "benchrunner.studies.submissions": ("Submission", "write_submission"),
 }

@@ -11,8 +11,8 @@ from benchrunner.commands.parser import Commands
 from benchrunner.errors import RequestError
 
 if TYPE_CHECKING:
-    from benchrunner.studies.dry_run import DryRun
-    from benchrunner.studies.study_table import StudyFileResult
+    from benchrunner.study_files.dry_run import DryRun
+    from benchrunner.study_files.table import StudyFileResult
 
 
 def add(commands: Commands) -> None:
@@ -62,8 +62,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run_backbones(arguments: argparse.Namespace) -> int:
-    from benchrunner.studies.dry_run import dry_run_study
     from benchrunner.studies.study_run import run_study
+    from benchrunner.study_files.dry_run import dry_run_study
 
     for name in ("set", "scale", "systems", "columns"):
         if getattr(arguments, name) is not None:
@@ -86,9 +86,9 @@ def _run_backbones(arguments: argparse.Namespace) -> int:
 
 
 def _run_file(arguments: argparse.Namespace) -> int:
-    from benchrunner.studies.dry_run import dry_run_study_file
-    from benchrunner.studies.study_file import FULL
-    from benchrunner.studies.study_file_run import run_study_file
+    from benchrunner.study_files.dry_run import dry_run_study_file
+    from benchrunner.study_files.run import run_study_file
+    from benchrunner.study_files.study_file import FULL
 
     if arguments.published is not None:
         raise RequestError(f"The study {arguments.study} has published figures of its own: leave --published out.")
@@ -128,7 +128,7 @@ def _parameters(arguments: argparse.Namespace) -> dict[str, str]:
 
 
 def _print_dry_run(plan: DryRun, *, as_json: bool) -> int:
-    from benchrunner.studies import dry_run_table
+    from benchrunner.study_files import dry_run_table
 
     if as_json:
         print_json(dry_run_table.as_json(plan))
@@ -140,10 +140,10 @@ def _print_dry_run(plan: DryRun, *, as_json: bool) -> int:
 
 
 def _print(result: StudyFileResult, *, as_json: bool) -> int:
-    from benchrunner.studies import study_table
+    from benchrunner.study_files import table
 
     if as_json:
-        print_json(study_table.as_json(result))
+        print_json(table.as_json(result))
     else:
-        print_table(study_table.as_table(result), study_table.footnotes(result), title=result.study.title)
+        print_table(table.as_table(result), table.footnotes(result), title=result.study.title)
     return DONE if result.is_complete else FAILED

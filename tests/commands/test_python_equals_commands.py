@@ -31,7 +31,8 @@ from benchrunner import (
     write_submission,
 )
 from benchrunner.commands.main import parser
-from benchrunner.studies import comparison_table, study_table
+from benchrunner.studies import comparison_table
+from benchrunner.study_files import table
 from command_line import Shell
 
 STUDY = """
@@ -124,7 +125,7 @@ def compare_with_a_study_is_equal(shell: Shell) -> None:
     printed = printed_json(shell, "compare", *words, *shell.folders())
     options = StudyOptions(limit_train=16)
     result = run_study_file("study.toml", runner(shell), parameters={"rate": "2e-2"}, options=options)
-    assert printed == same_json(study_table.as_json(result))
+    assert printed == same_json(table.as_json(result))
     assert {cell["recipe"]["lr"] for part in printed["results"] for cell in part["cells"]} == {2e-2}
 
 

@@ -14,7 +14,7 @@ import benchrunner.engine
 from benchrunner.commands.main import parser
 from benchrunner.errors import RequestError
 from benchrunner.plugins.discovery import discover
-from benchrunner.studies.study_file_reading import read_study_file
+from benchrunner.study_files.reading import read_study_file
 from distributions import HOMES, ROOT, package
 from documents import blocks, named_files, prose, shown_commands
 from generated_docs import PARTS, commands, documentation, generated, origin, pages

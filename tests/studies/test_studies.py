@@ -31,11 +31,12 @@ from benchrunner.data.delimited import TextTable
 from benchrunner.errors import DataError, FitError, PluginError
 from benchrunner.leaderboards.manifests import read_manifest
 from benchrunner.runs.executors import Local
-from benchrunner.studies import comparison_table, study_table, submission_answers
+from benchrunner.studies import comparison_table, submission_answers
 from benchrunner.studies.study import Result, selected_fit
-from benchrunner.studies.study_file_run import run_study_file
 from benchrunner.studies.study_options import StudyOptions
 from benchrunner.studies.submission_answers import answers, check_counts, missing
+from benchrunner.study_files import table
+from benchrunner.study_files.run import run_study_file
 from benchrunner.tasks.suites import Term
 from benchrunner.tasks.task import Split
 from benchrunner.testing import tiny_family
@@ -195,7 +196,7 @@ def test_the_metric_of_a_column_selects_among_shared_fits(tmp_path: Path) -> Non
         "correlation": 8,
         "accuracy again": 4,
     }
-    shown = study_table.as_json(result)
+    shown = table.as_json(result)
     assert [(cell["column"], cell["selected_by"]) for cell in shown["cells"]] == [
         ("accuracy", "accuracy"),
         ("correlation", "matthews"),

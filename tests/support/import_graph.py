@@ -21,6 +21,7 @@ PACKAGES = (
     "plugins",
     "runs",
     "studies",
+    "study_files",
     "commands",
 )
 """The core's packages in the order of their imports: a package imports only packages that stand before it. The modules

@@ -15,9 +15,9 @@ import pytest
 import benchrunner_bert
 from benchrunner.errors import RequestError
 from benchrunner.plugins.discovery import discover
-from benchrunner.studies.study_file import StudyFile
-from benchrunner.studies.study_file_reading import read_study_file
 from benchrunner.studies.study_options import StudyOptions
+from benchrunner.study_files.reading import read_study_file
+from benchrunner.study_files.study_file import StudyFile
 from benchrunner_bert.pretraining import command
 
 FOLDER = Path(benchrunner_bert.__file__).parent / "studies"

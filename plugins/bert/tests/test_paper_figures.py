@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import benchrunner_bert
-from benchrunner.studies.study_file import StudyFile
-from benchrunner.studies.study_file_reading import read_study_file
+from benchrunner.study_files.reading import read_study_file
+from benchrunner.study_files.study_file import StudyFile
 
 FOLDER = Path(benchrunner_bert.__file__).parent / "studies"
 

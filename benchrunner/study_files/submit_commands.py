@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.study_entries import Entry
-from benchrunner.studies.study_file import StudyFile
-from benchrunner.studies.study_file_plan import Need
+from benchrunner.study_files.entries import Entry
+from benchrunner.study_files.plan import Need
+from benchrunner.study_files.study_file import StudyFile
 
 
 def submissions(

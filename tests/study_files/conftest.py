@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import inline
-from benchrunner.studies.dry_run import dry_run_study_file
-from benchrunner.studies.study_file_run import run_study_file
+from benchrunner.study_files.dry_run import dry_run_study_file
+from benchrunner.study_files.run import run_study_file
 from kitchen import Kitchen
 
 

@@ -10,10 +10,10 @@ from typing import final
 from benchrunner.errors import DataError, RequestError
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.study import Cell, Selection, Study
-from benchrunner.studies.study_file import Column, StudyFile, System
-from benchrunner.studies.study_file_reading import read_study_file
 from benchrunner.studies.study_options import StudyOptions, options_read
 from benchrunner.studies.study_run import plan_study
+from benchrunner.study_files.reading import read_study_file
+from benchrunner.study_files.study_file import Column, StudyFile, System
 from benchrunner.tasks.suites import Term
 from benchrunner.tasks.task import Task
 

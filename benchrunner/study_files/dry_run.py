@@ -15,11 +15,11 @@ from benchrunner.recipes import Recipe
 from benchrunner.records import Record
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.study import Study
-from benchrunner.studies.study_file import FULL, StudyFile
-from benchrunner.studies.study_file_plan import Need, chosen_study, needs_of, stage_study
 from benchrunner.studies.study_options import StudyOptions
 from benchrunner.studies.study_run import grid_and_seeds, plan_study, rows_read
-from benchrunner.studies.system_commands import PROGRAM, estimate_command
+from benchrunner.study_files.plan import Need, chosen_study, needs_of, stage_study
+from benchrunner.study_files.study_file import FULL, StudyFile
+from benchrunner.study_files.system_commands import PROGRAM, estimate_command
 
 FIRST_STAGE = "(first task)"
 """What stands for a column where a system is fine-tuned on another task first."""

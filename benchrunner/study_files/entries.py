@@ -13,7 +13,7 @@ from benchrunner.runs.ensembles import Ensemble
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.comparison_table import ABSENT
 from benchrunner.studies.study import CellResult
-from benchrunner.studies.study_file import Column, System
+from benchrunner.study_files.study_file import Column, System
 from benchrunner.tasks.suites import Term
 from benchrunner.training import step_log
 

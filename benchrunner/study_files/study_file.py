@@ -1,4 +1,4 @@
-"""Study files as values: systems down, columns across, with published figures. See study_file_reading.py."""
+"""Study files as values: systems down, columns across, with published figures. See reading.py."""
 
 from __future__ import annotations
 

@@ -30,24 +30,23 @@
 
 Kinds of parameters are text (the default), list (separated by commas) and words (separated as in a shell). `{name}` is
 replaced by a parameter's value, by a value of `each` or by a template. A word of `make` that is only `{name}` becomes
-as many words as the value has; in other places a list keeps its commas. See study_parameters.py for `{steps/100}`.
+as many words as the value has; in other places a list keeps its commas. See parameters.py for `{steps/100}`.
 """
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from benchrunner.errors import PluginError, RequestError, UnknownName
-from benchrunner.leaderboards.published import PublishedRow, check_rows
+from benchrunner.errors import RequestError, UnknownName
+from benchrunner.leaderboards.published import PublishedRow
 from benchrunner.strict_tables import StrictTable
-from benchrunner.studies.study_file import FULL, Column, Scale, Stage, StudyFile, System, choose
-from benchrunner.studies.study_parameters import NAME, MissingValue, Parameter, Values, parameter_values, refuse
+from benchrunner.study_files.checks import as_request, check_names, check_study
+from benchrunner.study_files.parameters import NAME, MissingValue, Parameter, Values, parameter_values, refuse
+from benchrunner.study_files.study_file import FULL, Column, Scale, Stage, StudyFile, System, choose
 
 
 def read_study_file(
@@ -93,7 +92,7 @@ def read_study_file(
         needing = f" for {' and '.join(missing.systems)} (--systems A,B chooses others)" if missing.systems else ""
         refuse(name, parameters, f"needs a value for {missing.parameter}{needing}")
     top.finish()
-    _check(study)
+    check_study(study)
     return study
 
 
@@ -129,51 +128,6 @@ def _check_new_name(name: str, values: Values, place: str) -> None:
         raise RequestError(f"{place}: the name is taken already, or has more than a-z, 0-9, - and _.")
 
 
-def _check(study: StudyFile) -> None:
-    _check_names(study.path, "column", [column.name.casefold() for column in study.columns])
-    _check_backbones(study.path, study.systems)
-    columns, rows = [column.name for column in study.columns], [row.name for row in study.published]
-    _check_repeated(study.path, "published row", rows)
-    with _as_request(study.path):
-        check_rows(columns, study.published)
-    for column in study.columns:
-        if unknown := [name for name in column.mean if name not in columns or name == column.name]:
-            raise RequestError(f"{study.path}: column {column.name}: there is no other column '{unknown[0]}'.")
-        if not column.is_measured and not any(column.name in row.cells for row in study.published):
-            raise RequestError(
-                f"{study.path}: column {column.name} shows nothing: give it a task, a figure or a mean, or published "
-                "figures."
-            )
-    for system in study.systems:
-        if system.published and system.published not in rows:
-            raise RequestError(f"{study.path}: system {system.name}: there is no published '{system.published}'.")
-
-
-def _check_names(path: Path, kind: str, names: list[str]) -> None:
-    if not names:
-        raise RequestError(f"{path}: a study needs at least one [[{kind}]].")
-    if commas := [name for name in names if "," in name]:
-        raise RequestError(f"{path}: {kind} {commas[0]}: a name has no comma, because users give several by comma.")
-    _check_repeated(path, kind, names)
-
-
-def _check_repeated(path: Path, kind: str, names: list[str]) -> None:
-    if repeated := [name for name, count in Counter(names).items() if count > 1]:
-        raise RequestError(f"{path}: two {kind}s are called '{repeated[0]}'; each needs a name of its own.")
-
-
-def _check_backbones(path: Path, systems: Iterable[System]) -> None:
-    """Raise a `RequestError` if two different commands build the same backbone."""
-    built: dict[str, System] = {}
-    for system in (system for system in systems if system.make):
-        first = built.setdefault(system.backbone, system)
-        if first.make != system.make:
-            raise RequestError(
-                f"{path}: '{first.name}' and '{system.name}' are made by different commands, and would share the "
-                f"backbone {system.backbone}; each needs a backbone of its own."
-            )
-
-
 def _systems(top: StrictTable, values: Values, study: str, wanted: Iterable[str] | None) -> tuple[System, ...]:
     """Read the systems that the user asks for; entries of the others are checked for their keys only."""
     named = [
@@ -181,7 +135,7 @@ def _systems(top: StrictTable, values: Values, study: str, wanted: Iterable[str]
         for table in top.tables("system", "name")
         for system_values in _combinations(table, values)
     ]
-    _check_names(top.path, "system", [name for name, _, _ in named])
+    check_names(top.path, "system", [name for name, _, _ in named])
     chosen = choose(study, "system", {name: table.flag("extra") for name, table, _ in named}, wanted)
     if not chosen:
         raise RequestError(f"{top.path}: a study needs at least one [[system]] that is not extra.")
@@ -288,7 +242,7 @@ def _column(table: StrictTable, values: Values) -> Column:
 
 
 def _published(table: StrictTable, source: str) -> PublishedRow:
-    with _as_request(table.place("system")):
+    with as_request(table.place("system")):
         row = PublishedRow(
             system=table.text("system"),
             source=table.text("source", source),
@@ -298,15 +252,6 @@ def _published(table: StrictTable, source: str) -> PublishedRow:
         )
     table.finish()
     return row
-
-
-@contextlib.contextmanager
-def _as_request(where: object) -> Iterator[None]:
-    """Turn a published row's error, which leaderboards of plugins raise, into an error about this file."""
-    try:
-        yield
-    except PluginError as error:
-        raise RequestError(f"{where}: {error}") from None
 
 
 def _recipe(table: StrictTable, values: Values) -> dict[str, str]:

@@ -11,14 +11,14 @@ from benchrunner.backbones.concatenation import PREFIX, part_names
 from benchrunner.executor import Executor
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.study import CellResult, Result, Selection, selected_fit
-from benchrunner.studies.study_entries import Entry, entry_of_ensemble, entry_of_log, entry_of_metric, mean_entry
-from benchrunner.studies.study_file import FULL, StudyFile, System
-from benchrunner.studies.study_file_plan import Need, cells_of, chosen_study, grouped, naming, needs_of, stage_study
 from benchrunner.studies.study_options import StudyOptions
 from benchrunner.studies.study_run import run_study
-from benchrunner.studies.study_submissions import submissions
-from benchrunner.studies.study_table import StudyFileResult
-from benchrunner.studies.system_commands import PROGRAM, check_command, run_command
+from benchrunner.study_files.entries import Entry, entry_of_ensemble, entry_of_log, entry_of_metric, mean_entry
+from benchrunner.study_files.plan import Need, cells_of, chosen_study, grouped, naming, needs_of, stage_study
+from benchrunner.study_files.study_file import FULL, StudyFile, System
+from benchrunner.study_files.submit_commands import submissions
+from benchrunner.study_files.system_commands import PROGRAM, check_command, run_command
+from benchrunner.study_files.table import StudyFileResult
 
 
 def run_study_file(

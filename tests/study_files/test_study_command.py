@@ -16,7 +16,7 @@ import pytest
 from benchrunner import Runner, Workspace, discover
 from benchrunner.commands.main import main
 from benchrunner.runs.folder import find_run
-from benchrunner.studies.system_commands import wait_passing_signals
+from benchrunner.study_files.system_commands import wait_passing_signals
 from benchrunner.testing import tiny_family
 from inline import board, mood, own
 from kitchen import STAGED, STUDY, Kitchen, labelled_test, staged

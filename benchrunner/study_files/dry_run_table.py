@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from benchrunner.studies.comparison_table import ABSENT
-from benchrunner.studies.dry_run import DryRun
+from benchrunner.study_files.dry_run import DryRun
 
 if TYPE_CHECKING:
     from rich.table import Table

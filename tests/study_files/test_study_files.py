@@ -14,8 +14,8 @@ from benchrunner import discover
 from benchrunner.commands.main import main
 from benchrunner.errors import RequestError, UnknownName
 from benchrunner.plugins.hookspecs import hookimpl
-from benchrunner.studies.study_file_reading import read_study_file as read
 from benchrunner.studies.study_options import StudyOptions
+from benchrunner.study_files.reading import read_study_file as read
 from inline import mood, own
 
 HEAD = 'title = "Which is better?"\n'

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, final
 from benchrunner.studies import comparison_table
 from benchrunner.studies.comparison_table import ABSENT
 from benchrunner.studies.study import Result
-from benchrunner.studies.study_entries import Entry
-from benchrunner.studies.study_file import Column, StudyFile, System
+from benchrunner.study_files.entries import Entry
+from benchrunner.study_files.study_file import Column, StudyFile, System
 
 if TYPE_CHECKING:
     from rich.table import Table
