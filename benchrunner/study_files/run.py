@@ -17,7 +17,7 @@ from benchrunner.study_files.entries import Entry, entry_of_ensemble, entry_of_l
 from benchrunner.study_files.plan import Need, cells_of, chosen_study, grouped, naming, needs_of, stage_study
 from benchrunner.study_files.study_file import FULL, StudyFile, System
 from benchrunner.study_files.submit_commands import submissions
-from benchrunner.study_files.system_commands import PROGRAM, check_command, run_command
+from benchrunner.study_files.system_commands import PROGRAM, estimate_command, run_command
 from benchrunner.study_files.table import StudyFileResult
 
 
@@ -48,7 +48,7 @@ def run_study_file(
     stages = {system.name: stage_study(system, study, options, runner) for system in study.systems}
     for words, system in study.commands.items():
         with naming(f"{study.name}, system {system}"):
-            check_command(words, program=program)
+            estimate_command(words, runner.workspace, program=program)  # a refusal, before the first command runs
     _check_backbones((need.system for need in needs), study, runner, before_commands=True)
     for number, (words, system) in enumerate(study.commands.items(), start=1):
         if show_progress:

@@ -25,18 +25,13 @@ PROGRAM = (sys.executable, "-m", "benchrunner")
 _STOPPED_BY_CTRL_C = 130
 
 
-def check_command(words: Sequence[str], *, program: Sequence[str] = PROGRAM) -> None:
-    """Raise a `RequestError` if benchrunner does not understand a command; nothing is run."""
-    checked = subprocess.run([*program, "--parse-only", *words], capture_output=True, text=True, check=False)
-    if checked.returncode:
-        reason = checked.stderr.strip() or f"exit code {checked.returncode}"
-        raise RequestError(f"This command is not understood: benchrunner {shlex.join(words)}\n{reason}")
-
-
 def estimate_command(
     words: Sequence[str], workspace: Workspace, *, program: Sequence[str] = PROGRAM
 ) -> CommandEstimate | None:
-    """Ask a benchrunner command what it would do; None if the command has no estimate. Nothing is run."""
+    """Ask a benchrunner command what it would do; None if the command has no estimate. Nothing is run.
+
+    A command that is not understood, or that refuses its request, is a `RequestError`.
+    """
     asked = subprocess.run(
         [*program, "--estimate", *words], capture_output=True, text=True, check=False, env=_environment(workspace)
     )

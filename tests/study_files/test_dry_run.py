@@ -89,7 +89,7 @@ def test_a_dry_run_tells_columns_without_data_and_bad_commands(kitchen: Kitchen)
     assert list(plan["problems"]) == ["taste"] and "No data for mine/pairs" in plan["problems"]["taste"]
     assert {column for line in plan["fits"] for column in line["columns"]} == {"crust"}
     (kitchen.folder / "study.toml").write_text(STUDY)
-    assert "burnt dough cannot be baked" in kitchen.refused("--dry-run", "--set", "doughs=burnt")
+    assert "stones cannot be baked" in kitchen.refused("--dry-run", "--set", "doughs=stone")
     code, out, err = kitchen("words", "--tasks", "mod", "--dry-run")
     assert (code, out) == (2, "") and "There is no task 'mod'" in err
     code, out, err = kitchen("wrods", "--tasks", "mood", "--dry-run")

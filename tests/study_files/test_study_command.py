@@ -295,8 +295,14 @@ FAULTY = {
     "bad command": (
         'make = "bake rye out/rye {more}"\nbackbone = "out/rye"',
         'make = "bark rye out/bread"\nbackbone = "out/bread"',
-        "system rye (sliced): This command is not understood: benchrunner bark rye out/bread\n"
+        "system rye (sliced): This command cannot work: benchrunner bark rye out/bread\n"
         "benchrunner: there is no command 'bark'. Did you mean bake?",
+    ),
+    "command that refuses": (
+        'make = "bake rye out/rye {more}"\nbackbone = "out/rye"',
+        'make = "bake stone out/bread"\nbackbone = "out/bread"',
+        "system rye (sliced): This command cannot work: benchrunner bake stone out/bread\n"
+        "benchrunner: stones cannot be baked",
     ),
     "no such backbone": (
         'make = "bake rye out/rye {more}"\nbackbone = "out/rye"',

@@ -28,8 +28,8 @@ def register_commands(cli):
 def estimate(arguments):
     if pathlib.Path(arguments.out).exists():
         return CommandEstimate("")
-    if arguments.name == "burnt":
-        raise RequestError("burnt dough cannot be baked")
+    if arguments.name == "stone":
+        raise RequestError("stones cannot be baked")
     return CommandEstimate("an hour of baking", flops=2e9, seconds=3600.0)
 
 def bake(arguments):
