@@ -20,7 +20,7 @@ class Places:
     """The places of a token store at one length, numbered document by document."""
 
     def __init__(self, store: TokenStore, length: int, *, pairs: bool) -> None:
-        """With `pairs`, documents of a single sentence have no places: no sentence follows in them."""
+        """Count the places of each document; with `pairs`, a document of a single sentence gets none."""
         self._store, self._length = store, length
         sentences = np.diff(store.document_starts)
         tokens = np.diff(store.sentence_starts[store.document_starts])
