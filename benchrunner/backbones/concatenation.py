@@ -116,6 +116,11 @@ def part_names(reference: str) -> list[str]:
     return names
 
 
+def parts_of(reference: str) -> list[str]:
+    """Return the backbones that a name stands for: the parts of a concatenation, or the backbone itself."""
+    return part_names(reference) if reference.startswith(PREFIX) else [reference]
+
+
 def concatenate(
     reference: str, find: Callable[[str], tuple[Backbone, BackboneFamily]]
 ) -> tuple[Concatenation, ConcatenatedFamily]:

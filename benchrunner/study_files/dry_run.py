@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import final
 
-from benchrunner.backbones.concatenation import PREFIX, part_names
+from benchrunner.backbones.concatenation import parts_of
 from benchrunner.errors import CheckpointError, DataError, first_line
 from benchrunner.estimates import CommandEstimate
 from benchrunner.recipes import Recipe
@@ -198,7 +198,7 @@ def _line(
     )
     if first:
         return PlannedFits(systems, columns, fits, "which fits are finished is known after the first task")
-    if any(part in built and not Path(part).exists() for part in _parts(backbone)):
+    if any(part in built and not Path(part).exists() for part in parts_of(backbone)):
         return PlannedFits(systems, columns, fits, "the backbone is not built yet")
     try:
         (cell,) = plan_study(study, runner)
@@ -206,11 +206,6 @@ def _line(
         return PlannedFits(systems, columns, fits, first_line(error))
     known = tuple(_compared(plan, runner.folder(fit).record()) for plan, fit in zip(fits, cell.fits, strict=True))
     return PlannedFits(systems, columns, known)
-
-
-def _parts(backbone: str) -> list[str]:
-    """Return the backbones that a name stands for: the parts of a concatenation, or the backbone itself."""
-    return part_names(backbone) if backbone.startswith(PREFIX) else [backbone]
 
 
 def _compared(plan: PlannedFit, record: Record | None) -> PlannedFit:

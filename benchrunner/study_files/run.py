@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from benchrunner.backbones.concatenation import PREFIX, part_names
+from benchrunner.backbones.concatenation import parts_of
 from benchrunner.executor import Executor
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.study import CellResult, Result, Selection, selected_fit
@@ -75,14 +75,13 @@ def run_study_file(
 def _existing(system: System, study: StudyFile) -> list[str]:
     """Name the backbones of a system that must exist before any command runs.
 
-    This is the system's backbone. If commands build parts of a concatenation, these are its other parts.
+    This is the system's backbone, unless commands build it. If commands build parts of a concatenation, these are its
+    other parts.
     """
     if system.make:
         return []
-    if not system.backbone.startswith(PREFIX):
-        return [system.backbone]
     built = {builder.backbone for builder in study.systems if builder.make}
-    parts = part_names(system.backbone)
+    parts = parts_of(system.backbone)
     existing = [part for part in parts if part not in built]
     return existing if len(existing) < len(parts) else [system.backbone]
 
