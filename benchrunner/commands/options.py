@@ -80,18 +80,29 @@ def published(arguments: argparse.Namespace) -> PublishedChoice:
 
 
 def add_recipe(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say how fits are made."""
-
-    def listed(kind: Callable[[str], T]) -> Callable[[str], tuple[T, ...]]:
-        return _argument_type(numbers(kind))
-
+    """Add the options that say how fits are made, which of them are selected, and where they run."""
     group = parser.add_argument_group(
         "recipe", "one value, or for the first three several values by comma: dev selects among their combinations"
     )
-    group.add_argument("--lr", type=listed(float), metavar="A,B", help="peak learning rate")
-    group.add_argument("--epochs", type=listed(int), metavar="A,B", help="passes over the training data")
-    group.add_argument("--batch-size", type=listed(int), metavar="A,B", help="examples in one optimizer step")
+    _add_grid(group)
+    _add_fields(group)
+    _add_restarts(group)
+    _add_execution(group)
+
+
+def _listed(kind: Callable[[str], T]) -> Callable[[str], tuple[T, ...]]:
+    return _argument_type(numbers(kind))
+
+
+def _add_grid(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--lr", type=_listed(float), metavar="A,B", help="peak learning rate")
+    group.add_argument("--epochs", type=_listed(int), metavar="A,B", help="passes over the training data")
+    group.add_argument("--batch-size", type=_listed(int), metavar="A,B", help="examples in one optimizer step")
     group.add_argument("--grid", choices=sorted(GRIDS), help="a named grid; the options above replace its lists")
+
+
+def _add_fields(group: argparse._ArgumentGroup) -> None:
+    """Add the recipe fields that have one value in a study."""
     group.add_argument("--max-length", type=int, metavar="N", help="tokens of one sequence")
     group.add_argument("--stride", type=int, metavar="N", help="tokens between the starts of windows over a long text")
     group.add_argument("--context", choices=CONTEXTS, help="what a sequence shows around a sentence of a document")
@@ -101,7 +112,11 @@ def add_recipe(parser: argparse.ArgumentParser) -> None:
         choices=LOSS_DIVISORS,
         help="divide the summed loss of a batch of words by its own words, or by the mean number of words of a batch",
     )
-    group.add_argument("--features", choices=LAYERS, help="layers of a frozen encoder that the method 'features' reads")
+    group.add_argument(
+        "--features",
+        choices=LAYERS,
+        help="layers of a frozen encoder that the methods 'features' and 'features+attention' read",
+    )
     group.add_argument(
         "--bilstm-width", type=int, metavar="N", help="output of a BiLSTM for a token, both directions together (768)"
     )
@@ -129,9 +144,13 @@ def add_recipe(parser: argparse.ArgumentParser) -> None:
         choices=SAMPLES,
         help="the rows of --limit-train: the first N (default), or a stratified random N, another N for each seed",
     )
+
+
+def _add_restarts(group: argparse._ArgumentGroup) -> None:
+    """Add the method, the seeds, and what dev selects."""
     group.add_argument("--method", help="method for every task, instead of each task's own")
     seeds = group.add_mutually_exclusive_group()
-    seeds.add_argument("--seeds", type=listed(int), metavar="0,1,2", help="one restart for each seed")
+    seeds.add_argument("--seeds", type=_listed(int), metavar="0,1,2", help="one restart for each seed")
     seeds.add_argument("--restarts", type=int, metavar="N", help="N restarts, with the seeds 0 to N - 1")
     group.add_argument(
         "--select",
@@ -140,6 +159,10 @@ def add_recipe(parser: argparse.ArgumentParser) -> None:
         "or the best single fit, as in Devlin et al. 2019",
     )
     group.add_argument("--select-by", metavar="METRIC", help="metric that selects (default: each task's headline)")
+
+
+def _add_execution(group: argparse._ArgumentGroup) -> None:
+    """Add what is kept and where fits run."""
     group.add_argument(
         "--keep",
         choices=("selected", "all", "none"),
