@@ -248,6 +248,7 @@ def test_its_layers_are_read_and_training_them_is_refused(home: Path) -> None:
         ("elmo-2/16/8", (), "8 cells cannot be projected to a width of 16"),
         ("elmo-2/16", ("--objective", "mlm"), "An ELMo does not learn the objective mlm; its choices are: ltr+rtl."),
         ("elmo-2/16", ("--positions", "waves"), "An ELMo has no position embeddings"),
+        ("elmo-2/16", ("--deviation", "0.05"), "follows from its width: leave --deviation out"),
         ("elmo-2/16", ("--recompute",), "leave --recompute out"),
         ("1/32/2", ("--objective", "ltr+rtl"), "A BERT does not learn the objective ltr+rtl"),
     ],

@@ -1,7 +1,8 @@
-"""Positions that begin as waves: what makes them useful, and what a user sees of them."""
+"""Weights before the first step: position embeddings that begin as waves, and the deviation of fresh weights."""
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 
@@ -62,3 +63,17 @@ def test_a_run_may_start_from_waves_but_not_resume_without_them(tmp_path: Path) 
     assert "| positions | began drawn |" in (tmp_path / "drawn" / "model" / "README.md").read_text().splitlines()
     (tmp_path / "out" / "finished.json").unlink()
     assert "positions 'waves', now 'drawn'" in run(words(tmp_path, "out", "--lr", "0", steps=1), code=2)
+
+
+def test_fresh_weights_have_the_deviation_that_was_asked(tmp_path: Path) -> None:
+    pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
+    corpus(tmp_path / "corpus")
+    run(words(tmp_path, "out", "--deviation", "0.06", "--lr", "0", steps=1))
+    weights = load_file(tmp_path / "out" / "model" / "model.safetensors")
+    deviations = {name: weight.std().item() for name, weight in weights.items() if weight.ndim == 2}
+    whole = 0.06 * 0.88  # a normal distribution that is cut at two deviations has 0.88 of its deviation
+    assert deviations and all(deviation == pytest.approx(whole, rel=0.1) for deviation in deviations.values())
+    config = json.loads((tmp_path / "out" / "model" / "config.json").read_text())
+    assert config["initializer_range"] == 0.06
+    assert "| fresh weights | standard deviation 0.06 |" in (tmp_path / "out" / "model" / "README.md").read_text()
+    assert "deviation must be above zero" in run(words(tmp_path, "none", "--deviation", "0"), code=2)

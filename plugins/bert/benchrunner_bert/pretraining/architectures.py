@@ -89,7 +89,9 @@ class _Transformer(Architecture):
         from benchrunner_bert.pretraining.training.model import PretrainingModel
 
         config = Configuration.of_size(size, tokenizer.size)
-        config = dataclasses.replace(config, positions=max(_MINIMUM_POSITIONS, *settings.lengths))
+        config = dataclasses.replace(
+            config, positions=max(_MINIMUM_POSITIONS, *settings.lengths), deviation=settings.deviation
+        )
         model = PretrainingModel.fresh(config, tokenizer, named(settings.objective), seed=settings.seed)
         if settings.positions == "waves":
             model.bert.embeddings.set_sinusoidal_positions()
@@ -128,6 +130,10 @@ class _Elmo(Architecture):
         super().check(size, settings)
         if settings.positions != "drawn":
             raise RequestError("An ELMo has no position embeddings: leave --positions out.")
+        if settings.deviation != Settings.deviation:
+            raise RequestError(
+                "The deviation of an ELMo's fresh weights follows from its width: leave --deviation out."
+            )
         if settings.recompute:
             raise RequestError("An ELMo stores the states of all its layers: leave --recompute out.")
 

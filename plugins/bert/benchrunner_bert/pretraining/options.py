@@ -185,6 +185,12 @@ _LEARNED = (
     _Option("bias_correction", "correct Adam's moments; the released code does not"),
     _Option("dropout", "dropout rate everywhere (0.1)", float, metavar="RATE"),
     _Option(
+        "deviation",
+        "standard deviation of fresh weights; a narrow model learns sooner from larger ones (0.02)",
+        float,
+        metavar="NUMBER",
+    ),
+    _Option(
         "positions",
         "initial position embeddings: random values as in BERT, or sines, which also help at positions that no "
         "sequence has reached yet (drawn)",

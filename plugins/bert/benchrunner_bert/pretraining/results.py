@@ -76,6 +76,7 @@ def model_card(request: Request, corpus: Manifest, step: int, *, unread: int = 0
         precision=settings.precision,
         dropout=settings.dropout,
         positions=settings.positions,
+        deviation=settings.deviation,
         unread_documents=unread,
         command=request.command,
         versions={name: importlib.metadata.version(name) for name in _VERSIONS},

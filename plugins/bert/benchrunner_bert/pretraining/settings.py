@@ -70,6 +70,8 @@ class Settings:
     """How the document of a span that does not follow is drawn: one of `OTHER_DOCUMENTS`."""
     dropout: float = 0.1
     """Dropout rate everywhere."""
+    deviation: float = 0.02
+    """Standard deviation of fresh weights."""
     positions: str = "drawn"
     """Initial position embeddings: one of `POSITIONS`."""
     seed: int = 0
@@ -85,7 +87,7 @@ class Settings:
     """Whether only the input of each layer is stored, and the layer is computed twice."""
 
     def __post_init__(self) -> None:
-        for name in ("steps", "batch_size", "length", "long_length", "micro_tokens", "epsilon"):
+        for name in ("steps", "batch_size", "length", "long_length", "micro_tokens", "epsilon", "deviation"):
             if not getattr(self, name) > 0:
                 raise RequestError(f"{name} must be above zero, not {getattr(self, name)}.")
         for name in ("long_share", "chosen", "short", "dropout", "beta1", "beta2"):

@@ -40,6 +40,8 @@ class Card:
     """Dropout rate of the pre-training; config.json has the rate that fine-tuning starts with."""
     positions: str = "drawn"
     """Initial position embeddings: one of `settings.POSITIONS`."""
+    deviation: float = 0.02
+    """Standard deviation of the fresh weights."""
     input: str = "pairs"
     """Name of one of `inputs.INPUTS`."""
     unread_documents: int = 0
@@ -75,6 +77,7 @@ _BARE_TEXT = (
 def _facts(card: Card, model: TrainedModel) -> Iterator[str]:
     trained = sum(weight.numel() for weight in model.parameters() if weight.requires_grad)
     positions = "began as waves" if card.positions == "waves" else "began drawn"
+    began = (("fresh weights", f"standard deviation {card.deviation:g}"), ("positions", positions))
     shares = ", ".join(f"{share:.0%} {replacement}" for replacement, share in card.masking.items())
     yield from _table(
         ("trained", "with"),
@@ -87,7 +90,7 @@ def _facts(card: Card, model: TrainedModel) -> Iterator[str]:
         ("batch", f"{card.batch_size:,} sequences"),
         ("predicted", f"{card.chosen:.0%} of the tokens" + (f": {shares}" if shares else "")),
         ("dropout", f"{card.dropout:g}"),
-        *((("positions", positions),) if model.has_positions else ()),
+        *(began if model.has_positions else ()),
         ("seed", str(card.seed)),
         ("precision", card.precision),
         ("command", card.command),
