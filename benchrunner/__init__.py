@@ -117,12 +117,15 @@ if TYPE_CHECKING:
     from benchrunner.runs.predictor import Predicted
     from benchrunner.runs.runner import Runner
     from benchrunner.studies.demo import Demo
+    from benchrunner.studies.kept.finished_runs import result_of_runs
+    from benchrunner.studies.kept.kept_study import KeptStudy, find_study, kept_studies
     from benchrunner.studies.study import Result, Selection, Study
     from benchrunner.studies.study_options import StudyOptions
     from benchrunner.studies.study_run import run_study
     from benchrunner.studies.submission_check import CheckedSubmission, check_submission
     from benchrunner.studies.submissions import Submission, write_submission
     from benchrunner.study_files.dry_run import DryRun, dry_run_study, dry_run_study_file
+    from benchrunner.study_files.kept_study_file import read_study
     from benchrunner.study_files.run import run_study_file
     from benchrunner.study_files.table import StudyFileResult
 
@@ -174,6 +177,7 @@ __all__ = [
     "HubTable",
     "Job",
     "JsonMap",
+    "KeptStudy",
     "LabelList",
     "Labels",
     "Leaderboard",
@@ -250,10 +254,12 @@ __all__ = [
     "f1_weighted",
     "find_faults",
     "find_file",
+    "find_study",
     "first_line",
     "flush_to_disk",
     "hookimpl",
     "iob_labels",
+    "kept_studies",
     "list_offers",
     "mean_reciprocal_rank",
     "quoted",
@@ -261,7 +267,9 @@ __all__ = [
     "read_json_object",
     "read_leaderboard",
     "read_manifest",
+    "read_study",
     "read_text",
+    "result_of_runs",
     "roc_auc",
     "run_study",
     "run_study_file",
@@ -285,6 +293,9 @@ _LATER = {
     "benchrunner.runs.runner": ("Runner",),
     "benchrunner.studies.demo": ("Demo",),
     "benchrunner.study_files.dry_run": ("DryRun", "dry_run_study", "dry_run_study_file"),
+    "benchrunner.studies.kept.finished_runs": ("result_of_runs",),
+    "benchrunner.studies.kept.kept_study": ("KeptStudy", "find_study", "kept_studies"),
+    "benchrunner.study_files.kept_study_file": ("read_study",),
     "benchrunner.studies.study": ("Result", "Selection", "Study"),
     "benchrunner.study_files.run": ("run_study_file",),
     "benchrunner.studies.study_options": ("StudyOptions",),

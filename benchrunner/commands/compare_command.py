@@ -6,9 +6,18 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from benchrunner.commands import options
-from benchrunner.commands.output import DONE, FAILED, print_json, print_result, print_table, reserved_for_json
+from benchrunner.commands.output import (
+    DONE,
+    FAILED,
+    print_json,
+    print_kept,
+    print_result,
+    print_table,
+    reserved_for_json,
+)
 from benchrunner.commands.parser import Commands
 from benchrunner.errors import RequestError
+from benchrunner.studies.kept.naming import check_name
 
 if TYPE_CHECKING:
     from benchrunner.study_files.dry_run import DryRun
@@ -28,6 +37,7 @@ def add(commands: Commands) -> None:
         action="store_true",
         help="only list what would be run, what is finished already, and an estimate of the work",
     )
+    compare.add_argument("--name", help="name under which the study is kept (default: made of what is compared)")
     study = compare.add_argument_group("study", "instead of backbones and --tasks, a file that says what is compared")
     study.add_argument(
         "--study", metavar="NAME", help="a study of 'benchrunner list studies', or the path of a .toml file"
@@ -56,6 +66,8 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run what is compared and print the table."""
+    if arguments.name is not None:
+        check_name(arguments.name)
     if arguments.dry_run:
         arguments.offline = True  # a download would not be a dry run
     return _run_backbones(arguments) if arguments.study is None else _run_file(arguments)
@@ -81,7 +93,14 @@ def _run_backbones(arguments: argparse.Namespace) -> int:
     if arguments.dry_run:
         return _print_dry_run(dry_run_study(study, runner), as_json=arguments.json)
     with reserved_for_json(arguments.json):
-        result = run_study(study, runner, executor=executor, show_progress=not arguments.quiet)
+        result = run_study(
+            study,
+            runner,
+            executor=executor,
+            show_progress=not arguments.quiet,
+            keep_as=arguments.name,
+            command=arguments.words,
+        )
     return print_result(result, published=published, as_json=arguments.json)
 
 
@@ -111,7 +130,15 @@ def _run_file(arguments: argparse.Namespace) -> int:
         return _print_dry_run(dry_run_study_file(arguments.study, runner, **request), as_json=arguments.json)
     with reserved_for_json(arguments.json):
         show_progress = not arguments.quiet
-        result = run_study_file(arguments.study, runner, executor=executor, show_progress=show_progress, **request)
+        result = run_study_file(
+            arguments.study,
+            runner,
+            executor=executor,
+            show_progress=show_progress,
+            keep_as=arguments.name,
+            command=arguments.words,
+            **request,
+        )
     return _print(result, as_json=arguments.json)
 
 
@@ -146,4 +173,5 @@ def _print(result: StudyFileResult, *, as_json: bool) -> int:
         print_json(table.as_json(result))
     else:
         print_table(table.as_table(result), table.footnotes(result), title=result.study.title)
+        print_kept(result.name)
     return DONE if result.is_complete else FAILED

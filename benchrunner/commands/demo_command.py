@@ -54,7 +54,9 @@ def run(arguments: argparse.Namespace) -> int:
     print(f"1. Writing {len(demo.study.tasks)} small data sets in their real file layouts to {demo.folder / 'data'}")
     demo.write_data()
     print(f"2. Fine-tuning {backbone} on each{twin}")
-    result = run_study(demo.study, runner, executor=executor, show_progress=not arguments.quiet)
+    result = run_study(
+        demo.study, runner, executor=executor, show_progress=not arguments.quiet, command=arguments.words
+    )
     code = print_result(result)
     for submission in demo.write_submissions(result, runner):
         verdict = "; ".join(submission.faults) or "every file is as the board wants it, but for the official row counts"

@@ -49,7 +49,14 @@ def print_result(result: Result, *, published: PublishedChoice | None = None, as
         print_json(comparison_table.as_json(result, published))
     else:
         print_table(comparison_table.as_table(result, published), comparison_table.footnotes(result, published))
+        print_kept(result.name)
     return DONE if result.is_complete else FAILED
+
+
+def print_kept(name: str) -> None:
+    """Print the name under which a study is kept."""
+    if name:
+        print(f"  kept as the study {name}")
 
 
 def json_of_scores(scores: Mapping[str, Score]) -> dict[str, Any]:

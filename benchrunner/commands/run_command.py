@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     tasks = options.tasks(arguments, arguments.tasks)
     study = chosen.study((_backbone(arguments, tasks),), tasks, runner)
     with reserved_for_json(arguments.json):
-        result = run_study(study, runner, executor=executor, show_progress=not arguments.quiet)
+        result = run_study(study, runner, executor=executor, show_progress=not arguments.quiet, command=arguments.words)
     code = print_result(result, published=published, as_json=arguments.json)
     if not arguments.json:
         for cell in result.cells:

@@ -6,6 +6,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,9 +34,12 @@ class Predicted:
     """The answers to a split, with their record."""
 
     record: Record
-    answers: list[Any]
-    """One answer for each row, in the order of the rows."""
     folder: Path
+
+    @cached_property
+    def answers(self) -> list[Any]:
+        """One answer for each row, in the order of the rows; read from the folder on first use."""
+        return read_answers(self.folder / "answers.jsonl")
 
 
 class Predictor:
@@ -58,8 +62,7 @@ class Predictor:
         if record is None:
             with self.fitter.locked(fit):
                 record = folder.prediction_record(prediction.id) or self._predict(fit, folder, rows, prediction)
-        home = folder.prediction(prediction.id)
-        return Predicted(record, read_answers(home / "answers.jsonl"), home)
+        return Predicted(record, folder.prediction(prediction.id))
 
     def _predict(self, fit: Fit, folder: RunFolder, rows: Rows, prediction: Prediction) -> Record:
         """Decode and score the outputs for rows; write answers and record. The caller must hold the folder's lock."""

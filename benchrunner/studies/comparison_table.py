@@ -152,6 +152,7 @@ def as_json(result: Result, published: PublishedChoice = NOTHING_PUBLISHED) -> d
     The key `published` has the published figures, each with the figure of ours that it stands beside.
     """
     return {
+        "kept_as": result.name,
         "backbones": list(result.study.backbones),
         "seeds": list(result.study.seeds),
         "cells": [_cell_json(cell) for cell in result.cells],

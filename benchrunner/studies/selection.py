@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
 
 from benchrunner.errors import FitError, RequestError, first_line
 from benchrunner.fits import Fit
 from benchrunner.metrics import Score
 from benchrunner.records import Record
-from benchrunner.runs.runner import Runner
+from benchrunner.runs.predictor import Predicted
 from benchrunner.studies.study import Candidate, Cell, CellResult, Spread
 from benchrunner.tasks.suites import Term
 
 
-def select(cell: Cell, records: Mapping[str, Record], runner: Runner) -> CellResult:
+class Predictions(Protocol):
+    """An object that gives the predictions of fits: a `benchrunner.Runner`, or the kept predictions of a study."""
+
+    def predict(self, fit: Fit, split: str) -> Predicted:
+        """Return the fit's answers to a split, with their scores."""
+
+
+def select(cell: Cell, records: Mapping[str, Record], predictions: Predictions) -> CellResult:
     """Choose a grid point and a fit by the cell's selection; `records` maps fit ids to records."""
     task, splits = cell.task, cell.task.named("dev")
     lost = {
@@ -29,43 +37,43 @@ def select(cell: Cell, records: Mapping[str, Record], runner: Runner) -> CellRes
     finished = [(point, fits) for point, fits in finished if fits]
     if not finished:
         return CellResult(cell, None, None, {}, {}, lost, tuple(notes))
-    chosen, fits, selected = _best(cell, finished, runner)
-    predictions = {(fit.id, split): runner.predict(fit, split).record for fit in fits for split in splits}
+    chosen, fits, selected = _best(cell, finished, predictions)
+    judged = {(fit.id, split): predictions.predict(fit, split).record for fit in fits for split in splits}
     spreads = {}
     for split in splits:
         for metric in task.metrics:
-            scores = [predictions[fit.id, split].scores[metric.name] for fit in fits]
-            best = predictions[selected.id, split].scores[metric.name]
+            scores = [judged[fit.id, split].scores[metric.name] for fit in fits]
+            best = judged[selected.id, split].scores[metric.name]
             spreads[Term(task.name, split, metric.name)] = _spread(best, scores)
     for split in cell.tests:
-        scores_of = {fit.id: _test_scores(fit, split, cell, runner) for fit in fits}
+        scores_of = {fit.id: _test_scores(fit, split, cell, predictions) for fit in fits}
         for name, best in scores_of[selected.id].items():
             spreads[Term(task.name, split, name)] = _spread(best, [scores_of[fit.id][name] for fit in fits])
     for split in splits:
-        notes |= dict.fromkeys(predictions[selected.id, split].notes)
+        notes |= dict.fromkeys(judged[selected.id, split].notes)
     flagged: dict[str, int] = {}
     for fit in fits:
-        for flag in dict.fromkeys(flag for split in splits for flag in predictions[fit.id, split].flags):
+        for flag in dict.fromkeys(flag for split in splits for flag in judged[fit.id, split].flags):
             flagged[flag] = flagged.get(flag, 0) + 1
     return CellResult(cell, selected, chosen.recipe, spreads, flagged, lost, tuple(notes))
 
 
-def _test_scores(fit: Fit, split: str, cell: Cell, runner: Runner) -> Mapping[str, Score]:
+def _test_scores(fit: Fit, split: str, cell: Cell, predictions: Predictions) -> Mapping[str, Score]:
     """Score a fit on a test split; scores that cannot be computed are absent, because the fit's scores on dev count."""
     try:
-        return runner.predict(fit, split).record.scores
+        return predictions.predict(fit, split).record.scores
     except (FitError, RequestError) as error:
         return {metric.name: Score(None, first_line(error)) for metric in cell.task.metrics}
 
 
 def _best(
-    cell: Cell, finished: Sequence[tuple[Candidate, list[Fit]]], runner: Runner
+    cell: Cell, finished: Sequence[tuple[Candidate, list[Fit]]], predictions: Predictions
 ) -> tuple[Candidate, list[Fit], Fit]:
     """Return the grid point that is selected, its finished fits, and its best fit."""
     metric, splits = cell.selection.metric_of(cell.task), cell.selection.splits_of(cell.task)
 
     def value(fit: Fit) -> float:
-        scores = [runner.predict(fit, split).record.scores[metric].value for split in splits]
+        scores = [predictions.predict(fit, split).record.scores[metric].value for split in splits]
         figures = [score for score in scores if score is not None]
         return statistics.fmean(figures) if len(figures) == len(scores) else float("-inf")
 

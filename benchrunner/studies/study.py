@@ -167,6 +167,8 @@ class Result:
     for each; `of` and `averages` take the first."""
     baseline: Mapping[Term, Score]
     """Scores of the majority answer on every dev split."""
+    name: str = ""
+    """Name under which the study is kept in the runs folder."""
 
     def of(self, backbone: str, task: str) -> CellResult:
         """Return the result of a backbone on a task."""

@@ -16,7 +16,11 @@ from benchrunner.records import Record
 from benchrunner.runs.executors import Local
 from benchrunner.runs.predictor import MAJORITY
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.selection import select
+from benchrunner.studies.kept.keeper import StudyKeeper
+from benchrunner.studies.kept.naming import derived_name
+from benchrunner.studies.kept.parts import study_json
+from benchrunner.studies.kept.predictions import NotedPredictions
+from benchrunner.studies.selection import Predictions, select
 from benchrunner.studies.study import Candidate, Cell, CellResult, Result, Study
 from benchrunner.tasks.suites import Term
 from benchrunner.tasks.task import Task
@@ -27,23 +31,47 @@ def run_study(
     runner: Runner,
     *,
     executor: Executor | None = None,
-    cells: Sequence[Cell] | None = None,
+    show_progress: bool = False,
+    keep_as: str | None = None,
+    command: Sequence[str] = (),
+) -> Result:
+    """Run the fits that are not finished, predict dev, and select. `read_study` reads the result again.
+
+    `executor` says where fits run; None means one after another in this process. `show_progress` shows a bar with the
+    time left on standard error, or plain lines if standard error is not a terminal. The study is kept in the runs
+    folder under `keep_as`, by default a name made of its backbones and tasks (`Result.name`). `command` are the words
+    of the command line that repeats the study.
+    """
+    cells, request = plan_study(study, runner), study_json(study)
+    name = keep_as or derived_name(study.backbones, request["tasks"], request)
+    keeper = StudyKeeper(runner, name, request, command=command)
+    result = run_part(study, cells, runner, keeper, executor=executor, show_progress=show_progress)
+    keeper.complete()
+    return result
+
+
+def run_part(
+    study: Study,
+    cells: Sequence[Cell],
+    runner: Runner,
+    keeper: StudyKeeper,
+    *,
+    executor: Executor | None = None,
     show_progress: bool = False,
 ) -> Result:
-    """Run the fits that are not finished, predict dev, and select.
-
-    `executor` says where fits run; None means one after another in this process. `cells` is the result of `plan_study`
-    if the caller has planned the study already. `show_progress` shows a bar with the time left on standard error, or
-    plain lines if standard error is not a terminal.
-    """
-    cells = plan_study(study, runner) if cells is None else cells
+    """Run planned cells as a part of the study that `keeper` keeps; the other arguments are those of `run_study`."""
+    keeper.planned(study, cells)
     fits = list({fit.id: fit for cell in cells for fit in cell.fits}.values())
     weights = [(fit, fit_work(fit, runner)) for fit in fits] if show_progress else []
+    predictions = NotedPredictions(runner)
     with watched(runner, weights, show=show_progress) as watch:
-        records = run_fits(fits, runner, executor or Local(), finished=watch.finished)
-    results = tuple(select(cell, records, runner) for cell in cells)
+        records = run_fits(fits, runner, executor or Local(), predictions, finished=watch.finished)
+    results = tuple(select(cell, records, predictions) for cell in cells)
     _prune(study, results, runner)
-    return Result(study, results, _baseline(study, cells, runner))
+    majority = _majority(study, cells, runner)
+    result = Result(study, results, _baseline(study, majority, predictions), name=keeper.name)
+    keeper.finished(result, predictions.ids, majority)
+    return result
 
 
 def plan_study(study: Study, runner: Runner) -> tuple[Cell, ...]:
@@ -72,7 +100,12 @@ def grid_and_seeds(study: Study, task: Task, method: Method) -> tuple[list[Recip
 
 
 def run_fits(
-    fits: Iterable[Fit], runner: Runner, executor: Executor, *, finished: Callable[[Fit], None] = lambda fit: None
+    fits: Iterable[Fit],
+    runner: Runner,
+    executor: Executor,
+    predictions: Predictions,
+    *,
+    finished: Callable[[Fit], None] = lambda fit: None,
 ) -> dict[str, Record]:
     """Run every different fit once and predict its dev splits while its weights exist; return fit id -> record.
 
@@ -81,17 +114,18 @@ def run_fits(
     fits_by_id, records = {fit.id: fit for fit in fits}, dict[str, Record]()
     for fit, record in executor.run(list(fits_by_id.values()), runner):
         finished(fit)
-        records[fit.id] = record if record.status != "done" else _predicted(fit, record, runner)
+        splits = runner.plugins.task(fit.task).named("dev")
+        records[fit.id] = record if record.status != "done" else _predicted(fit, splits, record, predictions)
     if lost := len(fits_by_id.keys() - records.keys()):
         raise PluginError(f"The executor '{executor.name}' gave no record of {lost} of {len(fits_by_id)} fits.")
     return records
 
 
-def _predicted(fit: Fit, record: Record, runner: Runner) -> Record:
+def _predicted(fit: Fit, splits: Iterable[str], record: Record, predictions: Predictions) -> Record:
     """Predict dev; if that fails, return a record with the status failed, so that the study goes on."""
     try:
-        for split in runner.plugins.task(fit.task).named("dev"):
-            runner.predict(fit, split)
+        for split in splits:
+            predictions.predict(fit, split)
     except (FitError, RequestError) as error:  # for example, its max_length is too short for a question of dev
         return replace(record, status="failed", reason=str(error))
     return record
@@ -108,14 +142,18 @@ def _prune(study: Study, results: Iterable[CellResult], runner: Runner) -> None:
                 runner.forget_weights(fit)
 
 
-def _baseline(study: Study, cells: Sequence[Cell], runner: Runner) -> Mapping[Term, Score]:
+def _majority(study: Study, cells: Sequence[Cell], runner: Runner) -> Mapping[str, Fit]:
+    """Plan the fit of the majority answer of each task: its training rows are those of the task's first grid point."""
+    recipes = {cell.task.name: cell.candidates[0].recipe for cell in reversed(cells)}
+    return {task.name: runner.plan(task, "", method=MAJORITY, recipe=recipes[task.name]) for task in study.tasks}
+
+
+def _baseline(study: Study, majority: Mapping[str, Fit], predictions: Predictions) -> Mapping[Term, Score]:
     """Score the majority answer of the training rows on every dev split."""
     baseline = {}
     for task in study.tasks:
-        cell = next(cell for cell in cells if cell.task.name == task.name)
-        fit = runner.plan(task, "", method=MAJORITY, recipe=cell.candidates[0].recipe)
         for split in task.named("dev"):
-            for name, score in runner.predict(fit, split).record.scores.items():
+            for name, score in predictions.predict(majority[task.name], split).record.scores.items():
                 baseline[Term(task.name, split, name)] = score
     return baseline
 

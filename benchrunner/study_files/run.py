@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from benchrunner.backbones.concatenation import parts_of
 from benchrunner.executor import Executor
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.study import CellResult, Result, Selection, selected_fit
+from benchrunner.studies.kept.keeper import StudyKeeper
+from benchrunner.studies.kept.naming import derived_file_name
+from benchrunner.studies.study import Cell, CellResult, Result, Selection, Study, selected_fit
 from benchrunner.studies.study_options import StudyOptions
-from benchrunner.studies.study_run import run_study
+from benchrunner.studies.study_run import plan_study, run_part
 from benchrunner.study_files.entries import Entry, entry_of_ensemble, entry_of_log, entry_of_metric, mean_entry
+from benchrunner.study_files.kept_study_file import entries_json, study_file_json
 from benchrunner.study_files.plan import Need, cells_of, chosen_study, grouped, naming, needs_of, stage_study
 from benchrunner.study_files.study_file import FULL, StudyFile, System
 from benchrunner.study_files.submit_commands import submissions
@@ -33,13 +38,17 @@ def run_study_file(
     executor: Executor | None = None,
     show_progress: bool = False,
     program: Sequence[str] = PROGRAM,
+    keep_as: str | None = None,
+    command: Sequence[str] = (),
 ) -> StudyFileResult:
     """Run a study file and return its table.
 
     `name` is the name of a plugin's study or the path of a .toml file. `parameters` are values of the file's
     parameters, `scale` is the name of one of its scales. `systems` and `columns` are names of some of its systems and
     columns; None means all that are not extra. `options` override the options of the file. `program` runs the commands
-    that build backbones. Everything is checked before the first command runs.
+    that build backbones. Everything is checked before the first command runs. The study is kept in the runs folder
+    under `keep_as`, by default a name made of those of the file and the scale (`StudyFileResult.name`), with `command`,
+    the words of the command line that repeats the study; `read_study` reads the result again.
     """
     options = options or StudyOptions()
     study = chosen_study(name, runner, parameters or {}, scale=scale, systems=systems, columns=columns)
@@ -55,21 +64,38 @@ def run_study_file(
             print(f"{number} of {len(study.commands)}, {system}: benchrunner {shlex.join(words)}", file=sys.stderr)
         run_command(words, runner.workspace, program=program, show_output=show_progress)
     _check_backbones((need.system for need in needs), study, runner)
-    first = {
-        name: run_study(stage, runner, executor=executor, show_progress=show_progress)
-        for name, stage in stages.items()
-        if stage is not None
-    }
+    request = _request(study, systems, columns, options)
+    kept_name = keep_as or derived_file_name(study.name, study.scale.name, request)
+    keeper = StudyKeeper(runner, kept_name, request, command=command, study_file=study_file_json(study))
+
+    def run(part: Study, cells: Sequence[Cell]) -> Result:
+        return run_part(part, cells, runner, keeper, executor=executor, show_progress=show_progress)
+
+    first = {name: run(stage, plan_study(stage, runner)) for name, stage in stages.items() if stage is not None}
     fitted = {name: f"run:{selected_fit(result.cells[0]).id}" for name, result in first.items()}
     needs = [replace(need, backbone=fitted.get(need.system.name, need.backbone)) for need in needs]
     results = []
     for part_options, part in grouped(needs, runner):
-        cells = cells_of(part_options, part, needs, runner)
-        result = run_study(part, runner, executor=executor, cells=cells, show_progress=show_progress)
-        results.append((part_options, result))
+        results.append((part_options, run(part, cells_of(part_options, part, needs, runner))))
     entries = _entries(study, needs, results, runner)
     parts = (*first.values(), *(result for _, result in results))
-    return StudyFileResult(study, entries, parts, submissions(study, needs, entries, runner))
+    commands = submissions(study, needs, entries, runner)
+    keeper.complete(entries=entries_json(entries, parts), submissions=commands)
+    return StudyFileResult(study, entries, parts, commands, name=kept_name)
+
+
+def _request(
+    study: StudyFile, systems: Sequence[str] | None, columns: Sequence[str] | None, options: StudyOptions
+) -> dict[str, Any]:
+    """Return what is asked of a study file, as JSON values."""
+    return {
+        "study": study.name,
+        "parameters": dict(study.values),
+        "scale": study.scale.name,
+        "systems": None if systems is None else list(systems),
+        "columns": None if columns is None else list(columns),
+        "options": dataclasses.asdict(options),
+    }
 
 
 def _existing(system: System, study: StudyFile) -> list[str]:

@@ -30,6 +30,8 @@ class StudyFileResult:
     """The studies that the entries were taken from, after those of first stages."""
     submissions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """System -> words of the benchrunner command that writes its submission to the study's leaderboard."""
+    name: str = ""
+    """Name under which the study is kept in the runs folder."""
 
     @property
     def is_complete(self) -> bool:
@@ -135,6 +137,7 @@ def as_json(result: StudyFileResult) -> dict[str, Any]:
     """Return everything that the table shows, and the results behind it, as JSON values."""
     study = result.study
     return {
+        "kept_as": result.name,
         "study": study.name,
         "file": str(study.path),
         "title": study.title,

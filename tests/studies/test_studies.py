@@ -16,7 +16,6 @@ from benchrunner import (
     Fit,
     Grid,
     Job,
-    Method,
     Outcome,
     Record,
     RequestError,
@@ -40,37 +39,8 @@ from benchrunner.study_files.run import run_study_file
 from benchrunner.tasks.suites import Term
 from benchrunner.tasks.task import Split
 from benchrunner.testing import tiny_family
+from chancy import Chancy, chancy
 from inline import board, mood, runner
-
-
-class Chancy(Method):
-    """Answers lr * (1 + seed) rows of dev correctly. `endings` maps seeds to other outcomes, or to errors to raise."""
-
-    name = "chancy"
-    about = "for tests"
-
-    def __init__(self, endings: dict[int, Any] | None = None) -> None:
-        self._endings = endings or {}
-
-    def fit(self, job: Job) -> Outcome:
-        ending = self._endings.get(job.fit.seed)
-        if isinstance(ending, Exception):
-            raise ending
-        if ending is None:
-            assert job.backbone is not None
-            job.model.mkdir(parents=True)
-            job.backbone.load(job.workspace, seed=0).save(job.model)
-        return ending or Outcome()
-
-    def predict(self, job: Job, table: Any) -> np.ndarray:
-        gold = table.column("label").to_pylist() if "label" in table.column_names else ["glad"] * table.num_rows
-        right = round(job.fit.recipe.lr * (1 + job.fit.seed))
-        answers = [label if at < right else {"glad": "sad", "sad": "glad"}[label] for at, label in enumerate(gold)]
-        return np.array([[label == "glad", label == "sad"] for label in answers], dtype=np.float32)
-
-
-def chancy(folder: Path, endings: dict[int, Any] | None = None, **hooks: Any) -> Runner:
-    return runner(folder, register_methods=[Chancy(endings)], register_tasks=[mood(method="chancy")], **hooks)
 
 
 def study(made: Runner, **changes: Any) -> Result:

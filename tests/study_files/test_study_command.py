@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,9 +14,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchrunner import Runner, Workspace, discover
+from benchrunner import Runner, StudyFileResult, Workspace, discover, find_study, read_study
 from benchrunner.commands.main import main
 from benchrunner.runs.folder import find_run
+from benchrunner.study_files import table
 from benchrunner.study_files.system_commands import wait_passing_signals
 from benchrunner.testing import tiny_family
 from inline import board, mood, own
@@ -388,3 +390,32 @@ def test_a_stop_signal_reaches_the_command_once() -> None:
         process.stdout.close()
         signal.signal(signal.SIGINT, outside)
     assert (stopped, process.returncode) == (True, 41)
+
+
+def test_a_study_file_is_read_again_with_all_its_figures(kitchen: Kitchen) -> None:
+    code, out, err = kitchen(
+        "--study", "study.toml", "--name", "doughs", "--columns", "taste,crust,loss,mean", "--json"
+    )
+    assert code == 0, err
+    workspace = Workspace(kitchen.folder / "fits", kitchen.folder / "other cache")
+    shutil.rmtree(kitchen.folder / "data")
+    for name in ("out", "model", "study.toml"):
+        path = kitchen.folder / name
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    read = read_study("doughs", Runner(kitchen.plugins, workspace, device="cpu"))
+    assert isinstance(read, StudyFileResult)
+    assert json.loads(json.dumps(table.as_json(read))) == json.loads(out)
+    assert json.loads(out)["kept_as"] == "doughs"
+    kept = find_study(kitchen.folder / "fits", "doughs")
+    assert kept.command[0] == "compare" and kept.is_study_file and kept.ended is not None
+
+
+def test_stages_and_ensembles_of_a_kept_study_are_read_again(kitchen: Kitchen) -> None:
+    code, out, err = staged(kitchen, "--name", "stages", "--json")
+    assert code == 0, err
+    workspace = Workspace(kitchen.folder / "fits", kitchen.folder / "other cache")
+    read = read_study("stages", Runner(kitchen.plugins, workspace, device="cpu"))
+    assert isinstance(read, StudyFileResult)
+    assert json.loads(json.dumps(table.as_json(read))) == json.loads(out)
+    members = read.entries["three together", "mood"].members
+    assert len(members) == 3 and set(members) <= find_study(kitchen.folder / "fits", "stages").selected

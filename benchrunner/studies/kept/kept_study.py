@@ -1,0 +1,134 @@
+"""Files of kept studies, `runs/studies/NAME.json`: find them by name, and list them without reading a run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+from benchrunner.errors import RequestError, UnknownName
+from benchrunner.studies.kept.naming import check_name
+
+FORMAT = 1
+"""Format of the file. A reader refuses files of a later format."""
+
+
+def studies_folder(runs: Path) -> Path:
+    """Return the folder of kept studies; it need not exist."""
+    return runs / "studies"
+
+
+@final
+@dataclass(frozen=True)
+class KeptStudy:
+    """A study that is kept under a name: what was asked, planned and selected."""
+
+    name: str
+    path: Path
+    content: dict[str, Any]
+    """Content of the file."""
+
+    def check(self) -> None:
+        """Raise a `KeyError` or a `TypeError` if the file has no values where a study has some."""
+        read = (self.command, self.started, self.ended, self.is_study_file, self.tasks, self.backbones, self.selected)
+        if not self.fits and not read:
+            raise KeyError("fits")
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """Words of the command line that repeats the study, without `benchrunner`; empty if Python code ran it."""
+        return tuple(self.content["command"])
+
+    @property
+    def started(self) -> str:
+        """Date and time when the study was first asked for, in ISO 8601 and UTC."""
+        return str(self.content["started"])
+
+    @property
+    def ended(self) -> str | None:
+        """Date and time when the study was complete, in ISO 8601 and UTC; None if it is not."""
+        ended = self.content["ended"]
+        return None if ended is None else str(ended)
+
+    @property
+    def is_study_file(self) -> bool:
+        """Whether the study is of a study file, with systems and columns."""
+        return self.content["study_file"] is not None
+
+    @property
+    def backbones(self) -> tuple[str, ...]:
+        """Backbones of all parts."""
+        return tuple(dict.fromkeys(name for part in self.content["parts"] for name in part["study"]["backbones"]))
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Names of the tasks of all parts."""
+        return tuple(dict.fromkeys(name for part in self.content["parts"] for name in part["study"]["tasks"]))
+
+    @property
+    def fits(self) -> frozenset[str]:
+        """Ids of all planned fits, except those of majority answers."""
+        return frozenset(
+            fit["id"]
+            for part in self.content["parts"]
+            for cell in part["cells"]
+            for point in cell["candidates"]
+            for fit in point["fits"]
+        )
+
+    @property
+    def selected(self) -> frozenset[str]:
+        """Ids of the fits that were selected, and of the members of ensembles."""
+        cells = (cell for part in self.content["parts"] for cell in part["cells"])
+        members = (member for entry in self.content["entries"] for member in entry["members"])
+        return frozenset(fit for fit in (*(cell.get("selected") for cell in cells), *members) if fit is not None)
+
+    def selected_of(self, backbone: str) -> dict[str, str]:
+        """Map the name of each task to the fit that was selected for a backbone; the first selection counts."""
+        selected: dict[str, str] = {}
+        for part in self.content["parts"]:
+            for cell in part["cells"]:
+                if cell["backbone"] == backbone and cell.get("selected") is not None:
+                    selected.setdefault(cell["task"], cell["selected"])
+        return selected
+
+
+def find_study(runs: Path, name: str) -> KeptStudy:
+    """Find a kept study by its name; raise an `UnknownName` with the names of the others if there is none."""
+    known = [path.stem for path in _paths(runs)]
+    if name not in known:
+        raise UnknownName("kept study", name, known, f"Looked in {studies_folder(runs)}.")
+    return _read(studies_folder(runs) / f"{check_name(name)}.json")
+
+
+def kept_studies(runs: Path) -> tuple[list[KeptStudy], list[str]]:
+    """Return all kept studies by name, and a sentence for each file that cannot be read."""
+    studies, faults = list[KeptStudy](), list[str]()
+    for path in _paths(runs):
+        try:
+            studies.append(_read(path))
+        except RequestError as error:
+            faults.append(str(error))
+    return studies, faults
+
+
+def _paths(runs: Path) -> Iterator[Path]:
+    """Yield the files of kept studies by name, without temporary files."""
+    yield from sorted(studies_folder(runs).glob("[!.]*.json"))
+
+
+def _read(path: Path) -> KeptStudy:
+    advice = "Repeat the command of the study, or remove the file."
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content["format"] > FORMAT:
+            raise RequestError(f"{path}: was written by a later version of benchrunner: update benchrunner.")
+        study = KeptStudy(path.stem, path, content)
+        study.check()
+    except OSError as error:
+        raise RequestError(f"{path}: cannot be read: {error.strerror}.") from None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise RequestError(f"{path}: is not a kept study ({type(error).__name__}: {error}). {advice}") from None
+    return study

@@ -1,0 +1,53 @@
+"""Names of kept studies: those that users give, and names derived from what is compared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchrunner.errors import RequestError
+from benchrunner.fits import identity
+
+LONGEST_NAME = 100
+"""Characters of a study's name, so that every file system takes its file."""
+LONGEST_WORD = 24
+"""Characters of a backbone or task in a derived name."""
+MANY = 3
+"""From this number on, a derived name counts backbones or tasks instead of naming them."""
+
+
+def check_name(name: str) -> str:
+    """Return the name of a study; raise a `RequestError` if it cannot be the name of a file."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._+-]*", name) or len(name) > LONGEST_NAME:
+        raise RequestError(
+            f"A study's name has letters, digits and . _ + - only, begins with a letter or digit and is at most "
+            f"{LONGEST_NAME} characters long, not '{name}'."
+        )
+    return name
+
+
+def derived_name(backbones: Sequence[str], tasks: Collection[str], request: Mapping[str, Any]) -> str:
+    """Name a study by its backbones and tasks. Six digits of a hash tell it from other requests about the same."""
+    compared = "-vs-".join(map(_word, backbones)) if len(backbones) < MANY else f"{len(backbones)}-backbones"
+    return f"{compared}-on-{_tasks(list(tasks))}-{identity(request)[:6]}"
+
+
+def derived_file_name(name: str, scale: str, request: Mapping[str, Any]) -> str:
+    """Name a study of a study file by the file and the scale, with six digits of a hash of the request."""
+    return f"{_word(name.removesuffix('.toml'))}-{_word(scale)}-{identity(request)[:6]}"
+
+
+def _tasks(tasks: Sequence[str]) -> str:
+    if len(tasks) < MANY:
+        return "-".join(map(_word, tasks))
+    suites = {task.partition("/")[0] for task in tasks}
+    return f"{len(tasks)}-tasks" if len(suites) > 1 else f"{len(tasks)}-{_word(suites.pop())}-tasks"
+
+
+def _word(name: str) -> str:
+    """Shorten a name or a path to its last part, with the characters that names of studies may have."""
+    last = Path(name.rstrip("/")).name or name
+    word = re.sub(r"[^A-Za-z0-9.]+", "-", last).strip("-.")
+    return word[:LONGEST_WORD].rstrip("-.") or "unnamed"

@@ -1,0 +1,190 @@
+"""Parts of kept studies: a `Study` with its planned cells and what came of them, to and from JSON values."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from benchrunner.fits import Fit
+from benchrunner.metrics import Score
+from benchrunner.recipes import Grid, Recipe
+from benchrunner.records import Record
+from benchrunner.runs.folder import RunFolder
+from benchrunner.runs.runner import Runner
+from benchrunner.studies.kept.predictions import KeptPredictions, Key, PredictionIds
+from benchrunner.studies.selection import select
+from benchrunner.studies.study import Candidate, Cell, CellResult, Result, Selection, Study
+from benchrunner.tasks.suites import Term
+
+Part = dict[str, Any]
+"""A `Study` with its cells as JSON values: what one `run_study` ran."""
+
+
+def study_json(study: Study) -> dict[str, Any]:
+    """Return what a study asks for as JSON values; tasks by their names."""
+    return {
+        "backbones": list(study.backbones),
+        "tasks": [task.name for task in study.tasks],
+        "grid": {name: list(values) for name, values in study.grid.choices.items()},
+        "seeds": list(study.seeds),
+        "changes": dict(study.changes),
+        "method": study.method,
+        "keep": study.keep,
+        "selection": dataclasses.asdict(study.selection),
+    }
+
+
+def planned_part(study: Study, cells: Iterable[Cell]) -> Part:
+    """Return a study with its planned fits as JSON values, before any of the fits runs."""
+    return {
+        "study": study_json(study),
+        "cells": [
+            {
+                "backbone": cell.backbone,
+                "task": cell.task.name,
+                "selection": dataclasses.asdict(cell.selection),
+                "tests": list(cell.tests),
+                "candidates": [
+                    {"recipe": point.recipe.as_dict(), "fits": [_fit_json(fit) for fit in point.fits]}
+                    for point in cell.candidates
+                ],
+            }
+            for cell in cells
+        ],
+    }
+
+
+def _fit_json(fit: Fit) -> dict[str, Any]:
+    return {"id": fit.id, **fit.as_dict()}
+
+
+def finished_part(part: Part, result: Result, ids: PredictionIds, majority: Mapping[str, Fit]) -> Part:
+    """Return a planned part with what came of it: selected fits, lost fits, and ids of predictions.
+
+    `majority` maps the name of each task to the fit of its majority answer.
+    """
+    cells = [
+        {
+            **planned,
+            "selected": cell.selected.id if cell.selected is not None else None,
+            "lost": {fit: list(reason.partition(": ")[::2]) for fit, reason in cell.lost.items()},
+            "predictions": _by_fit(ids.found, cell.cell),
+            "failed_predictions": _by_fit(ids.failed, cell.cell),
+        }
+        for planned, cell in zip(part["cells"], result.cells, strict=True)
+    ]
+    baseline = {task: {"fit": fit.id, "predictions": _of_fit(ids.found, fit)} for task, fit in majority.items()}
+    return {**part, "cells": cells, "majority": baseline}
+
+
+def _by_fit(values: Mapping[Key, str], cell: Cell) -> dict[str, dict[str, str]]:
+    """Map the fits of a cell to their splits with values; leave out fits without any."""
+    splits = (*cell.task.named("dev"), *cell.tests)
+    by_fit = {
+        fit.id: {split: values[fit.id, fit.task, split] for split in splits if (fit.id, fit.task, split) in values}
+        for fit in cell.fits
+    }
+    return {fit: of_splits for fit, of_splits in by_fit.items() if of_splits}
+
+
+def _of_fit(values: Mapping[Key, str], fit: Fit) -> dict[str, str]:
+    return {split: value for (fit_id, task, split), value in values.items() if (fit_id, task) == (fit.id, fit.task)}
+
+
+def _by_key(by_fit: Mapping[str, Mapping[str, str]], task: str) -> dict[Key, str]:
+    return {(fit, task, split): value for fit, of_splits in by_fit.items() for split, value in of_splits.items()}
+
+
+def is_finished(part: Part) -> bool:
+    """Return whether a part has what came of its fits."""
+    return "majority" in part
+
+
+def part_fits(part: Part) -> Iterator[str]:
+    """Yield the id of every fit of a part; cells may share fits."""
+    for cell in part["cells"]:
+        for point in cell["candidates"]:
+            yield from (fit["id"] for fit in point["fits"])
+
+
+def part_result(part: Part, runner: Runner, name: str) -> Result:
+    """Rebuild the result of a part from the run folders: selection runs again on the kept predictions.
+
+    A fit whose folder was removed, or that is not finished, has no scores and is named with the reason.
+    """
+    study = _study(part["study"], runner)
+    cells = [_cell(cell, runner) for cell in part["cells"]]
+    results = tuple(_cell_result(cell, kept, runner) for cell, kept in zip(cells, part["cells"], strict=True))
+    return Result(study, results, dict(_baseline(part, study, runner)), name=name)
+
+
+def _study(kept: Mapping[str, Any], runner: Runner) -> Study:
+    return Study(
+        backbones=tuple(kept["backbones"]),
+        tasks=tuple(runner.plugins.task(task) for task in kept["tasks"]),
+        grid=Grid({name: tuple(values) for name, values in kept["grid"].items()}),
+        seeds=tuple(kept["seeds"]),
+        changes=dict(kept["changes"]),
+        method=kept["method"],
+        keep=kept["keep"],
+        selection=Selection(**kept["selection"]),
+    )
+
+
+def _cell(kept: Mapping[str, Any], runner: Runner) -> Cell:
+    candidates = tuple(
+        Candidate(Recipe(**point["recipe"]), tuple(_fit(fit) for fit in point["fits"])) for point in kept["candidates"]
+    )
+    selection = Selection(**kept["selection"])
+    return Cell(kept["backbone"], runner.plugins.task(kept["task"]), candidates, selection, tuple(kept["tests"]))
+
+
+def _fit(kept: Mapping[str, Any]) -> Fit:
+    return Fit.from_dict({name: value for name, value in kept.items() if name != "id"})
+
+
+def _cell_result(cell: Cell, kept: Mapping[str, Any], runner: Runner) -> CellResult:
+    found, failed = kept.get("predictions", {}), kept.get("failed_predictions", {})
+    ids = PredictionIds(_by_key(found, cell.task.name), _by_key(failed, cell.task.name))
+    return kept_cell_result(cell, KeptPredictions(runner, ids), runner, lost=kept.get("lost", {}))
+
+
+def kept_cell_result(
+    cell: Cell, predictions: KeptPredictions, runner: Runner, *, lost: Mapping[str, Sequence[str]]
+) -> CellResult:
+    """Select among the fits of a cell by kept records and predictions. `lost`: id of a fit -> its status and reason."""
+    records = {fit.id: _record(fit, cell, predictions, lost, runner) for fit in cell.fits}
+    return select(cell, records, predictions)
+
+
+def _record(
+    fit: Fit, cell: Cell, predictions: KeptPredictions, lost: Mapping[str, Sequence[str]], runner: Runner
+) -> Record:
+    """Return the record of a fit; its status is failed if the study cannot read the fit or its predictions of dev."""
+    record = RunFolder(runner.workspace.runs, fit.id).record()
+    if fit.id in lost:
+        status, reason = lost[fit.id]
+        notes = record.notes if record is not None else ()
+        return Record(fit.id, "diverged" if status == "diverged" else "failed", reason, notes=notes)
+    if record is None:
+        return Record(fit.id, "failed", "the run is not finished, or was removed")
+    for split in cell.task.named("dev") if record.status == "done" else ():
+        if not predictions.has(fit, split):
+            reason = f"its prediction of {split} is not computed yet, or was removed"
+            return replace(record, status="failed", reason=reason)
+    return record
+
+
+def _baseline(part: Part, study: Study, runner: Runner) -> Iterator[tuple[Term, Score]]:
+    """Yield the scores of the majority answer on every dev split; absent ones if its run was removed."""
+    for task in study.tasks:
+        kept = part.get("majority", {}).get(task.name, {"fit": "", "predictions": {}})
+        folder = RunFolder(runner.workspace.runs, kept["fit"])
+        for split in task.named("dev"):
+            record = folder.prediction_record(kept["predictions"].get(split, "")) if kept["fit"] else None
+            absent = Score(None, "the run of the majority answer was removed, or is not finished")
+            for metric in task.metrics:
+                score = record.scores.get(metric.name) if record is not None else None
+                yield Term(task.name, split, metric.name), score or absent

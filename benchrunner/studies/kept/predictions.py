@@ -1,0 +1,99 @@
+"""Predictions of a study: noted by id while a study runs, and read from the run folders when the study is read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import final
+
+from benchrunner.errors import FitError, RequestError, first_line
+from benchrunner.fits import Fit
+from benchrunner.metrics import Score
+from benchrunner.runs.folder import RunFolder
+from benchrunner.runs.predictor import Predicted
+from benchrunner.runs.runner import Runner
+
+Key = tuple[str, str, str]
+"""Id of a fit, name of a task, and name of a split."""
+
+
+@final
+@dataclass(frozen=True)
+class PredictionIds:
+    """Which predictions a study was made of."""
+
+    found: dict[Key, str] = field(default_factory=dict)
+    """Ids of predictions."""
+    failed: dict[Key, str] = field(default_factory=dict)
+    """Reasons why there is no prediction."""
+
+
+@final
+class NotedPredictions:
+    """Predicts with a runner and notes the id of every prediction."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+        self.ids = PredictionIds()
+
+    def predict(self, fit: Fit, split: str) -> Predicted:
+        """Return the fit's answers to a split, computed if they are not kept yet."""
+        key = (fit.id, fit.task, split)
+        try:
+            predicted = self._runner.predict(fit, split)
+        except (FitError, RequestError) as error:
+            self.ids.failed[key] = first_line(error)
+            raise
+        self.ids.found[key] = predicted.folder.name
+        return predicted
+
+
+@final
+class KeptPredictions:
+    """Reads predictions from the runs folder. Needs neither data nor backbones."""
+
+    def __init__(self, runner: Runner, ids: PredictionIds) -> None:
+        self._runner, self._ids = runner, ids
+
+    def has(self, fit: Fit, split: str) -> bool:
+        """Return whether a prediction of the fit on a split is kept."""
+        return self._find(fit, split) is not None
+
+    def predict(self, fit: Fit, split: str) -> Predicted:
+        """Return the kept answers of a fit to a split; raise a `FitError` if there are none."""
+        path = self._find(fit, split)
+        record = None if path is None else self._folder(fit).prediction_record(path.name)
+        if path is None or record is None:
+            reason = self._ids.failed.get((fit.id, fit.task, split))
+            raise FitError(reason or f"The fit {fit.id} has no kept prediction of {fit.task} ({split}).")
+        absent = Score(None, "the task had no such metric when the prediction was scored")
+        later = {metric.name: absent for metric in self._runner.plugins.task(fit.task).metrics}
+        return Predicted(replace(record, scores=later | dict(record.scores)), path)
+
+    def _folder(self, fit: Fit) -> RunFolder:
+        return RunFolder(self._runner.workspace.runs, fit.id)
+
+    def _find(self, fit: Fit, split: str) -> Path | None:
+        """Return the folder of the noted prediction; without a note, of the newest prediction with tuned settings."""
+        key, folder = (fit.id, fit.task, split), self._folder(fit)
+        if key in self._ids.failed:
+            return None
+        if (noted := self._ids.found.get(key)) is not None:
+            path = folder.prediction(noted)
+            return path if (path / "record.json").is_file() else None
+        tuned = {**self._runner.plugins.task(fit.task).problem.decoding, **folder.tuned("")}
+        kept = [(settings == tuned, date, path) for settings, date, path in _predictions(folder, fit.task, split)]
+        return max(kept, key=lambda prediction: prediction[:2])[2] if kept else None
+
+
+def _predictions(folder: RunFolder, task: str, split: str) -> Iterator[tuple[Mapping[str, object], float, Path]]:
+    """Yield the settings, the date and the folder of every prediction of a split; damaged folders are left out."""
+    for path in folder.prediction("").glob("[!.]*/record.json"):
+        try:
+            prediction = json.loads((path.parent / "prediction.json").read_text(encoding="utf-8"))
+            if (prediction["task"], prediction["split"]) == (task, split):
+                yield prediction["settings"], path.stat().st_mtime, path.parent
+        except (OSError, ValueError, KeyError, TypeError):
+            continue

@@ -1,0 +1,184 @@
+"""Kept studies: a study is written under a name, and its result is read again from the run folders alone."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchrunner import (
+    Grid,
+    RequestError,
+    Runner,
+    Study,
+    UnknownName,
+    Workspace,
+    find_study,
+    kept_studies,
+    read_study,
+    result_of_runs,
+    run_study,
+)
+from benchrunner.errors import FitError
+from benchrunner.studies.kept.naming import check_name, derived_name
+from benchrunner.studies.study import Result
+from chancy import Chancy, chancy
+from inline import mood, plugins, runner
+
+
+def small(made: Runner, **changes: Any) -> Study:
+    options: dict[str, Any] = {"grid": Grid({"lr": (4, 8)}), "seeds": (0, 1, 2)}
+    return Study(("words",), tuple(made.plugins.tasks.values()), **(options | changes))
+
+
+def without_data(made: Runner, folder: Path) -> Runner:
+    """Return a runner in the same runs folder, without the data and without any backbone."""
+    shutil.rmtree(folder / "data")
+    workspace = Workspace(made.workspace.runs, folder / "other cache", data=folder / "no data")
+    offers = plugins(register_methods=[Chancy()], register_tasks=[mood(method="chancy")], register_backbones=[])
+    return Runner(offers, workspace, device="cpu")
+
+
+def same(left: Result, right: Result) -> None:
+    """Compare two results whose tasks come from different plugin managers: by everything but the task objects."""
+    assert [cell.cell.task.name for cell in left.cells] == [cell.cell.task.name for cell in right.cells]
+    for ours, theirs in zip(left.cells, right.cells, strict=True):
+        assert ours.cell.candidates == theirs.cell.candidates
+        assert replace(ours, cell=theirs.cell) == theirs
+    assert (left.baseline, left.name) == (right.baseline, right.name)
+    assert replace(left.study, tasks=right.study.tasks) == right.study
+
+
+def test_a_study_is_read_without_data_and_backbones(tmp_path: Path) -> None:
+    made = chancy(tmp_path)
+    result = run_study(small(made), made, keep_as="first")
+    read = read_study("first", without_data(made, tmp_path))
+    assert isinstance(read, Result)
+    same(read, result)
+    assert [len(read.cells), len(list(read.cells[0].cell.fits))] == [1, 6]
+
+
+def test_a_lost_fit_is_read_with_its_reason(tmp_path: Path) -> None:
+    made = chancy(tmp_path, {1: FitError("the oven is cold")})
+    result = run_study(small(made), made, keep_as="lost")
+    read = read_study("lost", made)
+    assert isinstance(read, Result)
+    same(read, result)
+    assert set(read.cells[0].lost.values()) == {"failed: the oven is cold"}
+
+
+def test_a_removed_run_is_lost_with_the_reason(tmp_path: Path) -> None:
+    made = chancy(tmp_path)
+    result = run_study(small(made), made, keep_as="first")
+    fit = next(result.cells[0].cell.fits)
+    shutil.rmtree(made.folder(fit).path)
+    read = read_study("first", made)
+    assert isinstance(read, Result)
+    assert read.cells[0].lost == {fit.id: "failed: the run is not finished, or was removed"}
+
+
+def test_what_was_planned_is_kept_before_the_first_fit_runs(tmp_path: Path) -> None:
+    made = chancy(tmp_path, {0: KeyboardInterrupt()})
+    with pytest.raises(KeyboardInterrupt):
+        run_study(small(made), made, keep_as="stopped", command=["compare", "words"])
+    kept = find_study(made.workspace.runs, "stopped")
+    assert (kept.ended, kept.command, len(kept.fits), kept.selected) == (None, ("compare", "words"), 6, frozenset())
+    read = read_study("stopped", made)
+    assert isinstance(read, Result)
+    assert len(read.cells[0].lost) == 6
+
+
+def test_a_stopped_study_shows_the_fits_that_finished(tmp_path: Path) -> None:
+    made = chancy(tmp_path, {2: KeyboardInterrupt()})
+    with pytest.raises(KeyboardInterrupt):
+        run_study(small(made), made, keep_as="stopped")
+    read = read_study("stopped", made)
+    assert isinstance(read, Result)
+    assert len(read.cells[0].lost) == 4, "two restarts of the first grid point finished"
+    assert read.cells[0].chosen is not None and read.cells[0].chosen.lr == 4
+
+
+def test_repeating_a_study_changes_nothing_in_its_file(tmp_path: Path) -> None:
+    made = chancy(tmp_path)
+    run_study(small(made), made, keep_as="first")
+    path = made.workspace.runs / "studies" / "first.json"
+    before = json.loads(path.read_text())
+    before |= {"started": "2020-01-01T00:00:00+00:00", "ended": "2020-01-02T00:00:00+00:00"}
+    path.write_text(json.dumps(before))
+    run_study(small(made), made, keep_as="first")
+    assert json.loads(path.read_text()) == before
+
+
+def test_a_larger_study_replaces_one_of_the_same_name(tmp_path: Path) -> None:
+    made = chancy(tmp_path)
+    run_study(small(made, seeds=(0,)), made, keep_as="first")
+    result = run_study(small(made), made, keep_as="first")
+    read = read_study("first", made)
+    assert isinstance(read, Result)
+    same(read, result)
+
+
+def test_a_study_without_a_name_gets_a_readable_one(tmp_path: Path) -> None:
+    made = chancy(tmp_path)
+    name = run_study(small(made), made).name
+    assert name.startswith("words-on-mood-")
+    assert name == run_study(small(made), made).name != run_study(small(made, seeds=(0,)), made).name
+    studies, faults = kept_studies(made.workspace.runs)
+    assert (len(studies), faults) == (2, [])
+
+
+def test_derived_names_are_short_and_can_be_files() -> None:
+    paths = ["/a/very/long path/with (odd) characters and much more to come/", "org/model"]
+    name = derived_name(paths, ["glue/rte", "glue/cola", "glue/mrpc"], {})
+    assert name == "with-odd-characters-and-vs-model-on-3-glue-tasks-44136f"
+    assert check_name(name) == name
+
+
+@pytest.mark.parametrize("name", ["", "../x", ".hidden", "a b", "x" * 101, "studies/x"])
+def test_names_that_cannot_be_files_are_refused(name: str) -> None:
+    with pytest.raises(RequestError, match="A study's name has letters"):
+        check_name(name)
+
+
+def test_an_unknown_study_is_an_error_with_close_names(tmp_path: Path) -> None:
+    made = chancy(tmp_path)
+    run_study(small(made, seeds=(0,)), made, keep_as="breakfast")
+    with pytest.raises(UnknownName, match="breakfast"):
+        read_study("brekfast", made)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 1}', '{"format": 99}'])
+def test_a_damaged_file_is_one_sentence_and_hides_no_other(text: str, tmp_path: Path) -> None:
+    made = chancy(tmp_path)
+    run_study(small(made, seeds=(0,)), made, keep_as="whole")
+    (made.workspace.runs / "studies" / "broken.json").write_text(text)
+    with pytest.raises(RequestError, match=r"broken\.json: "):
+        find_study(made.workspace.runs, "broken")
+    studies, faults = kept_studies(made.workspace.runs)
+    assert ([study.name for study in studies], len(faults)) == (["whole"], 1)
+
+
+def test_runs_named_one_by_one_make_a_result(tmp_path: Path) -> None:
+    made = chancy(tmp_path)
+    result = run_study(small(made), made)
+    fits = list(result.cells[0].cell.fits)
+    again = result_of_runs([fits[0].id, f"run:{fits[3].id}", fits[4].id[:9], fits[5].id], without_data(made, tmp_path))
+    (cell,) = again.cells
+    assert [len(point.fits) for point in cell.cell.candidates] == [1, 3]
+    assert cell.chosen is not None and (cell.chosen.lr, cell.selected) == (8, fits[5])
+    assert cell.spreads == result.cells[0].spreads
+    assert again.baseline == result.baseline
+
+
+def test_methods_of_one_backbone_are_told_apart(tmp_path: Path) -> None:
+    made = runner(tmp_path)
+    tasks = tuple(made.plugins.tasks.values())
+    results = [run_study(Study(("words",), tasks, method=method), made) for method in ("finetune", "features")]
+    runs = [fit.id for result in results for fit in result.cells[0].cell.fits]
+    again = result_of_runs(runs, made)
+    assert again.study.backbones == ("words (finetune)", "words (features)")
+    assert [cell.spreads for cell in again.cells] == [result.cells[0].spreads for result in results]
