@@ -106,6 +106,7 @@ from benchrunner.tasks.data_status import SplitStatus, data_status
 from benchrunner.tasks.scorers import Scored, Scorer
 from benchrunner.tasks.suites import Average, Suite, Term
 from benchrunner.tasks.task import Role, Split, Task
+from benchrunner.text_settings import read_settings
 from benchrunner.workspace import Settings, Workspace
 
 if TYPE_CHECKING:
@@ -114,6 +115,7 @@ if TYPE_CHECKING:
     from benchrunner.runs.ensembles import Ensemble
     from benchrunner.runs.executors import Local
     from benchrunner.runs.file_scores import FileScores, score_file
+    from benchrunner.runs.orders import FitAnswer, FitOrder, marked_runs
     from benchrunner.runs.predictor import Predicted
     from benchrunner.runs.runner import Runner
     from benchrunner.studies.demo import Demo
@@ -169,7 +171,9 @@ __all__ = [
     "FileKind",
     "FileScores",
     "Fit",
+    "FitAnswer",
     "FitError",
+    "FitOrder",
     "FitRunner",
     "Grid",
     "HeadShape",
@@ -261,12 +265,14 @@ __all__ = [
     "iob_labels",
     "kept_studies",
     "list_offers",
+    "marked_runs",
     "mean_reciprocal_rank",
     "quoted",
     "read_json",
     "read_json_object",
     "read_leaderboard",
     "read_manifest",
+    "read_settings",
     "read_study",
     "read_text",
     "result_of_runs",
@@ -289,6 +295,7 @@ _LATER = {
     "benchrunner.runs.ensembles": ("Ensemble",),
     "benchrunner.runs.executors": ("Local",),
     "benchrunner.runs.file_scores": ("FileScores", "score_file"),
+    "benchrunner.runs.orders": ("FitAnswer", "FitOrder", "marked_runs"),
     "benchrunner.runs.predictor": ("Predicted",),
     "benchrunner.runs.runner": ("Runner",),
     "benchrunner.studies.demo": ("Demo",),

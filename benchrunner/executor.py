@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Protocol
 
+from benchrunner.errors import RequestError
 from benchrunner.fits import Fit
 from benchrunner.progress import Event
 from benchrunner.records import Record
@@ -34,12 +35,24 @@ class FitRunner(Protocol):
     def run(self, fit: Fit) -> Record:
         """Run a fit, or read its record if it is finished."""
 
+    def finished(self, fit: Fit) -> Record | None:
+        """Read the record of a fit; None if the fit must run, because it is not finished or has failed."""
+
 
 class Executor(ABC):
     """Runs independent fits, in this process or elsewhere."""
 
     name: str
     about: str
+
+    def configured(self, options: Mapping[str, str]) -> Executor:
+        """Return an executor like this one with options, as `--executor-option NAME=VALUE` gives them.
+
+        An executor with options overrides this method; `read_settings` reads options into a settings dataclass.
+        """
+        if options:
+            raise RequestError(f"The executor '{self.name}' has no options: leave --executor-option out.")
+        return self
 
     @abstractmethod
     def run(self, fits: Iterable[Fit], runner: FitRunner) -> Iterator[tuple[Fit, Record]]:

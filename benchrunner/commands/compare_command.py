@@ -18,6 +18,7 @@ from benchrunner.commands.output import (
 from benchrunner.commands.parser import Commands
 from benchrunner.errors import RequestError
 from benchrunner.studies.kept.naming import check_name
+from benchrunner.text_settings import name_value_pairs
 
 if TYPE_CHECKING:
     from benchrunner.study_files.dry_run import DryRun
@@ -143,15 +144,7 @@ def _run_file(arguments: argparse.Namespace) -> int:
 
 
 def _parameters(arguments: argparse.Namespace) -> dict[str, str]:
-    given: dict[str, str] = {}
-    for word in arguments.set or ():
-        name, sign, value = word.partition("=")
-        if not sign:
-            raise RequestError(f"--set takes NAME=VALUE, not '{word}'; put a value with blanks in quotes.")
-        if name in given:
-            raise RequestError(f"--set names {name} twice.")
-        given[name] = value
-    return given
+    return name_value_pairs(arguments.set or (), "--set")
 
 
 def _print_dry_run(plan: DryRun, *, as_json: bool) -> int:

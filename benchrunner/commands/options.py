@@ -13,6 +13,7 @@ from benchrunner.errors import RequestError
 from benchrunner.recipes import BATCH_UNITS, CONTEXTS, GRIDS, LAYERS, LOSS_DIVISORS, SAMPLES, SCHEDULES
 from benchrunner.studies.number_texts import numbers
 from benchrunner.studies.study import SELECT
+from benchrunner.text_settings import name_value_pairs
 from benchrunner.workspace import CHECKPOINT_SECONDS, Workspace
 
 if TYPE_CHECKING:
@@ -171,6 +172,12 @@ def _add_execution(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument("--executor", metavar="NAME", help="where fits run (default: local)")
     group.add_argument(
+        "--executor-option",
+        action="append",
+        metavar="NAME=VALUE",
+        help="an option of the executor; give it several times for several options",
+    )
+    group.add_argument(
         "--jobs", type=int, metavar="N", help="fits at the same time on this machine; on a CPU as many as cores is best"
     )
 
@@ -236,13 +243,17 @@ def executor(arguments: argparse.Namespace) -> Executor | None:
     """Make the executor that the options name; None if no option names one."""
     from benchrunner.runs.executors import Local
 
+    chosen_options = name_value_pairs(arguments.executor_option or (), "--executor-option")
     if arguments.executor is None:
+        if chosen_options:
+            raise RequestError("--executor-option is an option of an executor: name the executor with --executor.")
         return None if arguments.jobs is None else Local(arguments.jobs)
     chosen: Executor = arguments.plugins.executor(arguments.executor)
     if arguments.jobs is None:
-        return chosen
+        return chosen.configured(chosen_options)
     if not isinstance(chosen, Local):
         raise RequestError(f"--jobs is for the executor 'local'; '{chosen.name}' decides for itself.")
+    chosen.configured(chosen_options)
     return Local(arguments.jobs)
 
 

@@ -119,6 +119,11 @@ class Runner:
         with self._fitter.locked(fit) as folder:
             return self._fitter.run(fit, folder, weights=weights)
 
+    def finished(self, fit: Fit) -> Record | None:
+        """Read the record of a fit; None if the fit must run, because it is not finished or has failed."""
+        record = self.folder(fit).record()
+        return None if record is None or record.status == "failed" else record
+
     def predict(self, fit: Fit, split: str, *, settings: Mapping[str, Any] | None = None) -> Predicted:
         """Return the fit's answers to a split, with their scores if the rows have labels. Computed once.
 
@@ -141,6 +146,11 @@ class Runner:
     def baseline(self, fit: Fit, split: str) -> Mapping[str, Score]:
         """Return the scores of the majority of the fit's training rows on a split."""
         return self._predictor.baseline(fit, split)
+
+    def forget(self, fit: Fit) -> None:
+        """Remove a fit's folder, with its record and its predictions."""
+        with self._fitter.locked(fit) as folder:
+            shutil.rmtree(folder.path, ignore_errors=True)
 
     def forget_weights(self, fit: Fit) -> None:
         """Remove a fit's model; its record and predictions stay."""

@@ -17,25 +17,23 @@ import subprocess
 import sys
 import threading
 import time
-import traceback
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from types import TracebackType
-from typing import Any, Self, final
+from typing import Self, final
 
-from benchrunner.errors import BenchrunnerError, FitError, RequestError, described
+from benchrunner.errors import FitError
 from benchrunner.executor import FitRunner
 from benchrunner.fits import Fit
 from benchrunner.interrupts import HeldBack
 from benchrunner.plugins.discovery import discover
-from benchrunner.plugins.registry import Plugins
 from benchrunner.progress import Event
 from benchrunner.records import Record
-from benchrunner.runs.runner import Runner
-from benchrunner.workspace import Workspace
+from benchrunner.runs.observers import Report
+from benchrunner.runs.orders import FitAnswer, FitOrder
 
 GRACE_SECONDS = 6.0
 """Time for workers to end their training step and write a checkpoint, before they are killed. With the time that the
@@ -49,33 +47,12 @@ _START = "import sys; sys.path[:] = {path!r}; from benchrunner.runs.workers impo
 
 
 @final
-@dataclass(frozen=True)
-class Order:
-    """One fit for a worker, with the settings of the runner that runs it."""
-
-    fit: dict[str, Any]
-    workspace: Workspace
-    device: str
-    checkpoint_seconds: float
-
-
-@final
-@dataclass(frozen=True)
-class Answer:
-    """Result of an order: a record as JSON, or the error that ends the whole command."""
-
-    record: dict[str, Any] | None = None
-    error: Exception | None = None
-    """A RequestError, a FitError or an OSError."""
-
-
-@final
 @dataclass
 class Worker:
     """The parent's view of a worker process."""
 
     process: subprocess.Popen[bytes]
-    connection: Connection[Order | None, Answer | tuple[str, Event]]
+    connection: Connection[FitOrder | None, FitAnswer | tuple[str, Event]]
     fit: Fit | None = None
     """The fit that the worker runs now."""
 
@@ -102,8 +79,7 @@ class Workers:
     def run(self, fits: Iterable[Fit], runner: FitRunner) -> Iterator[tuple[Fit, Record]]:
         """Yield each fit with its record as it finishes. Workers also predict dev, while they have the weights."""
         known = {fit.id: fit for fit in fits}
-        settings = (runner.workspace, runner.device, runner.checkpoint_seconds)
-        waiting = deque((fit, Order(fit.as_dict(), *settings)) for fit in known.values())
+        waiting = deque((fit, FitOrder.of(fit, runner)) for fit in known.values())
         with HeldBack():
             for _ in range(min(self._jobs, len(waiting))):
                 self._workers.append(_started(self._threads))
@@ -114,20 +90,19 @@ class Workers:
                 fit, worker.fit = worker.fit, None
                 if answer.error is None and not interrupt.asked:
                     self._hand_out(worker, waiting)
-            if answer.error is not None:
-                raise answer.error
-            assert fit is not None and answer.record is not None
-            yield fit, Record.from_json(answer.record)
+            record = answer.record_in(runner.workspace.runs)
+            assert fit is not None
+            yield fit, record
 
     @staticmethod
-    def _hand_out(worker: Worker, waiting: deque[tuple[Fit, Order]]) -> None:
+    def _hand_out(worker: Worker, waiting: deque[tuple[Fit, FitOrder]]) -> None:
         """Give a worker its next fit, if there is one."""
         if waiting:
             worker.fit, order = waiting.popleft()
             with contextlib.suppress(OSError):  # if the worker died, `_next_answer` finds out
                 worker.connection.send(order)
 
-    def _next_answer(self, known: dict[str, Fit], runner: FitRunner, interrupt: HeldBack) -> tuple[Worker, Answer]:
+    def _next_answer(self, known: dict[str, Fit], runner: FitRunner, interrupt: HeldBack) -> tuple[Worker, FitAnswer]:
         """Wait for the next finished order and report progress meanwhile. Raises KeyboardInterrupt on an interrupt."""
         workers = {worker.connection: worker for worker in self._workers}
         while True:
@@ -137,7 +112,7 @@ class Workers:
                     message = worker.connection.recv()
                 except (EOFError, OSError):
                     raise _death(worker, interrupt) from None
-                if isinstance(message, Answer):
+                if isinstance(message, FitAnswer):
                     return worker, message
                 fit = known.get(message[0])
                 if fit is not None:  # progress of a baseline that a fit needed is not reported
@@ -227,22 +202,22 @@ def work(descriptor: int, threads: int) -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     sys.stdout = sys.stderr
-    connection: Connection[Answer | tuple[str, Event], Order | None] = Connection(descriptor)
-    orders: queue.SimpleQueue[Order | None] = queue.SimpleQueue()
+    connection: Connection[FitAnswer | tuple[str, Event], FitOrder | None] = Connection(descriptor)
+    orders: queue.SimpleQueue[FitOrder | None] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(connection, orders), daemon=True).start()
     import torch
 
     torch.set_num_threads(threads)
-    plugins = discover()
+    plugins, report = discover(), _reporter(connection)
     try:
         while (order := orders.get()) is not None:
-            connection.send(_answer(order, plugins, connection))
+            connection.send(order.run(plugins=plugins, report=report))
     except KeyboardInterrupt:  # the training was asked to stop, and has written its checkpoint
         sys.exit(STOPPED)
 
 
 def _listen(
-    connection: Connection[Answer | tuple[str, Event], Order | None], orders: queue.SimpleQueue[Order | None]
+    connection: Connection[FitAnswer | tuple[str, Event], FitOrder | None], orders: queue.SimpleQueue[FitOrder | None]
 ) -> None:
     """Receive orders while fits run, and end the process when its parent is gone."""
     try:
@@ -255,31 +230,12 @@ def _listen(
         os._exit(1)
 
 
-def _answer(order: Order, plugins: Plugins, connection: Connection[Answer | tuple[str, Event], Order | None]) -> Answer:
-    """Run one fit and predict its dev splits."""
+def _reporter(connection: Connection[FitAnswer | tuple[str, Event], FitOrder | None]) -> Report:
+    """Make a callback that sends progress to the parent."""
     sending = threading.Lock()
 
     def report(fit: Fit, event: Event) -> None:
         with sending, contextlib.suppress(OSError):  # the parent may be gone
             connection.send((fit.id, event))
 
-    runner = Runner(
-        plugins, order.workspace, device=order.device, checkpoint_seconds=order.checkpoint_seconds, report=report
-    )
-    try:
-        fit = Fit.from_dict(order.fit)
-        record = runner.run(fit)
-        with contextlib.suppress(FitError):  # the parent predicts as well and reports the error
-            for split in plugins.task(fit.task).named("dev") if record.status == "done" else []:
-                runner.predict(fit, split)
-    except RequestError as error:  # as text: a plugin's subclass may not survive pickling
-        return Answer(error=RequestError(str(error)))
-    except BenchrunnerError as error:
-        return Answer(error=FitError(str(error)))
-    except OSError as error:  # a full disk, a folder that cannot be written
-        text = str(error.strerror or error)
-        return Answer(error=OSError(error.errno, text, error.filename, None, error.filename2))
-    except Exception as error:
-        traceback.print_exc()
-        return Answer(error=FitError(f"A worker process failed, as said above: {described(error)}"))
-    return Answer(record.as_json())
+    return report

@@ -33,6 +33,18 @@ REFUSED: dict[str, tuple[list[str], str]] = {
         ["run", "mood", *HERE, "--backbone", "words", "--executor", "lokal"],
         "no executor 'lokal'. Did you mean local?",
     ),
+    "option of no executor": (
+        ["run", "mood", *HERE, "--backbone", "words", "--executor-option", "a=1"],
+        "--executor-option is an option of an executor: name the executor with --executor.",
+    ),
+    "executor without options": (
+        ["run", "mood", *HERE, "--backbone", "words", "--executor", "local", "--executor-option", "a=1"],
+        "The executor 'local' has no options: leave --executor-option out.",
+    ),
+    "executor option without a value": (
+        ["run", "mood", *HERE, "--backbone", "words", "--executor", "local", "--executor-option", "a"],
+        "--executor-option takes NAME=VALUE, not 'a'",
+    ),
     "unknown board": (["submit", "mood", "--backbone", "words"], "no leaderboard 'mood'. Did you mean moods?"),
     "unknown run": (["predict", "abc", "data/mood/test.tsv"], "There is no run 'abc'. Looked in runs."),
     "unknown run to start from": (["run", "mood", *HERE, "--init-from", "abc"], "There is no run 'abc'"),

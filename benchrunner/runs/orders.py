@@ -1,0 +1,216 @@
+"""Fits for worker processes, on this machine or on others: what a worker is told, and what it gives back."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import platform
+import sys
+import traceback
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Self, final
+
+from benchrunner.errors import BenchrunnerError, FitError, RequestError, UnknownName, described
+from benchrunner.executor import FitRunner
+from benchrunner.fits import Fit
+from benchrunner.plugins.discovery import discover
+from benchrunner.plugins.registry import Plugins
+from benchrunner.progress import silent
+from benchrunner.records import Record
+from benchrunner.runs.fitted_backbone import PREFIX as RUN_PREFIX
+from benchrunner.runs.observers import Report
+from benchrunner.runs.runner import Runner
+from benchrunner.runs.transfer import packed, unpack
+from benchrunner.workspace import Workspace
+
+Files = Literal["shared", "returned", "auto"]
+"""How the files of a run reach the runs folder: the worker writes them there (`shared`), they travel back with the
+record (`returned`), or the worker decides (`auto`): it writes them there if it sees the folder."""
+
+PASSED_ON = "BENCHRUNNER_"
+"""Beginning of the names of the environment variables that a worker gets from the process that gives the order."""
+
+
+@final
+@dataclass(frozen=True)
+class FitOrder:
+    """One fit for a worker process, with everything that the worker needs to run it. An order can be pickled.
+
+    The plugins of the fit must be installed where the worker runs, in the same versions, and so must the data.
+    """
+
+    fit: Mapping[str, Any]
+    """The fit as `Fit.as_dict` gives it."""
+    workspace: Workspace
+    device: str
+    """Name of the worker's device for torch."""
+    checkpoint_seconds: float
+    threads: int | None = None
+    """Number of torch's threads; None leaves the number that the worker process has."""
+    folder: Path | None = None
+    """Working folder of the process that gives the order: names of backbones may be paths relative to it."""
+    environment: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Environment variables for the worker."""
+    files: Files = "shared"
+    mark: str = ""
+    """Name of a file in the runs folder, by which a worker on another machine knows that it sees the same folder."""
+
+    @classmethod
+    def of(
+        cls,
+        fit: Fit,
+        runner: FitRunner,
+        *,
+        device: str | None = None,
+        threads: int | None = None,
+        files: Files = "shared",
+        mark: str = "",
+    ) -> Self:
+        """Make the order for a fit of a runner. Without a device, the device of the runner is taken."""
+        places = runner.workspace
+        return cls(
+            fit=fit.as_dict(),
+            workspace=dataclasses.replace(
+                places,
+                runs=places.runs.absolute(),
+                cache=places.cache.absolute(),
+                data=None if places.data is None else places.data.absolute(),
+            ),
+            device=runner.device if device is None else device,
+            checkpoint_seconds=runner.checkpoint_seconds,
+            threads=threads,
+            folder=Path.cwd(),
+            environment={name: value for name, value in os.environ.items() if name.startswith(PASSED_ON)},
+            files=files,
+            mark=mark,
+        )
+
+    def run(self, *, plugins: Plugins | None = None, report: Report = silent) -> FitAnswer:
+        """Run the fit in this process and predict its dev splits. Errors are part of the answer.
+
+        `plugins` are those that are installed here, unless they are given. A `KeyboardInterrupt` is raised, after the
+        training has written its checkpoint.
+        """
+        try:
+            return self._answer(discover() if plugins is None else plugins, report)
+        except UnknownName as error:
+            return _failed(RequestError(f"{error} A worker needs the same plugins as the command."))
+        except RequestError as error:  # as text: a plugin's subclass may not survive pickling
+            return _failed(RequestError(str(error)))
+        except BenchrunnerError as error:
+            return _failed(FitError(str(error)))
+        except OSError as error:  # a full disk, a folder that cannot be written
+            text = str(error.strerror or error)
+            return _failed(OSError(error.errno, text, error.filename, None, error.filename2))
+        except Exception as error:
+            traceback.print_exc(file=sys.stderr)
+            return _failed(FitError(f"A worker process failed, and wrote the reason to its log: {described(error)}"))
+
+    def _answer(self, plugins: Plugins, report: Report) -> FitAnswer:
+        self._settle_in()
+        workspace = self._workspace()
+        runner = Runner(
+            plugins, workspace, device=self.device, checkpoint_seconds=self.checkpoint_seconds, report=report
+        )
+        fit = Fit.from_dict(self.fit)
+        record = runner.run(fit)
+        with contextlib.suppress(FitError):  # the process that gave the order predicts as well and reports the error
+            for split in plugins.task(fit.task).named("dev") if record.status == "done" else []:
+                runner.predict(fit, split)
+        files = None
+        if workspace.runs != self.workspace.runs:
+            folder = runner.folder(fit).path
+            there = str(folder), str(self.workspace.runs / fit.id)
+            record = dataclasses.replace(record, reason=record.reason.replace(*there))
+            files = packed(folder)
+            if record.status != "failed":
+                runner.forget(fit)
+        return FitAnswer(record=record.as_json(), files=files, host=platform.node())
+
+    def _settle_in(self) -> None:
+        """Take the settings of the process that gave the order."""
+        os.environ.update(self.environment)
+        if self.workspace.settings.offline:
+            os.environ["HF_HUB_OFFLINE"] = "1"
+        if self.folder is not None and self.folder.is_dir():
+            os.chdir(self.folder)
+        if self.threads is not None:
+            import torch
+
+            torch.set_num_threads(self.threads)
+
+    def _workspace(self) -> Workspace:
+        """Return the folders for this fit; raise a `RequestError` if the worker does not see a folder that it needs."""
+        places = self.workspace
+        if places.data is not None and not places.data.is_dir():
+            raise RequestError(f"The data folder {places.data} does not exist. Put the data there on every machine.")
+        seen = not self.mark or (places.runs / self.mark).is_file()
+        if self.files == "shared" and not seen:
+            raise RequestError(
+                f"The runs folder {places.runs} is another one than that of the command, or is not there. Give --runs "
+                "a folder that all machines share."
+            )
+        if self.files == "shared" or (self.files == "auto" and seen):
+            return places
+        if str(self.fit["backbone"]).startswith(RUN_PREFIX):
+            raise RequestError(
+                f"The backbone {self.fit['backbone']} is a finished fit, which a worker reads in the runs folder, but "
+                f"it does not see {places.runs}. Give --runs a folder that all machines share."
+            )
+        cache = Workspace.from_environment().cache  # the home folder may have another name here
+        return dataclasses.replace(places, runs=cache / "runs", cache=cache)
+
+
+@final
+@dataclass(frozen=True)
+class FitAnswer:
+    """What a worker gives back for an order: a record, or the error that ends the whole command."""
+
+    record: Mapping[str, Any] | None = None
+    """The record as `Record.as_json` gives it."""
+    error: Exception | None = None
+    """A RequestError, a FitError or an OSError."""
+    files: Mapping[str, bytes] | None = None
+    """The files of the run, if the worker did not write them to the runs folder: path in the run's folder -> bytes."""
+    host: str = ""
+    """Name of the machine that ran the fit."""
+
+    def record_in(self, runs: Path) -> Record:
+        """Return the record, after writing returned files to the runs folder; raise the error if there is one.
+
+        The error of another machine names the machine.
+        """
+        if self.error is not None:
+            raise self._located(self.error)
+        assert self.record is not None
+        record = Record.from_json(self.record)
+        if self.files is not None:
+            unpack(self.files, runs, record.id)
+        return record
+
+    def _located(self, error: Exception) -> Exception:
+        if self.host in ("", platform.node()):
+            return error
+        if isinstance(error, OSError):
+            return OSError(error.errno, f"{error.strerror} (on {self.host})", error.filename, None, error.filename2)
+        return type(error)(f"On {self.host}: {error}")
+
+
+def _failed(error: Exception) -> FitAnswer:
+    return FitAnswer(error=error, host=platform.node())
+
+
+@contextlib.contextmanager
+def marked_runs(runs: Path) -> Iterator[str]:
+    """Put a file of a new name into the runs folder and yield the name: see `FitOrder.mark`."""
+    runs.mkdir(parents=True, exist_ok=True)
+    mark = runs / f".{uuid.uuid4().hex}.mark"
+    mark.touch()
+    try:
+        yield mark.name
+    finally:
+        mark.unlink(missing_ok=True)

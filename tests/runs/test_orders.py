@@ -1,0 +1,171 @@
+"""A fit runs in another process by its order alone, on this machine or on another, and gives the same bits."""
+
+from __future__ import annotations
+
+import dataclasses
+import errno
+import os
+import pickle
+import platform
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchrunner import Fit, FitAnswer, FitError, FitOrder, Method, Outcome, RequestError, Runner, marked_runs
+from benchrunner.runs.transfer import packed
+from inline import QUICK, plugins, runner
+
+
+def order_of(made: Runner, fit: Fit, **changes: Any) -> FitOrder:
+    """Make an order, as a worker gets it."""
+    order: FitOrder = pickle.loads(pickle.dumps(FitOrder.of(fit, made, **changes)))
+    return order
+
+
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Runner:
+    monkeypatch.setenv("BENCHRUNNER_CACHE", str(tmp_path / "node"))
+    monkeypatch.chdir(tmp_path)
+    return runner(tmp_path)
+
+
+@pytest.fixture
+def fit(made: Runner) -> Fit:
+    return made.plan(made.plugins.task("mood"), "words", recipe=QUICK.changed(epochs=1))
+
+
+def test_a_worker_writes_a_fit_and_its_dev_predictions(made: Runner, fit: Fit) -> None:
+    assert made.finished(fit) is None
+    with marked_runs(made.workspace.runs) as mark:
+        answer = order_of(made, fit, mark=mark).run(plugins=made.plugins)
+        assert (made.workspace.runs / mark).exists()
+    assert list(made.workspace.runs.glob("*.mark")) == []
+    record = answer.record_in(made.workspace.runs)
+    assert record == made.folder(fit).record() == made.finished(fit) and record.status == "done"
+    assert answer.files is None
+    assert len(list(made.folder(fit).path.glob("predictions/*/record.json"))) == 1
+
+
+def test_returned_files_are_those_of_a_local_fit(made: Runner, fit: Fit, tmp_path: Path) -> None:
+    made.run(fit)
+    made.predict(fit, "dev")
+    local = packed(made.folder(fit).path)
+    shutil.rmtree(made.workspace.runs)
+    answer = order_of(made, fit, files="returned").run(plugins=made.plugins)
+    assert not made.folder(fit).path.exists() and not (tmp_path / "node" / "runs" / fit.id).exists()
+    assert answer.record_in(made.workspace.runs) == made.finished(fit)
+    returned = packed(made.folder(fit).path)
+    assert returned.keys() == local.keys()
+    different = {name for name in local if returned[name] != local[name]}
+    assert {name.rpartition("/")[2] for name in different} <= {"record.json"}, "records have timings"
+    answer.record_in(made.workspace.runs)  # a finished fit is left as it is
+    assert made.predict(fit, "dev").record.status == "done"
+
+
+def test_a_worker_decides_by_the_mark_where_files_go(made: Runner, fit: Fit) -> None:
+    unseen = order_of(made, fit, files="auto", mark="elsewhere").run(plugins=made.plugins)
+    assert unseen.files is not None and not made.workspace.runs.exists()
+    with marked_runs(made.workspace.runs) as mark:
+        assert order_of(made, fit, files="auto", mark=mark).run(plugins=made.plugins).files is None
+    assert made.finished(fit) is not None
+
+
+def test_a_runs_folder_that_is_not_shared_is_refused(made: Runner, fit: Fit) -> None:
+    answer = order_of(made, fit, mark="elsewhere").run(plugins=made.plugins)
+    with pytest.raises(RequestError, match=r"runs is another one than that of the command, or is not there\. Give --r"):
+        answer.record_in(made.workspace.runs)
+    chained = dataclasses.replace(fit, backbone="run:0123")
+    with pytest.raises(RequestError, match="run:0123 is a finished fit, which a worker reads in the runs folder, but"):
+        order_of(made, chained, files="returned").run(plugins=made.plugins).record_in(made.workspace.runs)
+
+
+def test_missing_data_and_plugins_are_named(made: Runner, fit: Fit, tmp_path: Path) -> None:
+    moved = (tmp_path / "data").rename(tmp_path / "moved")
+    with pytest.raises(RequestError, match=r"The data folder .*/data does not exist\. Put the data there on every"):
+        order_of(made, fit).run(plugins=made.plugins).record_in(made.workspace.runs)
+    moved.rename(tmp_path / "data")
+    with pytest.raises(RequestError, match=r"no task 'mine/mood'.* A worker needs the same plugins as the command\."):
+        order_of(made, fit).run(plugins=plugins(register_tasks=[])).record_in(made.workspace.runs)
+
+
+def test_an_error_of_another_machine_names_the_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(platform, "node", lambda: "head")
+    for host, text in (("node7", "On node7: no data"), ("head", "no data"), ("", "no data")):
+        with pytest.raises(RequestError) as raised:
+            FitAnswer(error=RequestError("no data"), host=host).record_in(tmp_path)
+        assert str(raised.value) == text
+    with pytest.raises(OSError, match=r"disk full \(on node7\): '/x'") as full:
+        FitAnswer(error=OSError(errno.ENOSPC, "disk full", "/x"), host="node7").record_in(tmp_path)
+    assert full.value.errno == errno.ENOSPC
+
+
+class Broken(Method):
+    name = "broken"
+    about = "fails, or cannot write"
+    needs_backbone = False
+
+    def fit(self, job: Any) -> Outcome:
+        raise ValueError("not today")
+
+    def predict(self, job: Any, table: Any) -> Any:
+        raise NotImplementedError
+
+
+def test_a_fit_that_fails_comes_back_as_a_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BENCHRUNNER_CACHE", str(tmp_path / "node"))
+    made = runner(tmp_path, register_methods=[Broken()])
+    fit = made.plan(made.plugins.task("mood"), "", method="broken")
+    record = order_of(made, fit, files="returned").run(plugins=made.plugins).record_in(made.workspace.runs)
+    trace = made.folder(fit).path / "traceback.txt"
+    assert (record.status, record.reason) == ("failed", f"ValueError: not today (see {trace})")
+    assert trace.is_file() and made.finished(fit) is None
+
+
+def test_other_errors_keep_their_kind_or_end_the_command(
+    made: Runner, fit: Fit, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def answer_with(error: Exception) -> Exception | None:
+        def fail(*_: object) -> None:
+            raise error
+
+        monkeypatch.setattr(Runner, "run", fail)
+        return order_of(made, fit).run(plugins=made.plugins).error
+
+    full = answer_with(OSError(errno.ENOSPC, "No space left on device", "/runs"))
+    assert isinstance(full, OSError) and full.errno == errno.ENOSPC
+    lost = answer_with(KeyError("x"))
+    assert type(lost) is FitError and str(lost) == (
+        "A worker process failed, and wrote the reason to its log: KeyError: 'x'"
+    )
+    assert "Traceback" in capsys.readouterr().err
+    with pytest.raises(KeyboardInterrupt):
+        answer_with(KeyboardInterrupt())  # type: ignore[arg-type]
+
+
+def test_a_worker_takes_threads_environment_and_folder(
+    made: Runner, fit: Fit, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    import torch
+
+    monkeypatch.setenv("BENCHRUNNER_COLOUR", "green")
+    order = order_of(made, fit, threads=2)
+    monkeypatch.setenv("BENCHRUNNER_COLOUR", "red")
+    monkeypatch.chdir("/")
+    before = torch.get_num_threads()
+    try:
+        record = order.run(plugins=made.plugins).record_in(made.workspace.runs)
+    finally:
+        torch.set_num_threads(before)
+    assert record.numerics["threads"] in (2, [2])
+    assert os.environ["BENCHRUNNER_COLOUR"] == "green" and Path.cwd() == tmp_path
+
+
+def test_a_file_outside_of_the_run_is_refused(tmp_path: Path) -> None:
+    for name in ("../other/record.json", "/etc/passwd"):
+        answer = FitAnswer(
+            record={"id": "ab", "status": "done", "scores": {}, "flags": [], "notes": []}, files={name: b""}
+        )
+        with pytest.raises(FitError, match="which is outside of it"):
+            answer.record_in(tmp_path)
