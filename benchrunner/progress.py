@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Protocol, Self, final
 
@@ -32,6 +32,9 @@ class Event:
     total: float = 0.0
     """`done` of `total`: training steps, or rows predicted."""
     text: str = ""
+    figures: Mapping[str, float] = field(default_factory=dict)
+    """Figures of a training step: `loss`, `lr` (learning rate) and `examples_per_second` since the figures before. Only
+    every tenth step has figures, and the last one."""
 
 
 class Reports(Protocol):

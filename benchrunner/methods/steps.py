@@ -66,7 +66,7 @@ def train(job: Job, model: Model, modules: Mapping[str, nn.Module], features: Fe
         device=torch.device(job.device),
         checkpoint=Checkpoint(job.checkpoint),
         log=job.log,
-        report=lambda step, steps: job.report(Event("step", step, steps)),
+        report=lambda step, steps, figures: job.report(Event("step", step, steps, figures=figures)),
         checkpoint_seconds=job.checkpoint_seconds,
     )
     training.run()

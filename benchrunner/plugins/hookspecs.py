@@ -5,7 +5,7 @@ Plugins offer values; the hooks only carry them. Each docstring holds a complete
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import pluggy
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from benchrunner.backbones.backbone import BackboneFamily
     from benchrunner.executor import Executor
-    from benchrunner.fits import Fit
+    from benchrunner.fits import Fit, Prediction
     from benchrunner.leaderboards.leaderboard import Leaderboard
     from benchrunner.methods.method import Method
     from benchrunner.progress import Event
@@ -173,6 +173,31 @@ def register_commands(cli: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 @hookspec
+def before_study(fits: Sequence[Fit]) -> None:
+    """Observe that a study is about to start, with all its fits, those that are finished already included.
+
+    from benchrunner import hookimpl
+
+    @hookimpl
+    def before_study(fits):
+        print(len(fits), "fits of", len({fit.task for fit in fits}), "tasks")
+    """
+
+
+@hookspec
+def after_study(fits: Sequence[Fit], records: Mapping[str, Record], selected: Sequence[Fit]) -> None:
+    """Observe that a study has ended: its fits, their records by the fits' ids, and the fits that dev selected.
+
+    from benchrunner import hookimpl
+
+    @hookimpl
+    def after_study(fits, records, selected):
+        failed = [fit.id for fit in fits if records[fit.id].status == "failed"]
+        print("failed:", failed, "selected:", [fit.id for fit in selected])
+    """
+
+
+@hookspec
 def before_fit(fit: Fit) -> None:
     """Observe that a fit is about to start.
 
@@ -186,13 +211,17 @@ def before_fit(fit: Fit) -> None:
 
 @hookspec
 def on_progress(fit: Fit, event: Event) -> None:
-    """Observe progress inside a fit, for example a training step.
+    """Observe progress inside a fit, for example a training step. Every tenth step and the last one have figures: the
+    loss, the learning rate and the speed.
 
     from benchrunner import hookimpl
 
     @hookimpl
     def on_progress(fit, event):
         print(fit.id, event.kind, event.done, event.total)
+        if event.figures:
+            print("loss", event.figures["loss"], "learning rate", event.figures["lr"])
+            print(event.figures["examples_per_second"], "examples per second")
     """
 
 
@@ -205,6 +234,19 @@ def after_fit(fit: Fit, record: Record) -> None:
     @hookimpl
     def after_fit(fit, record):
         print(fit.id, record.status)
+    """
+
+
+@hookspec
+def after_predict(fit: Fit, prediction: Prediction, record: Record) -> None:
+    """Observe that a fit has answered a split and the answers have been written; the record has the scores.
+
+    from benchrunner import hookimpl
+
+    @hookimpl
+    def after_predict(fit, prediction, record):
+        for name, score in record.scores.items():
+            print(fit.id, prediction.split, name, score.value)
     """
 
 

@@ -79,6 +79,7 @@ class Predictor:
             lines = answer_lines(answers)
         home = folder.prediction(prediction.id)
         write_folder_atomically(home, lambda part: write_prediction(part, prediction, record, lines))
+        self.fitter.observers.call("after_predict", fit=fit, prediction=prediction, record=record)
         return record
 
     def baseline(self, fit: Fit, split: str) -> Mapping[str, Score]:

@@ -91,6 +91,10 @@ class Runner:
         """Send progress to another callback within a `with` block."""
         return self._observers.reporting_to(report)
 
+    def observe(self, hook: str, **arguments: Any) -> None:
+        """Call the observers of a hook, for example `before_study`, with the hook's arguments."""
+        self._observers.call(hook, **arguments)
+
     def plan(
         self, task: Task, backbone: str, *, method: str | None = None, recipe: Recipe | None = None, seed: int = 0
     ) -> Fit:

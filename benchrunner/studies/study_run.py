@@ -64,6 +64,7 @@ def run_part(
     fits = list({fit.id: fit for cell in cells for fit in cell.fits}.values())
     weights = [(fit, fit_work(fit, runner)) for fit in fits] if show_progress else []
     predictions = NotedPredictions(runner)
+    runner.observe("before_study", fits=fits)
     with watched(runner, weights, show=show_progress) as watch:
         records = run_fits(fits, runner, executor or Local(), predictions, finished=watch.finished)
     results = tuple(select(cell, records, predictions) for cell in cells)
@@ -71,6 +72,8 @@ def run_part(
     majority = _majority(study, cells, runner)
     result = Result(study, results, _baseline(study, majority, predictions), name=keeper.name)
     keeper.finished(result, predictions.ids, majority)
+    selected = [cell.selected for cell in results if cell.selected is not None]
+    runner.observe("after_study", fits=fits, records=records, selected=selected)
     return result
 
 

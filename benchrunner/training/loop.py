@@ -43,7 +43,8 @@ class Training:
     device: torch.device
     checkpoint: Checkpoint
     log: Path
-    report: Callable[[int, int], None] = lambda step, steps: None
+    report: Callable[[int, int, Mapping[str, float]], None] = lambda step, steps, figures: None
+    """Called after each step with its number, the number of all steps, and its figures: see `Event.figures`."""
     checkpoint_seconds: float = CHECKPOINT_SECONDS
     micro_tokens: int = field(init=False)
     """Largest number of tokens in a micro-batch: the recipe's, halved when memory runs out; part of the numerics."""
@@ -60,6 +61,7 @@ class Training:
         self.optimizer = Optimizer(self.modules, self.recipe)
         self._unit_tokens = self.features.unit_tokens
         self._pending: list[tuple[int, torch.Tensor]] = []
+        self._speed = Speed(self.features.batch_counts("sentences"))
 
     def run(self) -> None:
         """Take all steps that are left. The weights are useless if `diverged` is set afterwards.
@@ -86,13 +88,15 @@ class Training:
     def _steps(self, interrupt: HeldBack) -> None:
         self.first = self._resume()
         saved = time.monotonic()
+        self._speed.start()
         for module in self.modules.values():
             module.train()
         for step in range(self.first, self.schedule.steps):
             loss = self._learn(step)
             self._pending.append((step, loss))
             last = step + 1 == self.schedule.steps
-            if loss.device.type == "cpu" or last or len(self._pending) == LOG_STEPS or interrupt.asked:
+            logged = last or (step + 1) % LOG_STEPS == 0
+            if loss.device.type == "cpu" or logged or interrupt.asked:
                 if not self._settle():
                     return
                 due = not last and time.monotonic() - saved > self.checkpoint_seconds
@@ -101,7 +105,11 @@ class Training:
                     saved = time.monotonic()
                 if interrupt.asked:
                     return
-            self.report(step + 1, self.schedule.steps)
+            self.report(step + 1, self.schedule.steps, self._figures(step, loss) if logged else {})
+
+    def _figures(self, step: int, loss: torch.Tensor) -> dict[str, float]:
+        """Give the figures of a step whose loss has been read from the device already."""
+        return {"loss": float(loss), "lr": self.schedule.lr(step), "examples_per_second": self._speed.lap()}
 
     def _resume(self) -> int:
         """Load the checkpoint, cut the log back to its step, and return the step to go on with."""
@@ -121,6 +129,7 @@ class Training:
                     raise
                 self._halve(units)
         self.optimizer.step(step, self.schedule.lr(step))
+        self._speed.count(units)
         return loss
 
     def _gradients(self, step: int, units: np.ndarray) -> torch.Tensor:
@@ -173,6 +182,28 @@ class Training:
     def _write(self, step: int, loss: float) -> None:
         figures = {"loss": loss if math.isfinite(loss) else str(loss), "lr": self.schedule.lr(step - 1)}
         step_log.append(self.log, step, figures)
+
+
+class Speed:
+    """Counts the examples of training steps, to give their number per second."""
+
+    def __init__(self, examples: np.ndarray) -> None:
+        self._examples = examples  # int64 (units,): the examples of each unit
+        self.start()
+
+    def start(self) -> None:
+        """Begin to count anew."""
+        self._count, self._started = 0, time.perf_counter()
+
+    def count(self, units: np.ndarray) -> None:
+        """Count the examples of a batch of units."""
+        self._count += int(self._examples[units].sum())
+
+    def lap(self) -> float:
+        """Give the examples per second since the last lap, and begin the next."""
+        speed = self._count / max(time.perf_counter() - self._started, 1e-9)
+        self.start()
+        return speed
 
 
 def _out_of_memory(error: RuntimeError) -> bool:

@@ -19,6 +19,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -134,7 +135,7 @@ def ours(task: str, system: str, data: Path, model: Path) -> float:
         WordsInUse(embedding, features)
     clock = Clock(task)
 
-    def report(step: int, steps: int) -> None:
+    def report(step: int, steps: int, figures: Mapping[str, float]) -> None:
         if clock.step():
             raise Enough
 

@@ -4,18 +4,34 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import textwrap
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from benchrunner import Answers, Plugins, Runner, Study, Workspace, discover, find_faults, run_study, write_answers
+from benchrunner import (
+    Answers,
+    Event,
+    Fit,
+    Plugins,
+    Runner,
+    Study,
+    Workspace,
+    discover,
+    find_faults,
+    run_study,
+    write_answers,
+)
 from benchrunner.commands.main import main
 from benchrunner.plugins import hookspecs
 from benchrunner.plugins.hookspecs import GROUP
+from benchrunner.progress import silent
+from benchrunner.runs.observers import Observers
 from benchrunner.testing import check_backbone, sentences
 from inline import QUICK, files, own, runner
 
@@ -26,9 +42,12 @@ SIGNATURES = {
     "register_leaderboards": "() -> Iterable[Leaderboard]",
     "register_executors": "() -> Iterable[Executor]",
     "register_commands": "(cli: argparse._SubParsersAction[argparse.ArgumentParser]) -> None",
+    "before_study": "(fits: Sequence[Fit]) -> None",
+    "after_study": "(fits: Sequence[Fit], records: Mapping[str, Record], selected: Sequence[Fit]) -> None",
     "before_fit": "(fit: Fit) -> None",
     "on_progress": "(fit: Fit, event: Event) -> None",
     "after_fit": "(fit: Fit, record: Record) -> None",
+    "after_predict": "(fit: Fit, prediction: Prediction, record: Record) -> None",
     "on_fit_error": "(fit: Fit, error: Exception) -> None",
 }
 """What plugins are written against: a change here breaks somebody's."""
@@ -53,7 +72,7 @@ def with_documented(*names: str) -> Plugins:
     return plugins
 
 
-def test_hooks_are_ten_and_have_these_signatures() -> None:
+def test_hooks_have_these_signatures() -> None:
     assert {name: str(inspect.signature(one)).replace("'", "") for name, one in hooks().items()} == SIGNATURES
 
 
@@ -130,10 +149,42 @@ def test_the_documented_observers_are_told(tmp_path: Path, capsys: pytest.Captur
     made.run(fit)
     said = capsys.readouterr().out.splitlines()
     assert said[0] == f"starting {fit.id}"
-    assert said[1:-1] == [f"{fit.id} encoding 0.0 0.0", *(f"{fit.id} step {step} 6" for step in range(1, 7))]
+    assert said[1:8] == [f"{fit.id} encoding 0.0 0.0", *(f"{fit.id} step {step} 6" for step in range(1, 7))]
+    assert re.fullmatch(r"loss 0\.\d+ learning rate 0\.\d+\n\d+\.\d+ examples per second", "\n".join(said[8:10]))
     assert said[-1] == f"{fit.id} done"
     bad = made.plan(plugins.task("mood"), "words", recipe=QUICK.changed(max_length=1, micro_tokens=1))
     made.workspace.runs.joinpath(bad.id).mkdir()
     made.workspace.runs.joinpath(bad.id, "log.jsonl").mkdir()  # a fit that cannot write its log
     assert made.run(bad).status == "failed"
     assert f"{bad.id} [Errno 21]" in capsys.readouterr().out.splitlines()[-1]
+
+
+def test_the_documented_observers_see_a_study_and_its_scores(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = ("before_study", "after_study", "after_predict")
+    plugins = discover(extra=[("own", own()), *((name, documented(name)) for name in names)], installed=False)
+    made = Runner(plugins, runner(tmp_path).workspace)
+    study = Study(("words",), (plugins.task("mood"),), seeds=(0, 1), changes={"epochs": 1})
+    result = run_study(study, made)
+    fits = [fit.id for cell in result.cells for fit in cell.cell.fits]
+    said = capsys.readouterr().out.splitlines()
+    selected = result.cells[0].selected
+    assert selected is not None
+    assert said[0] == "2 fits of 1 tasks"
+    assert said[-1] == f"failed: [] selected: ['{selected.id}']"
+    for fit in fits:
+        score = json.loads(next(made.workspace.runs.glob(f"{fit}/predictions/*/record.json")).read_text())["scores"]
+        assert f"{fit} dev accuracy {score['accuracy']['value']}" in said
+    run_study(study, made)
+    again = capsys.readouterr().out.splitlines()
+    assert again == [said[0], said[-1]], "predictions that are read from disk are not observed again"
+
+
+def test_without_observers_an_event_costs_microseconds(tmp_path: Path) -> None:
+    """A training step takes milliseconds at least."""
+    events = Observers(discover(installed=False), silent)
+    began, fit = time.process_time(), cast(Fit, None)
+    for step in range(10_000):
+        events.progress(fit, Event("step", step, 10_000))
+    assert (time.process_time() - began) / 10_000 < 100e-6

@@ -63,7 +63,7 @@ def test_a_killed_fit_goes_on_bit_for_bit(
     assert len(log.read_text().splitlines()) == killed
     log.write_text(log.read_text() + '{"step": 9')  # the line that was being written
     steps: list[int] = []
-    again = fitted(folder, recipe, checkpoint=checkpoint, report=lambda step, _: steps.append(step), **options)
+    again = fitted(folder, recipe, checkpoint=checkpoint, report=lambda step, *_: steps.append(step), **options)
     assert steps == list(range(saved + 1, 25))
     assert difference(wanted, again) == 0.0
     assert log.read_bytes() == wanted.training.log.read_bytes()
@@ -142,7 +142,7 @@ def test_a_part_without_gradient_does_not_hinder_going_on(tmp_path: Path) -> Non
             device=CPU,
             checkpoint=At(folder, 7),
             log=folder / "log.jsonl",
-            report=killed_after(9) if kill else lambda step, steps: None,
+            report=killed_after(9) if kill else lambda step, steps, figures: None,
             checkpoint_seconds=-1.0,
         )
         training.run()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -102,10 +102,10 @@ class Killed(Exception):
     """Stands for a kill of the process."""
 
 
-def killed_after(last: int) -> Callable[[int, int], None]:
+def killed_after(last: int) -> Callable[[int, int, Mapping[str, float]], None]:
     """Give a `report` that kills the training after a step."""
 
-    def report(step: int, steps: int) -> None:
+    def report(step: int, steps: int, figures: Mapping[str, float]) -> None:
         if step == last:
             raise Killed
 

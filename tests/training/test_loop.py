@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from benchrunner.testing import TinyEncoder
 from benchrunner.testing.tiny_encoder import VOCABULARY
 from benchrunner.training.checkpoints import Checkpoint
 from benchrunner.training.embedding_rows import WordsInUse
-from benchrunner.training.loop import Training
+from benchrunner.training.loop import Speed, Training
 from tiny_fits import CPU, RECIPE, Model, difference, features, fitted
 
 
@@ -43,8 +43,30 @@ def test_the_log_has_one_line_in_ten_steps_and_the_last(tmp_path: Path) -> None:
 
 def test_progress_is_reported_step_by_step(tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
-    fitted(tmp_path, report=lambda step, steps: seen.append((step, steps)))
+    fitted(tmp_path, report=lambda step, steps, figures: seen.append((step, steps)))
     assert seen == [(step, 24) for step in range(1, 25)]
+
+
+def test_every_tenth_step_and_the_last_report_their_figures(tmp_path: Path) -> None:
+    seen: dict[int, Mapping[str, float]] = {}
+    fit = fitted(tmp_path, report=lambda step, steps, figures: seen.update({step: figures}), log_steps=10)
+    assert [step for step, figures in seen.items() if figures] == [10, 20, 24]
+    for line in fit.lines:
+        figures = seen[line["step"]]
+        assert figures.keys() == {"loss", "lr", "examples_per_second"}
+        assert (figures["loss"], figures["lr"]) == (line["loss"], line["lr"])
+
+
+def test_the_speed_counts_the_examples_of_each_lap(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([0.0, 10.0, 12.0, 12.0, 16.0, 16.0])
+    monkeypatch.setattr("benchrunner.training.loop.time.perf_counter", lambda: next(clock))
+    speed = Speed(np.array([1, 2, 4]))
+    speed.start()
+    speed.count(np.array([0, 2]))
+    speed.count(np.array([1]))
+    assert speed.lap() == 7 / 2
+    speed.count(np.array([2]))
+    assert speed.lap() == 4 / 4
 
 
 @pytest.mark.parametrize("micro_tokens", [1, 20, 50])
@@ -204,7 +226,7 @@ def not_finite_at(call: int, value: float) -> Callable[[Model], Model]:
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_a_loss_that_is_not_a_number_ends_the_fit_with_its_step(tmp_path: Path, value: float) -> None:
     steps: list[int] = []
-    fit = fitted(tmp_path, wrap=not_finite_at(6, value), report=lambda step, _: steps.append(step))
+    fit = fitted(tmp_path, wrap=not_finite_at(6, value), report=lambda step, *_: steps.append(step))
     assert fit.training.diverged == 6
     assert steps == [1, 2, 3, 4, 5]
     assert [line["step"] for line in fit.lines] == [1, 2, 3, 4, 5, 6]
