@@ -115,12 +115,16 @@ if TYPE_CHECKING:
     from benchrunner.runs.ensembles import Ensemble
     from benchrunner.runs.executors import Local
     from benchrunner.runs.file_scores import FileScores, score_file
+    from benchrunner.runs.inventory.details import RunDetails, RunDifference, diff_runs, run_details
+    from benchrunner.runs.inventory.sizes import Sizes
+    from benchrunner.runs.inventory.summaries import RunSummary, chosen_runs, list_runs, sorted_runs
     from benchrunner.runs.orders import FitAnswer, FitOrder, marked_runs
     from benchrunner.runs.predictor import Predicted
     from benchrunner.runs.runner import Runner
     from benchrunner.studies.demo import Demo
     from benchrunner.studies.kept.finished_runs import result_of_runs
     from benchrunner.studies.kept.kept_study import KeptStudy, find_study, kept_studies
+    from benchrunner.studies.kept.removal import Removal, disk_usage, prune_runs, remove_runs
     from benchrunner.studies.study import Result, Selection, Study
     from benchrunner.studies.study_options import StudyOptions
     from benchrunner.studies.study_run import run_study
@@ -206,12 +210,16 @@ __all__ = [
     "Recipe",
     "Record",
     "Regress",
+    "Removal",
     "RequestError",
     "Reshaped",
     "Result",
     "Role",
     "Rows",
     "RowsFrom",
+    "RunDetails",
+    "RunDifference",
+    "RunSummary",
     "Runner",
     "Score",
     "Scored",
@@ -219,6 +227,7 @@ __all__ = [
     "Selection",
     "SentenceProblem",
     "Settings",
+    "Sizes",
     "Source",
     "Span",
     "Spelling",
@@ -244,10 +253,13 @@ __all__ = [
     "begins_phrase",
     "check_submission",
     "choose_published",
+    "chosen_runs",
     "closest_names",
     "data_status",
     "diagnose",
+    "diff_runs",
     "discover",
+    "disk_usage",
     "dry_run_study",
     "dry_run_study_file",
     "export",
@@ -265,8 +277,10 @@ __all__ = [
     "iob_labels",
     "kept_studies",
     "list_offers",
+    "list_runs",
     "marked_runs",
     "mean_reciprocal_rank",
+    "prune_runs",
     "quoted",
     "read_json",
     "read_json_object",
@@ -275,12 +289,15 @@ __all__ = [
     "read_settings",
     "read_study",
     "read_text",
+    "remove_runs",
     "result_of_runs",
     "roc_auc",
+    "run_details",
     "run_study",
     "run_study_file",
     "score_file",
     "searched_paths",
+    "sorted_runs",
     "write_answers",
     "write_atomically",
     "write_board_files",
@@ -296,12 +313,16 @@ _LATER = {
     "benchrunner.runs.executors": ("Local",),
     "benchrunner.runs.file_scores": ("FileScores", "score_file"),
     "benchrunner.runs.orders": ("FitAnswer", "FitOrder", "marked_runs"),
+    "benchrunner.runs.inventory.details": ("RunDetails", "RunDifference", "diff_runs", "run_details"),
+    "benchrunner.runs.inventory.sizes": ("Sizes",),
+    "benchrunner.runs.inventory.summaries": ("RunSummary", "chosen_runs", "list_runs", "sorted_runs"),
     "benchrunner.runs.predictor": ("Predicted",),
     "benchrunner.runs.runner": ("Runner",),
     "benchrunner.studies.demo": ("Demo",),
     "benchrunner.study_files.dry_run": ("DryRun", "dry_run_study", "dry_run_study_file"),
     "benchrunner.studies.kept.finished_runs": ("result_of_runs",),
     "benchrunner.studies.kept.kept_study": ("KeptStudy", "find_study", "kept_studies"),
+    "benchrunner.studies.kept.removal": ("Removal", "disk_usage", "prune_runs", "remove_runs"),
     "benchrunner.study_files.kept_study_file": ("read_study",),
     "benchrunner.studies.study": ("Result", "Selection", "Study"),
     "benchrunner.study_files.run": ("run_study_file",),

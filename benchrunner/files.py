@@ -83,6 +83,34 @@ def held(folder: Path, waiting: Callable[[], None]) -> Iterator[None]:
         lock.release()
 
 
+@contextlib.contextmanager
+def held_if_free(folder: Path) -> Iterator[bool]:
+    """Lock a folder that exists, unless another process holds the lock; yield whether it is locked now."""
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(folder / ".lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        lock.release()
+
+
+def is_held(folder: Path) -> bool:
+    """Return whether a process holds the lock of a folder. Creates nothing in a folder that was never locked."""
+    if not (folder / ".lock").exists():
+        return False
+    try:
+        with held_if_free(folder) as is_free:
+            return not is_free
+    except OSError:  # a folder that this user cannot lock is nobody's work on this machine
+        return False
+
+
 def read_text(path: Path, advice: str = "convert the file and try again.") -> str:
     """Read a UTF-8 file without its byte order mark; raise a `DataError` with the line that is not UTF-8."""
     try:

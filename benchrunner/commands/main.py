@@ -21,6 +21,7 @@ from benchrunner.commands import (
     list_command,
     predict_command,
     run_command,
+    runs_command,
     score_command,
     submit_command,
 )
@@ -128,7 +129,7 @@ def parser(plugins: Plugins) -> Parser:
     commands: Commands = command_line.add_subparsers(metavar="COMMAND", required=True)
     core = (
         *(demo_command, list_command, doctor_command, data_command, run_command, compare_command),
-        *(predict_command, export_command, submit_command, check_command),
+        *(predict_command, export_command, submit_command, check_command, runs_command),
     )
     for command in core:
         command.add(commands)

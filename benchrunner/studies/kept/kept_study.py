@@ -85,6 +85,21 @@ class KeptStudy:
         members = (member for entry in self.content["entries"] for member in entry["members"])
         return frozenset(fit for fit in (*(cell.get("selected") for cell in cells), *members) if fit is not None)
 
+    def as_json(self) -> dict[str, Any]:
+        """Return what a list of studies shows, as JSON values."""
+        return {
+            "name": self.name,
+            "path": str(self.path),
+            "command": list(self.command),
+            "started": self.started,
+            "ended": self.ended,
+            "is_study_file": self.is_study_file,
+            "backbones": list(self.backbones),
+            "tasks": list(self.tasks),
+            "fits": sorted(self.fits),
+            "selected": sorted(self.selected),
+        }
+
     def selected_of(self, backbone: str) -> dict[str, str]:
         """Map the name of each task to the fit that was selected for a backbone; the first selection counts."""
         selected: dict[str, str] = {}

@@ -1,0 +1,297 @@
+"""Command `runs`: list what is in the runs folder, look at runs, compare two of them, and remove what is not needed."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchrunner.commands import options
+from benchrunner.commands.output import DONE, print_columns, print_json
+from benchrunner.commands.parser import Commands
+from benchrunner.errors import RequestError
+
+if TYPE_CHECKING:
+    from benchrunner.plugins.registry import Plugins
+    from benchrunner.runs.inventory.details import RunDetails
+    from benchrunner.runs.inventory.summaries import RunSummary
+    from benchrunner.studies.kept.kept_study import KeptStudy
+    from benchrunner.studies.kept.removal import Removal
+
+ACTIONS = ("list", "show", "diff", "rm", "prune", "du", "studies")
+"""What the command does; `list` if nothing is said."""
+
+_COUNTS = {"list": (0, 0), "show": (1, 1), "diff": (2, 2), "rm": (1, None), "prune": (0, 0), "du": (0, 0)}
+"""Action -> the smallest and the largest number of runs that it takes; None is any number."""
+
+_OPTIONS = {
+    "task": ("list",),
+    "backbone": ("list",),
+    "status": ("list",),
+    "sort": ("list",),
+    "keep": ("prune",),
+    "dry_run": ("rm", "prune"),
+    "force": ("rm",),
+}
+"""Option -> the actions that it is for."""
+
+
+def add(commands: Commands) -> None:
+    """Add the command `runs` to the command line."""
+    parser = commands.add_parser("runs", help="list, show, compare and remove the fits in the runs folder")
+    parser.add_argument(
+        "action",
+        nargs="?",
+        choices=ACTIONS,
+        default="list",
+        help="list (default); show RUN; diff RUN RUN; rm RUN ...: remove whole runs; prune: remove weights; "
+        "du: sizes; studies: the kept studies",
+    )
+    names = parser.add_argument("ids", nargs="*", metavar="RUN", help="an id of a run, or the beginning of an id")
+    names.required = False  # argparse would list RUN among what is missing
+    listing = parser.add_argument_group("options of 'list'")
+    listing.add_argument("--task", nargs="+", metavar="TASK", help="only runs of these tasks or suites")
+    listing.add_argument("--backbone", nargs="+", metavar="B", help="only runs of these backbones")
+    listing.add_argument(
+        "--status", nargs="+", metavar="S", help="only runs that are done, diverged, failed, running or unfinished"
+    )
+    listing.add_argument(
+        "--sort", metavar="BY", help="date (default), score, size or seconds, largest first; task, backbone or id"
+    )
+    removing = parser.add_argument_group("options of 'rm' and 'prune'")
+    removing.add_argument(
+        "--keep",
+        choices=("selected", "none"),
+        help="with prune: keep the weights that a kept study selected (default), or none",
+    )
+    removing.add_argument("--dry-run", action="store_true", default=None, help="only say what would be removed")
+    removing.add_argument(
+        "--force", action="store_true", default=None, help="with rm: also runs that a kept study selected"
+    )
+    parser.add_argument(
+        "--runs", type=Path, metavar="DIR", help="folder in which fits are kept (BENCHRUNNER_RUNS, else ./runs)"
+    )
+    options.add_json(parser)
+    parser.set_defaults(run=run, data=None, offline=False, leave_out_bad_rows=False)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do what the action says."""
+    _check(arguments)
+    actions: Mapping[str, Callable[[argparse.Namespace, Path], None]] = {
+        "list": _list,
+        "show": _show,
+        "diff": _diff,
+        "rm": _remove,
+        "prune": _prune,
+        "du": _usage,
+        "studies": _studies,
+    }
+    actions[arguments.action](arguments, options.workspace(arguments).runs)
+    return DONE
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    """Raise a `RequestError` for options and numbers of runs that the action does not take."""
+    action, count = arguments.action, len(arguments.ids)
+    least, most = _COUNTS.get(action, (0, 0))
+    if count < least or (most is not None and count > most):
+        wanted = "no run" if most == 0 else f"{least} run{'s' * (least > 1)}" + (" or more" if most is None else "")
+        raise RequestError(f"'runs {action}' takes {wanted}, not {count}: 'benchrunner runs' lists their ids.")
+    for option, users in _OPTIONS.items():
+        if getattr(arguments, option) is not None and action not in users:
+            name = option.replace("_", "-")
+            raise RequestError(f"--{name} is for 'runs {users[0]}': leave it out.")
+
+
+def _list(arguments: argparse.Namespace, runs: Path) -> None:
+    from benchrunner.runs.inventory.summaries import chosen_runs, list_runs, sorted_runs
+
+    summaries, notes = list_runs(runs, arguments.plugins)
+    chosen = chosen_runs(
+        summaries,
+        tasks=_names(arguments.task),
+        backbones=_names(arguments.backbone),
+        statuses=_names(arguments.status),
+    )
+    chosen = sorted_runs(chosen, arguments.sort or "date")
+    if arguments.json:
+        print_json({"folder": str(runs), "runs": [run.as_json() for run in chosen], "notes": notes})
+        return
+    _print_rows(_HEADER, [_row(run, arguments.plugins) for run in chosen])
+    for note in (*notes, _sum(chosen, runs)):
+        print(f"  {note}")
+
+
+def _names(words: Sequence[str] | None) -> list[str]:
+    return [name for word in words or () for name in word.split(",") if name]
+
+
+_HEADER = ("run", "task", "backbone", "recipe", "dev score", "date (UTC)", "size")
+_RIGHT = {4, 6}
+"""Columns that are aligned at the right."""
+
+
+def _row(run: RunSummary, plugins: Plugins) -> tuple[str, ...]:
+    from benchrunner.runs.inventory.sizes import size_text
+    from benchrunner.runs.inventory.summaries import recipe_text
+
+    score = run.status if run.score is None else f"{run.score * _scale(run, plugins):.1f} {run.metric}"
+    date = run.date[:16].replace("T", " ")
+    return (run.id, run.task, run.backbone or "-", recipe_text(run), score, date, size_text(run.sizes.total))
+
+
+def _scale(run: RunSummary, plugins: Plugins) -> float:
+    task = plugins.tasks.get(run.task)
+    metrics = () if task is None else task.metrics
+    return next((metric.scale for metric in metrics if metric.name == run.metric), 1.0)
+
+
+def _print_rows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print rows in columns of equal width, without rich: it would take seconds for thousands of rows."""
+    if not rows:
+        return
+    lines = [header, *([_printable(cell) for cell in row] for row in rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
+    for line in lines:
+        cells = (
+            cell.rjust(width) if column in _RIGHT else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+        )
+        print("  ".join(cells).rstrip())
+
+
+def _printable(text: str) -> str:
+    return text if text.isprintable() else "".join(char if char.isprintable() else "?" for char in text)
+
+
+def _sum(chosen: Sequence[RunSummary], runs: Path) -> str:
+    from benchrunner.runs.inventory.sizes import size_text
+
+    size = size_text(sum(run.sizes.total for run in chosen))
+    return f"{len(chosen):,} run(s) in {runs}, {size}" if chosen else f"no runs in {runs}"
+
+
+def _show(arguments: argparse.Namespace, runs: Path) -> None:
+    from benchrunner.runs.inventory.details import run_details
+    from benchrunner.studies.kept.removal import studies_of
+
+    details = run_details(runs, arguments.ids[0])
+    studies = studies_of(runs).get(details.fit.id, [])
+    if arguments.json:
+        print_json({**details.as_json(), "selected_by": studies})
+        return
+    print(details.path)
+    print_columns(_lines(details, studies))
+
+
+def _lines(details: RunDetails, studies: Sequence[str]) -> Iterator[tuple[str, str]]:
+    from benchrunner.runs.inventory.sizes import size_text
+
+    fit, record = details.fit, details.record
+    yield from (("task", fit.task), ("backbone", fit.backbone or "-"), ("revision", fit.revision or "-"))
+    yield from (("method", fit.method), ("seed", str(fit.seed)), ("training data", fit.data[:16]))
+    yield "recipe", ", ".join(f"{name} {value}" for name, value in fit.recipe.as_dict().items())
+    yield "made by", ", ".join(f"{name} {version}" for name, version in fit.suppliers.items())
+    yield "status", "unfinished" if record is None else f"{record.status} {record.reason}".strip()
+    if record is not None:
+        yield "timings", ", ".join(f"{name} {value:.4g}" for name, value in record.timings.items()) or "-"
+        yield "numerics", ", ".join(f"{name} {value}" for name, value in record.numerics.items()) or "-"
+        yield from (("note", note) for note in record.notes)
+    for description, prediction in details.predictions:
+        scores = ", ".join(f"{name} {_figure(score.value)}" for name, score in prediction.scores.items())
+        flags = f" ({', '.join(prediction.flags)})" if prediction.flags else ""
+        yield f"prediction of {description['split']}", (scores or "no labels to score with") + flags
+    yield "size", ", ".join(f"{kind} {size_text(size)}" for kind, size in details.sizes.of_kinds.items() if size)
+    yield "selected by", ", ".join(studies) or "no kept study"
+
+
+def _figure(value: float | None) -> str:
+    return "absent" if value is None else f"{value:.4f}"
+
+
+def _diff(arguments: argparse.Namespace, runs: Path) -> None:
+    from benchrunner.runs.inventory.details import diff_runs
+
+    difference = diff_runs(runs, *arguments.ids)
+    if arguments.json:
+        print_json(difference.as_json())
+        return
+    titles = {
+        "names, which are not part of the identity": difference.names,
+        "identity (what was asked)": difference.identity,
+        "numerics (how it was computed)": difference.numerics,
+        "outcome": difference.outcome,
+    }
+    print(f"{difference.left} | {difference.right}")
+    for title, values in titles.items():
+        print(title + ("" if values else ": nothing differs"))
+        print_columns((name, f"{_text(left)} | {_text(right)}") for name, (left, right) in values.items())
+
+
+def _text(value: Any) -> str:
+    return "-" if value is None else str(value)
+
+
+def _remove(arguments: argparse.Namespace, runs: Path) -> None:
+    from benchrunner.studies.kept.removal import remove_runs
+
+    dry_run = bool(arguments.dry_run)
+    removal = remove_runs(runs, arguments.ids, force=bool(arguments.force), dry_run=dry_run)
+    _print_removal(removal, "run(s)", arguments)
+
+
+def _prune(arguments: argparse.Namespace, runs: Path) -> None:
+    from benchrunner.studies.kept.removal import prune_runs
+
+    removal = prune_runs(runs, keep=arguments.keep or "selected", dry_run=bool(arguments.dry_run))
+    _print_removal(removal, "run(s): their weights", arguments)
+
+
+def _print_removal(removal: Removal, what: str, arguments: argparse.Namespace) -> None:
+    from benchrunner.runs.inventory.sizes import size_text
+
+    if arguments.json:
+        print_json({**removal.as_json(), "dry_run": bool(arguments.dry_run)})
+        return
+    for run in removal.removed:
+        print(f"  {run}")
+    verb = "would be removed" if arguments.dry_run else "removed"
+    print(f"{len(removal.removed):,} {what}, {size_text(removal.bytes)}, {verb}")
+    if removal.in_use:
+        print(f"left alone, because another process works on them: {', '.join(removal.in_use)}", file=sys.stderr)
+
+
+def _usage(arguments: argparse.Namespace, runs: Path) -> None:
+    from benchrunner.runs.inventory.sizes import size_text, sum_of
+    from benchrunner.studies.kept.removal import disk_usage
+
+    sizes, removal = disk_usage(runs)
+    total = sum_of(sizes.values())
+    if arguments.json:
+        each = {run: size.as_json() for run, size in sizes.items()}
+        print_json({"folder": str(runs), "total": total.as_json(), "prunable": removal.as_json(), "runs": each})
+        return
+    print_columns((kind, size_text(size)) for kind, size in total.of_kinds.items())
+    print(f"{len(sizes):,} run(s) in {runs}, {size_text(total.total)}")
+    print(f"'benchrunner runs prune' would remove the weights of {len(removal.removed)}: {size_text(removal.bytes)}")
+
+
+def _studies(arguments: argparse.Namespace, runs: Path) -> None:
+    from benchrunner.studies.kept.kept_study import kept_studies
+
+    studies, faults = kept_studies(runs)
+    if arguments.json:
+        print_json({"folder": str(runs), "studies": [study.as_json() for study in studies], "notes": faults})
+        return
+    rows = [_study_row(study) for study in studies]
+    _print_rows(("study", "date (UTC)", "fits", "backbones", "tasks"), rows)
+    for note in (*faults, f"{len(studies)} kept stud{'y' if len(studies) == 1 else 'ies'} in {runs}"):
+        print(f"  {note}")
+
+
+def _study_row(study: KeptStudy) -> tuple[str, ...]:
+    date = "not complete" if study.ended is None else study.ended[:16].replace("T", " ")
+    return (study.name, date, f"{len(study.fits):,}", ", ".join(study.backbones), ", ".join(study.tasks))

@@ -1,0 +1,1 @@
+"""Inventory: what a runs folder holds, read without torch, plugins' code or data."""

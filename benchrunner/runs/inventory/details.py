@@ -1,0 +1,135 @@
+"""Details of one run, and what differs between two."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+from benchrunner.fits import Fit
+from benchrunner.records import Record
+from benchrunner.runs.folder import RunFolder, find_run
+from benchrunner.runs.inventory.sizes import Sizes, sizes_of
+
+NAMES = ("task", "backbone")
+"""Fields of a fit that are not part of its identity: equal weights under another name give the same fit."""
+
+Values = dict[str, Any]
+"""Name -> value; names of nested values are joined by dots."""
+
+
+@final
+@dataclass(frozen=True)
+class RunDetails:
+    """Everything that a run's folder says, except its answers and weights."""
+
+    fit: Fit
+    record: Record | None
+    """None if the fit is not finished."""
+    predictions: tuple[tuple[Mapping[str, Any], Record], ...]
+    """Description and record of each prediction, by task and split."""
+    path: Path
+    sizes: Sizes
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the details as JSON values."""
+        return {
+            "id": self.fit.id,
+            "path": str(self.path),
+            "fit": self.fit.as_dict(),
+            "record": None if self.record is None else self.record.as_json(),
+            "predictions": [{**description, "record": record.as_json()} for description, record in self.predictions],
+            "sizes": self.sizes.as_json(),
+        }
+
+
+@final
+@dataclass(frozen=True)
+class RunDifference:
+    """What differs between two runs: name -> the two values; None where a run has no such value."""
+
+    left: str
+    """Id of the first run."""
+    right: str
+    names: Mapping[str, tuple[Any, Any]]
+    """Differences in the names of task and backbone, which are not part of the identity."""
+    identity: Mapping[str, tuple[Any, Any]]
+    """Differences in what was asked: they make two fits different."""
+    numerics: Mapping[str, tuple[Any, Any]]
+    """Differences in how the results were computed. With equal identity and numerics, results are equal bit for bit."""
+    outcome: Mapping[str, tuple[Any, Any]]
+    """Differences in the status and in scores, by `task split metric`."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the differences as JSON values; each is a list of two values."""
+        parts = {"names": self.names, "identity": self.identity, "numerics": self.numerics, "outcome": self.outcome}
+        listed = {part: {name: list(pair) for name, pair in values.items()} for part, values in parts.items()}
+        return {"left": self.left, "right": self.right, **listed}
+
+
+def run_details(runs: Path, reference: str) -> RunDetails:
+    """Read a run, named by its id, by the beginning of its id, or by its folder."""
+    folder = find_run(runs, reference)
+    return RunDetails(folder.fit(), folder.record(), tuple(_predictions(folder)), folder.path, sizes_of(folder.path))
+
+
+def diff_runs(runs: Path, left: str, right: str) -> RunDifference:
+    """Compare two runs in their names, their identity, their numerics and their outcome."""
+    ours, theirs = run_details(runs, left), run_details(runs, right)
+    identities = [
+        _flat({name: value for name, value in _fit(run).items() if name not in NAMES}) for run in (ours, theirs)
+    ]
+    names = [{name: getattr(run.fit, name) for name in NAMES} for run in (ours, theirs)]
+    numerics = [_flat(run.record.numerics) if run.record is not None else {} for run in (ours, theirs)]
+    return RunDifference(
+        ours.fit.id,
+        theirs.fit.id,
+        _differences(*names),
+        _differences(*identities),
+        _differences(*numerics),
+        _differences(_outcome(ours), _outcome(theirs)),
+    )
+
+
+def _fit(run: RunDetails) -> Values:
+    """Return all fields of a fit, also those recipe fields that `Fit.as_dict` leaves out."""
+    return {**run.fit.as_dict(), "recipe": run.fit.recipe.as_dict()}
+
+
+def _outcome(run: RunDetails) -> Values:
+    outcome: Values = {"status": "unfinished" if run.record is None else run.record.status}
+    for description, record in run.predictions:
+        for metric, score in record.scores.items():
+            outcome[f"{description['task']} {description['split']} {metric}"] = score.value
+    return outcome
+
+
+def _predictions(folder: RunFolder) -> Iterator[tuple[Mapping[str, Any], Record]]:
+    """Yield the predictions by task and split, the newest last; damaged ones are left out."""
+    read = []
+    for path in folder.prediction("").glob("[!.]*/record.json"):
+        try:
+            description = json.loads((path.parent / "prediction.json").read_text(encoding="utf-8"))
+            key = (description["task"], description["split"], path.stat().st_mtime, path.parent.name)
+            read.append((key, description, Record.from_json(json.loads(path.read_text(encoding="utf-8")))))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            continue
+    for _, description, record in sorted(read, key=lambda prediction: prediction[0]):
+        yield description, record
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> Values:
+    flat: Values = {}
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{prefix}{name}.")
+        else:
+            flat[f"{prefix}{name}"] = value
+    return flat
+
+
+def _differences(left: Values, right: Values) -> dict[str, tuple[Any, Any]]:
+    names = dict.fromkeys((*left, *right))
+    return {name: (left.get(name), right.get(name)) for name in names if left.get(name) != right.get(name)}

@@ -1,0 +1,246 @@
+"""Summaries of the runs in a runs folder, for lists of hundreds of them."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+from benchrunner.errors import RequestError, UnknownName
+from benchrunner.files import is_held
+from benchrunner.plugins.registry import Plugins
+from benchrunner.recipes import Recipe
+from benchrunner.runs.inventory.sizes import OTHER, Sizes, files_of, sizes_of_files
+from benchrunner.tasks.task import Task
+
+STATUSES = ("done", "diverged", "failed", "running", "unfinished")
+"""Values of `RunSummary.status`. A running fit holds its folder's lock; an unfinished one was stopped."""
+
+SORTS = ("date", "task", "backbone", "score", "size", "seconds", "id")
+"""What runs can be sorted by."""
+
+NOT_RUNS = {"studies", "pretrained"}
+"""Folders of a runs folder that hold no runs."""
+
+
+@final
+@dataclass(frozen=True)
+class RunSummary:
+    """One line about a run."""
+
+    id: str
+    task: str
+    backbone: str
+    """Empty for a method that needs no backbone."""
+    method: str
+    recipe: Mapping[str, Any]
+    """Recipe fields that differ from the defaults of `Recipe`."""
+    seed: int
+    status: str
+    """One of `STATUSES`."""
+    reason: str
+    """Why the fit diverged or failed."""
+    metric: str
+    """Name of the metric of `score`: the headline of the task. Empty if there is no score."""
+    split: str
+    """Split of `score`: the first dev split of the task."""
+    score: float | None
+    date: str
+    """When the fit ended, or was planned if it did not end: ISO 8601 in UTC."""
+    seconds: float | None
+    """Duration of the fit."""
+    sizes: Sizes
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the summary as JSON values."""
+        return {
+            "id": self.id,
+            "task": self.task,
+            "backbone": self.backbone,
+            "method": self.method,
+            "recipe": dict(self.recipe),
+            "seed": self.seed,
+            "status": self.status,
+            "reason": self.reason or None,
+            "metric": self.metric or None,
+            "split": self.split or None,
+            "score": self.score,
+            "date": self.date,
+            "seconds": self.seconds,
+            **self.sizes.as_json(),
+        }
+
+
+def list_runs(runs: Path, plugins: Plugins) -> tuple[list[RunSummary], list[str]]:
+    """Return a summary of every run in a runs folder, newest first, and notes on folders that are damaged or no runs.
+
+    The plugins say which split and which metric are the headline of a task. Nothing heavy is loaded.
+    """
+    summaries, foreign, notes = list[RunSummary](), list[str](), list[str]()
+    tasks = plugins.tasks
+    for folder in _folders(runs):
+        try:
+            summaries.append(_summary(folder, tasks))
+        except FileNotFoundError:
+            foreign.append(folder.name)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
+            notes.append(f"{folder.path} is damaged and left out ({reason})")
+    if foreign:
+        shown = ", ".join(foreign[:3]) + (f" and {len(foreign) - 3} more" if len(foreign) > 3 else "")
+        notes.append(f"no runs, and left out: {shown}")
+    return sorted_runs(summaries, "date"), notes
+
+
+def _folders(runs: Path) -> list[os.DirEntry[str]]:
+    """List the folders that may be runs."""
+    if not runs.is_dir():
+        return []
+    with os.scandir(runs) as entries:
+        folders = (entry for entry in entries if entry.is_dir() and not entry.name.startswith("."))
+        return sorted((entry for entry in folders if entry.name not in NOT_RUNS), key=lambda entry: entry.name)
+
+
+def _summary(folder: os.DirEntry[str], tasks: Mapping[str, Task]) -> RunSummary:
+    """Read a run; raise a `FileNotFoundError` if the folder is no run.
+
+    Entries of folders are used instead of paths: they keep what the system says about a file.
+    """
+    files = files_of(folder.path)
+    own = {entry.name: entry for entry in files[OTHER]}
+    if "fit.json" not in own:
+        raise FileNotFoundError(folder.path)
+    fit, record = _json(own["fit.json"]), _json(own["record.json"]) if "record.json" in own else {}
+    is_running = not record and is_held(Path(folder.path))
+    metric, split, score = _headline(files["predictions"], fit["task"], tasks.get(fit["task"]))
+    ended = _date(own.get("record.json", own["fit.json"]))
+    return RunSummary(
+        id=folder.name,
+        task=str(fit["task"]),
+        backbone=str(fit["backbone"]),
+        method=str(fit["method"]),
+        recipe={name: value for name, value in fit["recipe"].items() if value != _DEFAULTS.get(name)},
+        seed=int(fit["seed"]),
+        status=str(record["status"]) if record else "running" if is_running else "unfinished",
+        reason=str(record.get("reason", "")),
+        metric=metric,
+        split=split,
+        score=score,
+        date=datetime.datetime.fromtimestamp(ended, datetime.UTC).isoformat(timespec="seconds"),
+        seconds=record.get("timings", {}).get("seconds"),
+        sizes=sizes_of_files(files),
+    )
+
+
+_DEFAULTS: Mapping[str, Any] = Recipe().as_dict()
+
+
+def _headline(files: Iterable[os.DirEntry[str]], name: str, task: Task | None) -> tuple[str, str, float | None]:
+    """Return metric, split and value of the newest prediction of the first dev split.
+
+    For a task that is not installed, this is the first metric of the newest prediction with scores.
+    """
+    homes: dict[str, dict[str, os.DirEntry[str]]] = {}
+    for file in files:
+        homes.setdefault(file.path.removesuffix(file.name), {})[file.name] = file
+    wanted = [
+        (home["record.json"], str(prediction["split"]))
+        for home in homes.values()
+        if "record.json" in home and (prediction := _json(home["prediction.json"]))["task"] == name
+        if task is None or prediction["split"] == task.named("dev")[0]
+    ]
+    for record, split in sorted(wanted, key=lambda prediction: _date(prediction[0]), reverse=True):
+        if scores := _json(record)["scores"]:
+            metric = next(iter(scores)) if task is None else task.metrics[0].name
+            return (metric, split, scores[metric]["value"]) if metric in scores else ("", "", None)
+    return "", "", None
+
+
+def _date(entry: os.DirEntry[str]) -> float:
+    return entry.stat(follow_symlinks=False).st_mtime
+
+
+def _json(entry: os.DirEntry[str]) -> dict[str, Any]:
+    value: dict[str, Any] = json.loads(Path(entry.path).read_bytes().decode())
+    return value
+
+
+def chosen_runs(
+    runs: Iterable[RunSummary],
+    *,
+    tasks: Sequence[str] = (),
+    backbones: Sequence[str] = (),
+    statuses: Sequence[str] = (),
+) -> list[RunSummary]:
+    """Return the runs of some tasks, backbones and statuses; nothing given means all.
+
+    A task is named in full (suite/task), in short, or by its suite; a backbone in full or by the last part of its name.
+    """
+    runs = list(runs)
+    for status in statuses:
+        if status not in STATUSES:
+            raise RequestError(f"A run's status is {', '.join(STATUSES)}, not '{status}'.")
+    chosen_tasks = _named("task of these runs", tasks, [run.task for run in runs], _is_task)
+    chosen_backbones = _named("backbone of these runs", backbones, [run.backbone for run in runs], _is_backbone)
+    return [
+        run
+        for run in runs
+        if (not tasks or run.task in chosen_tasks)
+        and (not backbones or run.backbone in chosen_backbones)
+        and (not statuses or run.status in statuses)
+    ]
+
+
+def _named(kind: str, names: Iterable[str], known: Iterable[str], means: Callable[[str, str], bool]) -> set[str]:
+    """Return the known values that the names mean; raise an `UnknownName` for a name that means none."""
+    values, chosen = sorted(filter(None, set(known))), set[str]()
+    for name in names:
+        meant = {value for value in values if means(name, value)}
+        if not meant:
+            raise UnknownName(kind, name, values)
+        chosen |= meant
+    return chosen
+
+
+def _is_task(name: str, task: str) -> bool:
+    suite, _, short = task.partition("/")
+    return name in (task, suite, short)
+
+
+def _is_backbone(name: str, backbone: str) -> bool:
+    return name in (backbone, backbone.rstrip("/").rpartition("/")[2])
+
+
+def sorted_runs(runs: Iterable[RunSummary], by: str) -> list[RunSummary]:
+    """Sort runs: names upwards; dates, scores, sizes and seconds downwards. Runs without the value come last."""
+    if by not in SORTS:
+        raise RequestError(f"Runs are sorted by {', '.join(SORTS)}, not by '{by}'.")
+    by_name = sorted(runs, key=lambda run: (run.task, run.backbone, run.method, run.seed, run.id))
+    if by in ("task", "backbone", "id"):
+        return sorted(by_name, key=lambda run: str(getattr(run, by)))
+    if by == "date":
+        return sorted(by_name, key=lambda run: run.date, reverse=True)
+
+    def value(run: RunSummary) -> float:
+        figure = run.sizes.total if by == "size" else run.score if by == "score" else run.seconds
+        return float("-inf") if figure is None else figure
+
+    return sorted(by_name, key=value, reverse=True)
+
+
+def recipe_text(run: RunSummary) -> str:
+    """Write the recipe of a run in few words: what is usually varied, then other fields that are not the defaults."""
+    recipe = {**_DEFAULTS, **run.recipe}
+    usual = f"lr {recipe['lr']:g}, {recipe['epochs']} ep, batch {recipe['batch_size']}, seed {run.seed}"
+    varied = {"lr", "epochs", "batch_size"}
+    others = [f"{name} {_value(value)}" for name, value in run.recipe.items() if name not in varied]
+    words = ", ".join((usual, *others))
+    return words if run.method == "finetune" else f"{run.method}: {words}"
+
+
+def _value(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,137 @@
+"""Command `runs`: what it prints, also as JSON, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchrunner import Recipe, Study, run_study
+from benchrunner.commands.main import main
+from benchrunner.runs.inventory.sizes import sizes_of
+from chancy import chancy
+from inline import plugins
+from made_runs import made_run
+
+
+class Runs:
+    """Runs `benchrunner runs` on one folder."""
+
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.folder, self._capsys, self._plugins = folder, capsys, plugins(register_backbones=[])
+
+    def __call__(self, *words: str) -> tuple[int, str, str]:
+        code = main(["runs", *words, "--runs", str(self.folder)], plugins=self._plugins)
+        printed = self._capsys.readouterr()
+        return code, printed.out, printed.err
+
+    def json(self, *words: str) -> Any:
+        code, out, err = self(*words, "--json")
+        assert (code, err) == (0, "")
+        return json.loads(out)
+
+
+@pytest.fixture
+def runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Runs:
+    return Runs(tmp_path, capsys)
+
+
+def test_the_list_has_a_line_for_each_run(runs: Runs) -> None:
+    run = made_run(runs.folder, score=0.75)
+    failed = made_run(runs.folder, seed=1, status="failed", score=None, minute=1, backbone="bad\nname")
+    (runs.folder / "photos").mkdir()
+    code, out, err = runs()
+    lines = out.splitlines()
+    assert (code, err, len(lines)) == (0, "", 5)
+    assert lines[0].split() == ["run", "task", "backbone", "recipe", "dev", "score", "date", "(UTC)", "size"]
+    assert lines[1].startswith(f"{failed}  mine/mood  bad?name")
+    assert "75.0 accuracy" in lines[2] and lines[2].startswith(run) and " failed " in lines[1]
+    size = sum(sizes_of(runs.folder / name).total for name in (run, failed))
+    assert lines[3:] == [
+        "  no runs, and left out: photos",
+        f"  2 run(s) in {runs.folder}, {size / 1000:.1f} kB",
+    ]
+
+
+def test_the_list_as_json_has_every_figure(runs: Runs) -> None:
+    made_run(runs.folder, score=0.75)
+    made_run(runs.folder, seed=1, score=0.25)
+    listed = runs.json("--task", "mood", "--sort", "score")
+    assert [run["score"] for run in listed["runs"]] == [0.75, 0.25]
+    assert listed["runs"][0].keys() >= {"id", "task", "backbone", "recipe", "status", "date", "seconds", "bytes"}
+    assert runs.json("--status", "failed,diverged")["runs"] == []
+
+
+def test_an_empty_folder_is_said_in_one_line(runs: Runs) -> None:
+    assert runs() == (0, f"  no runs in {runs.folder}\n", "")
+
+
+def test_show_and_diff_print_what_their_json_has(runs: Runs) -> None:
+    left, right = made_run(runs.folder), made_run(runs.folder, seed=1, recipe=Recipe(lr=1e-5))
+    shown = runs("show", left)[1]
+    assert all(
+        part in shown for part in ("mine/mood", "accuracy 0.5000", "threads 1", "no kept study", "weights 100 B")
+    )
+    assert runs.json("show", left)["id"] == left
+    out = runs("diff", left, right)[1]
+    assert "recipe.lr  5e-05 | 1e-05" in out and "outcome: nothing differs" in out
+    assert runs.json("diff", left, right)["identity"] == {"recipe.lr": [5e-5, 1e-5], "seed": [0, 1]}
+
+
+def test_rm_prune_and_du_say_what_they_remove(runs: Runs) -> None:
+    first, second = made_run(runs.folder), made_run(runs.folder, seed=1)
+    assert runs.json("du")["prunable"]["bytes"] == 200
+    assert runs("prune", "--dry-run")[1].endswith("2 run(s): their weights, 200 B, would be removed\n")
+    assert runs.json("prune", "--dry-run") == {
+        "removed": sorted((first, second)),
+        "bytes": 200,
+        "in_use": [],
+        "dry_run": True,
+    }
+    assert runs.json("prune")["dry_run"] is False
+    assert not (runs.folder / first / "model").exists()
+    assert runs.json("rm", first)["removed"] == [first]
+    assert [run["id"] for run in runs.json()["runs"]] == [second]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["show"], "'runs show' takes 1 run, not 0"),
+        (["diff", "a"], "'runs diff' takes 2 runs, not 1"),
+        (["rm"], "'runs rm' takes 1 run or more, not 0"),
+        (["prune", "a"], "'runs prune' takes no run, not 1"),
+        (["show", "abc"], "There is no run 'abc'"),
+        (["--sort", "colour"], "not by 'colour'"),
+        (["--force"], "--force is for 'runs rm'"),
+        (["rm", "a", "--keep", "none"], "--keep is for 'runs prune'"),
+        (["show", "a", "--task", "b"], "--task is for 'runs list'"),
+    ],
+)
+def test_a_wrong_request_is_one_sentence(words: list[str], message: str, runs: Runs) -> None:
+    code, out, err = runs(*words)
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+def test_a_wrong_action_gets_a_suggestion(runs: Runs) -> None:
+    with pytest.raises(SystemExit):
+        runs("lits")
+
+
+def test_studies_are_listed_with_what_they_compare(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = chancy(tmp_path)
+    run_study(Study(("words",), tuple(made.plugins.tasks.values()), seeds=(0, 1)), made, keep_as="mine")
+    runs = Runs(made.workspace.runs, capsys)
+    (study,) = runs.json("studies")["studies"]
+    assert (study["name"], study["backbones"], study["tasks"], len(study["fits"])) == (
+        "mine",
+        ["words"],
+        ["mine/mood"],
+        2,
+    )
+    out = runs("studies")[1]
+    assert out.splitlines()[1].startswith("mine ") and out.endswith(f"  1 kept study in {made.workspace.runs}\n")
+    assert "selected by        mine" in runs("show", study["selected"][0])[1]

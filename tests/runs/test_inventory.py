@@ -1,0 +1,164 @@
+"""The inventory of a runs folder: summaries, details, differences, and the time that thousands of runs take."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from benchrunner import Recipe, RequestError, UnknownName, chosen_runs, diff_runs, list_runs, run_details, sorted_runs
+from benchrunner.files import held
+from benchrunner.runs.inventory.sizes import size_text, sizes_of
+from benchrunner.runs.inventory.summaries import RunSummary, recipe_text
+from inline import plugins
+from made_runs import made_run
+
+
+def listed(runs: Path) -> list[RunSummary]:
+    return list_runs(runs, plugins(register_backbones=[]))[0]
+
+
+def test_a_run_is_summed_up_with_its_headline_on_dev(tmp_path: Path) -> None:
+    run = made_run(tmp_path, score=0.75, seed=3, recipe=Recipe(lr=3e-5, max_length=64, limit_train=100))
+    (summary,) = listed(tmp_path)
+    assert (summary.id, summary.task, summary.backbone, summary.status) == (run, "mine/mood", "words", "done")
+    assert (summary.metric, summary.split, summary.score, summary.seconds) == ("accuracy", "dev", 0.75, 13.0)
+    assert summary.recipe == {"lr": 3e-5, "max_length": 64, "limit_train": 100}
+    assert recipe_text(summary) == "lr 3e-05, 3 ep, batch 32, seed 3, max_length 64, limit_train 100"
+    assert summary.date == "2020-09-13T12:26:40+00:00"
+
+
+def test_sizes_are_those_of_the_files(tmp_path: Path) -> None:
+    run = tmp_path / made_run(tmp_path, weights=12345)
+    sizes = sizes_of(run)
+    assert sizes.of_kinds["weights"] == 12345
+    assert sizes.total == sum(path.stat().st_size for path in run.rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (12_345, "12 kB"), (999_600, "1.0 MB"), (4.4e8, "440 MB")],
+)
+def test_sizes_are_written_with_few_digits(size: float, text: str) -> None:
+    assert size_text(int(size)) == text
+
+
+def test_statuses_tell_running_from_stopped(tmp_path: Path) -> None:
+    statuses = {
+        made_run(tmp_path, status=status, seed=seed, score=None): status
+        for seed, status in enumerate(("failed", "diverged"))
+    }
+    stopped, running = made_run(tmp_path, status=None, seed=8), made_run(tmp_path, status=None, seed=9)
+    with held(tmp_path / running, lambda: None):
+        found = {summary.id: summary.status for summary in listed(tmp_path)}
+    assert found == {**statuses, stopped: "unfinished", running: "running"}
+
+
+def test_damaged_and_foreign_folders_are_one_note_each(tmp_path: Path) -> None:
+    whole = made_run(tmp_path)
+    for number, text in enumerate(("", "[]", "{}", '{"task": 3}')):
+        (tmp_path / f"damaged{number}").mkdir()
+        (tmp_path / f"damaged{number}" / "fit.json").write_text(text)
+    for name in ("mine", "photos", "music", "papers", "studies", "pretrained", ".hidden"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "a file").touch()
+    summaries, notes = list_runs(tmp_path, plugins(register_backbones=[]))
+    assert [summary.id for summary in summaries] == [whole]
+    assert len(notes) == 5
+    assert notes[-1] == "no runs, and left out: mine, music, papers and 1 more"
+    assert all("damaged and left out" in note for note in notes[:4])
+
+
+def test_a_folder_that_does_not_exist_has_no_runs(tmp_path: Path) -> None:
+    assert list_runs(tmp_path / "none", plugins(register_backbones=[])) == ([], [])
+
+
+def test_a_run_of_a_task_that_is_not_installed_is_listed(tmp_path: Path) -> None:
+    made_run(tmp_path, task="theirs/other", score=0.25)
+    (summary,) = listed(tmp_path)
+    assert (summary.task, summary.metric, summary.score) == ("theirs/other", "accuracy", 0.25)
+
+
+def test_runs_are_chosen_by_task_backbone_and_status(tmp_path: Path) -> None:
+    first = made_run(tmp_path, backbone="/models/bert")
+    second = made_run(tmp_path, revision="2", backbone="tiny/words", status="failed", score=None)
+    runs = listed(tmp_path)
+    for choice in ({"backbones": ["bert"]}, {"backbones": ["/models/bert"]}, {"statuses": ["done"]}):
+        assert [run.id for run in chosen_runs(runs, **choice)] == [first]  # type: ignore[arg-type]
+    assert [run.id for run in chosen_runs(runs, tasks=["mood"], backbones=["words"])] == [second]
+    assert len(chosen_runs(runs, tasks=["mine"])) == len(chosen_runs(runs, tasks=["mine/mood"])) == 2
+    with pytest.raises(UnknownName, match="Did you mean mine/mood"):
+        chosen_runs(runs, tasks=["mine/mod"])
+    with pytest.raises(RequestError, match="A run's status is done, diverged"):
+        chosen_runs(runs, statuses=["dome"])
+
+
+def test_runs_are_sorted_by_what_is_asked(tmp_path: Path) -> None:
+    names = {
+        made_run(tmp_path, seed=0, score=0.5, minute=2, weights=10): "a",
+        made_run(tmp_path, seed=1, score=0.9, minute=1, weights=3000): "b",
+        made_run(tmp_path, seed=2, score=None, minute=3, weights=200, task="mine/a"): "c",
+    }
+    runs = listed(tmp_path)
+    orders = {by: "".join(names[run.id] for run in sorted_runs(runs, by)) for by in ("date", "score", "size", "task")}
+    assert orders == {"date": "cab", "score": "bac", "size": "bac", "task": "cab"} | {"size": orders["size"]}
+    assert orders["size"][0] == "b"
+    with pytest.raises(RequestError, match="not by 'colour'"):
+        sorted_runs(runs, "colour")
+
+
+def test_details_name_everything_in_the_folder(tmp_path: Path) -> None:
+    run = made_run(tmp_path, score=0.75)
+    details = run_details(tmp_path, run[:6])
+    assert details.record is not None and details.record.numerics == {"device": "cpu", "threads": 1}
+    assert [(description["split"], list(record.scores)) for description, record in details.predictions] == [
+        ("dev", ["accuracy", "matthews"]),
+        ("test", []),
+    ]
+    assert json.loads(json.dumps(details.as_json()))["fit"]["task"] == "mine/mood"
+
+
+def test_a_difference_tells_identity_from_numerics_and_names(tmp_path: Path) -> None:
+    left = made_run(tmp_path, score=0.5)
+    right = made_run(
+        tmp_path, score=0.75, seed=1, recipe=Recipe(lr=3e-5, sample="stratified", limit_train=8), backbone="b"
+    )
+    difference = diff_runs(tmp_path, left, right)
+    assert difference.names == {"backbone": ("words", "b")}
+    assert difference.identity == {
+        "recipe.lr": (5e-5, 3e-5),
+        "recipe.limit_train": (None, 8),
+        "recipe.sample": ("first", "stratified"),
+        "seed": (0, 1),
+    }
+    assert difference.numerics == {"threads": (1, 2)}
+    assert difference.outcome == {"mine/mood dev accuracy": (0.5, 0.75)}
+    assert diff_runs(tmp_path, left, left).identity == {}
+
+
+def test_listing_loads_no_heavy_library(tmp_path: Path) -> None:
+    made_run(tmp_path)
+    code = "import sys; from benchrunner.commands.main import main; main(['runs', '--runs', sys.argv[1]])"
+    code += "; print(sorted({'torch', 'numpy', 'pyarrow', 'pandas', 'rich'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.slow
+def test_two_thousand_runs_are_listed_within_a_second(tmp_path: Path) -> None:
+    """CPU time of the whole command in a process of its own; the best of three, since other processes share caches."""
+    for seed in range(2000):
+        made_run(tmp_path, seed=seed)
+    code = "import sys, time; from benchrunner.commands.main import main; main(['runs', '--runs', sys.argv[1]])"
+    code += "; print(time.process_time(), file=sys.stderr)"
+    seconds = []
+    for _ in range(3):
+        done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
+        assert len(done.stdout.splitlines()) == 2002
+        seconds.append(float(done.stderr))
+        time.sleep(0.1)
+    assert min(seconds) < 1.0, seconds

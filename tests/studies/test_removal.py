@@ -1,0 +1,98 @@
+"""Runs are removed, or only their weights; what kept studies selected stays."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchrunner import RequestError, disk_usage, prune_runs, remove_runs
+from benchrunner.files import held
+from made_runs import made_fit, made_run
+
+
+def keep_study(runs: Path, selected: str | None, *fits: str, ended: str | None = "2020-01-01") -> None:
+    """Write a kept study by hand: its fits, and the one that was selected."""
+    cell: dict[str, Any] = {
+        "candidates": [{"fits": [{"id": fit} for fit in fits]}],
+        "backbone": "words",
+        "task": "mood",
+    }
+    content = {
+        "format": 1,
+        "command": [],
+        "started": "2020-01-01",
+        "ended": ended,
+        "study_file": None,
+        "entries": [],
+        "parts": [{"study": {"backbones": ["words"], "tasks": ["mood"]}, "cells": [cell | {"selected": selected}]}],
+    }
+    (runs / "studies").mkdir(exist_ok=True)
+    (runs / "studies" / "mine.json").write_text(json.dumps(content))
+
+
+def test_pruning_keeps_the_weights_that_a_study_selected(tmp_path: Path) -> None:
+    chosen, restart, stopped = made_run(tmp_path), made_run(tmp_path, seed=1), made_run(tmp_path, seed=2, status=None)
+    (tmp_path / stopped / "model").mkdir()
+    keep_study(tmp_path, chosen, chosen, restart)
+    assert prune_runs(tmp_path, dry_run=True).removed == (restart,)
+    assert (tmp_path / restart / "model").exists()
+    assert prune_runs(tmp_path).as_json() == {"removed": [restart], "bytes": 100, "in_use": []}
+    assert [(tmp_path / run / "model").exists() for run in (chosen, restart, stopped)] == [True, False, True]
+    assert len(list((tmp_path / restart).glob("predictions/*/answers.jsonl"))) == 2
+    assert prune_runs(tmp_path, keep="none").removed == (chosen,)
+
+
+def test_fits_of_an_incomplete_study_keep_their_weights(tmp_path: Path) -> None:
+    fits = [made_run(tmp_path, seed=seed) for seed in range(2)]
+    keep_study(tmp_path, None, *fits, ended=None)
+    assert prune_runs(tmp_path).removed == ()
+
+
+def test_a_run_that_is_in_use_is_left_alone(tmp_path: Path) -> None:
+    run, busy = made_run(tmp_path), made_run(tmp_path, seed=1)
+    with held(tmp_path / busy, lambda: None):
+        removal = prune_runs(tmp_path)
+        with pytest.raises(RequestError, match=rf"Another process works on the run {busy}\. Nothing was removed"):
+            remove_runs(tmp_path, [run, busy])
+    assert (removal.removed, removal.in_use) == ((run,), (busy,))
+    assert (tmp_path / busy / "model").exists() and (tmp_path / run).exists()
+
+
+def test_a_damaged_study_stops_pruning(tmp_path: Path) -> None:
+    run = made_run(tmp_path)
+    keep_study(tmp_path, run, run)
+    (tmp_path / "studies" / "other.json").write_text("{")
+    with pytest.raises(RequestError, match=r"other\.json.*nothing was removed"):
+        prune_runs(tmp_path)
+    assert (tmp_path / run / "model").exists()
+
+
+def test_whole_runs_are_removed_unless_a_study_selected_them(tmp_path: Path) -> None:
+    chosen, restart = made_run(tmp_path), made_run(tmp_path, seed=1)
+    keep_study(tmp_path, chosen, chosen, restart)
+    with pytest.raises(RequestError, match=rf"{chosen} was selected by the kept study mine.*--force"):
+        remove_runs(tmp_path, [restart, chosen])
+    assert (tmp_path / restart).exists(), "nothing is removed if anything is refused"
+    assert remove_runs(tmp_path, [restart], dry_run=True).removed == (restart,)
+    assert remove_runs(tmp_path, [restart[:8], restart]).removed == (restart,)
+    assert remove_runs(tmp_path, [chosen], force=True).removed == (chosen,)
+    assert [path.name for path in tmp_path.iterdir()] == ["studies"]
+
+
+def test_usage_is_the_sum_of_all_runs(tmp_path: Path) -> None:
+    runs = [made_run(tmp_path, seed=seed, weights=100 * (seed + 1)) for seed in range(3)]
+    keep_study(tmp_path, runs[0], runs[0])
+    sizes, removal = disk_usage(tmp_path)
+    assert {run: size.of_kinds["weights"] for run, size in sizes.items()} == dict(
+        zip(runs, (100, 200, 300), strict=True)
+    )
+    assert (removal.bytes, set(removal.removed)) == (500, set(runs[1:]))
+
+
+def test_a_run_without_an_id_of_its_own_is_refused(tmp_path: Path) -> None:
+    made_run(tmp_path)
+    with pytest.raises(RequestError, match="There is no run"):
+        remove_runs(tmp_path, [made_fit(seed=5).id])
