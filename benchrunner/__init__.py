@@ -76,6 +76,7 @@ from benchrunner.metrics import (
     PEARSON,
     SPEARMAN,
     Metric,
+    RowSums,
     Score,
     average_precision,
     f1,
@@ -121,6 +122,15 @@ if TYPE_CHECKING:
     from benchrunner.runs.orders import FitAnswer, FitOrder, marked_runs
     from benchrunner.runs.predictor import Predicted
     from benchrunner.runs.runner import Runner
+    from benchrunner.statistics import (
+        Comparison,
+        Interval,
+        example_interval,
+        expected_best,
+        holm,
+        paired_test,
+        restart_interval,
+    )
     from benchrunner.studies.demo import Demo
     from benchrunner.studies.kept.finished_runs import result_of_runs
     from benchrunner.studies.kept.kept_study import KeptStudy, find_study, kept_studies
@@ -161,6 +171,7 @@ __all__ = [
     "Classify",
     "Columns",
     "CommandEstimate",
+    "Comparison",
     "DataError",
     "DataNotFound",
     "Demo",
@@ -183,6 +194,7 @@ __all__ = [
     "HeadShape",
     "HeldBack",
     "HubTable",
+    "Interval",
     "Job",
     "JsonMap",
     "KeptStudy",
@@ -215,6 +227,7 @@ __all__ = [
     "Reshaped",
     "Result",
     "Role",
+    "RowSums",
     "Rows",
     "RowsFrom",
     "RunDetails",
@@ -262,6 +275,8 @@ __all__ = [
     "disk_usage",
     "dry_run_study",
     "dry_run_study_file",
+    "example_interval",
+    "expected_best",
     "export",
     "f1",
     "f1_macro",
@@ -273,6 +288,7 @@ __all__ = [
     "find_study",
     "first_line",
     "flush_to_disk",
+    "holm",
     "hookimpl",
     "iob_labels",
     "kept_studies",
@@ -280,6 +296,7 @@ __all__ = [
     "list_runs",
     "marked_runs",
     "mean_reciprocal_rank",
+    "paired_test",
     "prune_runs",
     "quoted",
     "read_json",
@@ -290,6 +307,7 @@ __all__ = [
     "read_study",
     "read_text",
     "remove_runs",
+    "restart_interval",
     "result_of_runs",
     "roc_auc",
     "run_details",
@@ -318,6 +336,15 @@ _LATER = {
     "benchrunner.runs.inventory.summaries": ("RunSummary", "chosen_runs", "list_runs", "sorted_runs"),
     "benchrunner.runs.predictor": ("Predicted",),
     "benchrunner.runs.runner": ("Runner",),
+    "benchrunner.statistics": (
+        "Comparison",
+        "Interval",
+        "example_interval",
+        "expected_best",
+        "holm",
+        "paired_test",
+        "restart_interval",
+    ),
     "benchrunner.studies.demo": ("Demo",),
     "benchrunner.study_files.dry_run": ("DryRun", "dry_run_study", "dry_run_study_file"),
     "benchrunner.studies.kept.finished_runs": ("result_of_runs",),

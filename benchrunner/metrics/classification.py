@@ -10,15 +10,29 @@ import math
 import warnings
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Literal
 
 from benchrunner.errors import Undefined
 from benchrunner.metrics.label_matrix import checked_labels, label_matrix, labels_of
+from benchrunner.metrics.label_sums import (
+    average_f1_of_sums,
+    label_row_values,
+    matthews_of_sums,
+    matthews_row_values,
+    recall_of_sums,
+    recall_row_values,
+)
 from benchrunner.metrics.metric import Metric
+from benchrunner.metrics.weighting import RowSums, mean_of_rows
 
 
 def _accuracy(gold: Sequence[Any], predicted: Sequence[Any]) -> float:
-    return sum(bool(right == answer) for right, answer in zip(gold, predicted, strict=True)) / len(gold)
+    return sum(map(_is_equal, gold, predicted)) / len(gold)
+
+
+def _is_equal(gold: Any, predicted: Any) -> float:
+    return float(bool(gold == predicted))
 
 
 def _matthews(gold: Sequence[Any], predicted: Sequence[Any]) -> float:
@@ -49,11 +63,11 @@ def _same_labels(gold: Any, predicted: Any) -> float:
     return float(set(labels_of(gold)) == set(labels_of(predicted)))
 
 
-ACCURACY = Metric("accuracy", _accuracy)
+ACCURACY = Metric("accuracy", _accuracy, per_row=_is_equal)
 """Share of rows whose answer equals the gold answer."""
-MATTHEWS = Metric("matthews", _matthews)
+MATTHEWS = Metric("matthews", _matthews, row_sums=RowSums(matthews_row_values, matthews_of_sums))
 """Matthews' correlation coefficient of labels."""
-BALANCED_ACCURACY = Metric("balanced_accuracy", _balanced_accuracy)
+BALANCED_ACCURACY = Metric("balanced_accuracy", _balanced_accuracy, row_sums=RowSums(recall_row_values, recall_of_sums))
 """Mean recall over the labels of the gold answers."""
 EXACT_MATCH = Metric("exact_match", _exact_match, per_row=_same_labels)
 """Share of rows with exactly the right labels, in any order; answers are lists of labels."""
@@ -68,7 +82,10 @@ def f1(positive: str) -> Metric:
         mentions = sum((right == positive) + (answer == positive) for right, answer in pairs)
         return 2 * hits / mentions if mentions else 0.0
 
-    return Metric("f1", compute)
+    def row_values(gold: Sequence[Any], predicted: Sequence[Any]) -> Any:
+        return label_row_values(gold, predicted, (positive,))
+
+    return Metric("f1", compute, row_sums=RowSums(row_values, partial(average_f1_of_sums, "f1")))
 
 
 def f1_macro(labels: Sequence[Any]) -> Metric:
@@ -112,4 +129,14 @@ def _average_f1(average: Literal["macro", "micro", "weighted", "samples"], label
             raise Undefined("no weighted F1: none of the labels is present")
         return float(f1_score(gold_labels, predicted_labels, average=average, zero_division=without_labels))
 
-    return Metric(name, compute)
+    def row_values(gold: Sequence[Any], predicted: Sequence[Any]) -> Any:
+        return label_row_values(gold, predicted, labels)
+
+    if average == "samples":
+        return Metric(name, compute, row_sums=mean_of_rows(lambda gold, predicted: _f1_of_row(gold, predicted, labels)))
+    return Metric(name, compute, row_sums=RowSums(row_values, partial(average_f1_of_sums, average)))
+
+
+def _f1_of_row(gold: Any, predicted: Any, labels: Sequence[Any]) -> float:
+    right, answer = ({label for label in labels_of(side) if label in labels} for side in (gold, predicted))
+    return 2 * len(right & answer) / (len(right) + len(answer)) if right or answer else 1.0

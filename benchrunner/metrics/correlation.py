@@ -8,7 +8,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from benchrunner.errors import Undefined
+from benchrunner.metrics.correlation_sums import (
+    number_row_values,
+    pearson_of_sums,
+    rank_row_values,
+    weighted_spearman,
+)
 from benchrunner.metrics.metric import Metric
+from benchrunner.metrics.weighting import RowSums
 
 
 def _correlation(function: str) -> Callable[[Sequence[Any], Sequence[Any]], float]:
@@ -29,7 +36,12 @@ def _correlation(function: str) -> Callable[[Sequence[Any], Sequence[Any]], floa
     return compute
 
 
-PEARSON = Metric("pearson", _correlation("pearsonr"))
+PEARSON = Metric("pearson", _correlation("pearsonr"), row_sums=RowSums(number_row_values, pearson_of_sums))
 """Pearson's correlation of numbers."""
-SPEARMAN = Metric("spearman", _correlation("spearmanr"))
+SPEARMAN = Metric(
+    "spearman",
+    _correlation("spearmanr"),
+    row_sums=RowSums(rank_row_values, pearson_of_sums),
+    weighted=weighted_spearman,
+)
 """Spearman's rank correlation of numbers."""

@@ -9,6 +9,7 @@ from functools import cache, partial
 from typing import Any
 
 from benchrunner.errors import Undefined
+from benchrunner.metrics.weighting import RowSums, Weighted
 
 ANSWERS = "answers"
 """Value of `Metric.computed_from` for metrics that compare gold answers with predicted answers."""
@@ -35,6 +36,11 @@ class Metric:
     figure: Callable[[Any], float] = float
     """Reads the figure from the result of `compute`. Metrics that are computed from the same counts share a `compute`
     and differ in `figure`; `scores` then calls `compute` only once."""
+    row_sums: RowSums | None = None
+    """How the metric follows from sums over rows, for the thousands of resamples of intervals and tests. A metric with
+    `per_row` needs none. Without both, `compute` is called for each resample, and there are fewer of them."""
+    weighted: Weighted | None = None
+    """Computes the metric of weighted rows, where `row_sums` is right only for all rows, as for ranks."""
 
     def value(self, gold: Sequence[Any], predicted: Sequence[Any]) -> float:
         """Compute the figure; raises `Undefined` where the figure has no value."""

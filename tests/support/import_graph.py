@@ -10,6 +10,7 @@ from pathlib import Path
 
 PACKAGES = (
     "metrics",
+    "statistics",
     "data",
     "features",
     "backbones",

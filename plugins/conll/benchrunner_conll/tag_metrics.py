@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from benchrunner import Metric, Undefined
+from benchrunner import Metric, RowSums, Undefined
 from benchrunner_conll.conlleval import Evaluation, Tags, evaluate
 
 
@@ -16,17 +16,43 @@ def metrics(types: Sequence[str]) -> tuple[Metric, ...]:
     from one evaluation.
     """
     return (
-        _metric("f1", lambda evaluation: evaluation.overall.f1),
-        _metric("precision", lambda evaluation: evaluation.overall.precision),
-        _metric("recall", lambda evaluation: evaluation.overall.recall),
-        _metric("accuracy", lambda evaluation: evaluation.accuracy),
+        _metric("f1", lambda evaluation: evaluation.overall.f1, _F1),
+        _metric("precision", lambda evaluation: evaluation.overall.precision, _PRECISION),
+        _metric("recall", lambda evaluation: evaluation.overall.recall, _RECALL),
+        _metric("accuracy", lambda evaluation: evaluation.accuracy, _ACCURACY),
         *(_f1_of_type(kind) for kind in types),
         Metric("strict_f1", strict_f1, scale=1.0, detail=True),
     )
 
 
-def _metric(name: str, figure: Callable[[Evaluation], float], *, detail: bool = False) -> Metric:
-    return Metric(name, evaluate, figure=figure, scale=1.0, detail=detail)
+def _metric(
+    name: str, figure: Callable[[Evaluation], float], row_sums: RowSums | None = None, *, detail: bool = False
+) -> Metric:
+    return Metric(name, evaluate, figure=figure, scale=1.0, detail=detail, row_sums=row_sums)
+
+
+def _counts_of_sentences(gold: Tags, predicted: Tags) -> list[tuple[int, ...]]:
+    """Count correct, gold and found phrases, and correct and all tokens, of each sentence."""
+    counts: list[tuple[int, ...]] = []
+    for gold_tags, predicted_tags in zip(gold, predicted, strict=True):
+        evaluation = evaluate([gold_tags], [predicted_tags])
+        phrases = evaluation.overall
+        tokens = (evaluation.correct_tokens, evaluation.tokens)
+        counts.append((phrases.correct, phrases.gold, phrases.found, *tokens))
+    return counts
+
+
+def _percent(numerators: Any, denominators: Any) -> Any:
+    """Divide sums; 0 where the denominator is 0, as in the script."""
+    import numpy as np
+
+    return np.where(denominators > 0, 100 * numerators / np.maximum(denominators, 1), 0.0)
+
+
+_F1 = RowSums(_counts_of_sentences, lambda sums: _percent(2 * sums[0], sums[1] + sums[2]))
+_PRECISION = RowSums(_counts_of_sentences, lambda sums: _percent(sums[0], sums[2]))
+_RECALL = RowSums(_counts_of_sentences, lambda sums: _percent(sums[0], sums[1]))
+_ACCURACY = RowSums(_counts_of_sentences, lambda sums: _percent(sums[3], sums[4]))
 
 
 def _f1_of_type(kind: str) -> Metric:

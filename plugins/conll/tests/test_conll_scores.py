@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 import re
 from pathlib import Path
 
@@ -221,3 +222,18 @@ def test_columns_are_told_from_our_own_layouts(tmp_path: Path, content: str, col
     (tmp_path / "columns.txt").write_bytes(b"\xff\xfe\x00")
     assert not SCORER.recognizes(tmp_path / "columns.txt")
     assert not SCORER.recognizes(tmp_path / "nowhere.txt")
+
+
+@pytest.mark.parametrize("name", ["f1", "precision", "recall", "accuracy"])
+def test_figures_follow_from_sums_over_sentences(name: str) -> None:
+    """Sentences that are left out, or that stand twice, count as their weights say."""
+    tags = ("O", "B-PER", "I-PER", "B-LOC", "I-LOC")
+    generator = random.Random(0)
+    gold, predicted = ([[generator.choice(tags) for _ in range(1 + row % 5)] for row in range(30)] for _ in range(2))
+    metric, row_sums = METRICS[name], METRICS[name].row_sums
+    assert row_sums is not None
+    values = row_sums.values(gold, predicted)
+    for _ in range(10):
+        rows = generator.choices(range(30), k=8)
+        expected = metric.value([gold[row] for row in rows], [predicted[row] for row in rows])
+        assert row_sums.scores(values[rows].sum(axis=0)) == pytest.approx(expected)

@@ -1,0 +1,108 @@
+"""Intervals of a score: over examples by the bootstrap, and over restarts by Student's t."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+from benchrunner.errors import Undefined
+from benchrunner.metrics import Metric
+from benchrunner.statistics.pseudo_values import pseudo_values
+from benchrunner.statistics.resamples import (
+    bootstrap_scores,
+    check_answers,
+    is_fast,
+    metric_of,
+    score_of_all_rows,
+    scores_of_weights,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+
+RESAMPLES, SLOW_RESAMPLES = 2_000, 400
+"""Numbers of bootstrap resamples; the second is for metrics that are computed anew for each resample."""
+MOST_UNDEFINED = 0.05
+"""Share of resamples that may have no score, for example because all labels are equal in them."""
+
+
+@final
+@dataclass(frozen=True)
+class Interval:
+    """A confidence interval."""
+
+    low: float
+    high: float
+
+    def as_json(self) -> list[float]:
+        """Give both ends as JSON."""
+        return [self.low, self.high]
+
+
+def example_interval(
+    metric: Metric | str,
+    gold: Sequence[Any],
+    restarts: Sequence[Sequence[Any]],
+    *,
+    confidence: float = 0.95,
+    resamples: int | None = None,
+    seed: int = 0,
+) -> Interval:
+    """Return the interval of the mean score of these restarts over other examples of the same kind.
+
+    `restarts` has one answer list for each restart. Rows are drawn with replacement, the same rows for all restarts.
+    The interval is Efron's BCa (1987), with the acceleration from the jackknife. Raises `Undefined` where the metric
+    has no value.
+    """
+    import numpy as np
+
+    metric = metric_of(metric)
+    check_answers(gold, restarts, "restarts")
+    score = sum(score_of_all_rows(metric, gold, answers) for answers in restarts) / len(restarts)
+    functions = [scores_of_weights(metric, gold, answers) for answers in restarts]
+    resamples = resamples or (RESAMPLES if is_fast(metric) else SLOW_RESAMPLES)
+    drawn = bootstrap_scores(functions, len(gold), resamples=resamples, seed=seed).mean(axis=0)
+    finite = drawn[np.isfinite(drawn)]
+    if len(finite) < (1 - MOST_UNDEFINED) * len(drawn):
+        raise Undefined(f"{metric.name} has no value in {len(drawn) - len(finite)} of {len(drawn)} resamples")
+    levels = _bca_levels(finite, score, pseudo_values(metric, gold, restarts).mean(axis=0), confidence)
+    low, high = np.quantile(finite, levels)
+    return Interval(float(low), float(high))
+
+
+def _bca_levels(drawn: np.ndarray, score: float, values: np.ndarray, confidence: float) -> tuple[float, float]:
+    """Return the two levels of the quantiles of the resampled scores that are the ends of the interval."""
+    from scipy.stats import norm
+
+    tail = (1 - confidence) / 2
+    below = ((drawn < score).mean() + (drawn <= score).mean()) / 2  # equal scores count half
+    deviations = values - values.mean()
+    spread = float((deviations**2).sum())
+    if not 0 < below < 1 or spread <= 0:
+        return tail, 1 - tail
+    acceleration = float((deviations**3).sum()) / (6 * spread**1.5)
+    bias = norm.ppf(below)
+
+    def level(quantile: float) -> float:
+        shifted = bias + quantile
+        return float(norm.cdf(bias + shifted / (1 - acceleration * shifted)))
+
+    return level(norm.ppf(tail)), level(norm.ppf(1 - tail))
+
+
+def restart_interval(scores: Sequence[float], *, confidence: float = 0.95) -> Interval | None:
+    """Return the interval of the mean over all possible restarts, on the same rows; None for fewer than two restarts.
+
+    It is Student's t interval, mean ± t * deviation / sqrt(n): with two restarts t is 12.7, with three 4.3.
+    """
+    from scipy.stats import t
+
+    count = len(scores)
+    if count < 2:
+        return None
+    mean = math.fsum(scores) / count
+    deviation = math.sqrt(math.fsum((score - mean) ** 2 for score in scores) / (count - 1))
+    half = float(t.ppf((1 + confidence) / 2, count - 1)) * deviation / math.sqrt(count)
+    return Interval(mean - half, mean + half)

@@ -1,0 +1,113 @@
+"""Tests between two single fits: McNemar's for right and wrong answers, and the permutation test for other metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from benchrunner.errors import Undefined
+from benchrunner.metrics import ANSWERS, Metric, RowSums
+from benchrunner.statistics.resamples import NUMBERS_IN_MEMORY, row_sums_of
+
+if TYPE_CHECKING:
+    import numpy as np
+
+PERMUTATIONS, SLOW_PERMUTATIONS = 9_999, 499
+"""Numbers of random swaps; the second is for metrics that are computed anew for each. The smallest p-values are 0.0002
+and 0.004."""
+
+
+def right_or_wrong(metric: Metric, gold: Sequence[Any], answers: Sequence[Any]) -> list[bool] | None:
+    """Return whether each answer is right, for a metric that gives each row 0 or a fixed value; else None."""
+    if metric.per_row is None or metric.computed_from != ANSWERS:
+        return None
+    values = [metric.per_row(right, answer) for right, answer in zip(gold, answers, strict=True)]
+    highest = 1.0 if max(values) <= 1 else max(values)  # some exact matches are percentages
+    return [value == highest for value in values] if set(values) <= {0.0, highest} else None
+
+
+def mcnemar(right_a: Sequence[bool], right_b: Sequence[bool]) -> float:
+    """Return the p-value of McNemar's exact test (1947).
+
+    Of the rows that only one of two fits answers rightly, each fit has half if they are equally good.
+    """
+    from scipy.stats import binomtest
+
+    only_a = sum(a and not b for a, b in zip(right_a, right_b, strict=True))
+    only_b = sum(b and not a for a, b in zip(right_a, right_b, strict=True))
+    return float(binomtest(only_a, only_a + only_b).pvalue) if only_a + only_b else 1.0
+
+
+def swap_test(
+    metric: Metric, gold: Sequence[Any], a: Sequence[Any], b: Sequence[Any], *, seed: int, resamples: int | None = None
+) -> float:
+    """Return the p-value of the permutation test: the answers of the two fits are swapped in random rows.
+
+    Only rows with different answers are swapped. With few of them, every combination of swaps is tried once. Numbers
+    are brought to mean 0 and deviation 1 before they are swapped, and for Spearman's correlation replaced by their
+    ranks.
+    """
+    import numpy as np
+    from scipy.stats import permutation_test
+
+    row_sums = row_sums_of(metric)
+    difference = _by_sums(row_sums, gold, a, b) if row_sums else _by_lists(metric, gold, a, b)
+    swapped = np.array([row for row in range(len(gold)) if a[row] != b[row]])
+    if not len(swapped):
+        return 1.0
+    from_a = np.ones(len(swapped))
+
+    def statistic(of_first: np.ndarray, of_second: np.ndarray, axis: int = -1) -> np.ndarray:
+        """Compute the difference of the scores where `of_first` is 1 if the first system has the answer of fit a."""
+        return difference(swapped, np.atleast_2d(np.moveaxis(of_first, axis, -1)))
+
+    result = permutation_test(
+        (from_a, 1 - from_a),
+        statistic,
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=resamples or (PERMUTATIONS if row_sums else SLOW_PERMUTATIONS),
+        batch=max(1, NUMBERS_IN_MEMORY // len(swapped)),
+        rng=np.random.default_rng(seed),
+    )
+    return float(np.squeeze(result.pvalue))
+
+
+Difference = Callable[["np.ndarray", "np.ndarray"], "np.ndarray"]
+"""Computes the differences of resamples from the numbers of the rows that are swapped, (rows,), and whether the first
+system has the answer of fit a to each, (resamples, rows)."""
+
+
+def _by_sums(row_sums: RowSums, gold: Sequence[Any], a: Sequence[Any], b: Sequence[Any]) -> Difference:
+    import numpy as np
+
+    values_a, values_b = row_sums.values(gold, a), row_sums.values(gold, b)
+
+    def difference(swapped: np.ndarray, from_a: np.ndarray) -> np.ndarray:
+        moved = (1 - from_a) @ (values_b - values_a)[swapped]
+        scores_a = row_sums.scores(values_a.sum(axis=0) + moved)
+        scores_b = row_sums.scores(values_b.sum(axis=0) - moved)
+        return np.asarray(np.nan_to_num(scores_a - scores_b))
+
+    return difference
+
+
+def _by_lists(metric: Metric, gold: Sequence[Any], a: Sequence[Any], b: Sequence[Any]) -> Difference:
+    import numpy as np
+
+    def score(answers: list[Any]) -> float:
+        try:
+            return metric.value(gold, answers)
+        except Undefined:
+            return float("nan")
+
+    def difference(swapped: np.ndarray, from_a: np.ndarray) -> np.ndarray:
+        differences = []
+        for row_from_a in from_a:
+            first, second = list(a), list(b)
+            for row in swapped[row_from_a == 0].tolist():
+                first[row], second[row] = b[row], a[row]
+            differences.append(score(first) - score(second))
+        return np.nan_to_num(differences)
+
+    return difference

@@ -1,0 +1,88 @@
+"""Variance of a difference between two backbones, split into what rows and what restarts contribute."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+if TYPE_CHECKING:
+    import numpy as np
+
+SMALLEST_P = 1e-12
+"""Smallest p-value of `combined_p`; values below have no meaning with a few hundred rows."""
+
+
+@final
+@dataclass(frozen=True)
+class Part:
+    """A part of a variance, with its degrees of freedom."""
+
+    variance: float
+    freedom: float
+
+    def squared_half_width(self, alpha: float) -> float:
+        """Compute the square of t * deviation, where t is Student's quantile for the two-sided level `alpha`."""
+        from scipy.stats import t
+
+        quantile: float = t.isf(alpha / 2, self.freedom)
+        return float(quantile**2 * self.variance) if self.variance > 0 else 0.0
+
+
+def row_part(a: np.ndarray, b: np.ndarray, differing: int, *, without_interaction: bool) -> Part:
+    """Return the part of the rows from the pseudo-values of both backbones, (restarts, blocks).
+
+    Without interaction, only that is left by which rows differ for all restarts alike. The rest, by which rows differ
+    from restart to restart, is contained in the part of the restarts. The degrees of freedom are the rows to which the
+    two backbones do not always give the same answers, less one: the other rows tell nothing about the difference.
+    """
+    blocks = a.shape[1]
+    variance = float((a.mean(axis=0) - b.mean(axis=0)).var(ddof=1)) / blocks
+    if without_interaction:
+        variance -= _interaction(a) + _interaction(b)
+    return Part(max(0.0, variance), max(1, min(differing, blocks) - 1))
+
+
+def _interaction(values: np.ndarray) -> float:
+    """Compute the variance of the mean that comes from rows which differ from restart to restart."""
+    restarts, blocks = values.shape
+    rest = values - values.mean(axis=0) - values.mean(axis=1, keepdims=True) + values.mean()
+    return float((rest**2).sum() / ((restarts - 1) * (blocks - 1)) / (restarts * blocks))
+
+
+def restart_part(a: np.ndarray, b: np.ndarray) -> Part:
+    """Return the part of the restarts from the scores of both backbones, two restarts or more each.
+
+    Each backbone has a variance of its own; the degrees of freedom are Welch's (1947).
+    """
+    variances = [float(scores.var(ddof=1)) / len(scores) for scores in (a, b)]
+    total = sum(variances)
+    if not total:
+        return Part(0.0, 1.0)
+    rest = sum((variance / total) ** 2 / (len(scores) - 1) for variance, scores in zip(variances, (a, b), strict=True))
+    return Part(total, 1 / rest)
+
+
+def half_width(parts: tuple[Part, ...], alpha: float) -> float:
+    """Compute half the width of the interval for an error of at most `alpha` (Banerjee 1960).
+
+    It is the root of the sum of t**2 * variance over the parts, each with the t of its own degrees of freedom. The
+    error is at most `alpha` whatever the shares of the parts, unlike with Satterthwaite's approximation.
+    """
+    return math.sqrt(sum(part.squared_half_width(alpha) for part in parts))
+
+
+def combined_p(difference: float, parts: tuple[Part, ...]) -> float:
+    """Return the p-value: the smallest `alpha` whose interval around the difference does not contain 0."""
+    from scipy.optimize import brentq
+
+    if difference == 0:
+        return 1.0
+
+    def excess(log_alpha: float) -> float:
+        return half_width(parts, math.exp(log_alpha)) - abs(difference)
+
+    lowest = math.log(SMALLEST_P)
+    if excess(lowest) <= 0:
+        return SMALLEST_P
+    return float(math.exp(brentq(excess, lowest, 0.0, xtol=1e-9)))

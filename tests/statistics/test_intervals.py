@@ -1,0 +1,56 @@
+"""Intervals: SciPy's bootstrap, Student's t by hand, and resamples without a score."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from benchrunner.errors import Undefined
+from benchrunner.metrics import ACCURACY, PEARSON, SPEARMAN, Metric
+from benchrunner.statistics import example_interval, restart_interval
+
+
+@pytest.mark.parametrize("metric", [PEARSON, SPEARMAN], ids=["pearson", "spearman"])
+def test_the_interval_over_examples_is_scipys_bca(metric: Metric) -> None:
+    generator = np.random.default_rng(0)
+    gold = generator.normal(size=40)
+    answers = gold + generator.exponential(size=40)
+    expected = stats.bootstrap(
+        (gold, answers),
+        lambda first, second: metric.value(first.tolist(), second.tolist()),
+        paired=True,
+        vectorized=False,
+        n_resamples=2_000,
+        method="BCa",
+        rng=generator,
+    ).confidence_interval
+    interval = example_interval(metric, gold.tolist(), [answers.tolist()], resamples=20_000)
+    assert (interval.low, interval.high) == pytest.approx(tuple(expected), abs=0.02)
+
+
+def test_restarts_are_averaged_within_a_resample() -> None:
+    """Two restarts that are right on opposite rows always have the mean 0.5."""
+    gold = [1] * 20
+    interval = example_interval(ACCURACY, gold, [[1, 0] * 10, [0, 1] * 10])
+    assert (interval.low, interval.high) == (0.5, 0.5)
+
+
+def test_the_interval_over_restarts_by_hand() -> None:
+    """Mean 0.8, deviation 0.1, t of two degrees of freedom 4.3027."""
+    interval = restart_interval([0.7, 0.8, 0.9])
+    assert interval is not None
+    assert (interval.low, interval.high) == pytest.approx((0.8 - 4.30265 * 0.1 / 3**0.5, 0.8 + 4.30265 * 0.1 / 3**0.5))
+    assert restart_interval([0.7]) is None
+
+
+def test_a_metric_without_row_sums_has_an_interval() -> None:
+    gold, answers = [1, 0] * 20, [1, 1, 0, 0] * 10
+    slow = Metric("slow", ACCURACY.compute)
+    fast, interval = (example_interval(metric, gold, [answers], resamples=300) for metric in (ACCURACY, slow))
+    assert (fast.low, fast.high) == (interval.low, interval.high)
+
+
+def test_too_many_resamples_without_a_score_are_an_error() -> None:
+    with pytest.raises(Undefined, match="pearson has no value in"):
+        example_interval(PEARSON, [1, 1, 1, 2], [[1, 2, 3, 4]])
