@@ -23,6 +23,7 @@ PACKAGES = (
     "runs",
     "studies",
     "study_files",
+    "sharing",
     "commands",
 )
 """The core's packages in the order of their imports: a package imports only packages that stand before it. The modules

@@ -1,0 +1,92 @@
+"""The scores of a shared study as a flat list, from which model cards and other metadata are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, final
+
+
+@final
+@dataclass(frozen=True)
+class CardScore:
+    """One metric of one backbone on one split: what metadata says about the backbone."""
+
+    backbone: str
+    task: str
+    method: str
+    split: str
+    metric: str
+    is_headline: bool
+    scale: float
+    """Factor for display, see `benchrunner.Metric`."""
+    mean: float
+    """Mean over the restarts of the grid point that dev selected."""
+    best: float | None
+    """Score of the restart that dev selected."""
+    deviation: float | None
+    """Standard deviation between restarts; None for fewer than two."""
+    restarts: tuple[float, ...]
+    rows: int
+    problem: str
+    """Name of the task's kind of question."""
+    kind: str | None
+    """Name of the head's type in other libraries, see `benchrunner.ExportKind`."""
+    hub: Mapping[str, str | None] | None
+    """Repository, configuration, split and revision on the hub; None if the data is not from there."""
+    fingerprint: str
+    """SHA-256 of the rows."""
+    revision: str
+    """Hash of the backbone's weights and tokenizer."""
+    selected: str
+    """Id of the fit that dev selected."""
+    recipe: Mapping[str, Any]
+    """The selected grid point."""
+
+    @property
+    def about_restarts(self) -> str:
+        """Say how many restarts the mean is over."""
+        if len(self.restarts) == 1:
+            return "1 restart"
+        deviation = "" if self.deviation is None else f", standard deviation {self.deviation * self.scale:.2f}"
+        return f"mean of {len(self.restarts)} restarts{deviation}"
+
+
+def card_scores(content: Mapping[str, Any]) -> Iterator[CardScore]:
+    """Yield every score of a shared study that has a mean, each backbone, task and method once."""
+    known = set[tuple[str, str, str]]()
+    for cell in (cell for part in content["parts"] for cell in part["cells"]):
+        key = (cell["backbone"], cell["task"], cell["method"])
+        if key not in known:
+            yield from _of_cell(cell, content)
+        known.add(key)
+
+
+def _of_cell(cell: Mapping[str, Any], content: Mapping[str, Any]) -> Iterator[CardScore]:
+    task = content["tasks"][cell["task"]]
+    scales = {metric["name"]: metric["scale"] for metric in task["metrics"]}
+    for score in cell["scores"]:
+        if score["mean"] is None:
+            continue
+        data = content["data"][cell["task"]][score["split"]]
+        yield CardScore(
+            backbone=cell["backbone"],
+            task=cell["task"],
+            method=cell["method"],
+            split=score["split"],
+            metric=score["metric"],
+            is_headline=score["metric"] == task["metrics"][0]["name"],
+            scale=scales[score["metric"]],
+            mean=score["mean"],
+            best=score["best"],
+            deviation=score["deviation"],
+            restarts=tuple(score["restarts"]),
+            rows=data["rows"],
+            problem=task["problem"],
+            kind=task["kind"],
+            hub=task["splits"][score["split"]]["hub"],
+            fingerprint=data["fingerprint"],
+            revision=content["revisions"].get(cell["backbone"], ""),
+            selected=cell["selected"],
+            recipe=cell["chosen"],
+        )

@@ -1,0 +1,138 @@
+"""The content of a shared study as JSON values: what was compared, and every score that is claimed."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from benchrunner.data.hub import HubTable
+from benchrunner.data.rows import Rows, fingerprint
+from benchrunner.data.sources import Reshaped
+from benchrunner.metrics import Score
+from benchrunner.studies.study import CellResult, Result, Study
+from benchrunner.tasks.task import Split, Task
+
+FORMAT = 1
+"""Format of shared folders. `verify` refuses folders of another format."""
+STUDY, MANIFEST, REPORT, README = "study.json", "manifest.json", "report.html", "README.md"
+"""Names of files of a shared folder."""
+
+
+def fit_name(fit: str) -> str:
+    """Return the name of the file with a fit and its record."""
+    return f"fits/{fit}.json"
+
+
+def prediction_name(prediction: str) -> str:
+    """Return the name of the file with a prediction and its scores."""
+    return f"predictions/{prediction}.json"
+
+
+def answers_name(prediction: str) -> str:
+    """Return the name of the file with the answers of a prediction."""
+    return f"predictions/{prediction}.answers.jsonl"
+
+
+def part_json(result: Result, names: Mapping[str, str], reasons: Mapping[str, str]) -> dict[str, Any]:
+    """Return the result of a `Study` as JSON values.
+
+    `names` maps backbones to their shared names, `reasons` maps fits without scores to the reason that may be shared.
+    """
+    study = result.study
+    averages = {
+        names[backbone]: {
+            name: {"best": best, "mean": mean} for name, (best, mean) in result.averages(backbone).items()
+        }
+        for backbone in study.backbones
+    }
+    return {
+        "study": _study_json(study, names),
+        "cells": [_cell_json(cell, names, reasons) for cell in result.cells],
+        "majority": [
+            {"task": term.task, "split": term.split, "metric": term.metric, "score": score_json(score)}
+            for term, score in result.baseline.items()
+        ],
+        "averages": averages,
+    }
+
+
+def _study_json(study: Study, names: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "backbones": [names[backbone] for backbone in study.backbones],
+        "tasks": [task.name for task in study.tasks],
+        "grid": {name: list(values) for name, values in study.grid.choices.items()},
+        "seeds": list(study.seeds),
+        "changes": dict(study.changes),
+        "method": study.method,
+        "keep": study.keep,
+        "selection": dataclasses.asdict(study.selection),
+    }
+
+
+def _cell_json(result: CellResult, names: Mapping[str, str], reasons: Mapping[str, str]) -> dict[str, Any]:
+    cell = result.cell
+    return {
+        "backbone": names[cell.backbone],
+        "task": cell.task.name,
+        "method": next(cell.fits).method,
+        "selection": dataclasses.asdict(cell.selection),
+        "tests": list(cell.tests),
+        "candidates": [
+            {"recipe": point.recipe.as_dict(), "fits": [fit.id for fit in point.fits]} for point in cell.candidates
+        ],
+        "selected": result.selected.id if result.selected is not None else None,
+        "chosen": result.chosen.as_dict() if result.chosen is not None else None,
+        "scores": [
+            {
+                "split": term.split,
+                "metric": term.metric,
+                "best": score_json(spread.best),
+                "mean": score_json(spread.mean),
+                "deviation": spread.deviation,
+                "restarts": list(spread.values),
+            }
+            for term, spread in result.spreads.items()
+        ],
+        "flags": dict(sorted(result.flagged.items())),
+        "lost": {fit: [reason.partition(": ")[0], reasons.get(fit, "")] for fit, reason in result.lost.items()},
+    }
+
+
+def score_json(score: Score) -> float | None:
+    """Return the value of a score; reasons of absent scores are not shared, because they may quote rows."""
+    return score.value
+
+
+def scores_json(scores: Mapping[str, Score]) -> dict[str, float | None]:
+    """Return the values of scores by the names of their metrics."""
+    return {name: score_json(score) for name, score in scores.items()}
+
+
+def task_json(task: Task, splits: Iterable[str]) -> dict[str, Any]:
+    """Describe what the scores of a task are: its kind of question, its metrics, and its data sets on the hub."""
+    kind = task.problem.export_kind
+    return {
+        "problem": task.problem.name,
+        "kind": None if kind is None else kind.name,
+        "metrics": [{"name": metric.name, "scale": metric.scale} for metric in task.metrics],
+        "splits": {name: {"role": task.splits[name].role, "hub": hub_data_set(task.splits[name])} for name in splits},
+    }
+
+
+def hub_data_set(split: Split) -> dict[str, str | None] | None:
+    """Return where the rows of a split are on the hub; None if no source reads them from there."""
+    for source in split.sources:
+        while isinstance(source, Reshaped):
+            source = source.source
+        if isinstance(source, HubTable):
+            place = {"repository": source.repository, "configuration": source.configuration or None}
+            return {**place, "split": source.split, "revision": source.revision}
+    return None
+
+
+def data_json(rows: Rows) -> dict[str, Any]:
+    """Return the number of rows and the fingerprints of all columns together and of each column, gold included."""
+    table = rows.table
+    columns = {name: fingerprint(table.select([name])) for name in table.column_names}
+    return {"rows": len(rows), "fingerprint": rows.fingerprint, "columns": columns}

@@ -1,0 +1,79 @@
+"""The verifier's own tasks and rows, compared with the descriptions and fingerprints in a shared folder."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, final
+
+from benchrunner.data.rows import Rows
+from benchrunner.data.sources import DataNotFound
+from benchrunner.errors import RequestError, UnknownName, first_line
+from benchrunner.file_faults import quoted
+from benchrunner.plugins.registry import Plugins
+from benchrunner.sharing.comparing import value_differences
+from benchrunner.sharing.contents import data_json, task_json
+from benchrunner.sharing.findings import Findings
+from benchrunner.tasks.task import Task
+from benchrunner.workspace import Workspace
+
+
+@final
+class OwnData:
+    """The tasks that a shared study names, as far as they are installed, and the verifier's rows of their splits."""
+
+    def __init__(self, content: Mapping[str, Any], plugins: Plugins, workspace: Workspace, findings: Findings) -> None:
+        leaves_out = workspace.settings.leave_out_bad_rows or content["left_out_bad_rows"] is True
+        settings = dataclasses.replace(workspace.settings, leave_out_bad_rows=leaves_out)
+        self._workspace = dataclasses.replace(workspace, settings=settings)
+        self._content, self._findings = content, findings
+        self._rows: dict[tuple[str, str], Rows | None] = {}
+        self.tasks: dict[str, Task] = {}
+        """Installed tasks by name."""
+        for name in content["tasks"]:
+            if name in plugins.tasks:
+                self.tasks[name] = plugins.tasks[name]
+            else:
+                reason = first_line(UnknownName("task", name if name.isprintable() else "?", plugins.tasks))
+                supplier = quoted(content["suppliers"].get(name))
+                findings.differ(f"{reason} Its scores are not verified: they need the plugin {supplier}.")
+
+    def check(self) -> None:
+        """Compare the descriptions of all tasks, and the fingerprints of all rows."""
+        for name, task in self.tasks.items():
+            claimed, data = self._content["tasks"][name], self._content["data"][name]
+            known = [split for split in claimed["splits"] if split in task.splits]
+            self._findings.differ_all(value_differences(claimed, task_json(task, known), (f"task {name}",)))
+            for split in known:
+                if (rows := self.rows(name, split)) is not None:
+                    self._check_rows(f"{name} ({split})", data[split], rows)
+
+    def _check_rows(self, place: str, claimed: Mapping[str, Any], rows: Rows) -> None:
+        own = data_json(rows)
+        if claimed["rows"] != own["rows"]:
+            self._findings.differ(
+                f"{place}: {quoted(claimed['rows'])} rows were answered, and {rows.origin} has {own['rows']:,}."
+            )
+        names = sorted({*claimed["columns"], *own["columns"]})
+        differing = [name for name in names if claimed["columns"].get(name) != own["columns"].get(name)]
+        if differing or claimed["fingerprint"] != own["fingerprint"]:
+            columns = f"; columns that differ: {', '.join(map(quoted, differing))}" if differing else ""
+            self._findings.differ(
+                f"{place}: the answers are to another revision of the data than {rows.origin}{columns}."
+            )
+
+    def rows(self, task: str, split: str) -> Rows | None:
+        """Load the verifier's rows of a split; None if there are none, which is a difference."""
+        key = (task, split)
+        if key not in self._rows:
+            self._rows[key] = self._load(task, split) if task in self.tasks else None
+        return self._rows[key]
+
+    def _load(self, task: str, split: str) -> Rows | None:
+        try:
+            return self.tasks[task].load(split, self._workspace)
+        except RequestError as error:
+            what = "there is no copy of the data here" if isinstance(error, DataNotFound) else "no rows can be read"
+            reason = " ".join(str(error).split())
+            self._findings.differ(f"{quoted(task)} ({quoted(split)}) is not verified: {what}: {reason}")
+            return None

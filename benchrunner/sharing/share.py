@@ -1,0 +1,93 @@
+"""Writes a study to a folder that anybody verifies: scores, answers, fingerprints of the data, and metadata."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+from benchrunner.errors import BenchrunnerError, RequestError
+from benchrunner.files import write_folder_atomically
+from benchrunner.runs.runner import Runner
+from benchrunner.sharing.contents import (
+    MANIFEST,
+)
+from benchrunner.sharing.private_texts import Private
+from benchrunner.sharing.shared_files import SharedFiles
+from benchrunner.sharing.verify import Verification, verify_folder
+from benchrunner.studies.study import Result
+
+
+@final
+@dataclass(frozen=True)
+class Shared:
+    """A folder that was written."""
+
+    folder: Path
+    verification: Verification
+    """The verification of the folder with the data of the machine that wrote it."""
+    files: int
+    """Number of files."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what was written as JSON values."""
+        facts = {"folder": str(self.folder), "files": self.files, "fingerprint": self.verification.fingerprint}
+        return facts | {name: getattr(self.verification, name) for name in ("name", "scores", "figures", "answers")}
+
+
+def share_results(
+    results: Sequence[Result], out: Path, runner: Runner, *, name: str = "", url: str | None = None
+) -> Shared:
+    """Write the results of one study to the folder `out`, and verify the folder.
+
+    Nothing is fitted or predicted: the kept answers of all fits are written, with the fingerprints of their data. Texts
+    of the data are not, unless an answer is text. Folders, user names and the name of this machine are left out. `name`
+    is the study's name, by default that under which it is kept. `url` is where the folder will be published, for the
+    metadata.
+    """
+    if not results:
+        raise RequestError("Name the results of a study to share.")
+    if url is not None and not url.startswith(("https://", "http://")):
+        raise RequestError(f"The address of a shared folder begins with https://, not '{url}'.")
+    _check_place(out)
+    private = Private(runner.workspace)
+    files = dict(SharedFiles(results, runner, private, name or results[0].name or "study", url).files())
+    for file, text in files.items():
+        if not file.endswith(".jsonl") and (found := next(private.found_in(text), None)) is not None:
+            raise BenchrunnerError(f"Nothing was written: {file} would hold '{found}', a name of this machine.")
+    verifications = []
+
+    def write(part: Path) -> None:
+        for file, text in files.items():
+            path = part / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text.encode("utf-8"))
+        verification = verify_folder(part, runner.plugins, runner.workspace)
+        if verification.differences:
+            faults = "\n".join(f"  - {difference}" for difference in verification.differences[:10])
+            raise BenchrunnerError(
+                f"Nothing was written, because the scores of the study do not follow from what is kept:\n{faults}\n"
+                "Repeat the command of the study, then share it again."
+            )
+        verifications.append(dataclasses.replace(verification, folder=out))
+
+    write_folder_atomically(out, write)
+    return Shared(out, verifications[0], len(files))
+
+
+def _check_place(out: Path) -> None:
+    """Raise a `RequestError` if the folder is there and is not an older shared folder with nothing added."""
+    if not out.exists():
+        return
+    if not out.is_dir():
+        raise RequestError(f"--out {out}: this is a file; name a folder.")
+    files = {path.relative_to(out).as_posix() for path in out.rglob("*") if not path.is_dir()}
+    try:
+        listed = set(json.loads((out / MANIFEST).read_text(encoding="utf-8"))["files"]) if files else files
+    except (OSError, ValueError, KeyError, TypeError):
+        listed = set()
+    if further := sorted(files - listed - {MANIFEST} if listed else files):
+        raise RequestError(f"--out {out}: the folder has other files, such as {further[0]}. Name a new folder.")
