@@ -122,6 +122,8 @@ if TYPE_CHECKING:
     from benchrunner.runs.orders import FitAnswer, FitOrder, marked_runs
     from benchrunner.runs.predictor import Predicted
     from benchrunner.runs.runner import Runner
+    from benchrunner.sharing.share import Shared, share_results
+    from benchrunner.sharing.verify import Verification, verify_folder
     from benchrunner.statistics import (
         Comparison,
         Interval,
@@ -240,6 +242,7 @@ __all__ = [
     "Selection",
     "SentenceProblem",
     "Settings",
+    "Shared",
     "Sizes",
     "Source",
     "Span",
@@ -259,6 +262,7 @@ __all__ = [
     "TextTable",
     "Undefined",
     "UnknownName",
+    "Verification",
     "Workspace",
     "answer",
     "as_iob2",
@@ -315,7 +319,9 @@ __all__ = [
     "run_study_file",
     "score_file",
     "searched_paths",
+    "share_results",
     "sorted_runs",
+    "verify_folder",
     "write_answers",
     "write_atomically",
     "write_board_files",
@@ -345,6 +351,8 @@ _LATER = {
         "paired_test",
         "restart_interval",
     ),
+    "benchrunner.sharing.share": ("Shared", "share_results"),
+    "benchrunner.sharing.verify": ("Verification", "verify_folder"),
     "benchrunner.studies.demo": ("Demo",),
     "benchrunner.study_files.dry_run": ("DryRun", "dry_run_study", "dry_run_study_file"),
     "benchrunner.studies.kept.finished_runs": ("result_of_runs",),

@@ -23,7 +23,9 @@ from benchrunner.commands import (
     run_command,
     runs_command,
     score_command,
+    share_command,
     submit_command,
+    verify_command,
 )
 from benchrunner.commands.completion import complete
 from benchrunner.commands.output import (
@@ -130,6 +132,7 @@ def parser(plugins: Plugins) -> Parser:
     core = (
         *(demo_command, list_command, doctor_command, data_command, run_command, compare_command),
         *(predict_command, export_command, submit_command, check_command, runs_command),
+        *(share_command, verify_command),
     )
     for command in core:
         command.add(commands)

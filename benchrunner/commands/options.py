@@ -31,11 +31,16 @@ BACKBONES = "a name, a folder, a hub id, run:ID of a finished fit, or concat:A,B
 
 def add_workspace(parser: argparse.ArgumentParser) -> None:
     """Add the options for folders and for reading data."""
-    parser.add_argument(
-        "--data", type=Path, metavar="DIR", help="folder of raw data files, asked before the hub (BENCHRUNNER_DATA)"
-    )
+    add_data(parser)
     parser.add_argument(
         "--runs", type=Path, metavar="DIR", help="folder in which fits are kept (BENCHRUNNER_RUNS, else ./runs)"
+    )
+
+
+def add_data(parser: argparse.ArgumentParser) -> None:
+    """Add the options for reading data."""
+    parser.add_argument(
+        "--data", type=Path, metavar="DIR", help="folder of raw data files, asked before the hub (BENCHRUNNER_DATA)"
     )
     parser.add_argument(
         "--leave-out-bad-rows",

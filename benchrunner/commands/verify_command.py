@@ -1,0 +1,52 @@
+"""Command `verify`: compute every score of a shared folder again, and say what differs."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from benchrunner.commands import options
+from benchrunner.commands.output import DONE, FAILED, print_json, reserved_for_json
+from benchrunner.commands.parser import Commands
+
+
+def add(commands: Commands) -> None:
+    """Add the command `verify` to the command line."""
+    verify = commands.add_parser(
+        "verify", help="compute every score of a shared folder again from its answers and your data; say what differs"
+    )
+    verify.add_argument("folder", type=Path, metavar="DIR", help="a folder that 'benchrunner share' wrote")
+    options.add_data(verify)
+    options.add_json(verify)
+    verify.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print what differs; exit code 1 if anything differs or could not be verified."""
+    from benchrunner.sharing import statements
+    from benchrunner.sharing.verify import verify_folder
+
+    arguments.runs = None
+    with reserved_for_json(arguments.json):
+        verified = verify_folder(arguments.folder, arguments.plugins, options.workspace(arguments))
+    if arguments.json:
+        print_json(verified.as_json())
+        return DONE if verified.is_equal else FAILED
+    for difference in verified.differences:
+        print(difference)
+    for remark in verified.remarks:
+        print(f"Remark: {remark}")
+    counted = (
+        f"{verified.scores:,} scores of predictions and {verified.figures:,} figures over restarts were computed again "
+        f"from {verified.answers:,} answers"
+    )
+    if not verified.is_equal:
+        count = len(verified.differences)
+        print(f"{arguments.folder}: {count:,} {'thing differs' if count == 1 else 'things differ'}. {counted}.")
+        return FAILED
+    print(f"{arguments.folder}: everything is equal. {counted}.")
+    print(f"Fingerprint: {verified.fingerprint}")
+    print(statements.FINGERPRINT_USE)
+    for line in statements.lines():
+        print(line)
+    return DONE

@@ -1,0 +1,63 @@
+"""The commands `share` and `verify`, as a user types them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from command_line import Shell
+
+
+@pytest.fixture
+def shared(shell: Shell) -> Shell:
+    """A shell in which a study named `first` is shared to the folder `out`."""
+    words = ("compare", "words", "--tasks", "mood", "--name", "first", "--device", "cpu", "--quiet")
+    code, _, err = shell(*words, *shell.folders())
+    assert code == 0, err
+    code, out, err = shell("share", "first", "--out", "out", *shell.folders())
+    assert code == 0, err
+    assert out.startswith("out holds ") and "Nothing was uploaded." in out
+    return shell
+
+
+def verify(shell: Shell, *words: str) -> tuple[int, str, str]:
+    return shell("verify", "out", "--data", str(shell.folder / "data"), *words)
+
+
+def test_a_shared_study_is_verified(shared: Shell) -> None:
+    code, out, err = verify(shared)
+    assert (code, err) == (0, "")
+    assert "out: everything is equal." in out
+    assert "Not proven, and not provable from answers:" in out
+    fingerprints = [line for line in out.splitlines() if line.startswith("Fingerprint: ")]
+    _, again, _ = shared("share", "first", "--out", "out", *shared.folders(), "--json")
+    assert len(fingerprints) == 1 and len(json.loads(again)["fingerprint"]) == 64
+
+
+def test_what_differs_is_listed(shared: Shell) -> None:
+    study = json.loads((shared.folder / "out" / "study.json").read_text())
+    study["parts"][0]["cells"][0]["scores"][0]["mean"] = 0.123
+    (shared.folder / "out" / "study.json").write_text(json.dumps(study))
+    code, out, err = verify(shared)
+    assert (code, err) == (1, "")
+    assert "words on mine/mood (finetune), dev accuracy, mean: '0.123' in the folder" in out
+    assert "'study.json' was changed after the folder was written." in out
+    assert "things differ." in out and "everything is equal" not in out
+    code, out, _ = verify(shared, "--json")
+    verified = json.loads(out)
+    assert (code, verified["is_equal"], len(verified["differences"]) > 1) == (1, False, True)
+    assert verified["not_proven"]
+
+
+def test_wrong_requests_say_what_to_do(shared: Shell) -> None:
+    assert "Did you mean first?" in shared.refused("share", "frist", "--out", "new", *shared.folders())
+    assert "there is no such folder" in shared.refused("verify", "nowhere")
+    assert "'study.json' is missing" in shared.refused("verify", "data")
+    assert "--out out: the folder has other files" in refused_after_a_note(shared)
+    assert "there is no option --runs" in shared.refused("verify", "out", "--runs", "x")
+
+
+def refused_after_a_note(shell: Shell) -> str:
+    (shell.folder / "out" / "note.txt").write_text("")
+    return shell.refused("share", "first", "--out", "out", *shell.folders())
