@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Protocol, Self, final
 
+from benchrunner.time_left import TimeLeft
+
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
@@ -52,23 +54,20 @@ class Watch:
     """
 
     def __init__(self, weights: Iterable[tuple[Fit, float]], *, counts: Counted = "step", quiet: bool = False) -> None:
-        self._weights = {fit.id: weight for fit, weight in weights}
-        self._total = sum(self._weights.values()) or 1.0
-        self._shares: dict[str, float] = {}  # fit id -> share of its work that is done
+        self._left = TimeLeft(weights)
         self._counts, self._quiet = counts, quiet
         self._bar: Progress | None = None
         self._row: TaskID | None = None
-        self._last_line = self._started = time.monotonic()
-        self._done_before = 0.0  # weight of what was done before `_started`
+        self._last_line = time.monotonic()
 
     def __enter__(self) -> Self:
         if not self._quiet and sys.stderr.isatty():
             from rich.console import Console
-            from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+            from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
-            columns = (BarColumn(), TaskProgressColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
+            columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.description}", markup=False))
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
-            self._row = self._bar.add_task("", total=self._total)
+            self._row = self._bar.add_task("", total=1.0)
             self._bar.start()
         return self
 
@@ -80,33 +79,33 @@ class Watch:
 
     def __call__(self, fit: Fit, event: Event) -> None:
         """Take an event from inside a fit and show it."""
-        if fit.id not in self._weights or self._quiet:
+        if fit not in self._left or self._quiet:
             return
         if event.kind == self._counts and event.total:
-            if not self._shares:  # steps that an earlier run left done say nothing about the speed of this run
-                self._started = time.monotonic()
-                self._done_before = (event.done - 1) / event.total * self._weights[fit.id]
-            self._shares[fit.id] = event.done / event.total
+            self._left.advance(fit, event.done, event.total)
+        elif event.kind != "waiting":
+            self._left.begin(fit)
         name = f"{fit.task} {fit.backbone} lr {fit.recipe.lr:g} seed {fit.seed}"
         text = f"{name}: {event.text or event.kind}" + (f" {event.done:.0f}/{event.total:.0f}" if event.total else "")
         self._show(text, urgent=event.kind in ("waiting", "note"))
 
-    def finished(self, fit: Fit) -> None:
-        """Count a fit as done, whether it ran now or was finished before."""
-        if fit.id in self._weights:
-            if fit.id not in self._shares:
-                self._done_before += self._weights[fit.id]
-            self._shares[fit.id] = 1.0
+    def finished(self, fit: Fit, seconds: float | None = None) -> None:
+        """Count a fit as done. `seconds` are those of its record, and count if the fit was finished before."""
+        if fit in self._left:
+            self._left.finish(fit, seconds)
 
     def _show(self, text: str, *, urgent: bool) -> None:
-        done = sum(self._weights[fit] * share for fit, share in self._shares.items())
+        is_due = urgent or time.monotonic() - self._last_line > PLAIN_SECONDS
+        if self._bar is None and not is_due:
+            return
+        seconds = self._left.seconds
+        left = "" if seconds is None else f"about {_duration(seconds)} left"
         if self._bar is not None and self._row is not None:
-            self._bar.update(self._row, completed=done, description=text)
-        elif urgent or time.monotonic() - self._last_line > PLAIN_SECONDS:
+            words = f"{left}  {text}" if left else text
+            self._bar.update(self._row, completed=self._left.share, description=words)
+        else:
             self._last_line = time.monotonic()
-            seconds, gained = self._last_line - self._started, done - self._done_before
-            left = f", about {_duration((self._total - done) * seconds / gained)} left" if gained > 0 else ""
-            print(f"{done / self._total:4.0%}{left}  {text}", file=sys.stderr, flush=True)
+            print(f"{self._left.share:4.0%}{', ' if left else ''}{left}  {text}", file=sys.stderr, flush=True)
 
 
 @contextlib.contextmanager

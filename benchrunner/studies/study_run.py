@@ -108,15 +108,15 @@ def run_fits(
     executor: Executor,
     predictions: Predictions,
     *,
-    finished: Callable[[Fit], None] = lambda fit: None,
+    finished: Callable[[Fit, float | None], None] = lambda fit, seconds: None,
 ) -> dict[str, Record]:
     """Run every different fit once and predict its dev splits while its weights exist; return fit id -> record.
 
-    `finished` is called after each fit.
+    `finished` is called after each fit, with the seconds of its record.
     """
     fits_by_id, records = {fit.id: fit for fit in fits}, dict[str, Record]()
     for fit, record in executor.run(list(fits_by_id.values()), runner):
-        finished(fit)
+        finished(fit, record.timings.get("seconds") if record.status == "done" else None)
         splits = runner.plugins.task(fit.task).named("dev")
         records[fit.id] = record if record.status != "done" else _predicted(fit, splits, record, predictions)
     if lost := len(fits_by_id.keys() - records.keys()):

@@ -13,6 +13,7 @@ from benchrunner.errors import CheckpointError, DataError, first_line
 from benchrunner.estimates import CommandEstimate
 from benchrunner.recipes import Recipe
 from benchrunner.records import Record
+from benchrunner.runs.inventory.costs import FitCost, MeasuredCost, fit_costs, measured_cost
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.study import Study
 from benchrunner.studies.study_options import StudyOptions
@@ -67,6 +68,8 @@ class PlannedFits:
     fits: tuple[PlannedFit, ...]
     problem: str = ""
     """Why it is not known which fits are finished, for example because the backbone is not built."""
+    measured: MeasuredCost | None = None
+    """What earlier fits of the backbone cost, also fits of other studies and tasks; None if there are none."""
 
     @property
     def finished(self) -> int:
@@ -78,13 +81,34 @@ class PlannedFits:
         """Training rows that the other fits read, each row once in every epoch."""
         return sum(fit.rows for fit in self.fits if not fit.is_finished)
 
+    def seconds_of(self, fit: PlannedFit) -> float | None:
+        """Estimate the seconds of a fit; 0 if it is finished, None if nothing was measured.
+
+        The finished fits of the line count; if there are none, earlier fits of the backbone.
+        """
+        if fit.is_finished or not fit.rows:
+            return 0.0
+        own = [(known.seconds, known.rows) for known in self.fits if known.seconds is not None and known.rows]
+        if own:
+            return sum(seconds for seconds, _ in own) / sum(rows for _, rows in own) * fit.rows
+        return None if self.measured is None else self.measured.seconds(fit.rows)
+
     @property
     def seconds(self) -> float | None:
-        """Time that the other fits need if they are as fast as the finished ones; None if none is finished."""
-        measured = [(fit.seconds, fit.rows) for fit in self.fits if fit.seconds is not None and fit.rows]
-        if not measured:
-            return None
-        return sum(seconds for seconds, _ in measured) / sum(rows for _, rows in measured) * self.rows
+        """Time that the fits that are not finished need, one after another; None if nothing was measured."""
+        seconds = [self.seconds_of(fit) for fit in self.fits]
+        known = [value for value in seconds if value is not None]
+        return sum(known) if len(known) == len(seconds) else None
+
+    @property
+    def basis(self) -> str:
+        """What the estimate rests on; empty if there is none or nothing is left to run."""
+        if self.seconds is None or self.finished == len(self.fits):
+            return ""
+        own = sum(fit.seconds is not None and fit.rows > 0 for fit in self.fits)
+        if own:
+            return f"{own} finished fit{'s' * (own > 1)} of the line"
+        return "" if self.measured is None else self.measured.basis
 
 
 @final
@@ -108,14 +132,26 @@ class DryRun:
         """Every different fit."""
         return tuple(dict.fromkeys(fit for line in self.lines for fit in line.fits))
 
+    @property
+    def to_run(self) -> int:
+        """Number of different fits that are not finished, as far as that is known."""
+        return sum(not fit.is_finished for fit in self.fits)
+
+    @property
+    def seconds(self) -> tuple[float, int]:
+        """Seconds of the different fits that are left, one after another; number of fits without an estimate."""
+        seconds = {fit: line.seconds_of(fit) for line in self.lines for fit in line.fits}
+        known = [value for value in seconds.values() if value is not None]
+        return sum(known), len(seconds) - len(known)
+
 
 def dry_run_study(study: Study, runner: Runner) -> DryRun:
     """Plan a comparison of backbones on tasks."""
-    lines = []
+    lines, costs = [], list(fit_costs(runner.workspace.runs))
     for task in study.tasks:
         for backbone in study.backbones:
             part = dataclasses.replace(study, backbones=(backbone,), tasks=(task,))
-            lines.append(_line(part, (backbone,), (task.name,), runner))
+            lines.append(_line(part, (backbone,), (task.name,), runner, costs))
     return DryRun("", (), tuple(lines))
 
 
@@ -139,12 +175,18 @@ def dry_run_study_file(
         for words, system in study.commands.items()
     )
     built = {system.backbone for system in study.systems if system.make}
-    stages = tuple(_first_stages(study, options, runner, problems, built))
-    return DryRun(study.title, commands, (*stages, *_columns(needs, runner, built)), problems)
+    costs = list(fit_costs(runner.workspace.runs))
+    stages = tuple(_first_stages(study, options, runner, costs, problems, built))
+    return DryRun(study.title, commands, (*stages, *_columns(needs, runner, costs, built)), problems)
 
 
 def _first_stages(
-    study: StudyFile, options: StudyOptions, runner: Runner, problems: dict[str, str], built: Set[str]
+    study: StudyFile,
+    options: StudyOptions,
+    runner: Runner,
+    costs: Sequence[FitCost],
+    problems: dict[str, str],
+    built: Set[str],
 ) -> Iterator[PlannedFits]:
     planned: list[tuple[Study, list[str]]] = []  # systems that have the same first stage share its fits
     for system in study.systems:
@@ -159,10 +201,10 @@ def _first_stages(
         elif stage is not None:
             planned.append((stage, [system.name]))
     for stage, names in planned:
-        yield _line(stage, tuple(names), (FIRST_STAGE,), runner, built=built)
+        yield _line(stage, tuple(names), (FIRST_STAGE,), runner, costs, built=built)
 
 
-def _columns(needs: Iterable[Need], runner: Runner, built: Set[str]) -> Iterator[PlannedFits]:
+def _columns(needs: Iterable[Need], runner: Runner, costs: Sequence[FitCost], built: Set[str]) -> Iterator[PlannedFits]:
     """Plan the fits of the columns; columns and systems that share fits are planned together."""
     groups: dict[tuple[StudyOptions, str, str, tuple[str, ...]], list[Need]] = {}
     for need in needs:
@@ -175,7 +217,7 @@ def _columns(needs: Iterable[Need], runner: Runner, built: Set[str]) -> Iterator
         study = options.study([backbone], [group[0].task], runner)
         systems = tuple(dict.fromkeys(need.system.name for need in group))
         columns = tuple(dict.fromkeys(need.column.name for need in group))
-        yield _line(study, systems, columns, runner, built=built, first=first)
+        yield _line(study, systems, columns, runner, costs, built=built, first=first)
 
 
 def _line(
@@ -183,6 +225,7 @@ def _line(
     systems: tuple[str, ...],
     columns: tuple[str, ...],
     runner: Runner,
+    costs: Sequence[FitCost],
     *,
     built: Set[str] = frozenset(),
     first: tuple[str, ...] = (),
@@ -205,7 +248,11 @@ def _line(
     except CheckpointError as error:  # for example, the checkpoint was never downloaded
         return PlannedFits(systems, columns, fits, first_line(error))
     known = tuple(_compared(plan, runner.folder(fit).record()) for plan, fit in zip(fits, cell.fits, strict=True))
-    return PlannedFits(systems, columns, known)
+    planned = next(cell.fits)
+    wanted = FitCost(
+        task.name, planned.revision, method.name, runner.device.partition(":")[0], planned.recipe.precision, 0.0, 0.0
+    )
+    return PlannedFits(systems, columns, known, measured=measured_cost(costs, wanted))
 
 
 def _compared(plan: PlannedFit, record: Record | None) -> PlannedFit:

@@ -42,13 +42,13 @@ def fit_table(plan: DryRun) -> Table:
     table = Table(title="fits", title_justify="left")
     for name in ("system", "column", "task", "method"):
         table.add_column(name)
-    for name in ("fits", "finished", "rows x epochs left", "time"):
+    for name in ("fits", "to run", "rows x epochs left", "time"):
         table.add_column(name, justify="right")
     for line in plan.lines:
         first = line.fits[0]
         names = (", ".join(line.systems), ", ".join(line.columns), first.task, first.method)
-        finished = "?" if line.problem else str(line.finished)
-        table.add_row(*map(escape, names), str(len(line.fits)), finished, f"{line.rows:,}", _duration(line.seconds))
+        to_run = "?" if line.problem else str(len(line.fits) - line.finished)
+        table.add_row(*map(escape, names), str(len(line.fits)), to_run, f"{line.rows:,}", _duration(line.seconds))
     return table
 
 
@@ -74,24 +74,37 @@ def notes(plan: DryRun) -> Iterator[str]:
         yield f"{', '.join(dict.fromkeys(systems))}: {problem}"
     if plan.commands:
         yield f"in all: {len(plan.commands)} command(s), with {plan.flops:.2g} FLOPs left where they are counted"
-    finished, rows = (
-        sum(fit.is_finished for fit in plan.fits),
-        sum(fit.rows for fit in plan.fits if not fit.is_finished),
-    )
+    rows = sum(fit.rows for fit in plan.fits if not fit.is_finished)
     yield (
-        f"in all: {len(plan.fits)} different fit(s), of which {finished} are known to be finished; the others read "
-        f"{rows:,} rows"
+        f"in all: {len(plan.fits)} different fit(s), of which {len(plan.fits) - plan.to_run} are known to be finished; "
+        f"{plan.to_run} to run, which read {rows:,} rows"
     )
+    yield from _estimate(plan)
     if plan.commands:
         yield (
             "FLOPs are the matrix products that the models need, forward and backward, if every sequence is full; the "
             "time of a command is what its own log measured before it stopped"
         )
-    yield (
-        "rows x epochs are training rows over the grid points and restarts that are not finished; the time of fits is "
-        "that of the finished fits of the same line, on the machine that ran them; predictions are not counted"
-    )
+    yield "rows x epochs are training rows over the grid points and restarts that are not finished"
     yield "nothing was run, and no hub was asked"
+
+
+def _estimate(plan: DryRun) -> Iterator[str]:
+    """Yield how long the fits will take, and which measurements say so."""
+    if not plan.to_run:
+        return
+    seconds, unknown = plan.seconds
+    if unknown == plan.to_run:
+        yield "time: no estimate, because no fit of these backbones with these methods is finished on such a device"
+        return
+    missing = f"; no estimate for {unknown} of the fits, of whose backbones no fit is finished" if unknown else ""
+    yield f"time: about {_duration(seconds)} if the fits run one after another, without predictions{missing}"
+    bases: dict[str, list[str]] = {}
+    for line in plan.lines:
+        if line.basis:
+            bases.setdefault(line.basis, []).append(f"{', '.join(line.systems)} on {', '.join(line.columns)}")
+    for basis, lines in bases.items():
+        yield f"the time of {'; '.join(lines)} rests on {basis}"
 
 
 def as_json(plan: DryRun) -> dict[str, Any]:
@@ -116,12 +129,17 @@ def as_json(plan: DryRun) -> dict[str, Any]:
                 "fits": len(line.fits),
                 "finished": line.finished,
                 "rows": line.rows,
+                "to_run": len(line.fits) - line.finished,
                 "seconds": line.seconds,
+                "basis": line.basis or None,
                 "problem": line.problem or None,
             }
             for line in plan.lines
         ],
         "problems": dict(plan.problems),
         "flops": plan.flops,
+        "to_run": plan.to_run,
+        "seconds": None if plan.to_run and plan.seconds[1] == plan.to_run else plan.seconds[0],
+        "without_estimate": plan.seconds[1],
         "notes": list(notes(plan)),
     }

@@ -46,7 +46,9 @@ def test_a_dry_run_lists_the_work_and_changes_nothing(kitchen: Kitchen) -> None:
     assert {line["problem"] for line in plan["fits"]} == {"the backbone is not built yet"}
     code, shown, _ = kitchen(*words, "--dry-run")
     assert code == 0 and "an hour of baking" in shown and "60 min" in shown
-    assert "in all: 20 different fit(s), of which 0 are known to be finished; the others read 448 rows" in shown
+    assert "in all: 20 different fit(s), of which 0 are known to be finished; 20 to run, which read 448 rows" in shown
+    assert "time: no estimate, because no fit of these backbones" in shown
+    assert (plan["to_run"], plan["seconds"], plan["without_estimate"]) == (20, None, 20)
 
 
 def test_a_dry_run_knows_what_is_finished(kitchen: Kitchen) -> None:
@@ -102,3 +104,25 @@ def test_a_dry_run_of_backbones_and_tasks_needs_no_study(kitchen: Kitchen) -> No
     (line,) = dry_run(kitchen, *words)["fits"]
     assert (line["systems"], line["columns"], line["fits"], line["rows"]) == (["words"], ["mine/mood"], 2, 2 * 3 * 48)
     assert not (kitchen.folder / "fits").exists()
+
+
+def test_a_dry_run_estimates_from_finished_fits(kitchen: Kitchen) -> None:
+    kitchen.plugins = discover(extra=[("own", own(register_backbones=[tiny_family()]))], installed=False)
+    kitchen("words", "--tasks", "mood", "--epochs", "1")
+    (path,) = [
+        path for path in (kitchen.folder / "fits").glob("*/record.json") if json.loads(path.read_text())["numerics"]
+    ]
+    record = json.loads(path.read_text())
+    record["timings"] = {"seconds": 12.0, "train_seconds": 10.0, "examples_per_second": 4.8}
+    path.write_text(json.dumps(record))
+    words = ["words", "--tasks", "mood", "--restarts", "2", "--epochs", "3"]
+    plan = dry_run(kitchen, *words)
+    (line,) = plan["fits"]
+    assert (line["finished"], line["to_run"], plan["without_estimate"]) == (0, 2, 0)
+    assert plan["seconds"] == line["seconds"] == pytest.approx(2 * (2 + 3 * 48 / 4.8))
+    shown = kitchen(*words, "--dry-run")[1]
+    assert "time: about 64 s if the fits run one after another" in shown
+    assert "the time of words on mine/mood rests on 1 finished fit of the backbone on the task" in shown
+    again = dry_run(kitchen, "words", "--tasks", "mood", "--epochs", "1,3")
+    assert again["fits"][0]["basis"] == "1 finished fit of the line"
+    assert again["seconds"] == pytest.approx(3 * 12.0)

@@ -1,0 +1,43 @@
+"""Costs of finished fits, and which of them stand for a further fit."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchrunner.runs.inventory.costs import FitCost, fit_costs, measured_cost
+from made_runs import made_run
+
+COST = FitCost("mine/mood", "tiny 1", "finetune", "cpu", "fp32", 0.5, 2.0)
+
+
+def test_costs_are_read_from_records(tmp_path: Path) -> None:
+    run = made_run(tmp_path)
+    path = tmp_path / run / "record.json"
+    record = json.loads(path.read_text())
+    assert list(fit_costs(tmp_path)) == [], "a fit that measured no rows says nothing"
+    record["timings"] = {"seconds": 22.0, "train_seconds": 20.0, "examples_per_second": 2.0}
+    path.write_text(json.dumps(record))
+    (tmp_path / "damaged").mkdir()
+    (tmp_path / "damaged" / "record.json").write_text("{")
+    assert list(fit_costs(tmp_path)) == [COST]
+
+
+def test_fits_of_the_same_task_count_first() -> None:
+    other = replace(COST, task="mine/other", row_seconds=9.0)
+    cost = measured_cost([COST, other, replace(COST, row_seconds=0.7), replace(COST, row_seconds=0.6)], COST)
+    assert cost is not None
+    assert (cost.row_seconds, cost.basis) == (0.6, "3 finished fits of the backbone on the task")
+    assert cost.seconds(100) == pytest.approx(62.0)
+    rough = measured_cost([other], COST)
+    assert rough is not None and rough.basis == "1 finished fit of the backbone on mine/other: rough"
+
+
+@pytest.mark.parametrize(
+    "change", [{"revision": "large"}, {"method": "features"}, {"device": "cuda"}, {"precision": "bf16"}]
+)
+def test_what_was_measured_elsewhere_is_no_estimate(change: dict[str, str]) -> None:
+    assert measured_cost([replace(COST, **change)], COST) is None  # type: ignore[arg-type]
