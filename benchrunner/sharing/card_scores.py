@@ -18,6 +18,8 @@ class CardScore:
     split: str
     metric: str
     is_headline: bool
+    is_detail: bool
+    """Whether tables leave the metric out, see `benchrunner.Metric`."""
     scale: float
     """Factor for display, see `benchrunner.Metric`."""
     mean: float
@@ -64,7 +66,7 @@ def card_scores(content: Mapping[str, Any]) -> Iterator[CardScore]:
 
 def _of_cell(cell: Mapping[str, Any], content: Mapping[str, Any]) -> Iterator[CardScore]:
     task = content["tasks"][cell["task"]]
-    scales = {metric["name"]: metric["scale"] for metric in task["metrics"]}
+    metrics = {metric["name"]: metric for metric in task["metrics"]}
     for score in cell["scores"]:
         if score["mean"] is None:
             continue
@@ -76,7 +78,8 @@ def _of_cell(cell: Mapping[str, Any], content: Mapping[str, Any]) -> Iterator[Ca
             split=score["split"],
             metric=score["metric"],
             is_headline=score["metric"] == task["metrics"][0]["name"],
-            scale=scales[score["metric"]],
+            is_detail=metrics[score["metric"]]["detail"],
+            scale=metrics[score["metric"]]["scale"],
             mean=score["mean"],
             best=score["best"],
             deviation=score["deviation"],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from benchrunner.data.hub import HubTable
@@ -109,19 +109,30 @@ def scores_json(scores: Mapping[str, Score]) -> dict[str, float | None]:
     return {name: score_json(score) for name, score in scores.items()}
 
 
-def task_json(task: Task, splits: Iterable[str]) -> dict[str, Any]:
-    """Describe what the scores of a task are: its kind of question, its metrics, and its data sets on the hub."""
+def task_json(task: Task, counts: Mapping[str, int]) -> dict[str, Any]:
+    """Describe what the scores of a task are: its kind of question, its metrics, and its data sets on the hub.
+
+    `counts` maps the splits to their numbers of rows.
+    """
     kind = task.problem.export_kind
     return {
         "problem": task.problem.name,
         "kind": None if kind is None else kind.name,
-        "metrics": [{"name": metric.name, "scale": metric.scale} for metric in task.metrics],
-        "splits": {name: {"role": task.splits[name].role, "hub": hub_data_set(task.splits[name])} for name in splits},
+        "metrics": [{"name": metric.name, "scale": metric.scale, "detail": metric.detail} for metric in task.metrics],
+        "splits": {
+            name: {"role": task.splits[name].role, "hub": _hub_data_set(task.splits[name], rows)}
+            for name, rows in counts.items()
+        },
     }
 
 
-def hub_data_set(split: Split) -> dict[str, str | None] | None:
-    """Return where the rows of a split are on the hub; None if no source reads them from there."""
+def _hub_data_set(split: Split, rows: int) -> dict[str, str | None] | None:
+    """Return where the rows of a split are on the hub; None if no source reads them from there.
+
+    None also for another number of rows than the official: made-up or cut data must not pass as the data set.
+    """
+    if split.rows not in (None, rows):
+        return None
     for source in split.sources:
         while isinstance(source, Reshaped):
             source = source.source

@@ -42,9 +42,9 @@ class OwnData:
         """Compare the descriptions of all tasks, and the fingerprints of all rows."""
         for name, task in self.tasks.items():
             claimed, data = self._content["tasks"][name], self._content["data"][name]
-            known = [split for split in claimed["splits"] if split in task.splits]
-            self._findings.differ_all(value_differences(claimed, task_json(task, known), (f"task {name}",)))
-            for split in known:
+            counts = {split: data[split]["rows"] for split in claimed["splits"] if split in task.splits}
+            self._findings.differ_all(value_differences(claimed, task_json(task, counts), (f"task {name}",)))
+            for split in counts:
                 if (rows := self.rows(name, split)) is not None:
                     self._check_rows(f"{name} ({split})", data[split], rows)
 

@@ -23,7 +23,9 @@ def derived_files(content: Mapping[str, Any]) -> dict[str, str]:
     created, version, url = content["created"], content["benchrunner"], content["url"]
     for backbone, folder in folders.items():
         own = [score for score in scores if score.backbone == backbone]
-        files[f"model_cards/{folder}/README.md"] = hub_metadata.model_card(backbone, own)
+        files[f"model_cards/{folder}/README.md"] = hub_metadata.model_card(
+            backbone, [score for score in own if not score.is_detail]
+        )
         if results := hub_metadata.eval_results(own, date=created, url=url, version=version):
             files[f"model_cards/{folder}/.eval_results/benchrunner.yaml"] = results
         evaluation = every_eval_ever.evaluation(
@@ -76,7 +78,7 @@ def _readme(content: Mapping[str, Any], scores: Sequence[CardScore]) -> str:
 def _table(scores: Sequence[CardScore]) -> Iterator[str]:
     yield "| backbone | task | split | metric | mean | deviation | restarts | best on dev |"
     yield "|---|---|---|---|---:|---:|---:|---:|"
-    for score in scores:
+    for score in (score for score in scores if not score.is_detail):
         deviation = "" if score.deviation is None else f"{score.deviation * score.scale:.2f}"
         best = "" if score.best is None else f"{score.best * score.scale:.2f}"
         names = (score.backbone, f"{score.task} ({score.method})", score.split, score.metric)

@@ -20,6 +20,9 @@ from benchrunner.sharing.shared_files import SharedFiles
 from benchrunner.sharing.verify import Verification, verify_folder
 from benchrunner.studies.study import Result
 
+SHOWN = 10
+"""Number of differences that an error shows."""
+
 
 @final
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ def share_results(
 ) -> Shared:
     """Write the results of one study to the folder `out`, and verify the folder.
 
-    Nothing is fitted or predicted: the kept answers of all fits are written, with the fingerprints of their data. Texts
+    Nothing is trained: the kept answers of all fits are written, with the fingerprints of their data. Texts
     of the data are not, unless an answer is text. Folders, user names and the name of this machine are left out. `name`
     is the study's name, by default that under which it is kept. `url` is where the folder will be published, for the
     metadata.
@@ -54,28 +57,34 @@ def share_results(
         raise RequestError(f"The address of a shared folder begins with https://, not '{url}'.")
     _check_place(out)
     private = Private(runner.workspace)
-    files = dict(SharedFiles(results, runner, private, name or results[0].name or "study", url).files())
-    for file, text in files.items():
-        if not file.endswith(".jsonl") and (found := next(private.found_in(text), None)) is not None:
-            raise BenchrunnerError(f"Nothing was written: {file} would hold '{found}', a name of this machine.")
-    verifications = []
+    files = SharedFiles(results, runner, private, name or results[0].name or "study", url)
+    written: list[str] = []
+    verifications: list[Verification] = []
 
     def write(part: Path) -> None:
-        for file, text in files.items():
+        for file, content in files.files():
+            if not file.endswith(".jsonl") and (found := next(private.found_in(content.decode("utf-8")), None)):
+                raise BenchrunnerError(f"Nothing was written: {file} would hold '{found}', a name of this machine.")
             path = part / file
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(text.encode("utf-8"))
-        verification = verify_folder(part, runner.plugins, runner.workspace)
-        if verification.differences:
-            faults = "\n".join(f"  - {difference}" for difference in verification.differences[:10])
-            raise BenchrunnerError(
-                f"Nothing was written, because the scores of the study do not follow from what is kept:\n{faults}\n"
-                "Repeat the command of the study, then share it again."
-            )
-        verifications.append(dataclasses.replace(verification, folder=out))
+            path.write_bytes(content)
+            written.append(file)
+        verifications.append(_verified(part, out, runner))
 
     write_folder_atomically(out, write)
-    return Shared(out, verifications[0], len(files))
+    return Shared(out, verifications[0], len(written))
+
+
+def _verified(part: Path, out: Path, runner: Runner) -> Verification:
+    """Verify the written folder; raise a `BenchrunnerError` if anything differs."""
+    verification = verify_folder(part, runner.plugins, runner.workspace)
+    if verification.differences:
+        faults = "\n".join(f"  - {difference}" for difference in verification.differences[:SHOWN])
+        raise BenchrunnerError(
+            f"Nothing was written, because the scores of the study do not follow from what is kept:\n{faults}\n"
+            "Repeat the command of the study, then share it again."
+        )
+    return dataclasses.replace(verification, folder=out)
 
 
 def _check_place(out: Path) -> None:

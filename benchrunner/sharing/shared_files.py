@@ -8,9 +8,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, final
 
-from benchrunner.data.rows import Rows
 from benchrunner.errors import FitError
-from benchrunner.fits import Fit, Prediction
+from benchrunner.fits import Fit
 from benchrunner.runs.folder import RunFolder
 from benchrunner.runs.predictor import MAJORITY, Predicted
 from benchrunner.runs.runner import Runner
@@ -27,6 +26,7 @@ from benchrunner.sharing.contents import (
     task_json,
 )
 from benchrunner.sharing.derived_files import derived_files
+from benchrunner.sharing.kept_answers import KeptAnswers
 from benchrunner.sharing.private_texts import Private, shared_names
 from benchrunner.sharing.verified_predictions import prediction_json
 from benchrunner.studies.study import CellResult, Result
@@ -40,33 +40,44 @@ class SharedFiles:
     def __init__(self, results: Sequence[Result], runner: Runner, private: Private, name: str, url: str | None) -> None:
         self._results, self._runner, self._private, self._name, self._url = results, runner, private, name, url
         self._names = shared_names(name for result in results for name in result.study.backbones)
+        self._kept = KeptAnswers(runner)
         self._index: dict[str, dict[str, dict[str, str]]] = {}
         self._majority: dict[str, dict[str, str]] = {}
-        self._splits: dict[str, dict[str, Rows]] = {}
+        self._splits: dict[str, dict[str, None]] = {}
         self._tasks: dict[str, Task] = {}
 
-    def files(self) -> Iterator[tuple[str, str]]:
-        """Yield the name and the text of every file, the list of files last."""
-        files = dict(self._run_files())
-        content = self._content()
-        files[STUDY] = _json(content)
-        files |= derived_files(content)
-        facts = {name: text.encode("utf-8") for name, text in sorted(files.items())}
-        listed = {
-            name: {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()} for name, data in facts.items()
-        }
-        yield from files.items()
-        yield MANIFEST, _json({"format": FORMAT, "files": listed})
+    def files(self) -> Iterator[tuple[str, bytes]]:
+        """Yield the name and the content of every file, the list of files last."""
+        listed = {}
+        for name, text in self._texts():
+            content = text.encode("utf-8")
+            listed[name] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+            yield name, content
+        yield MANIFEST, _json({"format": FORMAT, "files": dict(sorted(listed.items()))}).encode("utf-8")
 
-    def _run_files(self) -> Iterator[tuple[str, str]]:
-        """Yield the files of all fits and predictions, and note their ids."""
+    def _texts(self) -> Iterator[tuple[str, str]]:
+        """Yield all files but the list of files. Answers are in memory for one prediction at a time."""
         for result in self._results:
             for cell_result in result.cells:
-                cell = cell_result.cell
-                self._tasks[cell.task.name] = cell.task
-                for fit in cell.fits:
-                    yield fit_name(fit.id), _json(self._fit_json(fit, cell_result.lost))
-                    yield from self._predictions(fit, cell.task, cell_result)
+                yield from self._texts_of_cell(cell_result)
+        content = self._content()
+        yield STUDY, _json(content)
+        yield from derived_files(content).items()
+
+    def _texts_of_cell(self, result: CellResult) -> Iterator[tuple[str, str]]:
+        """Yield the files of all fits and predictions of a cell, and note their ids."""
+        task = result.cell.task
+        self._tasks[task.name] = task
+        for fit in result.cell.fits:
+            yield fit_name(fit.id), _json(self._fit_json(fit, result.lost))
+            splits = _shared_splits(fit, result)
+            self._splits.setdefault(task.name, {}).update(dict.fromkeys(splits))
+            if fit.id not in result.lost:
+                yield from self._predictions(fit, task, splits)
+            if fit.method != MAJORITY:
+                majority = self._kept.majority(fit, task, splits)
+                self._majority.setdefault(fit.id, {})[task.name] = majority.id
+                yield from self._predictions(majority, task, splits)
 
     def _fit_json(self, fit: Fit, lost: Mapping[str, str]) -> dict[str, Any]:
         """Return a fit and its record, without folders of this machine and without notes, which may quote rows."""
@@ -79,50 +90,16 @@ class SharedFiles:
             data |= {"timings": dict(record.timings), "numerics": self._private.without_in(dict(record.numerics))}
         return data | ({"status": lost[fit.id].partition(": ")[0]} if fit.id in lost else {})
 
-    def _predictions(self, fit: Fit, task: Task, result: CellResult) -> Iterator[tuple[str, str]]:
-        """Yield the files of a fit's predictions, and those of the majority answer that it is compared with."""
-        predicting = [] if fit.id in result.lost else [fit]
-        if fit.method != MAJORITY:
-            majority = self._runner.plan(task, "", method=MAJORITY, recipe=fit.recipe)
-            self._majority.setdefault(fit.id, {})[task.name] = majority.id
-            predicting.append(majority)
-        for split in _shared_splits(fit, result):
-            splits = self._splits.setdefault(task.name, {})
-            rows = splits[split] = splits.get(split) or self._runner.rows(task, split)
-            for answering in predicting:
-                known = self._index.setdefault(answering.id, {}).setdefault(task.name, {})
-                if split not in known:
-                    prediction, predicted = self._kept(answering, task, split, rows)
-                    known[split] = prediction.id
-                    yield prediction_name(prediction.id), _json(prediction_json(prediction, predicted.record))
-                    figures = self._figures(answering, task, rows, prediction)
-                    yield answers_name(prediction.id), _answers_text(answering, predicted, figures)
-
-    def _kept(self, fit: Fit, task: Task, split: str, rows: Rows) -> tuple[Prediction, Predicted]:
-        """Find the kept prediction of these rows: with the settings that were tuned for the fit, the newest."""
-        folder = self._runner.folder(fit)
-        tuned = {**task.problem.decoding, **folder.tuned("")}
-        kept = []
-        for path in folder.prediction("").glob("[!.]*/prediction.json"):
-            prediction = Prediction(**json.loads(path.read_text(encoding="utf-8")))
-            record = folder.prediction_record(prediction.id)
-            if (prediction.task, prediction.split, prediction.data) == (task.name, split, rows.fingerprint) and record:
-                order = (prediction.settings == tuned, path.stat().st_mtime)
-                kept.append((order, prediction, Predicted(record, path.parent)))
-        if not kept:
-            raise FitError(
-                f"The fit {fit.id} has no kept answers to {task.name} ({split}) as {rows.origin} is now. Repeat the "
-                "command of the study, then share it again."
-            )
-        _, prediction, predicted = max(kept, key=lambda entry: entry[0])
-        return prediction, predicted
-
-    def _figures(self, fit: Fit, task: Task, rows: Rows, prediction: Prediction) -> dict[str, list[Any]]:
-        """Return the figures from which some metrics are computed, such as probabilities; usually empty."""
-        if not task.scores_extra_figures:
-            return {}
-        outputs = self._runner.outputs(fit, rows)
-        return task.problem.extra_figures(outputs, rows.table, prediction.settings)
+    def _predictions(self, fit: Fit, task: Task, splits: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """Yield the files of a fit's predictions, each once."""
+        known = self._index.setdefault(fit.id, {}).setdefault(task.name, {})
+        for split in splits:
+            if split not in known:
+                prediction, predicted = self._kept.find(fit, task, split)
+                known[split] = prediction.id
+                yield prediction_name(prediction.id), _json(prediction_json(prediction, predicted.record))
+                figures = self._kept.figures(fit, task, prediction)
+                yield answers_name(prediction.id), _answers_text(fit, predicted, figures)
 
     def _content(self) -> dict[str, Any]:
         results = self._results
@@ -134,6 +111,10 @@ class SharedFiles:
         }
         plugins, names = self._runner.plugins, self._names
         fits = [(cell.cell, fit) for result in results for cell in result.cells for fit in cell.cell.fits]
+        rows = {
+            name: {split: self._kept.rows(task, split) for split in self._splits[name]}
+            for name, task in self._tasks.items()
+        }
         return {
             "format": FORMAT,
             "name": self._private.without(self._name),
@@ -143,10 +124,13 @@ class SharedFiles:
             "left_out_bad_rows": self._runner.workspace.settings.leave_out_bad_rows,
             "suppliers": {name: plugins.supplier(task).title for name, task in self._tasks.items()},
             "revisions": {names[cell.backbone]: fit.revision for cell, fit in fits if fit.revision},
-            "tasks": {name: task_json(task, self._splits[name]) for name, task in self._tasks.items()},
+            "tasks": {
+                name: task_json(task, {split: len(of_split) for split, of_split in rows[name].items()})
+                for name, task in self._tasks.items()
+            },
             "data": {
-                task: {split: data_json(rows) for split, rows in splits.items()}
-                for task, splits in self._splits.items()
+                name: {split: data_json(of_split) for split, of_split in splits.items()}
+                for name, splits in rows.items()
             },
             "parts": [part_json(result, names, reasons) for result in results],
             "predictions": self._index,

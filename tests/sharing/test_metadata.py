@@ -65,6 +65,17 @@ def test_a_data_set_outside_of_the_hub_has_the_name_of_the_task(original: Shared
     assert not (original.path / "model_cards/words/.eval_results").exists()
 
 
+def test_cut_data_does_not_pass_as_a_data_set_of_the_hub(tmp_path: Path) -> None:
+    made = runner(tmp_path, register_methods=[Chancy()], register_tasks=[task_of_the_hub()])
+    path = tmp_path / "data" / "mood" / "dev.tsv"
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
+    result = run_study(Study(("words",), tuple(made.plugins.tasks.values())), made)
+    share_results([result], tmp_path / "shared", made)
+    [found] = front_matter(tmp_path / "shared/model_cards/words/README.md")["model-index"][0]["results"]
+    assert found["dataset"] == {"type": "mine/mood", "name": "mine/mood (dev)", "split": "dev"}
+    assert not (tmp_path / "shared/model_cards/words/.eval_results").exists()
+
+
 @pytest.mark.skipif(
     not hasattr(huggingface_hub, "parse_eval_result_entries"), reason="this huggingface_hub has no .eval_results"
 )

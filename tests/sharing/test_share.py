@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +145,17 @@ def test_nothing_is_fitted_or_predicted(tmp_path: Path) -> None:
     before = dates()
     share_results([result], tmp_path / "shared", chancy_of(made))
     assert dates() == before
+
+
+def test_an_older_majority_answer_serves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After an update, the majority answer has another id, and the kept one of the same rows is shared."""
+    made = chancy(tmp_path)
+    result = study(made)
+    monkeypatch.setattr(made.plugins, "core", replace(made.plugins.core, version="later"))
+    runs = sorted(path.name for path in made.workspace.runs.iterdir())
+    shared = share_results([result], tmp_path / "shared", made)
+    assert sorted(path.name for path in made.workspace.runs.iterdir()) == runs
+    assert [remark for remark in shared.verification.remarks if "here is later" in remark]
 
 
 def test_two_backbones_of_one_name_stay_apart(tmp_path: Path) -> None:

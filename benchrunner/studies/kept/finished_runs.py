@@ -89,7 +89,7 @@ def _baseline(
 ) -> Iterator[tuple[Term, Score]]:
     """Yield the scores of the majority answer on every dev split, if a run of it on the same rows is kept."""
     data = {fit.data for fit in fits}
-    majority = {fit.task: fit for fit in _majority_fits(runner.workspace.runs) if fit.data in data}
+    majority = {fit.task: fit for fit in majority_fits(runner.workspace.runs) if fit.data in data}
     for task in study.tasks:
         for split in task.named("dev"):
             scores: Mapping[str, Score] = {}
@@ -100,7 +100,7 @@ def _baseline(
                 yield Term(task.name, split, metric.name), scores.get(metric.name, absent)
 
 
-def _majority_fits(runs: Path) -> Iterator[Fit]:
+def majority_fits(runs: Path) -> Iterator[Fit]:
     """Yield the fits of majority answers in a runs folder; damaged folders are left out."""
     for path in sorted(runs.glob("*/fit.json")):
         try:
