@@ -122,7 +122,7 @@ if TYPE_CHECKING:
     from benchrunner.runs.orders import FitAnswer, FitOrder, marked_runs
     from benchrunner.runs.predictor import Predicted
     from benchrunner.runs.runner import Runner
-    from benchrunner.sharing.share import Shared, share_results
+    from benchrunner.sharing.share import Shared, share_study
     from benchrunner.sharing.verify import Verification, verify_folder
     from benchrunner.statistics import (
         Comparison,
@@ -319,7 +319,7 @@ __all__ = [
     "run_study_file",
     "score_file",
     "searched_paths",
-    "share_results",
+    "share_study",
     "sorted_runs",
     "verify_folder",
     "write_answers",
@@ -351,7 +351,7 @@ _LATER = {
         "paired_test",
         "restart_interval",
     ),
-    "benchrunner.sharing.share": ("Shared", "share_results"),
+    "benchrunner.sharing.share": ("Shared", "share_study"),
     "benchrunner.sharing.verify": ("Verification", "verify_folder"),
     "benchrunner.studies.demo": ("Demo",),
     "benchrunner.study_files.dry_run": ("DryRun", "dry_run_study", "dry_run_study_file"),

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchrunner.commands import options
 from benchrunner.commands.output import DONE, print_json, reserved_for_json
 from benchrunner.commands.parser import Commands
+from benchrunner.errors import UnknownName
+
+if TYPE_CHECKING:
+    from benchrunner.runs.runner import Runner
+    from benchrunner.studies.study import Result
+    from benchrunner.study_files.table import StudyFileResult
 
 
 def add(commands: Commands) -> None:
@@ -15,7 +23,12 @@ def add(commands: Commands) -> None:
     share = commands.add_parser(
         "share", help="write a kept study to a folder that anybody verifies, with metadata for model cards; no upload"
     )
-    share.add_argument("study", metavar="STUDY", help="name of a kept study, see 'benchrunner runs'")
+    share.add_argument(
+        "study",
+        nargs="+",
+        metavar="STUDY",
+        help="name of a kept study, or ids of finished runs, see 'benchrunner runs'",
+    )
     share.add_argument("--out", type=Path, required=True, metavar="DIR", help="the folder to write; it must be new")
     share.add_argument(
         "--url", metavar="URL", help="where you will publish the folder, for the metadata of model cards"
@@ -29,15 +42,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the folder, and print its fingerprint."""
     from benchrunner.runs.runner import Runner
     from benchrunner.sharing import statements
-    from benchrunner.sharing.share import share_results
-    from benchrunner.studies.study import Result
-    from benchrunner.study_files.kept_study_file import read_study
+    from benchrunner.sharing.share import share_study
 
     runner = Runner(arguments.plugins, options.workspace(arguments))
     with reserved_for_json(arguments.json):
-        study = read_study(arguments.study, runner)
-        results = (study,) if isinstance(study, Result) else study.results
-        shared = share_results(results, arguments.out, runner, name=arguments.study, url=arguments.url)
+        shared = share_study(study_or_runs(arguments.study, runner), arguments.out, runner, url=arguments.url)
     if arguments.json:
         print_json(shared.as_json())
         return DONE
@@ -51,3 +60,19 @@ def run(arguments: argparse.Namespace) -> int:
     print(f"Whoever has the data verifies the folder with 'benchrunner verify {shared.folder} --data DIR'.")
     print(statements.FINGERPRINT_ADVICE)
     return DONE
+
+
+def study_or_runs(words: Sequence[str], runner: Runner) -> Result | StudyFileResult:
+    """Read the kept study that one word names, or the result of the runs that the words name."""
+    from benchrunner.studies.kept.finished_runs import result_of_runs
+    from benchrunner.study_files.kept_study_file import read_study
+
+    if len(words) > 1:
+        return result_of_runs(words, runner)
+    try:
+        return read_study(words[0], runner)
+    except UnknownName as unknown:
+        try:
+            return result_of_runs(words, runner)
+        except UnknownName:
+            raise unknown from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -33,6 +34,7 @@ def _count(value: Any) -> int:
 def _by_place(part: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is computed in a part, by names that a reader understands."""
     places: dict[str, Any] = {}
+    counts = Counter[str]()
     for cell in part["cells"]:
         place = f"{cell['backbone']} on {cell['task']} ({cell['method']})"
         scores = {f"{score['split']} {score['metric']}": score for score in cell["scores"]}
@@ -40,8 +42,8 @@ def _by_place(part: Mapping[str, Any]) -> dict[str, Any]:
             name: {key: score[key] for key in ("best", "mean", "deviation", "restarts")}
             for name, score in scores.items()
         }
-        number = sum(known.split(" #")[0] == place for known in places) + 1
-        places[place if number == 1 else f"{place} #{number}"] = {
+        counts[place] += 1
+        places[place if counts[place] == 1 else f"{place}, cell {counts[place]}"] = {
             "selected fit": cell["selected"],
             "selected recipe": cell["chosen"],
             **figures,
@@ -64,8 +66,8 @@ def value_differences(claimed: Any, computed: Any, place: tuple[str, ...]) -> It
             else:
                 yield from value_differences(claimed[name], computed[name], (*place, name))
     elif isinstance(claimed, list) and isinstance(computed, list) and len(claimed) == len(computed):
-        for number, (one, other) in enumerate(zip(claimed, computed, strict=True), start=1):
-            yield from value_differences(one, other, (*place, f"number {number}"))
+        for number, (claim, value) in enumerate(zip(claimed, computed, strict=True), start=1):
+            yield from value_differences(claim, value, (*place, f"number {number}"))
     elif not _equal(claimed, computed):
         yield f"{_place(place)}: {quoted(claimed)} in the folder, {quoted(computed)} computed here."
 

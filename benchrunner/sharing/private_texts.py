@@ -42,9 +42,12 @@ class Private:
 
     def without(self, text: str) -> str:
         """Return a text without folders of absolute paths and without the name of the machine."""
+        return _ABSOLUTE.sub("", self.without_known(text))
+
+    def without_known(self, text: str) -> str:
+        """Return a text, for example HTML, without the known folders and without the name of the machine."""
         for folder in self._folders:
             text = re.sub(rf"{_as_path(folder)}[/\\]?", "", text)
-        text = _ABSOLUTE.sub("", text)
         return re.sub(rf"\b{re.escape(self._machine)}\b", "this machine", text) if self._machine else text
 
     def remark(self, text: str) -> str:

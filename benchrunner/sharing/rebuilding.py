@@ -23,7 +23,7 @@ def understood(place: str) -> Iterator[None]:
         yield
     except UnreadableFile:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError) as error:
         reason = f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
         raise UnreadableFile(f"{place} does not hold what 'benchrunner share' writes ({reason!a}).") from None
     except (PluginError, RequestError) as error:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import stat
+from collections import Counter
 from collections.abc import Iterator
 from io import BufferedReader
 from pathlib import Path, PurePosixPath
@@ -20,8 +21,14 @@ DEEPEST = 8
 """Largest number of folders inside one another; a shared folder has two."""
 MOST_JSON_BYTES = 64 * 2**20
 """Largest JSON file. The study of 2,000 fits has about 1 MiB."""
+MOST_LEVELS = 50
+"""Most levels of brackets inside brackets in JSON. A shared study has eight."""
 LONGEST_LINE = 4 * 2**20
 """Most bytes of the line of one answer. A document of 10,000 words with a label for each has 0.1 MiB."""
+
+
+MOST_ANSWER_BYTES = 256 * 2**20
+"""Largest file of answers. 40,000 answers of a label have 2 MiB."""
 
 
 class UnreadableFile(DataError):
@@ -98,12 +105,15 @@ class ReceivedFolder:
     def json_lines(self, name: str) -> Iterator[dict[str, Any]]:
         """Yield the objects of a file with one JSON object on each line. The file is never in memory as a whole."""
         with self._open(name) as file:
-            number = 0
+            number = size = 0
             while line := file.readline(LONGEST_LINE + 1):
-                number += 1
+                number, size = number + 1, size + len(line)
                 if len(line) > LONGEST_LINE:
-                    size = LONGEST_LINE // 2**20
-                    raise UnreadableFile(f"{quoted(name)}, line {number:,}: longer than {size} MiB, and is not read.")
+                    most = LONGEST_LINE // 2**20
+                    raise UnreadableFile(f"{quoted(name)}, line {number:,}: longer than {most} MiB, and is not read.")
+                if size > MOST_ANSWER_BYTES:
+                    most = MOST_ANSWER_BYTES // 2**20
+                    raise UnreadableFile(f"{quoted(name)} is larger than {most} MiB, and is not read.")
                 yield _json_object(line, f"{quoted(name)}, line {number:,}")
 
 
@@ -113,8 +123,9 @@ def _json_object(content: bytes, place: str) -> dict[str, Any]:
         value = json.loads(
             content.decode("utf-8"), object_pairs_hook=_unique_keys, parse_constant=_no_constant, parse_float=_finite
         )
+        _check_depth(value)
     except RecursionError:
-        raise UnreadableFile(f"{place}: brackets inside brackets, deeper than can be read.") from None
+        raise UnreadableFile(f"{place}: brackets inside brackets, more than {MOST_LEVELS} levels.") from None
     except ValueError as error:  # also of UTF-8 and of numbers with thousands of digits
         raise UnreadableFile(f"{place}: not JSON that can be read: {error}.") from None
     if not isinstance(value, dict):
@@ -122,11 +133,23 @@ def _json_object(content: bytes, place: str) -> dict[str, Any]:
     return value
 
 
+def _check_depth(value: Any) -> None:
+    """Raise a `RecursionError` for a value with too many levels, before any code follows the levels by recursion."""
+    level = [value]
+    for _ in range(MOST_LEVELS):
+        children = (
+            item.values() if isinstance(item, dict) else item for item in level if isinstance(item, dict | list)
+        )
+        level = [child for items in children for child in items]
+        if not level:
+            return
+    raise RecursionError
+
+
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
     if len(values) < len(pairs):
-        keys = [key for key, _ in pairs]
-        repeated = next(key for key in values if keys.count(key) > 1)
+        [(repeated, _)] = Counter(key for key, _ in pairs).most_common(1)
         raise ValueError(f"the key {quoted(repeated)} stands twice in one object")
     return values
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
@@ -19,6 +19,7 @@ from benchrunner.sharing.private_texts import Private
 from benchrunner.sharing.shared_files import SharedFiles
 from benchrunner.sharing.verify import Verification, verify_folder
 from benchrunner.studies.study import Result
+from benchrunner.study_files.table import StudyFileResult
 
 SHOWN = 10
 """Number of differences that an error shows."""
@@ -41,23 +42,27 @@ class Shared:
         return facts | {name: getattr(self.verification, name) for name in ("name", "scores", "figures", "answers")}
 
 
-def share_results(
-    results: Sequence[Result], out: Path, runner: Runner, *, name: str = "", url: str | None = None
+def share_study(
+    study: Result | StudyFileResult,
+    out: Path,
+    runner: Runner,
+    *,
+    name: str = "",
+    url: str | None = None,
+    report: Callable[[Path], object] | None = None,
 ) -> Shared:
-    """Write the results of one study to the folder `out`, and verify the folder.
+    """Write a finished study to the folder `out`, and verify the folder.
 
-    Nothing is trained: the kept answers of all fits are written, with the fingerprints of their data. Texts
-    of the data are not, unless an answer is text. Folders, user names and the name of this machine are left out. `name`
-    is the study's name, by default that under which it is kept. `url` is where the folder will be published, for the
-    metadata.
+    Nothing is trained: the kept answers of all fits are written, with the fingerprints of their data. Texts of the data
+    are not, unless an answer is text. Folders, user names and the name of this machine are left out. `name` is the
+    study's name, by default that under which it is kept. `url` is where the folder will be published, for the metadata.
+    `report` writes a report of the study to a path.
     """
-    if not results:
-        raise RequestError("Name the results of a study to share.")
     if url is not None and not url.startswith(("https://", "http://")):
         raise RequestError(f"The address of a shared folder begins with https://, not '{url}'.")
     _check_place(out)
-    private = Private(runner.workspace)
-    files = SharedFiles(results, runner, private, name or results[0].name or "study", url)
+    private, results = Private(runner.workspace), (study,) if isinstance(study, Result) else study.results
+    files = SharedFiles(results, runner, private, name or study.name or "study", url, report)
     written: list[str] = []
     verifications: list[Verification] = []
 

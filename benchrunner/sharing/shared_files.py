@@ -5,7 +5,9 @@ from __future__ import annotations
 import datetime
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, final
 
 from benchrunner.errors import FitError
@@ -17,6 +19,7 @@ from benchrunner.sharing.answer_files import Figures, answers_text
 from benchrunner.sharing.contents import (
     FORMAT,
     MANIFEST,
+    REPORT,
     STUDY,
     answers_name,
     data_json,
@@ -37,8 +40,17 @@ from benchrunner.tasks.task import Task
 class SharedFiles:
     """Makes the files of a shared folder."""
 
-    def __init__(self, results: Sequence[Result], runner: Runner, private: Private, name: str, url: str | None) -> None:
-        self._results, self._runner, self._private, self._name, self._url = results, runner, private, name, url
+    def __init__(
+        self,
+        results: Sequence[Result],
+        runner: Runner,
+        private: Private,
+        name: str,
+        url: str | None,
+        report: Callable[[Path], object] | None,
+    ) -> None:
+        self._results, self._runner, self._private = results, runner, private
+        self._name, self._url, self._report = name, url, report
         self._names = shared_names(name for result in results for name in result.study.backbones)
         self._kept = KeptAnswers(runner)
         self._index: dict[str, dict[str, dict[str, str]]] = {}
@@ -63,6 +75,10 @@ class SharedFiles:
         content = self._content()
         yield STUDY, _json(content)
         yield from derived_files(content).items()
+        if self._report is not None:
+            with tempfile.TemporaryDirectory() as folder:
+                self._report(Path(folder) / REPORT)
+                yield REPORT, self._private.without_known((Path(folder) / REPORT).read_text(encoding="utf-8"))
 
     def _texts_of_cell(self, result: CellResult) -> Iterator[tuple[str, str]]:
         """Yield the files of all fits and predictions of a cell, and note their ids."""

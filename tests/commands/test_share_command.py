@@ -50,6 +50,14 @@ def test_what_differs_is_listed(shared: Shell) -> None:
     assert verified["not_proven"]
 
 
+def test_finished_runs_are_shared_without_a_study(shared: Shell) -> None:
+    runs = json.loads((shared.folder / "out" / "study.json").read_text())["parts"][0]["cells"][0]["candidates"]
+    fit = runs[0]["fits"][0]
+    code, out, err = shared("share", f"run:{fit[:10]}", "--out", "single", *shared.folders())
+    assert (code, err) == (0, ""), out
+    assert shared("verify", "single", "--data", str(shared.folder / "data"))[0] == 0
+
+
 def test_wrong_requests_say_what_to_do(shared: Shell) -> None:
     assert "Did you mean first?" in shared.refused("share", "frist", "--out", "new", *shared.folders())
     assert "there is no such folder" in shared.refused("verify", "nowhere")

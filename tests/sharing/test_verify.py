@@ -295,6 +295,26 @@ def test_a_study_that_is_not_understood_is_refused(name: str, folder: SharedFold
         folder.verification()
 
 
+def deep(depth: int) -> str:
+    """Return brackets inside brackets."""
+    return "[" * depth + "]" * depth
+
+
+@pytest.mark.parametrize("depth", [60, 900, 100_000])
+def test_deep_values_are_refused_in_one_sentence(depth: int, folder: SharedFolder) -> None:
+    """Python parses the second depth, but cannot copy it or write it again."""
+    fit, _ = folder.selected()
+    path = folder.path / "fits" / f"{fit}.json"
+    data = folder.read(f"fits/{fit}.json")
+    data["fit"]["problem"] = {"deep": "HERE"}
+    path.write_text(json.dumps(data).replace('"HERE"', deep(depth)))
+    assert f"'fits/{fit}.json': brackets inside brackets, more than 50 levels." in folder.differences()
+    text = (folder.path / "study.json").read_text()
+    (folder.path / "study.json").write_text(text.replace('"url": null', f'"url": {deep(depth)}'))
+    with pytest.raises(RequestError, match=r"'study.json': brackets inside brackets, more than 50 levels"):
+        folder.verification()
+
+
 def test_a_path_for_a_prediction_is_never_opened(folder: SharedFolder, tmp_path: Path) -> None:
     (tmp_path / "secret.json").write_text("{}")
     fit, _ = folder.selected()

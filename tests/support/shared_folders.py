@@ -12,7 +12,7 @@ from typing import Any
 from benchrunner import Grid, Runner, Study, run_study
 from benchrunner.methods.method import Outcome
 from benchrunner.sharing.derived_files import derived_files
-from benchrunner.sharing.share import share_results
+from benchrunner.sharing.share import share_study
 from benchrunner.sharing.verify import Verification, verify_folder
 from chancy import chancy
 
@@ -69,5 +69,5 @@ def shared_folder(folder: Path, **changes: Any) -> SharedFolder:
     runner = chancy(folder, endings={1: Outcome("diverged", "the loss is nan")} | changes.pop("endings", {}))
     options: dict[str, Any] = {"grid": Grid({"lr": (4, 8)}), "seeds": (0, 1, 2)}
     study = Study(("words",), tuple(runner.plugins.tasks.values()), **(options | changes))
-    share_results([run_study(study, runner)], folder / "shared", runner, name="moods")
+    share_study(run_study(study, runner), folder / "shared", runner, name="moods")
     return SharedFolder(folder / "shared", runner)
