@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from benchrunner.commands import options
-from benchrunner.commands.output import DONE
+from benchrunner.commands.output import DONE, print_json, reserved_for_json
 from benchrunner.commands.parser import Commands
 
 
@@ -21,6 +21,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("folder", type=Path, metavar="DIR", help="a folder that does not exist yet")
     options.add_workspace(parser)
     options.add_computing(parser)
+    options.add_json(parser)
     parser.set_defaults(run=run)
 
 
@@ -29,7 +30,14 @@ def run(arguments: argparse.Namespace) -> int:
     from benchrunner.runs.answering import export, is_checkpoint_folder
 
     converted = is_checkpoint_folder(arguments.source)
-    export(arguments.source, arguments.folder, options.runner(arguments))
+    with reserved_for_json(arguments.json):
+        export(arguments.source, arguments.folder, options.runner(arguments))
+    if arguments.json:
+        folder: Path = arguments.folder
+        files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+        kind = "checkpoint" if converted else "fit"
+        print_json({"source": arguments.source, "kind": kind, "folder": str(folder), "files": files})
+        return DONE
     content = "the model in its published layout"
     if not converted:
         content = "the encoder and its head in the backbone's published layout"

@@ -5,12 +5,16 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchrunner.commands import options
-from benchrunner.commands.output import DONE
+from benchrunner.commands.output import DONE, print_json, reserved_for_json
 from benchrunner.commands.parser import Commands
 from benchrunner.errors import RequestError
 from benchrunner.files import write_atomically
+
+if TYPE_CHECKING:
+    from benchrunner.runs.answering import Answered
 
 
 def add(commands: Commands) -> None:
@@ -33,6 +37,7 @@ def add(commands: Commands) -> None:
     predict.add_argument("--out", type=Path, metavar="PATH", help="file or folder instead of standard output")
     options.add_workspace(predict)
     options.add_computing(predict)
+    options.add_json(predict)
     predict.set_defaults(run=run)
 
 
@@ -44,24 +49,36 @@ def run(arguments: argparse.Namespace) -> int:
     board = None if arguments.board is None else arguments.plugins.leaderboard(arguments.board)
     if board is not None and arguments.out is None:
         raise RequestError("--board writes files: say where with --out DIR.")
-    answered = answer(references, options.runner(arguments), file=file, split=arguments.split)
+    with reserved_for_json(arguments.json):
+        answered = answer(references, options.runner(arguments), file=file, split=arguments.split)
+    if not arguments.json:
+        _print_scores(answered)
+    paths = []
+    if board is not None:
+        paths = write_board_files(answered, board, arguments.out)
+    elif arguments.out is not None:
+        write_atomically(
+            arguments.out, lambda part: part.write_text(answered.as_text(), encoding="utf-8", newline="\n")
+        )
+        paths = [arguments.out]
+    if arguments.json:
+        print_json({**answered.as_json(), "files": [str(path) for path in paths]})
+    elif paths:
+        for path in paths:
+            print(f"{len(answered.answers)} answers in {path}")
+    else:
+        print(answered.as_text(), end="")
+    return DONE
+
+
+def _print_scores(answered: Answered) -> None:
+    """Print scores and notes to standard error, since standard output may be the answers."""
     for note in answered.rows.notes:
         print(f"{answered.rows.origin}: {note}", file=sys.stderr)
     for name, score in answered.scores.items():
         scale = next(metric.scale for metric in answered.task.metrics if metric.name == name)
         value = f"absent: {score.reason}" if score.value is None else f"{score.value * scale:.2f}"
         print(f"{answered.task.name} {name} {value}", file=sys.stderr)
-    if board is not None:
-        for path in write_board_files(answered, board, arguments.out):
-            print(f"{len(answered.answers)} answers in {path}")
-    elif arguments.out is None:
-        print(answered.as_text(), end="")
-    else:
-        write_atomically(
-            arguments.out, lambda part: part.write_text(answered.as_text(), encoding="utf-8", newline="\n")
-        )
-        print(f"{len(answered.answers)} answers in {arguments.out}")
-    return DONE
 
 
 def _references_and_file(arguments: argparse.Namespace) -> tuple[list[str], Path | None]:

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 from benchrunner.commands import options
 from benchrunner.commands.output import DONE, FAILED, print_json, print_result, print_table, reserved_for_json
 from benchrunner.commands.parser import Commands
+from benchrunner.errors import RequestError
 
 if TYPE_CHECKING:
+    from benchrunner.leaderboards.leaderboard import Leaderboard
     from benchrunner.leaderboards.published_choice import PublishedChoice
     from benchrunner.studies.submissions import Submission
 
@@ -24,6 +26,8 @@ def add(commands: Commands) -> None:
     source.add_argument(
         "--ensemble", nargs="+", metavar="RUN", help="finished fits; those of one task answer it together"
     )
+    source.add_argument("--study", metavar="NAME", help="a kept study of 'benchrunner runs studies': its selected fits")
+    submit.add_argument("--of", metavar="B", help="with --study: which of its backbones or systems answers")
     submit.add_argument("--tasks", nargs="+", metavar="TASK", help="answer only these tasks; the rest must be filled")
     submit.add_argument(
         "--fill", choices=("majority",), help="answer missing tasks by the majority; the manifest says so"
@@ -44,13 +48,15 @@ def run(arguments: argparse.Namespace) -> int:
     from benchrunner.studies.submissions import write_submission
 
     board, published = arguments.plugins.leaderboard(arguments.board), options.published(arguments)
+    runner = options.runner(arguments)
+    runs = _selected_runs(arguments, board, runner.workspace.runs) or arguments.ensemble or ()
     with reserved_for_json(arguments.json):
         submission = write_submission(
             board,
             arguments.out,
-            options.runner(arguments),
+            runner,
             backbone=arguments.backbone,
-            ensemble=arguments.ensemble or (),
+            ensemble=runs,
             tasks=options.tasks(arguments, arguments.tasks) if arguments.tasks else None,
             fill=arguments.fill is not None,
             options=options.study_options(arguments),
@@ -64,6 +70,19 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _print(submission, published)
     return FAILED if submission.faults else DONE
+
+
+def _selected_runs(arguments: argparse.Namespace, board: Leaderboard, runs: Path) -> list[str]:
+    """Return the selected runs of the kept study that is named, if one is."""
+    from benchrunner.studies.kept.kept_study import find_study
+
+    if arguments.study is None:
+        if arguments.of is not None:
+            raise RequestError("--of chooses a backbone of a kept study: give the study's name with --study.")
+        return []
+    study = find_study(runs, arguments.study)
+    tasks = tuple(dict.fromkeys(task for task, _ in board.wanted))
+    return study.runs_for(tasks, arguments.of)
 
 
 def _print(submission: Submission, published: PublishedChoice) -> None:

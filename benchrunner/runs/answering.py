@@ -44,6 +44,18 @@ class Answered:
     by: str
     """Id of the fit or of the ensemble."""
 
+    def as_json(self) -> dict[str, Any]:
+        """Return the answers and their scores as JSON values."""
+        return {
+            "task": self.task.name,
+            "by": self.by,
+            "data": self.rows.origin,
+            "rows": len(self.rows),
+            "scores": {name: score.as_json() for name, score in self.scores.items()},
+            "answers": list(self.answers),
+            "notes": list(self.rows.notes),
+        }
+
     def as_text(self) -> str:
         """Write the answers as lines `index<TAB>prediction` below that header: the file that `score_file` reads."""
         lines = [f"{index}\t{self.task.problem.spell(value)}\n" for index, value in enumerate(self.answers)]

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 from typing import Any
 
 import pytest
@@ -255,6 +256,18 @@ def test_a_submission_is_written_and_checked(shell: Shell) -> None:
     gold = shell.refused("check", "sent/mine.zip", "--board", "moods", "--gold", "data/mood/dev.tsv")
     assert "The files of moods name no rows to compare: leave --gold out." in gold
     assert shell("check", "data/mood", "--board", "moods")[0] == 1
+
+
+def test_a_kept_study_answers_without_fitting_again(shell: Shell) -> None:
+    compared = ("compare", "words", "--tasks", "mood", *shell.folders(), "--quiet", "--restarts", "2", "--name", "two")
+    assert "  kept as the study two\n" in shell(*compared)[1]
+    records = {path: path.stat().st_mtime_ns for path in (shell.folder / "runs").glob("*/record.json")}
+    code, out, _ = shell("submit", "moods", "--study", "two", *shell.folders(), "--quiet", "--out", "kept.zip")
+    assert (code, records) == (0, {path: path.stat().st_mtime_ns for path in records}), out
+    shell("submit", "moods", "--backbone", "words", *shell.folders(), "--quiet", "--restarts", "2", "--out", "own.zip")
+    contents = [zipfile.ZipFile(shell.folder / name).read("moods.tsv") for name in ("kept.zip", "own.zip")]
+    assert contents[0] == contents[1]
+    assert "Did you mean two?" in shell.refused("submit", "moods", "--study", "tow", *shell.folders())
 
 
 def test_a_submission_the_board_rejects_fails_before_any_fit(shell: Shell) -> None:

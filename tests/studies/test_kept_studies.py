@@ -182,3 +182,16 @@ def test_methods_of_one_backbone_are_told_apart(tmp_path: Path) -> None:
     again = result_of_runs(runs, made)
     assert again.study.backbones == ("words (finetune)", "words (features)")
     assert [cell.spreads for cell in again.cells] == [result.cells[0].spreads for result in results]
+
+
+def test_the_runs_of_a_backbone_answer_for_its_study(tmp_path: Path) -> None:
+    made = chancy(tmp_path)
+    result = run_study(small(made), made, keep_as="first")
+    kept = find_study(made.workspace.runs, "first")
+    assert result.cells[0].selected is not None
+    for name in (None, "words"):
+        assert kept.runs_for(["mine/mood", "mine/pairs"], name) == [result.cells[0].selected.id]
+    with pytest.raises(UnknownName, match="Did you mean words"):
+        kept.runs_for(["mine/mood"], "word")
+    with pytest.raises(RequestError, match="The study first selected no run of mine/pairs"):
+        kept.runs_for(["mine/pairs"])

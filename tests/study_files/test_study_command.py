@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchrunner import Runner, StudyFileResult, Workspace, discover, find_study, read_study
+from benchrunner import RequestError, Runner, StudyFileResult, Workspace, discover, find_study, read_study
 from benchrunner.commands.main import main
 from benchrunner.runs.folder import find_run
 from benchrunner.study_files import table
@@ -418,4 +418,8 @@ def test_stages_and_ensembles_of_a_kept_study_are_read_again(kitchen: Kitchen) -
     assert isinstance(read, StudyFileResult)
     assert json.loads(json.dumps(table.as_json(read))) == json.loads(out)
     members = read.entries["three together", "mood"].members
-    assert len(members) == 3 and set(members) <= find_study(kitchen.folder / "fits", "stages").selected
+    kept = find_study(kitchen.folder / "fits", "stages")
+    assert len(members) == 3 and set(members) <= kept.selected
+    assert kept.runs_for(["mine/mood"], "three together") == list(members)
+    with pytest.raises(RequestError, match="several systems: at once, in two stages, three together"):
+        kept.runs_for(["mine/mood"])

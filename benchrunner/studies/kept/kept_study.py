@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
@@ -100,14 +100,40 @@ class KeptStudy:
             "selected": sorted(self.selected),
         }
 
-    def selected_of(self, backbone: str) -> dict[str, str]:
-        """Map the name of each task to the fit that was selected for a backbone; the first selection counts."""
-        selected: dict[str, str] = {}
-        for part in self.content["parts"]:
-            for cell in part["cells"]:
-                if cell["backbone"] == backbone and cell.get("selected") is not None:
-                    selected.setdefault(cell["task"], cell["selected"])
-        return selected
+    def runs_for(self, tasks: Collection[str], name: str | None = None) -> list[str]:
+        """Return the ids of the runs whose answers stand for a backbone, or for a system of a study file.
+
+        Only runs of these tasks are returned: the selected run of each task, or all members of an ensemble. `name` may
+        be left out if the study has only one backbone or system.
+        """
+        answering = self._answering(set(tasks))
+        kind = "system" if self.is_study_file else "backbone"
+        if name is None:
+            if len(answering) > 1:
+                raise RequestError(
+                    f"The study {self.name} has several {kind}s: {', '.join(answering)}. Say which of them answers "
+                    "(--of B on the command line)."
+                )
+            if not answering:
+                raise RequestError(f"The study {self.name} selected no run of {', '.join(tasks)}.")
+            name = next(iter(answering))
+        if name not in answering:
+            raise UnknownName(f"{kind} of the study {self.name}", name, answering)
+        return [run for runs in answering[name].values() for run in runs]
+
+    def _answering(self, tasks: Collection[str]) -> dict[str, dict[str, list[str]]]:
+        """Map each backbone or system to its tasks with the runs that answer; the first selection of a task counts."""
+        parts, answering = self.content["parts"], dict[str, dict[str, list[str]]]()
+        cells = [(cell["backbone"], cell, ()) for part in parts for cell in part["cells"]]
+        if self.is_study_file:
+            entries = [entry for entry in self.content["entries"] if entry["cell"] is not None]
+            places = [parts[entry["cell"][0]]["cells"][entry["cell"][1]] for entry in entries]
+            cells = [(entry["system"], cell, entry["members"]) for entry, cell in zip(entries, places, strict=True)]
+        for name, cell, members in cells:
+            runs = list(members) or [run for run in [cell.get("selected")] if run is not None]
+            if runs and cell["task"] in tasks:
+                answering.setdefault(name, {}).setdefault(cell["task"], runs)
+        return answering
 
 
 def find_study(runs: Path, name: str) -> KeptStudy:
