@@ -1,0 +1,193 @@
+"""The executor: submits the fits of a study as jobs, and collects their records from the shared runs folder."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import subprocess
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+from benchrunner import (
+    Event,
+    Executor,
+    Fit,
+    FitAnswer,
+    FitError,
+    FitOrder,
+    FitRunner,
+    Record,
+    RequestError,
+    marked_runs,
+    read_json,
+    read_settings,
+)
+from benchrunner_slurm.settings import SlurmSettings
+
+if TYPE_CHECKING:
+    from submitit import Job
+
+ARRAY_SIZE = 1000
+"""Largest number of jobs in an array: SLURM's MaxArraySize is 1001 by default, and indices are below it."""
+STOPPED_SECONDS = 4.0
+"""Time that cancelled jobs have to end, before the command returns without waiting for them."""
+
+
+@final
+class SlurmExecutor(Executor):
+    """Runs every fit as a job of a job array. The nodes need a runs folder that all of them share."""
+
+    name = "slurm"
+    about = "as the jobs of a SLURM job array, with a shared runs folder"
+
+    def __init__(self, settings: SlurmSettings | None = None) -> None:
+        self.settings = settings or SlurmSettings()
+
+    def configured(self, options: Mapping[str, str]) -> SlurmExecutor:
+        """Return an executor with these settings: the fields of `SlurmSettings`."""
+        return SlurmExecutor(read_settings(SlurmSettings, options, "executor option"))
+
+    def run(self, fits: Iterable[Fit], runner: FitRunner) -> Iterator[tuple[Fit, Record]]:
+        """Yield each fit with its record as its job finishes. Finished fits are read, not submitted."""
+        unfinished = []
+        for fit in fits:
+            record = runner.finished(fit)
+            if record is None:
+                unfinished.append(fit)
+            else:
+                yield fit, record
+        if unfinished:
+            with marked_runs(runner.workspace.runs) as mark:
+                jobs = _Jobs(self.settings, runner, mark)
+                try:
+                    yield from jobs.run(unfinished)
+                except BaseException:  # Ctrl-C too: no job may go on by itself
+                    jobs.cancel()
+                    raise
+
+
+class _Jobs:
+    """The jobs of one study, from submission to their records."""
+
+    def __init__(self, settings: SlurmSettings, runner: FitRunner, mark: str) -> None:
+        self._settings, self._runner, self._mark = settings, runner, mark
+        self._runs = runner.workspace.runs.absolute()
+        self._logs = (settings.logs or self._runs / ".slurm").absolute()
+        self._gpus = settings.gpus if settings.gpus is not None else int(runner.device != "cpu")
+        self._executor = self._made()
+        self._running: list[tuple[Fit, Job[FitAnswer]]] = []
+        self._lost: list[str] = []
+
+    def run(self, fits: Sequence[Fit]) -> Iterator[tuple[Fit, Record]]:
+        """Submit jobs and yield fits with their records. A job that is lost is an error once all others have ended."""
+        waiting = deque(fits)
+        while waiting or self._running:
+            self._submit(waiting)
+            finished = [pair for pair in self._running if pair[1].done()]
+            for fit, job in finished:
+                self._running.remove((fit, job))
+                record = self._record(fit, job)
+                if record is not None:
+                    yield fit, record
+            if not finished:
+                self._report()
+                time.sleep(self._settings.poll_seconds)
+        if self._lost:
+            raise FitError(
+                f"{len(self._lost)} of {len(fits)} jobs ended without a record, the first: {self._lost[0]} "
+                "The other fits are finished; the same command goes on from here."
+            )
+
+    def cancel(self) -> None:
+        """Cancel all jobs, and give them a moment to write their checkpoints and to end."""
+        for _, job in self._running:
+            with contextlib.suppress(subprocess.SubprocessError, OSError):
+                job.cancel(check=False)
+        deadline = time.monotonic() + STOPPED_SECONDS
+        while self._settings.cluster == "local" and time.monotonic() < deadline:
+            if all(job.done() for _, job in self._running):
+                return
+            time.sleep(0.05)
+
+    def _made(self) -> Any:
+        """Make submitit's executor with the settings."""
+        import submitit
+
+        settings = self._settings
+        if settings.cluster == "slurm" and not (shutil.which("sbatch") and shutil.which("srun")):
+            raise RequestError(
+                "There is no SLURM on this machine (no sbatch and srun): run the command on a login node, or try the "
+                "jobs on this machine with --executor-option cluster=local."
+            )
+        options: dict[str, Any] = {
+            "name": "benchrunner",
+            "timeout_min": settings.minutes,
+            "cpus_per_task": settings.cpus,
+            "gpus_per_node": self._gpus,
+            "mem_gb": settings.memory_gb,
+            "slurm_partition": settings.partition,
+            "slurm_account": settings.account,
+            "slurm_qos": settings.qos,
+            "slurm_constraint": settings.constraint,
+            "slurm_array_parallelism": settings.at_once,
+            "slurm_setup": [settings.setup] if settings.setup else None,
+            "local_setup": [settings.setup] if settings.setup else None,
+        }
+        executor = submitit.AutoExecutor(folder=self._logs / "%j", cluster=settings.cluster)
+        executor.update_parameters(**{name: value for name, value in options.items() if value is not None})
+        return executor
+
+    def _submit(self, waiting: deque[Fit]) -> None:
+        """Submit what may be submitted now: whole arrays to SLURM, a few processes on this machine."""
+        from benchrunner_slurm.job import RunFit
+
+        local = self._settings.cluster == "local"
+        while waiting and (not local or len(self._running) < self._settings.at_once):
+            size = self._settings.at_once - len(self._running) if local else ARRAY_SIZE
+            fits = [waiting.popleft() for _ in range(min(size, len(waiting)))]
+            device = "cuda:0" if self._gpus else "cpu"
+            orders = [
+                FitOrder.of(fit, self._runner, device=device, threads=self._settings.cpus, mark=self._mark)
+                for fit in fits
+            ]
+            run_fit = RunFit()  # type: ignore[no-untyped-call]
+            try:
+                jobs = self._executor.map_array(run_fit, orders, [self._progress(fit) for fit in fits])
+            except (RuntimeError, ValueError, subprocess.SubprocessError, OSError) as error:
+                raise RequestError(f"SLURM does not take the jobs: {_last_line(str(error))}") from None
+            self._running += zip(fits, jobs, strict=True)
+
+    def _record(self, fit: Fit, job: Job[FitAnswer]) -> Record | None:
+        """Return the record of a job that has ended; None, and a reason in `_lost`, if the job left no record."""
+        from submitit.core.utils import FailedJobError
+
+        error = job.exception()
+        if error is None:
+            return job.result().record_in(self._runs)
+        if isinstance(error, FailedJobError):  # the function itself could not be loaded or run
+            trace = str(error).partition("with trace:")[2].partition("\nYou can check")[0].strip("-\n ")
+            raise FitError(
+                f"The job {job.job_id} could not run the fit {fit.id}: {_last_line(trace)}. Are benchrunner and the "
+                f"same plugins installed on the compute nodes? The whole log: {job.paths.stderr}."
+            )
+        self._lost.append(f"job {job.job_id} ({job.state.lower()}), see {job.paths.stderr}.")
+        return None
+
+    def _progress(self, fit: Fit) -> Path:
+        return self._logs / f"{self._mark.strip('.')}-{fit.id}.json"
+
+    def _report(self) -> None:
+        """Report the last progress that each job has written."""
+        for fit, _ in self._running:
+            with contextlib.suppress(RequestError, KeyError, TypeError):  # no progress yet
+                progress = read_json(self._progress(fit))
+                event = Event(progress["kind"], progress["done"], progress["total"], progress["text"])
+                if progress["fit"] == fit.id:
+                    self._runner.report(fit, event)
+
+
+def _last_line(text: str) -> str:
+    return ([line.strip() for line in text.splitlines() if line.strip()] or ["no reason is given"])[-1].rstrip(".")

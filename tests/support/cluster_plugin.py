@@ -1,0 +1,116 @@
+"""A plugin that worker processes find too, because a test installs it in a folder of their PYTHONPATH.
+
+It offers the inline task and the tiny backbone, and methods that fail in several ways. Each fit that begins leaves a
+file `ID-PROCESS` in the folder BENCHRUNNER_MARKS.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchrunner import BackboneFamily, Fit, Job, Method, Outcome, Recipe, Runner, Task, Workspace, discover, hookimpl
+
+SUPPORT = Path(__file__).parent
+
+
+class Troubled(Method):
+    """A method that does something when it fits, and answers nothing."""
+
+    about = "for tests"
+    recipe_fields = ()
+    trains_encoder = False
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def fit(self, job: Job) -> Outcome:
+        if self.name == "failing":
+            raise ValueError("not today")
+        if self.name == "dying":
+            os._exit(9)
+        if self.name == "slow":  # the first time only
+            marks = Path(os.environ["BENCHRUNNER_MARKS"])
+            while len(list(marks.glob(f"{job.fit.id}-*"))) == 1 and not (marks / "hurry").exists():
+                time.sleep(0.05)
+        return Outcome()
+
+    def predict(self, job: Job, table: Any) -> Any:
+        import numpy as np
+
+        return np.zeros((table.num_rows, 2), dtype=np.float32)
+
+
+@hookimpl
+def register_tasks() -> Iterator[Task]:
+    from inline import mood
+
+    yield mood()
+
+
+@hookimpl
+def register_backbones() -> Iterator[BackboneFamily]:
+    from benchrunner.testing import tiny_family
+
+    yield tiny_family()
+
+
+@hookimpl
+def register_methods() -> Iterator[Method]:
+    for name in ("failing", "dying", "slow"):
+        yield Troubled(name)
+
+
+@hookimpl
+def before_fit(fit: Fit) -> None:
+    Path(os.environ["BENCHRUNNER_MARKS"], f"{fit.id}-{os.getpid()}").touch()
+
+
+class Home:
+    """A folder with data, runs and this plugin, which the test's process and its worker processes have installed."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        from inline import files
+
+        self.folder, self.site, self.marks = folder, folder / "site", folder / "marks"
+        information = self.site / "cluster_plugin-1.0.dist-info"
+        information.mkdir(parents=True)
+        (information / "METADATA").write_text("Metadata-Version: 2.1\nName: cluster-plugin\nVersion: 1.0\n")
+        (information / "entry_points.txt").write_text("[benchrunner]\ncluster = cluster_plugin\n")
+        self.marks.mkdir()
+        files(1, folder / "data")
+        monkeypatch.syspath_prepend(str(self.site))
+        monkeypatch.setenv("PYTHONPATH", f"{self.site}{os.pathsep}{SUPPORT}")
+        monkeypatch.setenv("BENCHRUNNER_MARKS", str(self.marks))
+        monkeypatch.setenv("BENCHRUNNER_CACHE", str(folder / "cache"))
+        monkeypatch.setenv("OMP_NUM_THREADS", "1")
+        monkeypatch.chdir(folder)
+
+    def runner(self, runs: str = "runs", **options: Any) -> Runner:
+        """Make a runner with the installed plugins."""
+        workspace = Workspace(self.folder / runs, self.folder / "cache", data=self.folder / "data")
+        return Runner(discover(), workspace, device="cpu", **options)
+
+    def fits(self, runner: Runner, count: int, *, method: str = "finetune", epochs: int = 2) -> list[Fit]:
+        """Plan fits that differ by their seeds."""
+        recipe, task = Recipe(lr=0.02, epochs=epochs, batch_size=8), runner.plugins.task("mine/mood")
+        return [runner.plan(task, "words", method=method, recipe=recipe, seed=seed) for seed in range(count)]
+
+    def begun(self, fit: Fit) -> int:
+        """Count the processes that began a fit."""
+        return len(list(self.marks.glob(f"{fit.id}-*")))
+
+
+def results(runner: Runner, fit: Fit) -> dict[str, Any]:
+    """Read what a fit computed: its weights and answers as bytes, its scores, and how they were computed."""
+    scores, folder = runner.predict(fit, "dev").record.scores, runner.folder(fit).path
+    names = ("model/*", "outputs/*.npy", "predictions/*/answers.jsonl", "log.jsonl")
+    files = {path.relative_to(folder).as_posix(): path.read_bytes() for name in names for path in folder.glob(name)}
+    record = runner.finished(fit)
+    assert record is not None and len(files) >= 4
+    return {**files, "numerics": record.numerics, "scores": scores}
