@@ -1,0 +1,54 @@
+"""Wrong settings of the executor, and a cluster that is not there, are one clear sentence each."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from benchrunner import Executor, RequestError, discover
+from benchrunner.commands.main import main
+from benchrunner_ray import RayExecutor, RaySettings
+from cluster_plugin import Home
+
+
+@pytest.mark.parametrize(
+    ("option", "reason"),
+    [
+        ("adress=auto", "There is no executor option 'adress'. Did you mean address?"),
+        ("address=head", "address must be local, auto or HOST:PORT, not 'head'."),
+        ("address=head:70000", "address must be local, auto or HOST:PORT, not 'head:70000'."),
+        (
+            "address=ray://head:10001",
+            "address=ray://head:10001 is for Ray Client, which this executor does not",
+        ),
+        ("cpus=0", "A fit needs at least one core: cpus must be 1 or more, not 0."),
+        ("cpus=half", "The executor option cpus: 'half' is not a whole number."),
+        ("gpus=2", "A fit runs on one GPU at most: gpus must be from 0 to 1, not 2."),
+        ("memory-gb=0", "memory-gb must be above 0, not 0."),
+        ("retries=-1", "retries must be 0 or more, not -1."),
+        ("patience-seconds=nan", "patience-seconds must be 0 or more, not nan."),
+        ("files=send", "The executor option files: there is no choice 'send'."),
+    ],
+)
+def test_wrong_options_are_refused(option: str, reason: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["run", "x", "--executor", "ray", "--executor-option", option]
+    assert main(words, plugins=discover()) == 2
+    assert capsys.readouterr().err.startswith(f"benchrunner: {reason}")
+
+
+def test_a_cluster_that_does_not_answer_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ray", reason="Ray has no wheel for this platform")
+    home = Home(tmp_path, monkeypatch)
+    made = home.runner()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+        executor = RayExecutor(RaySettings(address=address))
+        with pytest.raises(RequestError, match=rf"address={address}: nothing answers there \(Connection refused\)\."):
+            list(executor.run(home.fits(made, 1), made))
+
+
+def test_the_executor_is_offered_by_name() -> None:
+    assert isinstance(discover().executors["ray"], Executor)

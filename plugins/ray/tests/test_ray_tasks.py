@@ -1,0 +1,112 @@
+"""Fits run as tasks of a simulated Ray cluster, and give the bits of local fits."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import time
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from benchrunner import Event, Fit, FitError, Local, RequestError, Runner
+from benchrunner_ray import RayExecutor, RaySettings
+from cluster_plugin import Home, results
+
+
+@pytest.fixture(scope="module")
+def connected(cluster: Any) -> Iterator[RayExecutor]:
+    """An executor of a program that has connected to the cluster itself."""
+    import ray
+
+    ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
+    yield RayExecutor(RaySettings(retries=0))
+    ray.shutdown()
+
+
+def wait_for(reached: Callable[[], object]) -> None:
+    end = time.monotonic() + 300
+    while not reached():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_tasks_give_the_bits_of_local_fits(home: Home, connected: RayExecutor) -> None:
+    """Whether they write to the runs folder themselves, or their files come back through Ray."""
+    shared, returned, local = (home.runner(runs) for runs in ("shared", "returned", "local"))
+    fits = home.fits(shared, 1)
+    seen: list[tuple[str, str]] = []
+    with shared.reporting_to(lambda fit, event: seen.append((fit.id, event.kind))):
+        assert [(fit, record.status) for fit, record in connected.run(fits, shared)] == [(fits[0], "done")]
+    back = RayExecutor(dataclasses.replace(connected.settings, files="returned"))
+    assert [(fit, record.status) for fit, record in back.run(fits, returned)] == [(fits[0], "done")]
+    [(fit, _)] = Local().run(fits, local)
+    assert results(shared, fit) == results(returned, fit) == results(local, fit)
+    assert home.begun(fit) == 3 and seen and {fit for fit, _ in seen} == {fits[0].id}
+    assert not (home.folder / "cache" / "runs" / fit.id).exists(), "files that travel leave nothing behind"
+    assert list(shared.workspace.runs.glob(".*.mark")) == []
+
+
+def test_finished_fits_are_not_sent(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = home.runner("finished")
+    [fit] = home.fits(made, 1)
+    record = made.run(fit)
+    monkeypatch.setitem(sys.modules, "ray", None)
+    assert list(RayExecutor().run([fit], made)) == [(fit, record)]
+
+
+def test_a_task_that_dies_stops_no_other_fit(home: Home, connected: RayExecutor) -> None:
+    made = home.runner("dying")
+    fits = [*home.fits(made, 1, method="dying"), *home.fits(made, 1, method="failing")]
+    done: list[Fit] = []
+    with pytest.raises(FitError, match=rf"^1 of 2 fits lost their workers 1 times, the first: {fits[0].id} \(Worker"):
+        done += [fit for fit, _ in connected.run(fits, made)]
+    record = made.folder(fits[1]).record()
+    assert record is not None and record.reason.startswith("ValueError: not today (see ")
+
+
+def test_what_a_node_lacks_is_named(home: Home, connected: RayExecutor, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = home.runner("lacking")
+    fits = home.fits(made, 1)
+    elsewhere = dataclasses.replace(made.workspace, data=home.folder / "elsewhere")
+    away = Runner(made.plugins, elsewhere, device="cpu")
+    with pytest.raises(RequestError, match=r"The data folder .*/elsewhere does not exist\. Put the data there"):
+        list(connected.run(fits, away))
+    greedy = RayExecutor(RaySettings(cpus=64, memory_gb=2))
+    with pytest.raises(RequestError, match=r"No node of the Ray cluster has 64 CPU, 2 GB memory, .* The nodes: 1 CPU"):
+        list(greedy.run(fits, made))
+    module = types.ModuleType("only_here")
+    exec("def run_fit(order, progress):\n    pass\n", module.__dict__)
+    module.run_fit.__module__ = "only_here"
+    monkeypatch.setitem(sys.modules, "only_here", module)
+    monkeypatch.setattr("benchrunner_ray.worker.run_fit", module.run_fit)
+    with pytest.raises(FitError, match=r"could not begin the fit .*No module named 'only_here'.*\. Are bench"):
+        list(connected.run(fits, made))
+
+
+def test_ctrl_c_leaves_checkpoints(home: Home, connected: RayExecutor) -> None:
+    made = home.runner("interrupted")
+    [fit] = home.fits(made, 1, epochs=100_000)
+
+    def stop(_: Fit, event: Event) -> None:
+        wait_for(lambda: made.folder(fit).log.exists() and made.folder(fit).log.read_bytes())
+        raise KeyboardInterrupt
+
+    with made.reporting_to(stop), pytest.raises(KeyboardInterrupt):
+        list(connected.run([fit], made))
+    assert (made.folder(fit).checkpoint / "state.safetensors").exists()
+    assert made.finished(fit) is None
+
+
+def test_no_node_left_that_is_large_enough_is_an_error(
+    home: Home, connected: RayExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = home.runner("left")
+    looks = iter([True])
+    monkeypatch.setattr("benchrunner_ray.executor.some_node_has", lambda wanted: next(looks, False))
+    impatient = RayExecutor(RaySettings(patience_seconds=0))
+    fits = home.fits(made, 1, method="slow")
+    with pytest.raises(FitError, match=r"^No node with 1 CPU is left in the Ray cluster, so 1 fits cannot run\."):
+        list(impatient.run(fits, made))
