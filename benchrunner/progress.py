@@ -1,4 +1,4 @@
-"""Progress of long work: events from inside fits, shown as a bar on a terminal and as plain lines elsewhere."""
+"""Progress of long work: events from inside fits, shown as a bar on a terminal or in a notebook, else as lines."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Protocol, Self, final
 
+from benchrunner.notebook_bar import NotebookBar, in_notebook
 from benchrunner.time_left import TimeLeft
 
 if TYPE_CHECKING:
@@ -57,11 +58,14 @@ class Watch:
         self._left = TimeLeft(weights)
         self._counts, self._quiet = counts, quiet
         self._bar: Progress | None = None
+        self._notebook_bar: NotebookBar | None = None
         self._row: TaskID | None = None
         self._last_line = time.monotonic()
 
     def __enter__(self) -> Self:
-        if not self._quiet and sys.stderr.isatty():
+        if not self._quiet and in_notebook():
+            self._notebook_bar = NotebookBar()
+        elif not self._quiet and sys.stderr.isatty():
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
@@ -76,6 +80,8 @@ class Watch:
     ) -> None:
         if self._bar is not None:
             self._bar.stop()
+        if self._notebook_bar is not None:
+            self._notebook_bar.close()
 
     def __call__(self, fit: Fit, event: Event) -> None:
         """Take an event from inside a fit and show it."""
@@ -96,13 +102,15 @@ class Watch:
 
     def _show(self, text: str, *, urgent: bool) -> None:
         is_due = urgent or time.monotonic() - self._last_line > PLAIN_SECONDS
-        if self._bar is None and not is_due:
+        if self._bar is None and self._notebook_bar is None and not is_due:
             return
         seconds = self._left.seconds
         left = "" if seconds is None else f"about {_duration(seconds)} left"
         if self._bar is not None and self._row is not None:
             words = f"{left}  {text}" if left else text
             self._bar.update(self._row, completed=self._left.share, description=words)
+        elif self._notebook_bar is not None:
+            self._notebook_bar.update(self._left.share, f"{left}  {text}" if left else text)
         else:
             self._last_line = time.monotonic()
             print(f"{self._left.share:4.0%}{', ' if left else ''}{left}  {text}", file=sys.stderr, flush=True)

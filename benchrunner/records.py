@@ -26,6 +26,10 @@ class Record:
     """Warnings about a finished prediction, such as constant answers. A flagged score still counts in means."""
     timings: Mapping[str, float] = field(default_factory=dict)
     """Durations in seconds, and rates per second."""
+    work: Mapping[str, float] = field(default_factory=dict)
+    """Amount of computation of a training: `train_tokens`, the tokens that it read, each once in every epoch, and
+    `trained_weights`, the weights in matrices that it changed, without those of embeddings. Empty where this was not
+    counted."""
     numerics: Mapping[str, Any] = field(default_factory=dict)
     """How the result was computed (device, threads, versions): equal ids and equal numerics give equal bits."""
     notes: tuple[str, ...] = ()

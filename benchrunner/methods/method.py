@@ -60,6 +60,8 @@ class Outcome:
     status: Literal["done", "diverged"] = "done"
     reason: str = ""
     timings: Mapping[str, float] = field(default_factory=dict)
+    work: Mapping[str, float] = field(default_factory=dict)
+    """See `Record.work`."""
     numerics: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 

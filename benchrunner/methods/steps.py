@@ -86,6 +86,7 @@ def outcome(training: Training, encode_seconds: float, notes: Sequence[str]) -> 
         status="diverged" if diverged else "done",
         reason=training.divergence_reason if diverged else "",
         timings={"encode_seconds": encode_seconds, **training.timings},
+        work=training.work,
         numerics=numerics.of(training),
         notes=tuple(notes),
     )

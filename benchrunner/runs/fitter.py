@@ -82,6 +82,7 @@ class Fitter:
             outcome.status,
             outcome.reason,
             timings={**outcome.timings, "seconds": time.monotonic() - started},
+            work=outcome.work,
             numerics=outcome.numerics,
             notes=(*job.train.notes, *outcome.notes),
         )

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
-from benchrunner.errors import FitError, RequestError
+from benchrunner.errors import FitError, RequestError, UnknownName
 from benchrunner.fits import Fit
 from benchrunner.metrics import Score
 from benchrunner.recipes import Grid, Recipe
+from benchrunner.runs.runner import Runner
+from benchrunner.studies.answered_rows import answered_rows
 from benchrunner.tasks.suites import Term
 from benchrunner.tasks.task import Task
+
+if TYPE_CHECKING:
+    import pandas
 
 SELECT = ("mean", "best")
 """Values of a selection's `rule`."""
@@ -155,6 +160,12 @@ class CellResult:
     """Fit id -> why the fit has no scores (diverged or failed), over all grid points."""
     notes: tuple[str, ...] = ()
 
+    @property
+    def restarts(self) -> tuple[Fit, ...]:
+        """The finished fits of the chosen grid point, in the order of the seeds."""
+        candidates = [candidate for candidate in self.cell.candidates if candidate.recipe == self.chosen]
+        return tuple(fit for candidate in candidates[:1] for fit in candidate.fits if fit.id not in self.lost)
+
 
 @final
 @dataclass(frozen=True)
@@ -169,6 +180,8 @@ class Result:
     """Scores of the majority answer on every dev split."""
     name: str = ""
     """Name under which the study is kept in the runs folder."""
+    runner: Runner | None = field(default=None, repr=False, compare=False)
+    """Runner of the study, with which `rows` reads data and answers; None if the result was made without a runner."""
 
     def of(self, backbone: str, task: str) -> CellResult:
         """Return the result of a backbone on a task."""
@@ -194,6 +207,58 @@ class Result:
     def is_complete(self) -> bool:
         """Whether every fit finished and has scores."""
         return not any(result.lost for result in self.cells)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return all scores as a table with a line for each backbone, task, split and metric.
+
+        `restarts` has the score of each restart of the chosen grid point, in the order of the seeds.
+        """
+        import pandas
+
+        return pandas.DataFrame(list(self._score_lines()))
+
+    def _score_lines(self) -> Iterator[dict[str, Any]]:
+        for result in self.cells:
+            for term, spread in result.spreads.items():
+                majority = self.baseline.get(term)
+                yield {
+                    "backbone": result.cell.backbone,
+                    "task": term.task,
+                    "split": term.split,
+                    "metric": term.metric,
+                    "mean": spread.mean.value,
+                    "deviation": spread.deviation,
+                    "best_on_dev": spread.best.value,
+                    "n": len(spread.values),
+                    "restarts": list(spread.values),
+                    "majority": None if majority is None else majority.value,
+                    "lr": None if result.chosen is None else result.chosen.lr,
+                    "run": None if result.selected is None else result.selected.id,
+                }
+
+    def rows(self, task: str | None = None, split: str | None = None) -> pandas.DataFrame:
+        """Return the rows of a dev split with their texts, gold, and the answers of every backbone and restart.
+
+        `task` may be left out if the study has one task; `split` is by default the task's first dev split. The columns
+        `BACKBONE seed N` have the answers of the chosen grid point, and `BACKBONE right` the share of its restarts that
+        are right. This is how to see the rows that only one of two backbones gets right:
+        `rows[(rows["A right"] == 1) & (rows["B right"] == 0)]`.
+        """
+        if self.runner is None:
+            raise RequestError("This result has no runner, so its rows cannot be read: take the result of run_study.")
+        chosen = self._task(task)
+        fits = {backbone: self.of(backbone, chosen.name).restarts for backbone in self.study.backbones}
+        return answered_rows(chosen, split or chosen.named("dev")[0], fits, self.runner).frame()
+
+    def _task(self, name: str | None) -> Task:
+        """Return the task of the study with this name; None means its only task."""
+        names = [task.name for task in self.study.tasks]
+        if name is None and len(names) > 1:
+            raise RequestError(f"Say which task: this study has {', '.join(names)}.")
+        matches = [task for task in self.study.tasks if name in (None, task.name, task.name.rpartition("/")[2])]
+        if not matches:
+            raise UnknownName("task of this study", str(name), names)
+        return matches[0]
 
 
 def selected_fit(result: CellResult) -> Fit:

@@ -10,6 +10,7 @@ from benchrunner.executor import Executor
 from benchrunner.fits import Fit
 from benchrunner.methods.method import Method
 from benchrunner.metrics import Score
+from benchrunner.notebook_bar import in_notebook
 from benchrunner.progress import watched
 from benchrunner.recipes import Recipe
 from benchrunner.records import Record
@@ -31,17 +32,18 @@ def run_study(
     runner: Runner,
     *,
     executor: Executor | None = None,
-    show_progress: bool = False,
+    show_progress: bool | None = None,
     keep_as: str | None = None,
     command: Sequence[str] = (),
 ) -> Result:
     """Run the fits that are not finished, predict dev, and select. `read_study` reads the result again.
 
     `executor` says where fits run; None means one after another in this process. `show_progress` shows a bar with the
-    time left on standard error, or plain lines if standard error is not a terminal. The study is kept in the runs
-    folder under `keep_as`, by default a name made of its backbones and tasks (`Result.name`). `command` are the words
-    of the command line that repeats the study.
+    time left on standard error or in a notebook, and plain lines elsewhere; None shows it in notebooks only. The study
+    is kept in the runs folder under `keep_as`, by default a name made of its backbones and tasks (`Result.name`).
+    `command` are the words of the command line that repeats the study.
     """
+    show_progress = in_notebook() if show_progress is None else show_progress
     cells, request = plan_study(study, runner), study_json(study)
     name = keep_as or derived_name(study.backbones, request["tasks"], request)
     keeper = StudyKeeper(runner, name, request, command=command)
@@ -70,7 +72,7 @@ def run_part(
     results = tuple(select(cell, records, predictions) for cell in cells)
     _prune(study, results, runner)
     majority = _majority(study, cells, runner)
-    result = Result(study, results, _baseline(study, majority, predictions), name=keeper.name)
+    result = Result(study, results, _baseline(study, majority, predictions), name=keeper.name, runner=runner)
     keeper.finished(result, predictions.ids, majority)
     selected = [cell.selected for cell in results if cell.selected is not None]
     runner.observe("after_study", fits=fits, records=records, selected=selected)

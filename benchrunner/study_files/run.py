@@ -11,6 +11,7 @@ from typing import Any
 
 from benchrunner.backbones.concatenation import parts_of
 from benchrunner.executor import Executor
+from benchrunner.notebook_bar import in_notebook
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.kept.keeper import StudyKeeper
 from benchrunner.studies.kept.naming import derived_file_name
@@ -36,7 +37,7 @@ def run_study_file(
     columns: Sequence[str] | None = None,
     options: StudyOptions | None = None,
     executor: Executor | None = None,
-    show_progress: bool = False,
+    show_progress: bool | None = None,
     program: Sequence[str] = PROGRAM,
     keep_as: str | None = None,
     command: Sequence[str] = (),
@@ -48,9 +49,11 @@ def run_study_file(
     columns; None means all that are not extra. `options` override the options of the file. `program` runs the commands
     that build backbones. Everything is checked before the first command runs. The study is kept in the runs folder
     under `keep_as`, by default a name made of those of the file and the scale (`StudyFileResult.name`), with `command`,
-    the words of the command line that repeats the study; `read_study` reads the result again.
+    the words of the command line that repeats the study; `read_study` reads the result again. `show_progress=None`
+    shows progress in notebooks only.
     """
     options = options or StudyOptions()
+    show_progress = in_notebook() if show_progress is None else show_progress
     study = chosen_study(name, runner, parameters or {}, scale=scale, systems=systems, columns=columns)
     needs = needs_of(study, options, runner)
     list(grouped(needs, runner))  # raises an error for options that cannot be

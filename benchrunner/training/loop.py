@@ -85,6 +85,20 @@ class Training:
         rows = sum(int(counts[self.schedule.batch(step)].sum()) for step in range(self.first, self.schedule.steps))
         return {"train_seconds": self.seconds, "examples_per_second": rows / self.seconds}
 
+    @property
+    def work(self) -> dict[str, float]:
+        """Amount of computation of the whole training, also of steps before a resumption: see `Record.work`."""
+        tokens = sum(int(self._unit_tokens[self.schedule.batch(step)].sum()) for step in range(self.schedule.steps))
+        layers = [layer for module in self.modules.values() for layer in module.modules()]
+        tables = {id(layer.weight) for layer in layers if isinstance(layer, nn.Embedding)}
+        weights = {id(weight): weight for module in self.modules.values() for weight in module.parameters()}
+        trained = sum(
+            weight.numel()
+            for name, weight in weights.items()
+            if weight.requires_grad and weight.ndim > 1 and name not in tables
+        )
+        return {"train_tokens": tokens, "trained_weights": trained}
+
     def _steps(self, interrupt: HeldBack) -> None:
         self.first = self._resume()
         saved = time.monotonic()

@@ -117,7 +117,7 @@ def part_result(part: Part, runner: Runner, name: str) -> Result:
     study = _study(part["study"], runner)
     cells = [_cell(cell, runner) for cell in part["cells"]]
     results = tuple(_cell_result(cell, kept, runner) for cell, kept in zip(cells, part["cells"], strict=True))
-    return Result(study, results, dict(_baseline(part, study, runner)), name=name)
+    return Result(study, results, dict(_baseline(part, study, runner)), name=name, runner=runner)
 
 
 def _study(kept: Mapping[str, Any], runner: Runner) -> Study:

@@ -1,0 +1,88 @@
+"""The rows of a split with their gold values and the answers of several fits, for comparisons of single rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, final
+
+from benchrunner.data.rows import Rows
+from benchrunner.fits import Fit
+from benchrunner.runs.runner import Runner
+from benchrunner.studies.right_answers import RightAnswers, right_answers
+from benchrunner.tasks.task import Task
+
+if TYPE_CHECKING:
+    import pandas
+
+
+@final
+@dataclass(frozen=True)
+class AnsweredRows:
+    """The rows of one split of a task with the answers of fits, grouped by backbone."""
+
+    task: Task
+    split: str
+    rows: Rows
+    gold: Sequence[Any] | None
+    """Gold value of each row; None if the split has no labels."""
+    seeds: Mapping[str, tuple[int, ...]]
+    """Backbone -> seeds of its restarts, in the order of its answers."""
+    answers: Mapping[str, tuple[list[Any], ...]]
+    """Backbone -> for each restart, one answer for each row."""
+
+    @cached_property
+    def rule(self) -> RightAnswers | None:
+        """The rule by which answers are right; None if the split has no labels."""
+        return None if self.gold is None else right_answers(self.task, self.gold)
+
+    @cached_property
+    def right(self) -> Mapping[str, list[list[bool]]]:
+        """Backbone -> for each restart, whether the answer to each row is right; empty if there are no labels."""
+        rule = self.rule
+        if rule is None:
+            return {}
+        return {name: [rule.judge(answers) for answers in restarts] for name, restarts in self.answers.items()}
+
+    @property
+    def text_columns(self) -> list[str]:
+        """Names of the columns that hold the questions: all but the labels."""
+        return [name for name in self.rows.table.column_names if name not in self.task.problem.label_columns]
+
+    def frame(self) -> pandas.DataFrame:
+        """Return a table with a line for each row: its texts, gold, every answer, and the share of right restarts."""
+        import pandas
+
+        count, own = len(self.rows), dict(self._columns())
+        columns: dict[str, Any] = {"task": [self.task.name] * count, "split": [self.split] * count, "row": range(count)}
+        for name in self.text_columns:
+            shown = f"{name} (text)" if name in columns or name in own else name
+            columns[shown] = self.rows.table.column(name).to_pylist()
+        return pandas.DataFrame(columns | own)
+
+    def _columns(self) -> Iterator[tuple[str, list[Any]]]:
+        """Yield the columns about gold and answers, by name."""
+        if self.gold is not None:
+            yield "gold", list(self.gold)
+        for backbone, restarts in self.answers.items():
+            for seed, answers in zip(self.seeds[backbone], restarts, strict=True):
+                yield f"{backbone} seed {seed}", answers
+            if self.rule is not None:
+                right = zip(*self.right[backbone], strict=True)
+                yield f"{backbone} right", [sum(row) / len(row) for row in right]
+
+
+def answered_rows(task: Task, split: str, fits: Mapping[str, Sequence[Fit]], runner: Runner) -> AnsweredRows:
+    """Collect the answers of finished fits to a split; `fits` maps backbones to their restarts.
+
+    Answers that were kept are read; others are predicted, for which the fit's weights are needed.
+    """
+    rows = runner.rows(task, split)
+    fits = {backbone: restarts for backbone, restarts in fits.items() if restarts}
+    answers = {
+        backbone: tuple(runner.predict(fit, split).answers for fit in restarts) for backbone, restarts in fits.items()
+    }
+    seeds = {backbone: tuple(fit.seed for fit in restarts) for backbone, restarts in fits.items()}
+    gold = task.problem.gold(rows.table)
+    return AnsweredRows(task, split, rows, gold, seeds, answers)

@@ -1,0 +1,118 @@
+"""Rows of a study: texts, gold, the answers of every restart, and which answers are right."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import finished_studies
+from benchrunner import (
+    ACCURACY,
+    EXACT_MATCH,
+    PEARSON,
+    Grid,
+    Metric,
+    RequestError,
+    Runner,
+    Span,
+    Study,
+    UnknownName,
+    run_study,
+)
+from benchrunner.studies.right_answers import right_answers
+from benchrunner.studies.study import Result
+from finished_studies import finish, task
+from inline import mood, pairs
+from made_results import made_result
+
+
+def small_study(folder: Path) -> tuple[Result, Runner]:
+    """Finish two backbones with two seeds and two learning rates on one task."""
+    names, tasks = ("made/good", "made/poor"), (task("made/pairs", "classify"),)
+    made = finished_studies.runner(folder, tasks, names)
+    study = Study(names, tasks, Grid({"lr": (3e-5, 2e-5)}), seeds=(0, 1))
+    finish(study, made, {"made/good": 0.8, "made/poor": 0.6})
+    return run_study(study, made), made
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Runner]:
+    return small_study(tmp_path_factory.mktemp("rows"))
+
+
+def test_rows_hold_texts_gold_and_every_answer(study: tuple[Result, Runner]) -> None:
+    result, made = study
+    frame = result.rows("pairs")
+    [pairs_task] = result.study.tasks
+    table = made.rows(pairs_task, "dev").table
+    assert frame["a"].tolist() == table.column("a").to_pylist()
+    assert frame["gold"].tolist() == table.column("label").to_pylist()
+    for backbone in result.study.backbones:
+        fits = result.of(backbone, pairs_task.name).restarts
+        assert [fit.seed for fit in fits] == [0, 1]
+        for fit in fits:
+            [path] = (made.folder(fit).path / "predictions").glob("*/answers.jsonl")
+            kept = [json.loads(line)["answer"] for line in path.read_text().splitlines()]
+            assert frame[f"{backbone} seed {fit.seed}"].tolist() == kept
+
+
+def test_shares_of_right_rows_average_to_the_accuracy(study: tuple[Result, Runner]) -> None:
+    result, _ = study
+    scores = result.to_pandas().query("metric == 'accuracy'").set_index("backbone")
+    frame = result.rows()
+    for backbone in result.study.backbones:
+        assert frame[f"{backbone} right"].mean() == pytest.approx(scores.loc[backbone, "mean"])
+
+
+def test_scores_as_a_table_are_those_of_the_spreads(study: tuple[Result, Runner]) -> None:
+    result, _ = study
+    frame = result.to_pandas()
+    spreads = [spread for cell in result.cells for spread in cell.spreads.values()]
+    assert frame["mean"].tolist() == [spread.mean.value for spread in spreads]
+    assert frame["restarts"].tolist() == [list(spread.values) for spread in spreads]
+    assert set(frame["n"]) == {2}
+
+
+def test_a_wrong_task_is_answered_with_the_closest(study: tuple[Result, Runner]) -> None:
+    with pytest.raises(UnknownName, match="Did you mean made/pairs"):
+        study[0].rows("pairz")
+
+
+def test_a_result_without_a_runner_has_no_rows() -> None:
+    with pytest.raises(RequestError, match="no runner"):
+        made_result([mood()], ["words"]).rows()
+
+
+def test_the_task_must_be_said_if_there_are_several(study: tuple[Result, Runner]) -> None:
+    result = replace(made_result([mood(), pairs()], ["words"]), runner=study[1])
+    with pytest.raises(RequestError, match="mine/mood, mine/pairs"):
+        result.rows()
+
+
+def test_labels_are_right_if_they_equal_gold() -> None:
+    rule = right_answers(mood(metrics=(ACCURACY,)), ["glad", "sad"])
+    assert rule.judge(["glad", "glad"]) == [True, False]
+
+
+def test_numbers_are_right_if_they_are_close() -> None:
+    """A tenth of the range from 1 to 5 is 0.4."""
+    rule = right_answers(pairs(), [1.0, 5.0, 3.0, 3.0])
+    assert "0.4" in rule.rule and pairs().metrics == (PEARSON,)
+    assert rule.judge([1.39, 4.5, 2.61, 3.0]) == [True, False, True, True]
+
+
+def test_sets_of_labels_are_right_in_any_order() -> None:
+    rule = right_answers(mood(metrics=(EXACT_MATCH,)), [["a", "b"], []])
+    assert rule.judge([["b", "a"], ["a"]]) == [True, False]
+
+
+def test_a_metric_of_single_rows_decides() -> None:
+    """Of several right texts, each one is right; a row without answers wants the empty text."""
+    match = Metric("match", lambda gold, answers: 0.0, per_row=lambda gold, answer: 100.0 * (answer in (gold or [""])))
+    spans = mood(problem=Span(unanswerable=True), metrics=(match,))
+    rule = right_answers(spans, [["1 May", "May"], []])
+    assert rule.judge(["May", ""]) == [True, True]
+    assert rule.judge(["1", "May"]) == [False, False]
