@@ -23,9 +23,9 @@ class Part:
 
     def squared_half_width(self, alpha: float) -> float:
         """Compute the square of t * deviation, where t is Student's quantile for the two-sided level `alpha`."""
-        from scipy.stats import t
+        from scipy.special import stdtrit  # Student's quantiles, without the checks of scipy.stats.t
 
-        quantile: float = t.isf(alpha / 2, self.freedom)
+        quantile: float = stdtrit(self.freedom, alpha / 2)
         return float(quantile**2 * self.variance) if self.variance > 0 else 0.0
 
 
