@@ -9,15 +9,9 @@ from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.errors import Undefined
 from benchrunner.metrics import Metric
+from benchrunner.statistics.named_metrics import metric_of
 from benchrunner.statistics.pseudo_values import pseudo_values
-from benchrunner.statistics.resamples import (
-    bootstrap_scores,
-    check_answers,
-    is_fast,
-    metric_of,
-    score_of_all_rows,
-    scores_of_weights,
-)
+from benchrunner.statistics.scored_answers import NUMBERS_IN_MEMORY, ScoredAnswers, scored_restarts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,20 +50,39 @@ def example_interval(
     The interval is Efron's BCa (1987), with the acceleration from the jackknife. Raises `Undefined` where the metric
     has no value.
     """
+    scored = scored_restarts(metric_of(metric), gold, restarts, "restarts")
+    return interval_of_scored(scored, confidence=confidence, resamples=resamples, seed=seed)
+
+
+def interval_of_scored(
+    restarts: Sequence[ScoredAnswers], *, confidence: float = 0.95, resamples: int | None = None, seed: int = 0
+) -> Interval:
+    """Return the interval of `example_interval` for answers that are scored already."""
     import numpy as np
 
-    metric = metric_of(metric)
-    check_answers(gold, restarts, "restarts")
-    score = sum(score_of_all_rows(metric, gold, answers) for answers in restarts) / len(restarts)
-    functions = [scores_of_weights(metric, gold, answers) for answers in restarts]
-    resamples = resamples or (RESAMPLES if is_fast(metric) else SLOW_RESAMPLES)
-    drawn = bootstrap_scores(functions, len(gold), resamples=resamples, seed=seed).mean(axis=0)
+    score = math.fsum(restart.score for restart in restarts) / len(restarts)
+    drawn = _drawn_scores(restarts, resamples or (RESAMPLES if restarts[0].is_fast else SLOW_RESAMPLES), seed)
     finite = drawn[np.isfinite(drawn)]
     if len(finite) < (1 - MOST_UNDEFINED) * len(drawn):
-        raise Undefined(f"{metric.name} has no value in {len(drawn) - len(finite)} of {len(drawn)} resamples")
-    levels = _bca_levels(finite, score, pseudo_values(metric, gold, restarts).mean(axis=0), confidence)
+        name = restarts[0].metric.name
+        raise Undefined(f"{name} has no value in {len(drawn) - len(finite)} of {len(drawn)} resamples")
+    levels = _bca_levels(finite, score, pseudo_values(restarts).mean(axis=0), confidence)
     low, high = np.quantile(finite, levels)
     return Interval(float(low), float(high))
+
+
+def _drawn_scores(restarts: Sequence[ScoredAnswers], resamples: int, seed: int) -> np.ndarray:
+    """Draw rows with replacement, and compute the mean score of the restarts in each resample."""
+    import numpy as np
+
+    rows, generator, parts = len(restarts[0].gold), np.random.default_rng(seed), []
+    while resamples > 0:
+        size = min(resamples, max(1, NUMBERS_IN_MEMORY // rows))
+        drawn = generator.integers(rows, size=(size, rows)) + np.arange(size)[:, None] * rows
+        weights = np.bincount(drawn.ravel(), minlength=size * rows).reshape(size, rows).astype(np.float64)
+        parts.append(np.mean([restart.scores_of_weights(weights) for restart in restarts], axis=0))
+        resamples -= size
+    return np.concatenate(parts)
 
 
 def _bca_levels(drawn: np.ndarray, score: float, values: np.ndarray, confidence: float) -> tuple[float, float]:

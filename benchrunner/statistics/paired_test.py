@@ -7,10 +7,11 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, final
 
 from benchrunner.metrics import Metric
+from benchrunner.statistics.named_metrics import metric_of
 from benchrunner.statistics.pseudo_values import pseudo_values
-from benchrunner.statistics.resamples import check_answers, metric_of, score_of_all_rows
-from benchrunner.statistics.single_fits import mcnemar, right_or_wrong, swap_test
-from benchrunner.statistics.variances import Part, combined_p, half_width, restart_part, row_part
+from benchrunner.statistics.scored_answers import ScoredAnswers, scored_restarts
+from benchrunner.statistics.single_fits import mcnemar, swap_test
+from benchrunner.statistics.variances import combined_p, half_width, restart_part, row_part
 
 Claim = Literal["backbones", "fits"]
 Method = Literal["mcnemar", "permutation", "rows and restarts", "rows"]
@@ -67,43 +68,46 @@ def paired_test(
     the two fits are compared: McNemar's exact test for accuracy, and else a permutation test that swaps the answers to
     rows at random, `resamples` times with `seed`. Raises `Undefined` where a restart has no score.
     """
+    metric = metric_of(metric)
+    scored_a, scored_b = scored_restarts(metric, gold, a, "a"), scored_restarts(metric, gold, b, "b")
+    return compare_scored(scored_a, scored_b, seed=seed, confidence=confidence, resamples=resamples)
+
+
+def compare_scored(
+    a: Sequence[ScoredAnswers],
+    b: Sequence[ScoredAnswers],
+    *,
+    seed: int = 0,
+    confidence: float = 0.95,
+    resamples: int | None = None,
+) -> Comparison:
+    """Return the comparison of `paired_test` for answers that are scored already."""
     import numpy as np
 
-    metric = metric_of(metric)
-    check_answers(gold, a, "a")
-    check_answers(gold, b, "b")
-    scores_a, scores_b = (
-        np.array([score_of_all_rows(metric, gold, answers) for answers in restarts]) for restarts in (a, b)
-    )
+    scores_a, scores_b = (np.array([restart.score for restart in restarts]) for restarts in (a, b))
     difference = float(scores_a.mean() - scores_b.mean())
     restarts = (len(a), len(b))
     several = min(restarts) > 1
     claim: Claim = "backbones" if several else "fits"
     method: Method = "rows and restarts" if several else "rows"
     p, half = 1.0, 0.0
-    if differing := _differing_rows(a, b):
-        values_a, values_b = (pseudo_values(metric, gold, answers) for answers in (a, b))
-        parts: tuple[Part, ...] = (row_part(values_a, values_b, differing, without_interaction=several),)
-        if several:
-            parts = (*parts, restart_part(scores_a, scores_b))
+    if differing := _differing_rows([restart.answers for restart in (*a, *b)]):
+        of_rows = row_part(pseudo_values(a), pseudo_values(b), differing, without_interaction=several)
+        parts = (of_rows, restart_part(scores_a, scores_b)) if several else (of_rows,)
         half, p = half_width(parts, 1 - confidence), combined_p(difference, parts)
     if restarts == (1, 1):
-        method, p = _of_single_fits(metric, gold, a[0], b[0], seed, resamples)
-    return Comparison(
-        difference, difference - half, difference + half, p, claim, method, len(gold), restarts, confidence
-    )
+        method, p = _of_single_fits(a[0], b[0], seed, resamples)
+    rows = len(a[0].gold)
+    return Comparison(difference, difference - half, difference + half, p, claim, method, rows, restarts, confidence)
 
 
-def _of_single_fits(
-    metric: Metric, gold: Sequence[Any], a: Sequence[Any], b: Sequence[Any], seed: int, resamples: int | None
-) -> tuple[Method, float]:
+def _of_single_fits(a: ScoredAnswers, b: ScoredAnswers, seed: int, resamples: int | None) -> tuple[Method, float]:
     """Choose the test of two single fits, and return its name with the p-value."""
-    right_a, right_b = right_or_wrong(metric, gold, a), right_or_wrong(metric, gold, b)
-    if right_a is not None and right_b is not None:
-        return "mcnemar", mcnemar(right_a, right_b)
-    return "permutation", swap_test(metric, gold, a, b, seed=seed, resamples=resamples)
+    if a.right is not None and b.right is not None:
+        return "mcnemar", mcnemar(a.right, b.right)
+    return "permutation", swap_test(a, b, seed=seed, resamples=resamples)
 
 
-def _differing_rows(a: Sequence[Sequence[Any]], b: Sequence[Sequence[Any]]) -> int:
-    """Count the rows to which the restarts of both backbones do not all give the same answer."""
-    return sum(any(answer != answers[0] for answer in answers[1:]) for answers in zip(*a, *b, strict=True))
+def _differing_rows(restarts: Sequence[Sequence[Any]]) -> int:
+    """Count the rows to which not all restarts give the same answer."""
+    return sum(any(answer != answers[0] for answer in answers[1:]) for answers in zip(*restarts, strict=True))

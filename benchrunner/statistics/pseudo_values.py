@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from benchrunner.errors import Undefined
-from benchrunner.metrics import Metric
-from benchrunner.statistics.resamples import NUMBERS_IN_MEMORY, is_fast, row_sums_of, scores_of_weights
+from benchrunner.statistics.scored_answers import ScoredAnswers
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,7 +16,7 @@ MOST_BLOCKS, MOST_SLOW_BLOCKS = 1_000, 200
 computed anew for each block. The error of a variance from 200 blocks is about 10 %."""
 
 
-def pseudo_values(metric: Metric, gold: Sequence[Any], restarts: Sequence[Sequence[Any]]) -> np.ndarray:
+def pseudo_values(restarts: Sequence[ScoredAnswers]) -> np.ndarray:
     """Return the pseudo-values of each restart, (restarts, blocks); a block is a row, unless there are many rows.
 
     The pseudo-value of a block is B * score - (B - 1) * score without the block, where B is the number of blocks. For
@@ -25,35 +24,12 @@ def pseudo_values(metric: Metric, gold: Sequence[Any], restarts: Sequence[Sequen
     """
     import numpy as np
 
-    blocks = min(len(gold), MOST_BLOCKS if is_fast(metric) else MOST_SLOW_BLOCKS)
+    rows, metric = len(restarts[0].gold), restarts[0].metric
+    blocks = min(rows, MOST_BLOCKS if restarts[0].is_fast else MOST_SLOW_BLOCKS)
     if blocks < 2:
         raise Undefined("one row says nothing about other rows")
-    scores = [_scores_without_blocks(metric, gold, answers, blocks) for answers in restarts]
-    complete, without = (np.stack(parts) for parts in zip(*scores, strict=True))
-    values = blocks * complete - (blocks - 1) * without
+    scores = [restart.scores_without_blocks(blocks) for restart in restarts]
+    values = np.stack([blocks * complete - (blocks - 1) * without for complete, without in scores])
     if not np.isfinite(values).all():
         raise Undefined(f"{metric.name} has no value without some of the rows, so its error cannot be estimated")
     return np.asarray(values)
-
-
-def _scores_without_blocks(
-    metric: Metric, gold: Sequence[Any], answers: Sequence[Any], blocks: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the score of all rows, (1,), and the scores without one block of rows after another, (blocks,).
-
-    Row i is in the block i modulo `blocks`, so that rows of the same text fall into different blocks.
-    """
-    import numpy as np
-
-    block_of = np.arange(len(gold)) % blocks
-    if metric.weighted is None and (row_sums := row_sums_of(metric)):
-        values = row_sums.values(gold, answers)
-        sums = np.stack([np.bincount(block_of, column, blocks) for column in values.T], axis=1)
-        complete = sums.sum(axis=0, keepdims=True)
-        return row_sums.scores(complete), row_sums.scores(complete - sums)
-    function = scores_of_weights(metric, gold, answers)
-    parts = [
-        function((chunk[:, None] != block_of).astype(np.float64))
-        for chunk in np.array_split(np.arange(blocks), -(-blocks * len(gold) // NUMBERS_IN_MEMORY))
-    ]
-    return function(np.ones((1, len(gold)))), np.concatenate(parts)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from benchrunner.errors import Undefined
-from benchrunner.metrics import ANSWERS, Metric, RowSums
-from benchrunner.statistics.resamples import NUMBERS_IN_MEMORY, row_sums_of
+from benchrunner.metrics import RowSums
+from benchrunner.statistics.scored_answers import NUMBERS_IN_MEMORY, ScoredAnswers
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,15 +15,6 @@ if TYPE_CHECKING:
 PERMUTATIONS, SLOW_PERMUTATIONS = 9_999, 499
 """Numbers of random swaps; the second is for metrics that are computed anew for each. The smallest p-values are 0.0002
 and 0.004."""
-
-
-def right_or_wrong(metric: Metric, gold: Sequence[Any], answers: Sequence[Any]) -> list[bool] | None:
-    """Return whether each answer is right, for a metric that gives each row 0 or a fixed value; else None."""
-    if metric.per_row is None or metric.computed_from != ANSWERS:
-        return None
-    values = [metric.per_row(right, answer) for right, answer in zip(gold, answers, strict=True)]
-    highest = 1.0 if max(values) <= 1 else max(values)  # some exact matches are percentages
-    return [value == highest for value in values] if set(values) <= {0.0, highest} else None
 
 
 def mcnemar(right_a: Sequence[bool], right_b: Sequence[bool]) -> float:
@@ -38,9 +29,7 @@ def mcnemar(right_a: Sequence[bool], right_b: Sequence[bool]) -> float:
     return float(binomtest(only_a, only_a + only_b).pvalue) if only_a + only_b else 1.0
 
 
-def swap_test(
-    metric: Metric, gold: Sequence[Any], a: Sequence[Any], b: Sequence[Any], *, seed: int, resamples: int | None = None
-) -> float:
+def swap_test(a: ScoredAnswers, b: ScoredAnswers, *, seed: int, resamples: int | None = None) -> float:
     """Return the p-value of the permutation test: the answers of the two fits are swapped in random rows.
 
     Only rows with different answers are swapped. With few of them, every combination of swaps is tried once. Numbers
@@ -50,9 +39,8 @@ def swap_test(
     import numpy as np
     from scipy.stats import permutation_test
 
-    row_sums = row_sums_of(metric)
-    difference = _by_sums(row_sums, gold, a, b) if row_sums else _by_lists(metric, gold, a, b)
-    swapped = np.array([row for row in range(len(gold)) if a[row] != b[row]])
+    difference = _by_lists(a, b) if a.row_sums is None else _by_sums(a, b, a.row_sums)
+    swapped = np.array([row for row in range(len(a.gold)) if a.answers[row] != b.answers[row]])
     if not len(swapped):
         return 1.0
     from_a = np.ones(len(swapped))
@@ -66,7 +54,7 @@ def swap_test(
         statistic,
         permutation_type="samples",
         vectorized=True,
-        n_resamples=resamples or (PERMUTATIONS if row_sums else SLOW_PERMUTATIONS),
+        n_resamples=resamples or (PERMUTATIONS if a.row_sums else SLOW_PERMUTATIONS),
         batch=max(1, NUMBERS_IN_MEMORY // len(swapped)),
         rng=np.random.default_rng(seed),
     )
@@ -78,10 +66,10 @@ Difference = Callable[["np.ndarray", "np.ndarray"], "np.ndarray"]
 system has the answer of fit a to each, (resamples, rows)."""
 
 
-def _by_sums(row_sums: RowSums, gold: Sequence[Any], a: Sequence[Any], b: Sequence[Any]) -> Difference:
+def _by_sums(a: ScoredAnswers, b: ScoredAnswers, row_sums: RowSums) -> Difference:
     import numpy as np
 
-    values_a, values_b = row_sums.values(gold, a), row_sums.values(gold, b)
+    values_a, values_b = a.row_values, b.row_values
 
     def difference(swapped: np.ndarray, from_a: np.ndarray) -> np.ndarray:
         moved = (1 - from_a) @ (values_b - values_a)[swapped]
@@ -92,21 +80,21 @@ def _by_sums(row_sums: RowSums, gold: Sequence[Any], a: Sequence[Any], b: Sequen
     return difference
 
 
-def _by_lists(metric: Metric, gold: Sequence[Any], a: Sequence[Any], b: Sequence[Any]) -> Difference:
+def _by_lists(a: ScoredAnswers, b: ScoredAnswers) -> Difference:
     import numpy as np
 
     def score(answers: list[Any]) -> float:
         try:
-            return metric.value(gold, answers)
+            return a.metric.value(a.gold, answers)
         except Undefined:
             return float("nan")
 
     def difference(swapped: np.ndarray, from_a: np.ndarray) -> np.ndarray:
         differences = []
         for row_from_a in from_a:
-            first, second = list(a), list(b)
+            first, second = list(a.answers), list(b.answers)
             for row in swapped[row_from_a == 0].tolist():
-                first[row], second[row] = b[row], a[row]
+                first[row], second[row] = b.answers[row], a.answers[row]
             differences.append(score(first) - score(second))
         return np.nan_to_num(differences)
 

@@ -22,7 +22,7 @@ from benchrunner.metrics import (
     f1_samples,
     f1_weighted,
 )
-from benchrunner.statistics.resamples import scores_of_weights
+from benchrunner.statistics.scored_answers import ScoredAnswers
 
 LABELS = ("joy", "fear", "awe")
 
@@ -67,5 +67,5 @@ def test_a_weight_counts_a_row_so_often(metric: Metric, answers: Any) -> None:
                 expected.append(metric.value([gold[row] for row in rows], [predicted[row] for row in rows]))
             except Undefined:
                 expected.append(np.nan)
-        scores = scores_of_weights(metric, gold, predicted)(weights.astype(float))
+        scores = ScoredAnswers(metric, gold, predicted).scores_of_weights(weights.astype(float))
         assert scores == pytest.approx(np.array(expected), nan_ok=True, abs=1e-12)

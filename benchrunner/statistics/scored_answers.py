@@ -1,0 +1,133 @@
+"""The answers of one fit to some rows, with their score and the scores of resamples of the rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, final
+
+from benchrunner.errors import RequestError, Undefined
+from benchrunner.metrics import ANSWERS, Metric, RowSums, ScoresOfWeights, mean_of_rows
+
+if TYPE_CHECKING:
+    import numpy as np
+
+NUMBERS_IN_MEMORY = 2_000_000
+"""Size of the arrays in which resamples are computed: resamples times rows. 16 MB as fp64."""
+
+
+@final
+@dataclass(frozen=True)
+class ScoredAnswers:
+    """The answers of one fit. Values of rows are computed once, however many resamples need them."""
+
+    metric: Metric
+    gold: Sequence[Any]
+    answers: Sequence[Any]
+
+    @cached_property
+    def score(self) -> float:
+        """The score of all rows; raises `Undefined` where the metric has no value."""
+        value = self.metric.value(self.gold, self.answers)
+        if not math.isfinite(value):
+            raise Undefined(f"{self.metric.name} came out as {value}")
+        return value
+
+    @cached_property
+    def row_sums(self) -> RowSums | None:
+        """How the metric follows from sums over rows; None if it does not say so."""
+        if self._is_mean:
+            return mean_of_rows(self.metric.per_row) if self.metric.per_row else None
+        return self.metric.row_sums
+
+    @cached_property
+    def row_values(self) -> np.ndarray:
+        """The values of each row of a metric with `row_sums`, (rows, values)."""
+        if self.row_sums is None:
+            raise ValueError(f"{self.metric.name} does not follow from sums over rows")
+        return self.row_sums.values(self.gold, self.answers)
+
+    @property
+    def _is_mean(self) -> bool:
+        """Whether the metric is a mean over rows of its values of single rows."""
+        metric = self.metric
+        return metric.row_sums is None and metric.per_row is not None and metric.computed_from == ANSWERS
+
+    @cached_property
+    def right(self) -> list[bool] | None:
+        """Whether each answer is right, for a metric that gives each row 0 or a fixed value; else None."""
+        if not self._is_mean:
+            return None
+        values: list[float] = self.row_values[:, 0].tolist()
+        highest = 1.0 if max(values) <= 1 else max(values)  # some exact matches are percentages
+        return [value == highest for value in values] if set(values) <= {0.0, highest} else None
+
+    @property
+    def is_fast(self) -> bool:
+        """Whether thousands of resamples are computed at once."""
+        return self.metric.weighted is not None or self.row_sums is not None
+
+    @cached_property
+    def scores_of_weights(self) -> ScoresOfWeights:
+        """A function from weights (resamples, rows) to scores (resamples,); a score without a value is nan.
+
+        A row counts as often as its weight says, a whole number.
+        """
+        if self.metric.weighted is not None:
+            return self.metric.weighted(self.gold, self.answers)
+        if (row_sums := self.row_sums) is not None:
+            return lambda weights: row_sums.scores(weights @ self.row_values)
+        return self._repeated
+
+    def _repeated(self, weights: np.ndarray) -> np.ndarray:
+        """Compute the metric of each resample from its rows, repeated as often as they count."""
+        import numpy as np
+
+        scores = []
+        for row_weights in weights:
+            rows = np.repeat(np.arange(len(self.gold)), row_weights.astype(np.int64)).tolist()
+            try:
+                scores.append(self.metric.value([self.gold[row] for row in rows], [self.answers[row] for row in rows]))
+            except Undefined:
+                scores.append(float("nan"))
+        return np.array(scores)
+
+    def scores_without_blocks(self, blocks: int) -> tuple[float, np.ndarray]:
+        """Return the score of all rows, and the scores without one block of rows after another, (blocks,).
+
+        Row i is in the block i modulo `blocks`, so that rows of the same text fall into different blocks.
+        """
+        import numpy as np
+
+        rows = len(self.gold)
+        block_of = np.arange(rows) % blocks
+        if self.metric.weighted is None and (row_sums := self.row_sums) is not None:
+            sums = np.stack([np.bincount(block_of, column, blocks) for column in self.row_values.T], axis=1)
+            complete = sums.sum(axis=0, keepdims=True)
+            return float(row_sums.scores(complete)[0]), row_sums.scores(complete - sums)
+        parts = [
+            self.scores_of_weights((chunk[:, None] != block_of).astype(np.float64))
+            for chunk in np.array_split(np.arange(blocks), -(-blocks * rows // NUMBERS_IN_MEMORY))
+        ]
+        return float(self.scores_of_weights(np.ones((1, rows)))[0]), np.concatenate(parts)
+
+
+def scored_restarts(
+    metric: Metric, gold: Sequence[Any], restarts: Sequence[Sequence[Any]], name: str
+) -> list[ScoredAnswers]:
+    """Pair the answers of each restart with the gold answers, or raise a `RequestError` that names the argument."""
+    if not len(gold):
+        raise RequestError("There are no rows to compare answers on.")
+    if not len(restarts):
+        raise RequestError(f"{name} is a list of answer lists, one for each restart, and it is empty.")
+    for number, answers in enumerate(restarts):
+        if isinstance(answers, str) or not hasattr(answers, "__len__"):
+            raise RequestError(
+                f"{name} is a list of answer lists, one for each restart, but {name}[{number}] is {answers!r}. For a "
+                f"single restart, give [{name}]."
+            )
+        if len(answers) != len(gold):
+            raise RequestError(f"{name}[{number}] has {len(answers)} answers to {len(gold)} rows.")
+    return [ScoredAnswers(metric, gold, answers) for answers in restarts]
