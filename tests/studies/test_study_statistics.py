@@ -1,0 +1,106 @@
+"""Statistics of a study: intervals and tests of all restarts, and a backbone that is compared with itself."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchrunner import Grid, Result, Runner, Study, run_study
+from benchrunner.metrics import ACCURACY
+from benchrunner.statistics import example_interval, paired_test, restart_interval
+from benchrunner.statistics.scored_answers import ScoredAnswers
+from benchrunner.studies.study_statistics import StudyStatistics, study_statistics
+from benchrunner.studies.study_statistics import tests_with_holm as holm_tests
+from benchrunner.tasks.suites import Term
+from chancy import chancy
+
+TERM = Term("mine/mood", "dev", "accuracy")
+
+
+def study(made: Runner, *, backbones: tuple[str, ...] = ("words", "other"), **changes: object) -> Result:
+    options: dict[str, object] = {"grid": Grid({"lr": (4, 8)}), "seeds": (0, 1, 2)} | changes
+    return run_study(Study(backbones, tuple(made.plugins.tasks.values()), **options), made)  # type: ignore[arg-type]
+
+
+def test_statistics_are_those_of_all_restarts_at_the_chosen_point(tmp_path: Path) -> None:
+    made = chancy(tmp_path)
+    result = study(made, backbones=("words",))
+    [cell] = result.cells
+    statistics = study_statistics(result, made)
+    task = cell.cell.task
+    gold = task.problem.gold(made.rows(task, "dev").table)
+    assert gold is not None
+    answers = [made.predict(fit, "dev").answers for fit in cell.cell.candidates[1].fits]
+    assert statistics.examples["words", TERM] == example_interval(ACCURACY, gold, answers)
+    assert statistics.restarts["words", TERM] == restart_interval([8 / 24, 16 / 24, 24 / 24])
+    assert statistics.tests == {}
+    assert len(statistics.trials["words", TERM]) == 6
+    assert statistics.absent == {}
+
+
+def test_deleted_data_leaves_a_reason(tmp_path: Path) -> None:
+    made = chancy(tmp_path)
+    result = study(made, backbones=("words",))
+    shutil.rmtree(tmp_path / "data")
+    again = chancy_runner(made)
+    statistics = study_statistics(result, again, predictions=made)
+    assert statistics.examples == {}
+    assert "mine/mood" in statistics.absent["words", TERM]
+
+
+def chancy_runner(made: Runner) -> Runner:
+    """Make a runner of the same workspace that has read no rows yet."""
+    return Runner(made.plugins, made.workspace)
+
+
+def simulated_studies(count: int, *, gain: float = 0.0, tasks: int = 8, restarts: int = 3) -> Iterator[Scored]:
+    """Draw answers to tasks of 300 rows by two backbones whose restarts have seed effects."""
+    for number in range(count):
+        draw, scored = np.random.default_rng(number), Scored()
+        for task in range(tasks):
+            gold = draw.integers(0, 2, 300)
+            hard = draw.normal(0, 1, 300)
+            for backbone, more in (("a", 0.0), ("b", gain)):
+                seeds = draw.normal(1 + more, 0.06 if restarts > 1 else 0, (restarts, 1))
+                right = seeds + hard + draw.normal(0, 0.6, (restarts, 300)) > 0
+                answers = np.where(right, gold, 1 - gold).tolist()
+                term = Term(f"mine/{task}", "dev", "accuracy")
+                scored[backbone, term] = [ScoredAnswers(ACCURACY, gold.tolist(), restart) for restart in answers]
+        yield scored
+
+
+def has_mark(scored: Scored) -> bool:
+    pairs = [((backbone, term), ("a", term)) for backbone, term in scored if backbone == "b"]
+    tests, _ = holm_tests(scored, pairs)
+    assert len(tests) == len(pairs)
+    return any(test.is_clear for test in tests.values())
+
+
+@pytest.mark.parametrize("restarts", [1, 3, 5])
+def test_a_backbone_does_not_differ_from_itself(restarts: int) -> None:
+    """In 19 of 20 studies of 8 tasks or more, no difference between restarts of one backbone is reported."""
+    assert sum(not has_mark(scored) for scored in simulated_studies(20, restarts=restarts)) >= 19
+
+
+def test_a_much_better_backbone_differs() -> None:
+    assert sum(has_mark(scored) for scored in simulated_studies(5, gain=0.6)) == 5
+
+
+def test_holms_correction_is_over_all_tests() -> None:
+    [scored] = simulated_studies(1, gain=0.4, tasks=3)
+    pairs = [((backbone, term), ("a", term)) for backbone, term in scored if backbone == "b"]
+    tests, _ = holm_tests(scored, pairs)
+    smallest = min(test.comparison.p for test in tests.values())
+    assert min(test.adjusted_p for test in tests.values()) == pytest.approx(3 * smallest)
+    key = min(tests, key=lambda key: tests[key].comparison.p)
+    sides = [[restart.answers for restart in scored[backbone, key[1]]] for backbone in ("b", "a")]
+    gold = scored[key][0].gold
+    assert tests[key].comparison == paired_test(ACCURACY, gold, *sides)
+
+
+def test_an_empty_study_has_no_statistics() -> None:
+    assert StudyStatistics().tests == {}
