@@ -57,8 +57,14 @@ def chancy_runner(made: Runner) -> Runner:
     return Runner(made.plugins, made.workspace)
 
 
+Scored = dict[Key, list[ScoredAnswers]]
+
+
 def simulated_studies(count: int, *, gain: float = 0.0, tasks: int = 8, restarts: int = 3) -> Iterator[Scored]:
-    """Draw answers to tasks of 300 rows by two backbones whose restarts have seed effects."""
+    """Draw answers to tasks of 300 rows by two backbones; several restarts differ by a seed effect.
+
+    A single restart has none: a test of two fits cannot tell the effect of a seed from a difference of backbones.
+    """
     for number in range(count):
         draw, scored = np.random.default_rng(number), Scored()
         for task in range(tasks):
