@@ -13,7 +13,7 @@ from benchrunner import Grid, Result, Runner, Study, run_study
 from benchrunner.metrics import ACCURACY
 from benchrunner.statistics import example_interval, paired_test, restart_interval
 from benchrunner.statistics.scored_answers import ScoredAnswers
-from benchrunner.studies.study_statistics import StudyStatistics, study_statistics
+from benchrunner.studies.study_statistics import Key, StudyStatistics, study_statistics
 from benchrunner.studies.study_statistics import tests_with_holm as holm_tests
 from benchrunner.tasks.suites import Term
 from chancy import chancy
