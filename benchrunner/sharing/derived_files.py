@@ -70,7 +70,7 @@ def _readme(content: Mapping[str, Any], scores: Sequence[CardScore]) -> str:
         "  order of the rows. No text of the data is here, except where an answer itself is text.",
         "- `model_cards/`: metadata for model cards of the Hugging Face hub.",
         "- `every_eval_ever/`: the same scores in the format of Every Eval Ever.",
-        "- `manifest.json`: size and SHA-256 of every file.",
+        "- `manifest.json`: the SHA-256 of every file.",
     ]
     return "\n".join(lines) + "\n"
 

@@ -19,7 +19,7 @@ def check_listed_files(folder: ReceivedFolder, findings: Findings) -> None:
     try:
         manifest = folder.json_object(MANIFEST)
         with understood(MANIFEST):
-            listed: dict[str, str] = {name: str(facts["sha256"]) for name, facts in manifest["files"].items()}
+            listed: dict[str, str] = {name: str(digest) for name, digest in manifest["files"].items()}
     except UnreadableFile as fault:
         findings.differ(str(fault))
         return

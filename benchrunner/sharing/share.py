@@ -63,7 +63,7 @@ def share_study(
     _check_place(out)
     private, results = Private(runner.workspace), (study,) if isinstance(study, Result) else study.results
     files = SharedFiles(results, runner, private, name or study.name or "study", url, report)
-    written: list[str] = []
+    written: dict[str, None] = {}  # cells may share fits
     verifications: list[Verification] = []
 
     def write(part: Path) -> None:
@@ -73,7 +73,7 @@ def share_study(
             path = part / file
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
-            written.append(file)
+            written[file] = None
         verifications.append(_verified(part, out, runner))
 
     write_folder_atomically(out, write)

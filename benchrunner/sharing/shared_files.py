@@ -63,7 +63,7 @@ class SharedFiles:
         listed = {}
         for name, text in self._texts():
             content = text.encode("utf-8")
-            listed[name] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+            listed[name] = hashlib.sha256(content).hexdigest()
             yield name, content
         yield MANIFEST, _json({"format": FORMAT, "files": dict(sorted(listed.items()))}).encode("utf-8")
 
@@ -93,6 +93,7 @@ class SharedFiles:
             if fit.method != MAJORITY:
                 majority = self._kept.majority(fit, task, splits)
                 self._majority.setdefault(fit.id, {})[task.name] = majority.id
+                yield fit_name(majority.id), _json(self._fit_json(majority, {}))
                 yield from self._predictions(majority, task, splits)
 
     def _fit_json(self, fit: Fit, lost: Mapping[str, str]) -> dict[str, Any]:

@@ -12,10 +12,10 @@ from benchrunner.fits import Fit, Prediction
 from benchrunner.metrics import Score
 from benchrunner.records import Record
 from benchrunner.runs.evaluation import judged
-from benchrunner.runs.predictor import Predicted
+from benchrunner.runs.predictor import MAJORITY, Predicted
 from benchrunner.sharing.answer_files import read_answers
 from benchrunner.sharing.comparing import value_differences
-from benchrunner.sharing.contents import prediction_name, scores_json
+from benchrunner.sharing.contents import STUDY, prediction_name, scores_json
 from benchrunner.sharing.data_checks import OwnData
 from benchrunner.sharing.rebuilding import checked_id, rebuilt_prediction, understood
 from benchrunner.sharing.received_folder import ReceivedFolder, UnreadableFile
@@ -26,14 +26,19 @@ class VerifiedPredictions:
     """Scores the predictions of a folder again. What differs from the folder is kept in `differences`."""
 
     def __init__(
-        self, folder: ReceivedFolder, data: OwnData, index: Mapping[str, Any], majority: Mapping[str, Any]
+        self,
+        folder: ReceivedFolder,
+        data: OwnData,
+        fits: Mapping[str, Fit],
+        index: Mapping[str, Any],
+        majority: Mapping[str, Any],
     ) -> None:
-        """Take the folder and the verifier's data.
+        """Take the folder, the verifier's data, and the fits of the folder.
 
         `index` maps the id of a fit, the name of a task and the name of a split to the id of the prediction. `majority`
         maps the id of a fit and the name of a task to the fit of the majority answer of its training rows.
         """
-        self._folder, self._data, self._index, self._majority = folder, data, index, majority
+        self._folder, self._data, self._fits, self._index, self._majority = folder, data, fits, index, majority
         self.differences: list[str] = []
         self.scores = 0
         """Number of scores that were computed again."""
@@ -78,8 +83,9 @@ class VerifiedPredictions:
             ):
                 raise UnreadableFile(f"{name} is not the prediction {prediction_id} of {fit}: the file was edited.")
         answers, figures = read_answers(self._folder, prediction_id, len(rows), task.problem)
+        baseline = self._baseline(fit, task_name, split)
         try:
-            record = judged(prediction, task, rows, answers, figures, {}, self._baseline(fit, task_name, split))
+            record = judged(prediction, task, rows, answers, figures, {}, baseline)
         except Exception as error:  # metrics and problems of plugins may fail in any way on edited answers
             raise UnreadableFile(f"{name}: the answers cannot be scored: {quoted(described(error), 200)}.") from None
         self.scores, self.answers = self.scores + len(record.scores), self.answers + len(answers)
@@ -92,12 +98,15 @@ class VerifiedPredictions:
 
     def _baseline(self, fit: str, task: str, split: str) -> Callable[[], Mapping[str, Score]] | None:
         """Return what gives the scores of the majority answer; None for the fit of a majority answer itself."""
-        majority = self._majority.get(fit, {}).get(task)
-        if majority is None:
+        if fit in self._fits and self._fits[fit].method == MAJORITY:
             return None
+        if (majority := self._majority.get(fit, {}).get(task)) is None:
+            raise UnreadableFile(f"{STUDY} does not say with which majority answer the fit {fit} is compared.")
+        if majority not in self._fits or self._fits[majority].method != MAJORITY:
+            raise UnreadableFile(f"the fit {majority} is not that of a majority answer, with which {fit} is compared.")
 
         def scores() -> Mapping[str, Score]:
-            record = self.record(checked_id(majority), task, split)
+            record = self.record(majority, task, split)
             if record is None:
                 raise UnreadableFile(f"the majority answer of {task} ({split}) could not be verified")
             return record.scores

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,7 +98,7 @@ def _verification(
     data.check()
     fits = _fits(folder, content, findings)
     _compare_versions(fits.values(), plugins, findings)
-    predictions = VerifiedPredictions(folder, data, content["predictions"], content["majority"])
+    predictions = VerifiedPredictions(folder, data, fits, content["predictions"], content["majority"])
     parts = [_Part(part, fits, data, predictions, content, findings) for part in content["parts"]]
     figures = sum(part.check() for part in parts)
     check_derived_files(folder, content, findings)
@@ -115,11 +116,12 @@ def _verification(
 
 
 def _fits(folder: ReceivedFolder, content: Mapping[str, Any], findings: Findings) -> dict[str, Fit]:
-    """Read every fit that a cell names; a fit whose file is damaged is left out."""
+    """Read every fit that a cell names, and those of majority answers; a fit whose file is damaged is left out."""
     cells = (cell for part in content["parts"] for cell in part["cells"])
-    ids = dict.fromkeys(checked_id(fit) for cell in cells for point in cell["candidates"] for fit in point["fits"])
+    ids = [fit for cell in cells for point in cell["candidates"] for fit in point["fits"]]
+    ids += [fit for of_tasks in content["majority"].values() for fit in of_tasks.values()]
     fits = dict[str, Fit]()
-    for fit_id in ids:
+    for fit_id in dict.fromkeys(map(checked_id, ids)):
         name = fit_name(fit_id)
         try:
             data = folder.json_object(name)
@@ -164,6 +166,7 @@ class _Part:
     def check(self) -> int:
         """Compare everything; return how many figures were computed again."""
         part, results, claimed_cells = self._claimed, list[CellResult](), list[Mapping[str, Any]]()
+        self._check_tasks()
         for claimed in part["cells"]:
             if claimed["task"] in self._tasks and (result := self._cell_result(claimed)) is not None:
                 results.append(result)
@@ -186,6 +189,13 @@ class _Part:
         self._findings.differ_all(part_differences(shown, computed))
         return count_figures(computed)
 
+    def _check_tasks(self) -> None:
+        """Raise an `UnreadableFile` if a score is of a task that the study does not name: nobody would verify it."""
+        part = self._claimed
+        named = [entry["task"] for entry in (*part["cells"], *part["majority"])]
+        if {*named} != {*part["study"]["tasks"]} or not {*named} <= self._content["tasks"].keys():
+            raise UnreadableFile(f"{STUDY}: the cells have other tasks than the study.")
+
     def _cell_result(self, claimed: Mapping[str, Any]) -> CellResult | None:
         """Select again in a cell; None if some of its fits or answers cannot be verified."""
         place = f"{quoted(claimed['backbone'])} on {quoted(claimed['task'])}"
@@ -195,6 +205,7 @@ class _Part:
         cell = rebuilt_cell(claimed, self._tasks[claimed["task"]], self._fits)
         for point in cell.candidates:
             self._findings.differ_all(self._candidate_differences(point, cell, place))
+        self._remark_on_missing_fits(cell, place)
         try:
             return self._selected(cell, claimed["lost"])
         except FitError as error:
@@ -212,6 +223,15 @@ class _Part:
                 yield f"{place}: {name} is not that of the fit {fit.id}."
             if self._content["revisions"].get(cell.backbone) != fit.revision:
                 yield f"{place}: the revision of the backbone is not that of the fit {fit.id}."
+
+    def _remark_on_missing_fits(self, cell: Cell, place: str) -> None:
+        """Remark on a cell with fewer fits than the grid and the seeds of the study ask for."""
+        study = self._claimed["study"]
+        if not all(fit.revision for fit in cell.fits):  # the method learns nothing, so it has one fit
+            return
+        asked = math.prod(len(set(values)) for values in study["grid"].values()) * len(study["seeds"])
+        if (count := len({fit.id for fit in cell.fits})) < asked:
+            self._findings.remark(f"{place} has {count} fits, and the study asked for {asked}.")
 
     def _selected(self, cell: Cell, lost: Mapping[str, Any]) -> CellResult:
         """Select in a cell. Fits that the folder gives no scores for are taken as lost, with a remark."""
@@ -234,7 +254,7 @@ class _Part:
         for name in study_tasks:
             first = next((cell for cell in self._claimed["cells"] if cell["task"] == name), None)
             fit = None if first is None else first["candidates"][0]["fits"][0]
-            majority = self._content["majority"].get(fit, {}).get(name, fit)
+            majority = None if fit is None else self._content["majority"].get(fit, {}).get(name, fit)
             for split in self._tasks[name].named("dev"):
                 record = None if majority is None else self._predictions.record(checked_id(majority), name, split)
                 for metric in self._tasks[name].metrics:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import random
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -277,6 +279,8 @@ def test_a_huge_line_is_not_read(folder: SharedFolder) -> None:
 BROKEN: dict[str, Callable[[dict[str, Any]], object]] = {
     "no parts": lambda study: study.update(parts=[]),
     "parts of numbers": lambda study: study.update(parts=[1, 2]),
+    "no tasks": lambda study: study["parts"][0]["study"].update(tasks=[]),
+    "another task": lambda study: study["parts"][0]["majority"][0].update(task="mine/other"),
     "no data": lambda study: study.pop("data"),
     "a path for an id": lambda study: study["parts"][0]["cells"][0]["candidates"][0]["fits"].__setitem__(
         0, "../../secret"
@@ -326,7 +330,48 @@ def test_a_fit_that_is_its_own_majority_ends(folder: SharedFolder) -> None:
     fit, _ = folder.selected()
     folder.edit("study.json", lambda study: study["majority"][fit].update({"mine/mood": fit}))
     folder.deceive()
-    assert "could not be verified" in folder.differences()
+    assert f"the fit {fit} is not that of a majority answer" in folder.differences()
+
+
+def test_leaving_the_majority_out_hides_no_flag(folder: SharedFolder) -> None:
+    fit, _ = folder.selected()
+    folder.edit("study.json", lambda study: study["majority"].pop(fit))
+    folder.deceive()
+    assert f"study.json does not say with which majority answer the fit {fit} is compared" in folder.differences()
+
+
+VALUES = (None, True, -1, 0.123, 1e308, 10**30, "", "../..", [], {}, [1], {"a": 1}, "0123456789abcdef")
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_edits_end_in_a_sentence(seed: int, folder: SharedFolder) -> None:
+    """A value of any kind in any place differs, is refused, or is one that nobody can prove; nothing fails."""
+    draw = random.Random(seed)
+    fit, prediction = folder.selected()
+    for name in draw.sample(["study.json", "study.json", f"fits/{fit}.json", f"predictions/{prediction}.json"], 2):
+        data = folder.read(name)
+        place: Any = data
+        while isinstance(place, dict | list) and place:
+            holder, key = place, draw.choice(list(place) if isinstance(place, dict) else range(len(place)))
+            place = holder[key]
+        holder[key] = draw.choice(VALUES)
+        (folder.path / name).write_text(json.dumps(data))
+        with contextlib.suppress(Exception):
+            folder.deceive()
+    with contextlib.suppress(RequestError):
+        folder.verification()
+
+
+def test_a_left_out_fit_is_a_remark(folder: SharedFolder) -> None:
+    """The fits of the other grid point change no figure, and nobody can prove that they were made."""
+
+    def leave_out(study: dict[str, Any]) -> None:
+        study["parts"][0]["cells"][0]["candidates"].pop(0)
+
+    folder.edit("study.json", leave_out)
+    folder.deceive()
+    verified = folder.verification()
+    assert "'words' on 'mine/mood' has 3 fits, and the study asked for 6." in verified.remarks
 
 
 def test_other_folders_are_refused(original: SharedFolder, tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ class SharedFolder:
             (self.path / name).write_text(text)
         names = sorted(path.relative_to(self.path).as_posix() for path in self.path.rglob("*") if path.is_file())
         digests = {name: hashlib.sha256((self.path / name).read_bytes()).hexdigest() for name in names}
-        listed = {name: {"bytes": 0, "sha256": digest} for name, digest in digests.items() if name != "manifest.json"}
+        listed = {name: digest for name, digest in digests.items() if name != "manifest.json"}
         (self.path / "manifest.json").write_text(json.dumps({"format": 1, "files": listed}))
 
     def selected(self) -> tuple[str, str]:
