@@ -1,4 +1,4 @@
-"""Atomic writing of files and folders, locks of folders, and reading of text and JSON."""
+"""Atomic writing of files and folders, and reading of text and JSON."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import os
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -63,52 +63,6 @@ def write_json(path: Path, value: Any) -> None:
     """Write a value as an indented JSON file, in one step."""
     text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
     write_atomically(path, lambda part: part.write_text(text, encoding="utf-8"))
-
-
-@contextlib.contextmanager
-def held(folder: Path, waiting: Callable[[], None]) -> Iterator[None]:
-    """Lock a folder for this process. The operating system releases the lock when the process ends, also by kill -9."""
-    from filelock import FileLock, Timeout
-
-    folder.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(folder / ".lock")
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        waiting()
-        lock.acquire()
-    try:
-        yield
-    finally:
-        lock.release()
-
-
-@contextlib.contextmanager
-def held_if_free(folder: Path) -> Iterator[bool]:
-    """Lock a folder that exists, unless another process holds the lock; yield whether it is locked now."""
-    from filelock import FileLock, Timeout
-
-    lock = FileLock(folder / ".lock")
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        yield False
-        return
-    try:
-        yield True
-    finally:
-        lock.release()
-
-
-def is_held(folder: Path) -> bool:
-    """Return whether a process holds the lock of a folder. Creates nothing in a folder that was never locked."""
-    if not (folder / ".lock").exists():
-        return False
-    try:
-        with held_if_free(folder) as is_free:
-            return not is_free
-    except OSError:  # a folder that this user cannot lock is nobody's work on this machine
-        return False
 
 
 def read_text(path: Path, advice: str = "convert the file and try again.") -> str:

@@ -16,7 +16,7 @@ import torch
 from benchrunner.errors import FitError
 from benchrunner.features.arrays import Features
 from benchrunner.features.flat_batch import collate, micro_batches, rounding
-from benchrunner.files import held
+from benchrunner.locks import held
 from benchrunner.progress import Event
 
 if TYPE_CHECKING:

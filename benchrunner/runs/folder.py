@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from benchrunner.errors import RequestError, UnknownName, described
-from benchrunner.files import held, write_json
+from benchrunner.files import write_json
 from benchrunner.fits import Fit, Prediction
+from benchrunner.locks import held
 from benchrunner.records import Record
 
 T = TypeVar("T")

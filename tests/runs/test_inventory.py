@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchrunner import Recipe, RequestError, UnknownName, chosen_runs, diff_runs, list_runs, run_details, sorted_runs
-from benchrunner.files import held
+from benchrunner.locks import held
 from benchrunner.runs.inventory.sizes import size_text, sizes_of
 from benchrunner.runs.inventory.summaries import RunSummary, recipe_text
 from inline import plugins

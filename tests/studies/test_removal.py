@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchrunner import RequestError, disk_usage, prune_runs, remove_runs
-from benchrunner.files import held
+from benchrunner.locks import held
 from made_runs import made_fit, made_run
 
 

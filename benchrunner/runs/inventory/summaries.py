@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, final
 
 from benchrunner.errors import RequestError, UnknownName
-from benchrunner.files import is_held
+from benchrunner.locks import is_held
 from benchrunner.plugins.registry import Plugins
 from benchrunner.recipes import Recipe
 from benchrunner.runs.inventory.sizes import OTHER, Sizes, files_of, sizes_of_files

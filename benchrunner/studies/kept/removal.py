@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, final
 
 from benchrunner.errors import RequestError
-from benchrunner.files import held_if_free
+from benchrunner.locks import held_if_free
 from benchrunner.runs.folder import RunFolder, find_run
 from benchrunner.runs.inventory.sizes import Sizes, sizes_of, sum_of
 from benchrunner.studies.kept.kept_study import kept_studies

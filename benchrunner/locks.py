@@ -1,0 +1,86 @@
+"""Locks of folders, against processes of this machine and of others that share the folder.
+
+Two locks are taken together. The operating system's lock ends with its process, also by kill -9, but some network file
+systems refuse it, or keep it to one machine without saying so. The lease is a file that its owner touches, so that it
+works on every file system. The lease of a process that died on this machine is taken over at once, and a lease from
+another machine after `LEASE_SECONDS` in which nobody touched it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
+LEASE_SECONDS = 120.0
+"""Time without a sign of life after which the lease of a process on another machine counts as abandoned."""
+_WITHOUT_FLOCK = {errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK, errno.EINVAL}
+"""Errors of a file system that has no locks, for example of a network without a lock service."""
+_ATTEMPT_SECONDS = 0.2
+"""Time of one attempt: an abandoned lease is removed first and then taken."""
+
+
+@contextlib.contextmanager
+def held(folder: Path, waiting: Callable[[], None]) -> Iterator[None]:
+    """Lock a folder for this process; create the folder first if it is missing.
+
+    `waiting` is called once if another process holds the lock.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with contextlib.ExitStack() as locks:
+        if not _acquired(folder, locks):
+            waiting()
+            _acquired(folder, locks, patient=True)
+        yield
+
+
+@contextlib.contextmanager
+def held_if_free(folder: Path) -> Iterator[bool]:
+    """Lock a folder that exists, unless another process holds the lock; yield whether it is locked now."""
+    with contextlib.ExitStack() as locks:
+        yield _acquired(folder, locks)
+
+
+def is_held(folder: Path) -> bool:
+    """Return whether a process holds the lock of a folder. Creates nothing in a folder that was never locked."""
+    if not (folder / ".lock").exists():
+        return False
+    try:
+        with held_if_free(folder) as is_free:
+            return not is_free
+    except OSError:  # a folder that this user cannot lock is nobody's work on this machine
+        return False
+
+
+def _acquired(folder: Path, locks: contextlib.ExitStack, *, patient: bool = False) -> bool:
+    """Acquire both locks and let `locks` release them; return False if one is not free, unless `patient` waits."""
+    from filelock import FileLock, SoftFileLease, Timeout
+
+    system = FileLock(folder / ".lock", fallback_to_soft=False)
+    lease = SoftFileLease(folder / ".lease", lease_duration=LEASE_SECONDS)
+    with contextlib.ExitStack() as acquired:
+        try:
+            if _has_flock(system, patient=patient):
+                acquired.callback(system.release)
+            lease.acquire(timeout=None if patient else _ATTEMPT_SECONDS)
+        except Timeout:
+            return False
+        acquired.callback(lease.release)
+        locks.push(acquired.pop_all())
+    return True
+
+
+def _has_flock(lock: BaseFileLock, *, patient: bool) -> bool:
+    """Acquire the operating system's lock; return False if the file system has no such locks."""
+    try:
+        lock.acquire(timeout=None if patient else 0)
+    except OSError as error:
+        if error.errno not in _WITHOUT_FLOCK:
+            raise
+        return False
+    return True
