@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import shutil
@@ -15,6 +16,13 @@ from typing import Any
 from benchrunner.errors import DataError, RequestError
 from benchrunner.file_faults import quoted
 from benchrunner.platform_facts import current_umask, flush_to_disk
+
+
+def is_disk_full(error: BaseException) -> bool:
+    """Return whether an error says that a file system has no space left; other libraries have errors of their own."""
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return True
+    return "No space left on device" in str(error)
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import atexit
+import errno
 import os
 import signal
 import sys
@@ -38,6 +39,7 @@ from benchrunner.commands.output import (
 )
 from benchrunner.commands.parser import Commands, Parser
 from benchrunner.errors import BenchrunnerError, PluginError, RequestError
+from benchrunner.files import is_disk_full
 from benchrunner.plugins.discovery import discover
 from benchrunner.plugins.registry import Plugins
 
@@ -99,8 +101,12 @@ def _described(error: OSError) -> str:
     """Say which file or folder could not be used, and why."""
     path = error.filename2 or error.filename  # of two paths, the second is the place that was written to
     reason = str(error.strerror or error)
+    if is_disk_full(error):
+        reason += ". Make room, then repeat the command: finished fits are kept and not run again."
     if isinstance(error, FileExistsError | NotADirectoryError):
         reason = "a folder is needed here, and there is a file in its place."
+    elif error.errno == errno.EROFS:
+        reason += ". Choose a folder that can be written; finished fits are kept."
     elif isinstance(error, IsADirectoryError):
         reason = "a file is needed here, and there is a folder in its place."
     return f"{path}: {reason}" if path else reason

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import os
 import shutil
 import time
 from collections.abc import Iterator, Mapping
@@ -10,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from benchrunner.backbones.backbone import Backbone
 from benchrunner.data.rows import Rows
 from benchrunner.errors import BenchrunnerError, FitError
+from benchrunner.files import is_disk_full
 from benchrunner.fits import Fit
 from benchrunner.methods.method import Job, Method
 from benchrunner.progress import Event
@@ -71,6 +74,8 @@ class Fitter:
         try:
             outcome = method.fit(job)
         except Exception as error:  # a plugin's method may fail in any way; the study goes on
+            if is_disk_full(error):  # every further fit would fail, perhaps after hours
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder.path)) from error
             reason = str(error) if isinstance(error, BenchrunnerError) else folder.keep_traceback(error)
             record = Record(fit.id, "failed", reason, timings={"seconds": time.monotonic() - started})
             folder.keep_record(record)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -130,11 +131,9 @@ class Predictor:
             return np.load(file, mmap_mode="r", allow_pickle=False)
         outputs = self._computed_outputs(fit, folder, rows)
 
-        def write(part: Path) -> None:
-            with part.open("wb") as target:
-                np.save(target, outputs)
-
-        write_atomically(file, write)
+        content = io.BytesIO()  # on a full disk, numpy's own writing raises an error that does not say so
+        np.save(content, outputs)
+        write_atomically(file, lambda part: part.write_bytes(content.getbuffer()))
         return outputs
 
     def _computed_outputs(self, fit: Fit, folder: RunFolder, rows: Rows) -> Any:

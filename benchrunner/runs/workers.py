@@ -19,7 +19,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from types import TracebackType
@@ -40,6 +40,9 @@ GRACE_SECONDS = 6.0
 parent itself needs, a command returns within ten seconds."""
 POLL_SECONDS = 0.1
 """Time between two checks for an interrupt."""
+SILENT_SECONDS = 600.0
+"""Time without any message from a busy worker after which the user is told that it may hang. Encoding a large data set
+takes minutes without a message; nothing is killed."""
 STOPPED = 130
 """Exit code of a worker that was asked to stop and wrote a checkpoint."""
 
@@ -55,6 +58,8 @@ class Worker:
     connection: Connection[FitOrder | None, FitAnswer | tuple[str, Event]]
     fit: Fit | None = None
     """The fit that the worker runs now."""
+    heard: float = field(default_factory=time.monotonic)
+    """Time of the worker's last message, or of the last note about its silence."""
 
 
 @final
@@ -99,6 +104,7 @@ class Workers:
         """Give a worker its next fit, if there is one."""
         if waiting:
             worker.fit, order = waiting.popleft()
+            worker.heard = time.monotonic()
             with contextlib.suppress(OSError):  # if the worker died, `_next_answer` finds out
                 worker.connection.send(order)
 
@@ -108,6 +114,7 @@ class Workers:
         while True:
             for connection in wait(list(workers), POLL_SECONDS):
                 worker = workers[connection]  # type: ignore[index]
+                worker.heard = time.monotonic()
                 try:
                     message = worker.connection.recv()
                 except (EOFError, OSError):
@@ -117,6 +124,8 @@ class Workers:
                 fit = known.get(message[0])
                 if fit is not None:  # progress of a baseline that a fit needed is not reported
                     runner.report(fit, message[1])
+            for worker in self._workers:
+                _note_silence(worker)
             if interrupt.asked:
                 raise KeyboardInterrupt
 
@@ -179,6 +188,20 @@ def _started(threads: int) -> Worker:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()
     return Worker(process, ours)
+
+
+def _note_silence(worker: Worker) -> None:
+    """Say on standard error that a busy worker has sent nothing for a long time."""
+    if worker.fit is not None and time.monotonic() - worker.heard > SILENT_SECONDS:
+        worker.heard = time.monotonic()
+        fit, process = worker.fit, worker.process.pid
+        print(
+            f"benchrunner: the worker process {process} has reported nothing for {SILENT_SECONDS:.0f} s (fit {fit.id}: "
+            f"{fit.backbone} on {fit.task}). If it hangs, stop with Ctrl-C: finished fits are kept, and the same "
+            "command goes on from here.",
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 def _death(worker: Worker, interrupt: HeldBack) -> BaseException:

@@ -1,0 +1,136 @@
+"""A comparison that is killed, starved or run twice at once: nothing finished is lost or fitted again."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from counted_study import CountedStudy, SmallDisk, contents, small_disk
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> CountedStudy:
+    """Two backbones, two learning rates, three restarts, and the majority answer."""
+    return CountedStudy(tmp_path)
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[SmallDisk]:
+    yield from small_disk(tmp_path / "disk")
+
+
+def uninterrupted(folder: Path, study: CountedStudy) -> tuple[dict[str, object], str]:
+    """Run the same comparison in another folder; return everything that it leaves, and its standard output."""
+    folder.mkdir()
+    other = CountedStudy(folder)
+    other.recipe = study.recipe
+    code, out, err = other.run()
+    assert (code, err) == (0, "")
+    return contents(other.runs), out
+
+
+def killed_and_finished(study: CountedStudy, *, kills: int, step: float, seed: int) -> None:
+    """Kill the command at random moments, each a share of the whole time after the one before, then let it finish."""
+    moments = random.Random(seed)
+    begun = time.monotonic()
+    study.run("model0", STEP="0")  # how long a start takes here, and what the first backbone's fits leave
+    startup = (time.monotonic() - begun) / 2
+    fits = 2 * len(study.recipe[1].split(",")) * int(study.recipe[3])
+    share = 12 * step * fits / kills  # each fit has 12 steps
+    for _ in range(kills):
+        process = study.start(session=True, STEP=str(step))
+        time.sleep(moments.uniform(0, startup + 2 * share))
+        study.kill(process)
+    code, _, err = study.run()
+    assert (code, err) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("kills", "lr", "restarts", "step"),
+    [(3, "1e-2", 2, 0.02), pytest.param(30, "5e-3,1e-2,2e-2", 4, 0.04, marks=pytest.mark.slow)],
+)
+def test_a_command_killed_at_any_moment_ends_bit_identical(
+    kills: int, lr: str, restarts: int, step: float, tmp_path: Path
+) -> None:
+    study = CountedStudy(tmp_path, lr=lr, restarts=restarts)
+    killed_and_finished(study, kills=kills, step=step, seed=5)
+    expected, out = uninterrupted(tmp_path / "whole", study)
+    left = contents(study.runs)
+    assert left.keys() == expected.keys()
+    assert [name for name in left if left[name] != expected[name]] == []
+    assert {state for _, state in study.starts()} == {"new"}, "no finished fit was started again"
+    assert study.finished() == {name.partition("/")[0] for name in expected if name.endswith("fit.json")}
+    repeated = study.run()[1]
+    assert json.loads(repeated) == json.loads(out)
+
+
+def test_two_commands_at_once_run_each_fit_once(study: CountedStudy) -> None:
+    processes = [study.start(STEP="0.01") for _ in range(2)]
+    printed = [process.communicate() for process in processes]
+    assert [process.wait() for process in processes] == [0, 0], printed
+    assert json.loads(printed[0][0]) == json.loads(printed[1][0])
+    assert len(study.begun()) == 2 * 2 * 3 + 1
+    assert set(study.begun().values()) == {1}
+
+
+def test_a_third_backbone_runs_only_its_own_fits(study: CountedStudy) -> None:
+    assert study.run()[0] == 0
+    before = set(study.begun())
+    code, out, _ = study.run("model0", "model1", "model2")
+    assert code == 0 and json.loads(out)["backbones"] == ["model0", "model1", "model2"]
+    added = [fit for fit, _ in study.starts()][len(before) :]
+    cells = [cell for cell in json.loads(out)["cells"] if cell["backbone"] == "model2"]
+    assert sorted(added) == sorted(fit["id"] for cell in cells for fit in cell["fits"])
+
+
+def test_a_full_disk_is_one_sentence_and_the_command_goes_on(
+    study: CountedStudy, disk: SmallDisk, tmp_path: Path
+) -> None:
+    if not disk.mount(kilobytes=150):
+        pytest.skip("only root may mount a small file system")
+    study.runs = disk.folder / "runs"
+    code, out, err = study.run()
+    assert (code, out, len(err.splitlines())) == (1, "", 1)
+    assert "No space left on device. Make room, then repeat the command: finished fits are kept" in err
+    finished = study.finished()
+    assert 0 < len(finished) < 13 and not list(study.runs.rglob("*.part"))
+    assert not any(json.loads(path.read_text())["status"] == "failed" for path in study.runs.glob("*/record.json"))
+    disk.resize("size=5m")
+    started = len(study.starts())
+    assert study.run()[0] == 0
+    assert not {fit for fit, _ in study.starts()[started:]} & finished
+    assert contents(study.runs) == uninterrupted(tmp_path / "whole", study)[0]
+
+
+def test_a_read_only_runs_folder_is_one_sentence(study: CountedStudy, disk: SmallDisk) -> None:
+    if not disk.mount(kilobytes=5000):
+        pytest.skip("only root may mount a small file system")
+    study.runs = disk.folder / "runs"
+    assert study.run("model0")[0] == 0
+    finished, started = study.finished(), len(study.starts())
+    disk.resize("ro")
+    code, out, err = study.run()
+    assert (code, out, len(err.splitlines())) == (1, "", 1)
+    assert "Read-only file system. Choose a folder that can be written; finished fits are kept." in err
+    assert (study.finished(), len(study.starts())) == (finished, started)
+    disk.resize("rw")
+    assert study.run()[0] == 0
+    assert not {fit for fit, _ in study.starts()[started:]} & finished
+
+
+def test_data_deleted_in_mid_study_is_one_sentence(study: CountedStudy) -> None:
+    path = study.folder / "data" / "mood" / "train.tsv"
+    content = path.read_bytes()
+    code, out, err = study.run(DELETE=str(path))
+    assert (code, out) == (2, "")
+    assert err.startswith("benchrunner: No data for mine/mood, split train:") and "Traceback" not in err
+    finished, started = study.finished(), len(study.starts())
+    assert finished
+    path.write_bytes(content)
+    assert study.run()[0] == 0
+    assert not {fit for fit, _ in study.starts()[started:]} & finished
