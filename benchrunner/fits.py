@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from benchrunner.recipes import Recipe
@@ -44,7 +45,7 @@ class Fit:
     suppliers: Mapping[str, str]
     """Versions of the plugins whose code takes part, by title of the plugin."""
 
-    @property
+    @cached_property
     def id(self) -> str:
         """Hash of everything that training can see."""
         seen = {name: value for name, value in self.as_dict().items() if name not in ("task", "backbone")}

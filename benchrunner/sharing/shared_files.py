@@ -82,11 +82,11 @@ class SharedFiles:
 
     def _texts_of_cell(self, result: CellResult) -> Iterator[tuple[str, str]]:
         """Yield the files of all fits and predictions of a cell, and note their ids."""
-        task = result.cell.task
+        task, tests = result.cell.task, _scored_tests(result)
         self._tasks[task.name] = task
         for fit in result.cell.fits:
             yield fit_name(fit.id), _json(self._fit_json(fit, result.lost))
-            splits = _shared_splits(fit, result)
+            splits = [*task.named("dev"), *tests.get(fit.id, [])]
             self._splits.setdefault(task.name, {}).update(dict.fromkeys(splits))
             if fit.id not in result.lost:
                 yield from self._predictions(fit, task, splits)
@@ -162,12 +162,12 @@ def _answers_text(fit: Fit, predicted: Predicted, figures: Figures) -> str:
         raise FitError(f"The answers of the fit {fit.id} cannot be shared: {error}.") from None
 
 
-def _shared_splits(fit: Fit, result: CellResult) -> list[str]:
-    """Name the splits whose answers give scores: dev, and for fits of the chosen grid point the scored test splits."""
+def _scored_tests(result: CellResult) -> dict[str, list[str]]:
+    """Map the fits of the chosen grid point to the test splits whose answers are scored."""
     cell, scored = result.cell, {term.split for term in result.spreads}
-    chosen = {fit.id for point in cell.candidates if point.recipe == result.chosen for fit in point.fits}
-    tests = [split for split in cell.tests if split in scored] if fit.id in chosen - result.lost.keys() else []
-    return [*cell.task.named("dev"), *tests]
+    tests = [split for split in cell.tests if split in scored]
+    chosen = (fit for point in cell.candidates if point.recipe == result.chosen for fit in point.fits)
+    return {fit.id: tests for fit in chosen if fit.id not in result.lost}
 
 
 def _json(value: Any) -> str:
