@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import re
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any, final
 
@@ -81,13 +81,16 @@ def _spellings(folder: Path) -> Iterator[str]:
             yield str(path)
 
 
-def shared_names(backbones: Iterable[str]) -> dict[str, str]:
-    """Map each backbone to its name in shared files: of a path, the last part is left. Names stay different."""
+def shared_names(backbones: Iterable[str], *, namespaces: Collection[str] = ()) -> dict[str, str]:
+    """Map each backbone to its name in shared files: of a path, the last part is left. Names stay different.
+
+    `namespaces` are the beginnings of names that are no paths, such as "bert" in "bert/random-4/192".
+    """
     names: dict[str, str] = {}
     for backbone in backbones:
         if backbone in names:
             continue
-        name = base = _shared_name(backbone)
+        name = base = _shared_name(backbone, namespaces)
         number = 2
         while name in names.values():
             name, number = f"{base}-{number}", number + 1
@@ -95,14 +98,15 @@ def shared_names(backbones: Iterable[str]) -> dict[str, str]:
     return names
 
 
-def _shared_name(backbone: str) -> str:
+def _shared_name(backbone: str, namespaces: Collection[str]) -> str:
     prefix, separator, rest = backbone.partition(":")
     if separator and prefix == "concat":
-        return f"{prefix}:{','.join(map(_shared_name, rest.split(',')))}"
+        return f"{prefix}:{','.join(_shared_name(part, namespaces) for part in rest.split(','))}"
     if separator and prefix == "run":
-        return f"{prefix}:{_shared_name(rest)}"
+        return f"{prefix}:{_shared_name(rest, namespaces)}"
     is_path = backbone.startswith(("/", ".", "~", "\\")) or "\\" in backbone or re.match(r"[A-Za-z]:[\\/]", backbone)
-    if is_path or backbone.count("/") > 1 or (backbone and Path(backbone).exists()):
+    has_folders = backbone.count("/") > 1 and backbone.partition("/")[0] not in namespaces
+    if is_path or has_folders or (backbone and Path(backbone).exists()):
         path = Path(backbone.replace("\\", "/"))
         return (path if path.name not in ("", "..") else path.expanduser().resolve()).name or "backbone"
     return backbone

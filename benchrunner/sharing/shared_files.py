@@ -6,7 +6,7 @@ import datetime
 import hashlib
 import json
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, final
 
@@ -51,12 +51,16 @@ class SharedFiles:
     ) -> None:
         self._results, self._runner, self._private = results, runner, private
         self._name, self._url, self._report = name, url, report
-        self._names = shared_names(name for result in results for name in result.study.backbones)
+        self._namespaces = {name.partition("/")[0] for name in runner.plugins.backbones}
+        self._names = self._shared_names(name for result in results for name in result.study.backbones)
         self._kept = KeptAnswers(runner)
         self._index: dict[str, dict[str, dict[str, str]]] = {}
         self._majority: dict[str, dict[str, str]] = {}
         self._splits: dict[str, dict[str, None]] = {}
         self._tasks: dict[str, Task] = {}
+
+    def _shared_names(self, backbones: Iterable[str]) -> dict[str, str]:
+        return shared_names(backbones, namespaces=self._namespaces)
 
     def files(self) -> Iterator[tuple[str, bytes]]:
         """Yield the name and the content of every file, the list of files last."""
@@ -100,7 +104,7 @@ class SharedFiles:
         """Return a fit and its record, without folders of this machine and without notes, which may quote rows."""
         record = RunFolder(self._runner.workspace.runs, fit.id).record()
         values = fit.as_dict() | {
-            "backbone": self._names.get(fit.backbone) or shared_names([fit.backbone])[fit.backbone]
+            "backbone": self._names.get(fit.backbone) or self._shared_names([fit.backbone])[fit.backbone]
         }
         data: dict[str, Any] = {"fit": values, "status": "done", "timings": {}, "numerics": {}}
         if record is not None:

@@ -60,6 +60,11 @@ def test_backbones_keep_the_last_part_of_a_path(backbone: str, name: str) -> Non
     assert shared_names([backbone]) == {backbone: name}
 
 
+def test_names_of_a_namespace_are_no_paths() -> None:
+    names = ["mine/random-4/192", "other/random-4/192", "concat:mine/random-4/192,mine/words"]
+    assert list(shared_names(names, namespaces={"mine"}).values()) == [names[0], "192", names[2]]
+
+
 def test_a_folder_that_exists_is_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "alice" / "mine").mkdir(parents=True)
     monkeypatch.chdir(tmp_path)

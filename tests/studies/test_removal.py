@@ -45,6 +45,13 @@ def test_pruning_keeps_the_weights_that_a_study_selected(tmp_path: Path) -> None
     assert prune_runs(tmp_path, keep="none").removed == (chosen,)
 
 
+def test_pruning_leaves_majority_answers_and_damaged_runs_alone(tmp_path: Path) -> None:
+    majority, damaged, restart = made_run(tmp_path, backbone=""), made_run(tmp_path, seed=1), made_run(tmp_path, seed=2)
+    (tmp_path / damaged / "fit.json").write_text("{")
+    assert prune_runs(tmp_path).removed == (restart,)
+    assert (tmp_path / majority / "model").exists() and (tmp_path / damaged / "model").exists()
+
+
 def test_fits_of_an_incomplete_study_keep_their_weights(tmp_path: Path) -> None:
     fits = [made_run(tmp_path, seed=seed) for seed in range(2)]
     keep_study(tmp_path, None, *fits, ended=None)

@@ -77,7 +77,8 @@ def prune_runs(runs: Path, *, keep: str = "selected", dry_run: bool = False) -> 
     """Remove the weights of finished fits that no kept study selected; with `keep="none"`, of all finished fits.
 
     Records and predictions stay, so that tables, reports and submissions of answered splits need no fit to run again.
-    The fits of a study that is not complete count as selected. A run that another process works on is left alone.
+    The fits of a study that is not complete count as selected. A fit without a backbone, such as the majority answer,
+    has no weights. A run that another process works on is left alone.
     """
     if keep not in KEEP:
         raise RequestError(f"keep must be {' or '.join(KEEP)}, not '{keep}'.")
@@ -85,7 +86,7 @@ def prune_runs(runs: Path, *, keep: str = "selected", dry_run: bool = False) -> 
     removed, in_use, size = list[str](), list[str](), 0
     for model in sorted(runs.glob("*/model")):
         folder = RunFolder(runs, model.parent.name)
-        if folder.path.name in needed or not (folder.path / "record.json").is_file():
+        if folder.path.name in needed or not (folder.path / "record.json").is_file() or not _has_backbone(folder):
             continue
         with held_if_free(folder.path) as is_free:
             if not is_free:
@@ -104,6 +105,14 @@ def _needed(runs: Path) -> frozenset[str]:
     if faults:
         raise RequestError(f"{faults[0]} What it selected is not known, so that nothing was removed.")
     return frozenset(fit for study in studies for fit in (study.selected if study.ended else study.fits))
+
+
+def _has_backbone(folder: RunFolder) -> bool:
+    """Whether a run is the fit of a backbone; a folder that cannot be read is none."""
+    try:
+        return bool(folder.fit().backbone)
+    except RequestError:
+        return False
 
 
 def _is_free(folder: RunFolder) -> bool:
