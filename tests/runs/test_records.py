@@ -23,7 +23,14 @@ from benchrunner.records import Record
 from benchrunner.runs import folder as folder_module
 from benchrunner.runs.folder import RunFolder, find_run
 
-RECORD = Record("abc", "done", "", {"f1": Score(0.5), "r": Score(None, "constant")}, ("odd",), {"s": 1.0}, {}, ("n",))
+RECORD = Record(
+    "abc",
+    "done",
+    scores={"f1": Score(0.5), "r": Score(None, "constant")},
+    flags=("odd",),
+    timings={"s": 1.0},
+    notes=("n",),
+)
 FIT = Fit("mine/mood", "words", "finetune", Recipe(), 0, "d", {"kind": "x"}, "r", {"core": "1"})
 
 
