@@ -112,6 +112,7 @@ from benchrunner.workspace import Settings, Workspace
 
 if TYPE_CHECKING:
     from benchrunner.plugins.diagnosis import Diagnosis, diagnose
+    from benchrunner.reports.rendering import write_report
     from benchrunner.runs.answering import Answered, answer, export, write_board_files
     from benchrunner.runs.ensembles import Ensemble
     from benchrunner.runs.executors import Local
@@ -327,11 +328,13 @@ __all__ = [
     "write_board_files",
     "write_folder_atomically",
     "write_json",
+    "write_report",
     "write_submission",
 ]
 
 _LATER = {
     "benchrunner.plugins.diagnosis": ("Diagnosis", "diagnose"),
+    "benchrunner.reports.rendering": ("write_report",),
     "benchrunner.runs.answering": ("Answered", "answer", "export", "write_board_files"),
     "benchrunner.runs.ensembles": ("Ensemble",),
     "benchrunner.runs.executors": ("Local",),

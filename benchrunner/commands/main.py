@@ -21,6 +21,7 @@ from benchrunner.commands import (
     export_command,
     list_command,
     predict_command,
+    report_command,
     run_command,
     runs_command,
     score_command,
@@ -138,7 +139,7 @@ def parser(plugins: Plugins) -> Parser:
     core = (
         *(demo_command, list_command, doctor_command, data_command, run_command, compare_command),
         *(predict_command, export_command, submit_command, check_command, runs_command),
-        *(share_command, verify_command),
+        *(report_command, share_command, verify_command),
     )
     for command in core:
         command.add(commands)

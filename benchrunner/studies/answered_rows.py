@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
@@ -73,16 +73,22 @@ class AnsweredRows:
                 yield f"{backbone} right", [sum(row) / len(row) for row in right]
 
 
-def answered_rows(task: Task, split: str, fits: Mapping[str, Sequence[Fit]], runner: Runner) -> AnsweredRows:
+def answered_rows(
+    task: Task,
+    split: str,
+    fits: Mapping[str, Sequence[Fit]],
+    runner: Runner,
+    answers_of: Callable[[Fit, str], list[Any]] | None = None,
+) -> AnsweredRows:
     """Collect the answers of finished fits to a split; `fits` maps backbones to their restarts.
 
-    Answers that were kept are read; others are predicted, for which the fit's weights are needed.
+    `answers_of` gives the answers of a fit to a split. By default, answers that were kept are read and others are
+    predicted, for which the fit's weights are needed.
     """
+    answers_of = answers_of or (lambda fit, name: runner.predict(fit, name).answers)
     rows = runner.rows(task, split)
     fits = {backbone: restarts for backbone, restarts in fits.items() if restarts}
-    answers = {
-        backbone: tuple(runner.predict(fit, split).answers for fit in restarts) for backbone, restarts in fits.items()
-    }
+    answers = {backbone: tuple(answers_of(fit, split) for fit in restarts) for backbone, restarts in fits.items()}
     seeds = {backbone: tuple(fit.seed for fit in restarts) for backbone, restarts in fits.items()}
     gold = task.problem.gold(rows.table)
     return AnsweredRows(task, split, rows, gold, seeds, answers)

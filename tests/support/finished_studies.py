@@ -172,7 +172,7 @@ def finish(study: Study, made: Runner, skill: Mapping[str, float], *, steps: int
 
 
 def _finish_fit(fit: Fit, task: Task, made: Runner, skill: float, steps: int) -> None:
-    folder, draw = made.folder(fit), random.Random(fit.id)
+    folder, draw = made.folder(fit), random.Random(f"{fit.task} {fit.backbone} {fit.recipe.lr} {fit.seed}")
     folder.path.mkdir(parents=True)
     seconds = 20 + 10 * draw.random()
     numerics = {

@@ -23,6 +23,7 @@ PACKAGES = (
     "runs",
     "studies",
     "study_files",
+    "reports",
     "sharing",
     "commands",
 )

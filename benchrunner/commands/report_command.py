@@ -1,0 +1,52 @@
+"""Command `report`: write a study as one file of HTML."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from benchrunner.commands import options
+from benchrunner.commands.output import DONE, print_json, reserved_for_json
+from benchrunner.commands.parser import Commands
+from benchrunner.errors import RequestError
+
+
+def add(commands: Commands) -> None:
+    """Add the command `report` to the command line."""
+    report = commands.add_parser(
+        "report", help="write a kept study, or finished runs, as one file of HTML that opens without a network"
+    )
+    report.add_argument(
+        "study",
+        nargs="+",
+        metavar="STUDY",
+        help="name of a kept study, or ids of finished runs, see 'benchrunner runs'",
+    )
+    report.add_argument(
+        "--out", type=Path, metavar="FILE", help="the file to write (default: STUDY.html, for runs report.html)"
+    )
+    report.add_argument("--title", default="", metavar="TEXT", help="title of the page")
+    options.add_published(report)
+    options.add_workspace(report)
+    options.add_json(report)
+    report.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the report and print its path."""
+    from benchrunner.commands.share_command import study_or_runs
+    from benchrunner.reports.rendering import write_report
+    from benchrunner.runs.runner import Runner
+
+    runner, published = Runner(arguments.plugins, options.workspace(arguments)), options.published(arguments)
+    with reserved_for_json(arguments.json):
+        result = study_or_runs(arguments.study, runner)
+        path: Path = arguments.out or Path(f"{result.name or 'report'}.html")
+        if path.suffix.lower() not in (".html", ".htm"):
+            raise RequestError(f"--out {path}: a report is a file of HTML; name a file that ends in .html.")
+        write_report(result, path, runner, published=published, title=arguments.title)
+    if arguments.json:
+        print_json({"path": str(path), "bytes": path.stat().st_size})
+    else:
+        print(f"Wrote {path} ({path.stat().st_size / 1e6:.1f} MB). It opens in any browser, without a network.")
+    return DONE

@@ -1,0 +1,105 @@
+"""Figures of fits from their folders: learning curves, grid points, costs and recipes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from benchrunner.errors import BenchrunnerError
+from benchrunner.fits import Fit
+from benchrunner.metrics import Metric
+from benchrunner.recipes import Recipe
+from benchrunner.records import Record
+from benchrunner.reports.contents import ChosenRecipe, Cost, Curve, GridPoint
+from benchrunner.reports.kept_answers import KeptAnswers
+from benchrunner.runs.runner import Runner
+from benchrunner.studies.study import CellResult
+from benchrunner.training import step_log
+
+CURVE_POINTS = 48
+"""Points of a learning curve. Each is the mean of the log lines that fall on it."""
+FLOPS_PER_WEIGHT = 6
+"""Floating-point operations of training for each token and weight: 2 forward, 4 backward (Kaplan et al. 2020, 2.1)."""
+
+
+def curves(result: CellResult, runner: Runner) -> Iterator[Curve]:
+    """Yield the loss of every restart at the chosen grid point."""
+    for fit in result.restarts:
+        lines = step_log.read(runner.folder(fit).log)
+        points = [(float(line["step"]), line["loss"]) for line in lines if isinstance(line.get("loss"), float)]
+        if points:
+            yield Curve(result.cell.backbone, fit.seed, tuple(_thinned(points)))
+
+
+def _thinned(points: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float]]:
+    """Yield means of neighbouring points, at most `CURVE_POINTS` of them."""
+    size = math.ceil(len(points) / CURVE_POINTS)
+    for start in range(0, len(points), size):
+        part = points[start : start + size]
+        yield round(sum(step for step, _ in part) / len(part), 1), round(sum(loss for _, loss in part) / len(part), 4)
+
+
+def grid_points(result: CellResult, split: str, metric: Metric, answers: KeptAnswers) -> Iterator[GridPoint]:
+    """Yield the grid points of a cell with the scores of their restarts."""
+    recipes = [candidate.recipe.as_dict() for candidate in result.cell.candidates]
+    varied = [name for name in recipes[0] if len({str(recipe[name]) for recipe in recipes}) > 1]
+    for candidate in result.cell.candidates:
+        values = candidate.recipe.as_dict()
+        label = ", ".join(f"{name} {_short(values[name])}" for name in varied) or f"lr {_short(candidate.recipe.lr)}"
+        scores = [_score(fit, split, metric, answers) for fit in candidate.fits if fit.id not in result.lost]
+        known = tuple(score for score in scores if score is not None)
+        yield GridPoint(result.cell.backbone, label, known, candidate.recipe == result.chosen)
+
+
+def _score(fit: Fit, split: str, metric: Metric, answers: KeptAnswers) -> float | None:
+    try:
+        value = answers.predict(fit, split).record.scores[metric.name].value
+    except (BenchrunnerError, KeyError):
+        return None
+    return None if value is None else value * metric.scale
+
+
+def _short(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def records_of(result: CellResult, runner: Runner) -> dict[str, Record]:
+    """Read the records of all fits of a cell that have one."""
+    records = {fit.id: runner.folder(fit).record() for fit in result.cell.fits}
+    return {fit: record for fit, record in records.items() if record is not None}
+
+
+def cost(result: CellResult, records: Mapping[str, Record]) -> Cost:
+    """Add up what the fits of a cell cost, over all grid points and restarts."""
+    listed = [records[fit.id] for fit in result.cell.fits if fit.id in records]
+    works = [record.work for record in listed]
+    is_counted = bool(works) and all("train_tokens" in work for work in works)
+    return Cost(
+        task=result.cell.task.name,
+        backbone=result.cell.backbone,
+        fits=len(listed),
+        seconds=sum(record.timings.get("seconds", 0.0) for record in listed),
+        tokens=sum(work["train_tokens"] for work in works) if is_counted else None,
+        flops=sum(FLOPS_PER_WEIGHT * work["train_tokens"] * work["trained_weights"] for work in works)
+        if is_counted
+        else None,
+        devices=tuple(sorted({_device(record) for record in listed} - {""})),
+    )
+
+
+def _device(record: Record) -> str:
+    numerics = record.numerics
+    threads = f", {numerics['threads']} thread(s)" if numerics.get("device") == "cpu" else ""
+    return f"{numerics.get('device', '')} {numerics.get('device_name', '')}{threads}".strip()
+
+
+def chosen_recipe(result: CellResult) -> ChosenRecipe | None:
+    """Return the chosen recipe of a cell; None if no fit finished."""
+    if result.chosen is None or result.selected is None:
+        return None
+    defaults, values = Recipe().as_dict(), result.chosen.as_dict()
+    always = ("lr", "epochs", "batch_size", "max_length", "precision")
+    shown = {name: value for name, value in values.items() if name in always or value != defaults[name]}
+    runs = tuple(fit.id for fit in result.restarts)
+    selected = result.selected
+    return ChosenRecipe(result.cell.task.name, result.cell.backbone, selected.method, shown, selected.id, runs)

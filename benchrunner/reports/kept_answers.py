@@ -1,0 +1,55 @@
+"""Reads the kept predictions of a study once, and the rows that they answered. Nothing is fitted or predicted."""
+
+from __future__ import annotations
+
+import json
+from typing import final
+
+from benchrunner.errors import RequestError
+from benchrunner.fits import Fit
+from benchrunner.runs.predictor import Predicted
+from benchrunner.runs.runner import Runner
+from benchrunner.studies.answered_rows import AnsweredRows, answered_rows
+from benchrunner.studies.kept.predictions import KeptPredictions, PredictionIds
+from benchrunner.studies.study import Result
+from benchrunner.tasks.task import Task
+
+
+@final
+class KeptAnswers:
+    """Predictions of a runs folder; each record and each list of answers is read at most once."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+        self._kept = KeptPredictions(runner, PredictionIds())
+        self._read: dict[tuple[str, str], Predicted] = {}
+
+    def predict(self, fit: Fit, split: str) -> Predicted:
+        """Return the kept answers of a fit to a split; raise a `FitError` if there are none."""
+        key = (fit.id, split)
+        if key not in self._read:
+            self._read[key] = self._kept.predict(fit, split)
+        return self._read[key]
+
+    def forget(self) -> None:
+        """Free the memory of what was read."""
+        self._read.clear()
+
+    def rows(self, result: Result, task: Task, split: str) -> AnsweredRows:
+        """Return the rows of a split with the answers of all backbones at their chosen grid points.
+
+        Raises a `RequestError` if the data is not there, or is not what the fits answered.
+        """
+        fits = {backbone: result.of(backbone, task.name).restarts for backbone in backbones_of(result, task)}
+        fingerprint = self._runner.rows(task, split).fingerprint
+        for fit in (fit for restarts in fits.values() for fit in restarts):
+            home = self.predict(fit, split).folder
+            if json.loads((home / "prediction.json").read_text(encoding="utf-8"))["data"] != fingerprint:
+                raise RequestError(f"The data of {task.name} ({split}) changed since the fit {fit.id} answered it.")
+        return answered_rows(task, split, fits, self._runner, lambda fit, name: self.predict(fit, name).answers)
+
+
+def backbones_of(result: Result, task: Task) -> list[str]:
+    """Name the backbones of a result that have a cell for a task, in the order of the study."""
+    present = {cell.cell.backbone for cell in result.cells if cell.cell.task.name == task.name}
+    return [backbone for backbone in result.study.backbones if backbone in present]

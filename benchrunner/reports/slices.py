@@ -1,0 +1,125 @@
+"""Shares of right rows by length and by label, and confusion matrices, from the answers of all restarts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, final
+
+from benchrunner.studies.answered_rows import AnsweredRows
+
+MOST_LABELS = 12
+"""Labels of the largest confusion matrix that a report shows."""
+PARTS = 4
+"""Number of parts into which rows are divided by their lengths."""
+
+
+@final
+@dataclass(frozen=True)
+class Slice:
+    """Some rows of a split with the share of right answers of each backbone."""
+
+    name: str
+    rows: int
+    shares: Mapping[str, float]
+    """Backbone -> share of right answers, over the rows and restarts."""
+
+
+@final
+@dataclass(frozen=True)
+class Confusion:
+    """How often gold labels were answered by which labels."""
+
+    backbone: str
+    labels: tuple[str, ...]
+    counts: tuple[tuple[float, ...], ...]
+    """A line for each gold label, with the mean number of answers over the restarts."""
+    unit: str
+    """What is counted: `rows`, or `words` in tasks that label words."""
+
+
+def slices_by_length(rows: AnsweredRows) -> tuple[Slice, ...]:
+    """Divide the rows into parts of about the same size by the number of their words."""
+    import numpy as np
+
+    lengths = np.array(word_counts(rows))
+    borders = np.unique(np.quantile(lengths, np.linspace(0, 1, PARTS + 1)[1:-1], method="higher"))
+    parts = np.searchsorted(borders, lengths, side="left")
+    slices = []
+    for part in range(len(borders) + 1):
+        members = np.flatnonzero(parts == part)
+        if len(members):
+            low, high = int(lengths[members].min()), int(lengths[members].max())
+            name = f"{low} words" if low == high else f"{low} to {high} words"
+            slices.append(_slice(name, members.tolist(), rows))
+    return tuple(slices)
+
+
+def slices_by_label(rows: AnsweredRows) -> tuple[Slice, ...]:
+    """Group the rows by their gold label; empty if gold is not one of a few labels."""
+    names = [str(value) if isinstance(value, str | int) else None for value in rows.gold or ()]
+    counts = Counter(names)
+    if None in counts or not 1 < len(counts) <= MOST_LABELS:
+        return ()
+    order = {name: [row for row, value in enumerate(names) if value == name] for name in counts if name is not None}
+    return tuple(_slice(name, order[name], rows) for name in sorted(order))
+
+
+def _slice(name: str, members: Sequence[int], rows: AnsweredRows) -> Slice:
+    import numpy as np
+
+    shares = {backbone: float(np.array(right)[:, members].mean()) for backbone, right in rows.right.items()}
+    return Slice(name, len(members), shares)
+
+
+def word_counts(rows: AnsweredRows) -> list[int]:
+    """Count the words of all texts of each row."""
+    counts = [0] * len(rows.rows)
+    for name in rows.text_columns:
+        for row, value in enumerate(rows.rows.table.column(name).to_pylist()):
+            counts[row] += sum(len(text.split()) for text in _texts(value))
+    return counts
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        yield from (text for text in value if isinstance(text, str))
+
+
+def confusions(rows: AnsweredRows) -> tuple[Confusion, ...]:
+    """Count answers by gold label for each backbone; empty if answers are not one of a few labels."""
+    gold = rows.gold or ()
+    of_words = bool(gold) and all(isinstance(value, list) for value in gold)
+    if of_words and "words" not in rows.rows.table.column_names:
+        return ()
+    flat = list(chain.from_iterable(gold)) if of_words else list(gold)
+    if not flat or not all(isinstance(value, str | int) for value in flat):
+        return ()
+    answers = {
+        backbone: [list(chain.from_iterable(restart)) if of_words else restart for restart in restarts]
+        for backbone, restarts in rows.answers.items()
+    }
+    seen = set(flat).union(*(restart for restarts in answers.values() for restart in restarts))
+    labels = [label for label in getattr(rows.task.problem, "labels", ()) if label in seen] or sorted(seen, key=str)
+    if not 1 < len(labels) <= MOST_LABELS or not seen <= set(labels):
+        return ()
+    unit = "words" if of_words else "rows"
+    return tuple(_confusion(name, labels, flat, restarts, unit) for name, restarts in answers.items())
+
+
+def _confusion(
+    backbone: str, labels: Sequence[Any], gold: Sequence[Any], restarts: Sequence[Sequence[Any]], unit: str
+) -> Confusion:
+    from sklearn.metrics import confusion_matrix
+
+    number_of = {label: number for number, label in enumerate(labels)}
+    truth, numbers = [number_of[label] for label in gold], list(range(len(labels)))
+    total = sum(
+        confusion_matrix(truth, [number_of[answer] for answer in answers], labels=numbers) for answers in restarts
+    )
+    counts = tuple(tuple(float(count) / len(restarts) for count in line) for line in total)
+    return Confusion(backbone, tuple(map(str, labels)), counts, unit)

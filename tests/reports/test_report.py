@@ -1,0 +1,206 @@
+"""What a report shows: figures of the result, rows where backbones differ, costs, and why something is absent."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import finished_studies
+from benchrunner import Grid, Runner, Study, run_study
+from benchrunner.commands.main import main
+from benchrunner.reports.contents import Report
+from benchrunner.reports.disagreement import disagreement
+from benchrunner.reports.gathering import gather
+from benchrunner.reports.kept_answers import KeptAnswers
+from benchrunner.reports.rendering import rendered, write_report
+from benchrunner.reports.svg import Scale, element
+from benchrunner.reports.visible_text import visible
+from benchrunner.studies.study import Result
+from benchrunner.study_files.kept_study_file import read_study
+from finished_studies import finish, task
+
+NAMES = ("made/good", "made/poor")
+KINDS = ("classify", "regress", "choose", "tag", "span")
+
+
+def small(folder: Path, kinds: tuple[str, ...] = KINDS, names: tuple[str, ...] = NAMES) -> tuple[Result, Runner]:
+    """Finish a study of some backbones on a task of each kind."""
+    tasks = tuple(task(f"made/{kind}", kind) for kind in kinds)
+    made = finished_studies.runner(folder, tasks, names)
+    study = Study(names, tasks, Grid({"lr": (3e-5, 2e-5)}), seeds=(0, 1, 2))
+    finish(study, made, dict(zip(names, (0.8, 0.5, 0.6), strict=False)))
+    return run_study(study, made, keep_as="kept"), made
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Runner]:
+    return small(tmp_path_factory.mktemp("study"))
+
+
+@pytest.fixture(scope="module")
+def report(study: tuple[Result, Runner]) -> Report:
+    return gather(*study)
+
+
+def embedded(html: str) -> dict[str, Any]:
+    """Read the rows that a page embeds."""
+    match = re.search(r'<script type="application/json" id="data">(.*?)</script>', html, re.DOTALL)
+    assert match is not None
+    rows: dict[str, Any] = json.loads(match[1])
+    return rows
+
+
+def test_the_headline_has_the_means_of_the_result(study: tuple[Result, Runner], report: Report) -> None:
+    frame = study[0].to_pandas().set_index(["task", "metric", "backbone"])["mean"]
+    assert len(report.headline) == 6
+    for row in report.headline:
+        for cell in row.cells:
+            assert cell.mean == pytest.approx(100 * frame[row.name, row.metric, cell.backbone])
+            assert cell.restarts == 3 and cell.interval is not None
+            assert cell.interval[0] <= cell.mean <= cell.interval[1]
+
+
+def test_differing_rows_are_those_of_the_rows_of_the_result(study: tuple[Result, Runner], report: Report) -> None:
+    for part in report.rows:
+        frame = study[0].rows(part.task)
+        right = [frame[f"{name} right"] > 0.5 for name in NAMES]
+        differing = frame[right[0] != right[1]]
+        assert {row["n"] for row in part.rows} == set(differing["row"])
+        assert part.differing == len(differing) and part.total == len(frame)
+        [pair] = part.agreements
+        assert pair.only_first == int((right[0] & ~right[1]).sum()) and pair.both == int((right[0] & right[1]).sum())
+        assert [row["d"] for row in part.rows] == sorted((row["d"] for row in part.rows), reverse=True)
+
+
+def test_answers_of_all_restarts_are_counted(report: Report) -> None:
+    for part in report.rows:
+        for row in part.rows:
+            assert [sum(count for _, count, _ in given) for given in row["a"]] == [3, 3]
+
+
+def test_confusion_matrices_count_every_row(report: Report) -> None:
+    sections = {section.name: section for section in report.tasks}
+    assert not sections["made/regress"].confusions and not sections["made/span"].confusions
+    for name in ("made/classify", "made/choose", "made/tag"):
+        totals = [sum(map(sum, matrix.counts)) for matrix in sections[name].confusions]
+        assert totals == pytest.approx([60, 60]) if name != "made/tag" else totals[0] == pytest.approx(totals[1])
+
+
+def test_shares_of_slices_average_to_the_share_of_right_rows(study: tuple[Result, Runner], report: Report) -> None:
+    for section in report.tasks:
+        frame = study[0].rows(section.name)
+        for slices in filter(None, (section.by_length, section.by_label)):
+            assert sum(part.rows for part in slices) == 60
+            for name in NAMES:
+                mean = sum(part.rows * part.shares[name] for part in slices) / 60
+                assert mean == pytest.approx(frame[f"{name} right"].mean())
+
+
+def test_costs_add_up_all_fits_of_a_cell(study: tuple[Result, Runner], report: Report) -> None:
+    cell = study[0].cells[0]
+    records = [study[1].folder(fit).record() for fit in cell.cell.fits]
+    line = report.costs[0]
+    assert line.fits == 6 and line.tokens == 6 * 12345 * 300
+    assert line.seconds == pytest.approx(sum(record.timings["seconds"] for record in records if record))
+    assert line.flops == pytest.approx(6 * 1.8e6 * line.tokens)
+
+
+def test_the_page_loads_nothing_and_allows_only_its_script(report: Report) -> None:
+    page = rendered(report)
+    assert not re.findall(r"""(?:src|href)=["'](?:https?:)?//""", page) and "@import" not in page
+    assert "default-src 'none'" in page and page.count("<script") == 2
+
+
+def test_embedded_rows_are_read_back_as_they_were(report: Report) -> None:
+    values = embedded(rendered(report))
+    assert [part["rows"] for part in values["tasks"]] == [list(part.rows) for part in report.rows]
+
+
+def test_the_same_study_gives_the_same_page(study: tuple[Result, Runner], tmp_path: Path) -> None:
+    first, second = (write_report(*pair, study[1]) for pair in ((study[0], tmp_path / f"{n}.html") for n in "ab"))
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_rows_beyond_the_limit_are_counted(study: tuple[Result, Runner]) -> None:
+    result, made = study
+    rows = KeptAnswers(made).rows(result, result.study.tasks[0], "dev")
+    whole, part = disagreement(rows), disagreement(rows, most_bytes=3_000)
+    assert 0 < len(part.rows) < len(whole.rows) == whole.differing
+    assert part.rows == whole.rows[: len(part.rows)]
+    assert f"{whole.differing - len(part.rows)} left out" in part.shown and "left out" not in whole.shown
+
+
+def test_one_backbone_shows_the_rows_it_gets_wrong(tmp_path: Path) -> None:
+    result, made = small(tmp_path, ("classify",), NAMES[1:])
+    report = gather(result, made)
+    [part] = report.rows
+    frame = result.rows()
+    assert {row["n"] for row in part.rows} == set(frame[frame["made/poor right"] <= 0.5]["row"])
+    assert "What it gets wrong" in rendered(report)
+
+
+def test_changed_data_leaves_out_single_rows(tmp_path: Path) -> None:
+    small(tmp_path, ("classify",))
+    changed = finished_studies.runner(tmp_path, (task("made/classify", rows=50),), NAMES)
+    report = gather(read_study("kept", changed), changed)
+    assert "changed" in report.tasks[0].absent and report.rows == []
+    assert "Nothing about single rows" in rendered(report)
+
+
+def test_a_removed_log_leaves_out_learning_curves(tmp_path: Path) -> None:
+    result, made = small(tmp_path, ("classify",))
+    for log in made.workspace.runs.glob("*/log.jsonl"):
+        log.unlink()
+    assert gather(result, made).tasks[0].curves == ()
+
+
+def test_the_command_writes_a_kept_study(
+    study: tuple[Result, Runner], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, runs = tmp_path / "out.html", str(study[1].workspace.runs)
+    words = ["report", "kept", "--out", str(path), "--runs", runs]
+    assert main(words, plugins=study[1].plugins) == 0
+    assert "Wrote" in capsys.readouterr().out and len(embedded(path.read_text())["tasks"]) == len(KINDS)
+
+
+def test_the_command_writes_runs_by_their_ids(study: tuple[Result, Runner], tmp_path: Path) -> None:
+    ids = [fit.id for cell in study[0].cells[:2] for fit in cell.cell.fits]
+    path = tmp_path / "out.html"
+    assert (
+        main(["report", *ids, "--out", str(path), "--runs", str(study[1].workspace.runs)], plugins=study[1].plugins)
+        == 0
+    )
+    assert [part["name"] for part in embedded(path.read_text())["tasks"]] == ["made/classify"]
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [(["ketp"], "Did you mean kept"), (["kept", "--out", "report.pdf"], "ends in .html")],
+)
+def test_wrong_words_are_answered_in_one_sentence(
+    words: list[str], wanted: str, study: tuple[Result, Runner], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["report", *words, "--runs", str(study[1].workspace.runs)], plugins=study[1].plugins) == 2
+    assert wanted in capsys.readouterr().err
+
+
+def test_characters_that_hide_or_turn_text_become_visible() -> None:
+    assert visible("a\u202eb\x00c\u200bd\u2028") == "a⟨U+202E⟩b⟨U+0000⟩c⟨U+200B⟩d⟨U+2028⟩"
+    assert visible("שלום 👩\u200d🔬\n") == "שלום 👩\u200d🔬\n"
+
+
+def test_long_text_is_cut_and_counted() -> None:
+    assert visible("x" * 1_500) == "x" * 1_200 + " … [300 more characters]"
+
+
+def test_attributes_and_texts_of_drawings_are_escaped() -> None:
+    assert element("text", "<b>", class_='a"b') == '<text class="a&#34;b">&lt;b&gt;</text>'
+
+
+def test_ticks_are_round_and_within_the_scale() -> None:
+    assert list(Scale(0.0, 100.0, 0, 1).ticks()) == [0, 20, 40, 60, 80, 100]
+    assert list(Scale(-0.3, 0.31, 0, 1).ticks(4)) == [-0.2, 0, 0.2]
