@@ -136,6 +136,7 @@ def test_derived_names_are_short_and_can_be_files() -> None:
     name = derived_name(paths, ["glue/rte", "glue/cola", "glue/mrpc"], {})
     assert name == "with-odd-characters-and-vs-model-on-3-glue-tasks-44136f"
     assert check_name(name) == name
+    assert derived_name(["bert/random-4/128"], ["glue/rte"], {}) == "random-4-128-on-rte-44136f"
 
 
 @pytest.mark.parametrize("name", ["", "../x", ".hidden", "a b", "x" * 101, "studies/x"])

@@ -47,7 +47,8 @@ def _tasks(tasks: Sequence[str]) -> str:
 
 
 def _word(name: str) -> str:
-    """Shorten a name or a path to its last part, with the characters that names of studies may have."""
-    last = Path(name.rstrip("/")).name or name
-    word = re.sub(r"[^A-Za-z0-9.]+", "-", last).strip("-.")
+    """Leave out a name's namespace, or all but the last part of a path, and characters that studies' names lack."""
+    is_path = name.startswith(("/", ".", "~"))
+    own = Path(name.rstrip("/")).name if is_path else name.partition("/")[2] or name
+    word = re.sub(r"[^A-Za-z0-9.]+", "-", own).strip("-.")
     return word[:LONGEST_WORD].rstrip("-.") or "unnamed"
