@@ -33,6 +33,11 @@ def add(commands: Commands) -> None:
     share.add_argument(
         "--url", metavar="URL", help="where you will publish the folder, for the metadata of model cards"
     )
+    share.add_argument(
+        "--with-rows",
+        action="store_true",
+        help="show rows of the data in the report, with their texts: only where the licence of the data allows it",
+    )
     options.add_workspace(share)
     options.add_json(share)
     share.set_defaults(run=run)
@@ -46,7 +51,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     runner = Runner(arguments.plugins, options.workspace(arguments))
     with reserved_for_json(arguments.json):
-        shared = share_study(study_or_runs(arguments.study, runner), arguments.out, runner, url=arguments.url)
+        study = study_or_runs(arguments.study, runner)
+        shared = share_study(study, arguments.out, runner, url=arguments.url, with_rows=arguments.with_rows)
     if arguments.json:
         print_json(shared.as_json())
         return DONE
@@ -55,7 +61,8 @@ def run(arguments: argparse.Namespace) -> int:
         f"{shared.folder} holds {shared.files:,} files of the study {verified.name}. {verified.scores:,} scores were "
         f"computed again from {verified.answers:,} answers, and are equal."
     )
-    print("Texts of the data and folders of this machine are left out. Nothing was uploaded.")
+    rows = "report.html shows texts of the data" if arguments.with_rows else "Texts of the data are left out"
+    print(f"{rows}, and folders of this machine are left out. Nothing was uploaded.")
     print(f"Fingerprint: {verified.fingerprint}")
     print(f"Whoever has the data verifies the folder with 'benchrunner verify {shared.folder} --data DIR'.")
     print(statements.FINGERPRINT_ADVICE)

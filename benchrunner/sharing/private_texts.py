@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import re
 import tempfile
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any, final
 
@@ -47,7 +47,7 @@ class Private:
     def without_known(self, text: str) -> str:
         """Return a text, for example HTML, without the known folders and without the name of the machine."""
         for folder in self._folders:
-            text = re.sub(rf"{_as_path(folder)}[/\\]?", "", text)
+            text = re.sub(rf"{_as_path(folder)}([/\\]?)", _last_part(folder), text)
         return re.sub(rf"\b{re.escape(self._machine)}\b", "this machine", text) if self._machine else text
 
     def remark(self, text: str) -> str:
@@ -67,6 +67,12 @@ class Private:
         yield from (folder for folder in self._folders if re.search(_as_path(folder), text))
         if self._machine and re.search(rf"\b{re.escape(self._machine)}\b", text):
             yield self._machine
+
+
+def _last_part(folder: str) -> Callable[[re.Match[str]], str]:
+    """Return what replaces a folder in a text: nothing before a name in the folder, else the folder's last part."""
+    name = "~" if folder in _spellings(Path.home()) else Path(folder).name
+    return lambda match: "" if match[1] else name
 
 
 def _as_path(folder: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
@@ -15,8 +15,9 @@ from benchrunner.runs.runner import Runner
 from benchrunner.sharing.contents import (
     MANIFEST,
 )
-from benchrunner.sharing.private_texts import Private
+from benchrunner.sharing.private_texts import Private, shared_names
 from benchrunner.sharing.shared_files import SharedFiles
+from benchrunner.sharing.shared_report import shared_report
 from benchrunner.sharing.verify import Verification, verify_folder
 from benchrunner.studies.study import Result
 from benchrunner.study_files.table import StudyFileResult
@@ -49,20 +50,23 @@ def share_study(
     *,
     name: str = "",
     url: str | None = None,
-    report: Callable[[Path], object] | None = None,
+    report: bool = True,
+    with_rows: bool = False,
 ) -> Shared:
     """Write a finished study to the folder `out`, and verify the folder.
 
     Nothing is trained: the kept answers of all fits are written, with the fingerprints of their data. Texts of the data
     are not, unless an answer is text. Folders, user names and the name of this machine are left out. `name` is the
     study's name, by default that under which it is kept. `url` is where the folder will be published, for the metadata.
-    `report` writes a report of the study to a path.
+    `report` asks for a report of the study, `with_rows` for rows of the data in the report.
     """
     if url is not None and not url.startswith(("https://", "http://")):
         raise RequestError(f"The address of a shared folder begins with https://, not '{url}'.")
     _check_place(out)
     private, results = Private(runner.workspace), (study,) if isinstance(study, Result) else study.results
-    files = SharedFiles(results, runner, private, name or study.name or "study", url, report)
+    names = _names(results, runner)
+    page = shared_report(study, runner, private, names, with_rows=with_rows) if report else ""
+    files = SharedFiles(results, runner, private, names, name or study.name or "study", url, page)
     written: dict[str, None] = {}  # cells may share fits
     verifications: list[Verification] = []
 
@@ -78,6 +82,14 @@ def share_study(
 
     write_folder_atomically(out, write)
     return Shared(out, verifications[0], len(written))
+
+
+def _names(results: Sequence[Result], runner: Runner) -> dict[str, str]:
+    """Map the backbones of studies, and those of fits that have another name there, to shared names."""
+    of_studies = [backbone for result in results for backbone in result.study.backbones]
+    of_fits = [fit.backbone for result in results for cell in result.cells for fit in cell.cell.fits if fit.backbone]
+    namespaces = {name.partition("/")[0] for name in runner.plugins.backbones}
+    return shared_names([*of_studies, *of_fits], namespaces=namespaces)
 
 
 def _verified(part: Path, out: Path, runner: Runner) -> Verification:

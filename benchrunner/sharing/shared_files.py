@@ -5,9 +5,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import json
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, final
 
 from benchrunner.errors import FitError
@@ -30,7 +28,7 @@ from benchrunner.sharing.contents import (
 )
 from benchrunner.sharing.derived_files import derived_files
 from benchrunner.sharing.kept_answers import KeptAnswers
-from benchrunner.sharing.private_texts import Private, shared_names
+from benchrunner.sharing.private_texts import Private
 from benchrunner.sharing.verified_predictions import prediction_json
 from benchrunner.studies.study import CellResult, Result
 from benchrunner.tasks.task import Task
@@ -45,22 +43,19 @@ class SharedFiles:
         results: Sequence[Result],
         runner: Runner,
         private: Private,
+        names: Mapping[str, str],
         name: str,
         url: str | None,
-        report: Callable[[Path], object] | None,
+        report: str,
     ) -> None:
-        self._results, self._runner, self._private = results, runner, private
+        """Take the results, and the HTML of their report; it may be empty. `names` maps backbones to shared names."""
+        self._results, self._runner, self._private, self._names = results, runner, private, names
         self._name, self._url, self._report = name, url, report
-        self._namespaces = {name.partition("/")[0] for name in runner.plugins.backbones}
-        self._names = self._shared_names(name for result in results for name in result.study.backbones)
         self._kept = KeptAnswers(runner)
         self._index: dict[str, dict[str, dict[str, str]]] = {}
         self._majority: dict[str, dict[str, str]] = {}
         self._splits: dict[str, dict[str, None]] = {}
         self._tasks: dict[str, Task] = {}
-
-    def _shared_names(self, backbones: Iterable[str]) -> dict[str, str]:
-        return shared_names(backbones, namespaces=self._namespaces)
 
     def files(self) -> Iterator[tuple[str, bytes]]:
         """Yield the name and the content of every file, the list of files last."""
@@ -79,10 +74,8 @@ class SharedFiles:
         content = self._content()
         yield STUDY, _json(content)
         yield from derived_files(content).items()
-        if self._report is not None:
-            with tempfile.TemporaryDirectory() as folder:
-                self._report(Path(folder) / REPORT)
-                yield REPORT, self._private.without_known((Path(folder) / REPORT).read_text(encoding="utf-8"))
+        if self._report:
+            yield REPORT, self._report
 
     def _texts_of_cell(self, result: CellResult) -> Iterator[tuple[str, str]]:
         """Yield the files of all fits and predictions of a cell, and note their ids."""
@@ -103,9 +96,7 @@ class SharedFiles:
     def _fit_json(self, fit: Fit, lost: Mapping[str, str]) -> dict[str, Any]:
         """Return a fit and its record, without folders of this machine and without notes, which may quote rows."""
         record = RunFolder(self._runner.workspace.runs, fit.id).record()
-        values = fit.as_dict() | {
-            "backbone": self._names.get(fit.backbone) or self._shared_names([fit.backbone])[fit.backbone]
-        }
+        values = fit.as_dict() | {"backbone": self._names.get(fit.backbone, "")}
         data: dict[str, Any] = {"fit": values, "status": "done", "timings": {}, "numerics": {}}
         if record is not None:
             data |= {"timings": dict(record.timings), "numerics": self._private.without_in(dict(record.numerics))}

@@ -33,7 +33,7 @@ def of_the_hub(tmp_path_factory: pytest.TempPathFactory) -> SharedFolder:
     made = runner(folder, register_methods=[Chancy()], register_tasks=[task_of_the_hub()])
     study = Study(("words",), tuple(made.plugins.tasks.values()), changes={"lr": 8}, seeds=(0, 1, 2))
     result = run_study(study, made)
-    share_study(result, folder / "shared", made, name="moods", url="https://example.org/moods")
+    share_study(result, folder / "shared", made, name="moods", report=False, url="https://example.org/moods")
     return SharedFolder(folder / "shared", made)
 
 
@@ -70,7 +70,7 @@ def test_cut_data_does_not_pass_as_a_data_set_of_the_hub(tmp_path: Path) -> None
     path = tmp_path / "data" / "mood" / "dev.tsv"
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
     result = run_study(Study(("words",), tuple(made.plugins.tasks.values())), made)
-    share_study(result, tmp_path / "shared", made)
+    share_study(result, tmp_path / "shared", made, report=False)
     [found] = front_matter(tmp_path / "shared/model_cards/words/README.md")["model-index"][0]["results"]
     assert found["dataset"] == {"type": "mine/mood", "name": "mine/mood (dev)", "split": "dev"}
     assert not (tmp_path / "shared/model_cards/words/.eval_results").exists()

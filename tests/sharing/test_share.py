@@ -13,7 +13,7 @@ import pytest
 from benchrunner import MultiLabel, RequestError, RowsFrom, Runner, Split, Study, Task, f1_micro, run_study
 from benchrunner.errors import BenchrunnerError, FitError
 from benchrunner.metrics import roc_auc
-from benchrunner.sharing.share import share_study
+from benchrunner.sharing.share import Shared, share_study
 from benchrunner.sharing.verify import verify_folder
 from benchrunner.studies.study import Result, selected_fit
 from benchrunner.testing import TinyBackbone
@@ -28,6 +28,11 @@ def texts(folder: Path) -> dict[str, str]:
 
 def study(made: Runner, *backbones: str, **changes: Any) -> Result:
     return run_study(Study(backbones or ("words",), tuple(made.plugins.tasks.values()), **changes), made)
+
+
+def share(result: Result, out: Path, made: Runner, **changes: Any) -> Shared:
+    """Share a study, without a report unless a test asks for one: the report takes most of the time."""
+    return share_study(result, out, made, **({"report": False} | changes))
 
 
 def test_no_text_of_the_data_is_shared(original: SharedFolder) -> None:
@@ -53,7 +58,7 @@ def test_no_name_of_the_machine_is_shared(tmp_path: Path, monkeypatch: pytest.Mo
         record = json.loads(path.read_text())
         record["numerics"] |= {"device_name": f"a GPU of secret-machine, driver in {tmp_path}/drivers/7"}
         path.write_text(json.dumps(record))
-    share_study(result, tmp_path / "shared", made, name="planted")
+    share(result, tmp_path / "shared", made, name="planted")
     written = texts(tmp_path / "shared")
     for name, text in written.items():
         for private in (str(tmp_path), "alice", "secret-machine", "row text", str(Path.home())):
@@ -71,7 +76,7 @@ def test_metrics_of_probabilities_are_verified(tmp_path: Path) -> None:
     """The figures that such metrics are computed from are shared beside the answers."""
     task = mood(metrics=(*mood().metrics, roc_auc(("glad", "sad"))))
     made = runner(tmp_path, register_tasks=[task])
-    shared = share_study(study(made), tmp_path / "shared", made)
+    shared = share(study(made), tmp_path / "shared", made)
     assert shared.verification.is_equal
     [first, *_] = [text for name, text in texts(shared.folder).items() if name.endswith(".jsonl")]
     line = json.loads(first.splitlines()[0])
@@ -85,23 +90,23 @@ def test_a_folder_of_the_user_is_never_replaced(tmp_path: Path) -> None:
     made = chancy(tmp_path)
     result, out = study(made), tmp_path / "out"
     out.mkdir()
-    share_study(result, out, made)  # an empty folder
-    share_study(result, out, made)  # an older shared folder
+    share(result, out, made)  # an empty folder
+    share(result, out, made)  # an older shared folder
     (out / "notes.txt").write_text("mine")
     with pytest.raises(RequestError, match=r"has other files, such as notes.txt. Name a new folder"):
-        share_study(result, out, made)
+        share(result, out, made)
     assert (out / "notes.txt").read_text() == "mine"
     with pytest.raises(RequestError, match="this is a file; name a folder"):
-        share_study(result, out / "notes.txt", made)
+        share(result, out / "notes.txt", made)
     with pytest.raises(RequestError, match="begins with https://"):
-        share_study(result, tmp_path / "new", made, url="ftp://x")
+        share(result, tmp_path / "new", made, url="ftp://x")
 
 
 def test_equal_studies_give_equal_folders(tmp_path: Path) -> None:
     made = chancy(tmp_path)
     result = study(made, seeds=(0, 1))
     for name in ("first", "second"):
-        share_study(result, tmp_path / name, made, name="same")
+        share(result, tmp_path / name, made, name="same")
     first, second = texts(tmp_path / "first"), texts(tmp_path / "second")
     dated = {"study.json", "manifest.json", "README.md", "every_eval_ever/words.json"}
     assert first.keys() == second.keys()
@@ -117,7 +122,7 @@ def test_a_score_that_does_not_follow_is_not_shared(tmp_path: Path) -> None:
     record["scores"]["accuracy"]["value"] = 0.99
     path.write_text(json.dumps(record))
     with pytest.raises(BenchrunnerError, match=r"(?s)Nothing was written, because.*scores, accuracy: '0.99' in the"):
-        share_study(result, tmp_path / "shared", made)
+        share(result, tmp_path / "shared", made)
     assert not (tmp_path / "shared").exists()
 
 
@@ -127,7 +132,7 @@ def test_answers_to_older_data_are_not_shared(tmp_path: Path) -> None:
     path = tmp_path / "data" / "mood" / "dev.tsv"
     path.write_text(path.read_text().replace("day", "night"))
     with pytest.raises(FitError, match=r"has no kept answers to mine/mood \(dev\) as .*dev.tsv is now"):
-        share_study(result, tmp_path / "shared", chancy_of(made))
+        share(result, tmp_path / "shared", chancy_of(made))
 
 
 def chancy_of(made: Runner) -> Runner:
@@ -143,7 +148,7 @@ def test_nothing_is_fitted_or_predicted(tmp_path: Path) -> None:
         return {path: path.stat().st_mtime_ns for path in made.workspace.runs.rglob("*") if path.is_file()}
 
     before = dates()
-    share_study(result, tmp_path / "shared", chancy_of(made))
+    share(result, tmp_path / "shared", chancy_of(made))
     assert dates() == before
 
 
@@ -153,7 +158,7 @@ def test_an_older_majority_answer_serves(tmp_path: Path, monkeypatch: pytest.Mon
     result = study(made)
     monkeypatch.setattr(made.plugins, "core", replace(made.plugins.core, version="later"))
     runs = sorted(path.name for path in made.workspace.runs.iterdir())
-    shared = share_study(result, tmp_path / "shared", made)
+    shared = share(result, tmp_path / "shared", made)
     assert sorted(path.name for path in made.workspace.runs.iterdir()) == runs
     assert [remark for remark in shared.verification.remarks if "here is later" in remark]
 
@@ -164,7 +169,7 @@ def test_two_backbones_of_one_name_stay_apart(tmp_path: Path) -> None:
         (tmp_path / name / "best").mkdir(parents=True)
         TinyBackbone().load(made.workspace, seed=0).save(tmp_path / name / "best")
     result = study(made, str(tmp_path / "a" / "best"), str(tmp_path / "b" / "best"))
-    shared = share_study(result, tmp_path / "shared", made)
+    shared = share(result, tmp_path / "shared", made)
     assert shared.verification.is_equal
     content = json.loads((shared.folder / "study.json").read_text())
     assert [cell["backbone"] for cell in content["parts"][0]["cells"]] == ["best", "best-2"]
@@ -178,26 +183,40 @@ def test_lists_of_labels_are_verified(tmp_path: Path) -> None:
     splits = {role: Split(role, (RowsFrom(rows),)) for role in ("train", "dev")}  # type: ignore[arg-type]
     task = Task("mine/tags", "Which?", MultiLabel(labels), splits, (f1_micro(labels),), recipe=mood().recipe)
     made = runner(tmp_path, register_tasks=[task], register_leaderboards=[])
-    assert share_study(study(made), tmp_path / "shared", made).verification.is_equal
+    assert share(study(made), tmp_path / "shared", made).verification.is_equal
 
 
-def test_a_report_is_shared_without_private_names(tmp_path: Path) -> None:
+def data_texts(made: Runner) -> list[str]:
+    data = made.workspace.data
+    assert data is not None
+    return [line.split("\t")[0] for line in (data / "mood" / "dev.tsv").read_text().splitlines()[1:]]
+
+
+def test_a_report_has_no_texts_and_no_private_names(tmp_path: Path) -> None:
     made = chancy(tmp_path)
-    page = f"<p>{made.workspace.runs}/ab12</p><a href='https://example.org/a/b'>5/6</a>"
-    shared = share_study(study(made), tmp_path / "shared", made, report=lambda path: path.write_text(page))
-    assert (shared.folder / "report.html").read_text() == "<p>ab12</p><a href='https://example.org/a/b'>5/6</a>"
+    folder = tmp_path / "alice" / "model"
+    folder.mkdir(parents=True)
+    TinyBackbone().load(made.workspace, seed=0).save(folder)
+    shared = share(study(made, "words", str(folder)), tmp_path / "shared", made, report=True)
+    page = (shared.folder / "report.html").read_text()
+    assert ">model<" in page and "alice" not in page and str(tmp_path) not in page
+    assert not [text for text in data_texts(made) if text in page]
     assert "report.html was not verified: its figures and pictures are the sender's." in shared.verification.remarks
     (shared.folder / "report.html").write_text("<p>99.9</p>")
     [difference] = verify_folder(shared.folder, made.plugins, made.workspace).differences
     assert difference == "'report.html' was changed after the folder was written."
 
 
+def test_rows_are_shared_on_request(tmp_path: Path) -> None:
+    made = chancy(tmp_path)
+    shared = share(study(made), tmp_path / "shared", made, report=True, with_rows=True)
+    page = (shared.folder / "report.html").read_text()
+    assert [text for text in data_texts(made) if text in page]
+    assert not [text for text in data_texts(made) if text in (shared.folder / "study.json").read_text()]
+
+
 def test_a_name_of_the_machine_that_stays_stops_the_writing(tmp_path: Path) -> None:
     made = chancy(tmp_path)
-    page = f"<p>x{made.workspace.runs}</p> {made.workspace.runs}"
-    result = study(made)
-    shared = share_study(result, tmp_path / "shared", made, report=lambda path: path.write_text(page))
-    assert (shared.folder / "report.html").read_text().startswith("<p>x")
     with pytest.raises(BenchrunnerError, match=r"Nothing was written: study.json would hold '.*runs'"):
-        share_study(result, tmp_path / "second", made, url=f"https://example.org?at={made.workspace.runs}")
-    assert not (tmp_path / "second").exists()
+        share(study(made), tmp_path / "shared", made, url=f"https://example.org?at={made.workspace.runs}")
+    assert not (tmp_path / "shared").exists()

@@ -69,5 +69,5 @@ def shared_folder(folder: Path, **changes: Any) -> SharedFolder:
     runner = chancy(folder, endings={1: Outcome("diverged", "the loss is nan")} | changes.pop("endings", {}))
     options: dict[str, Any] = {"grid": Grid({"lr": (4, 8)}), "seeds": (0, 1, 2)}
     study = Study(("words",), tuple(runner.plugins.tasks.values()), **(options | changes))
-    share_study(run_study(study, runner), folder / "shared", runner, name="moods")
+    share_study(run_study(study, runner), folder / "shared", runner, name="moods", report=False)
     return SharedFolder(folder / "shared", runner)
