@@ -36,7 +36,7 @@ def gather(
     parts = result.results if isinstance(result, StudyFileResult) else (result,)
     table = study_table(result) if isinstance(result, StudyFileResult) else None
     headline, tasks, costs = list[HeadlineRow](), list[TaskReport](), list[Cost]()
-    records = dict[str, Record]()
+    records, data = dict[str, Record](), dict[tuple[str, str], DataFacts]()
     count = sum(len(part.study.tasks) for part in parts)
     notes = list[str](table.notes if table is not None else ())
     for number, part in enumerate(parts):
@@ -45,6 +45,7 @@ def gather(
         headline += headline_rows(part, statistics, published, number)
         for task in part.study.tasks:
             tasks.append(_task(task, part, statistics, number, answers, runner, most_bytes=ALL_BYTES // count))
+            data |= {(fact.task, fact.split): fact for fact in _data(task, runner)}  # while the rows are in memory
         for cell in part.cells:
             of_cell = records_of(cell, runner)
             records |= of_cell
@@ -62,7 +63,7 @@ def gather(
         tasks=tuple(tasks),
         costs=tuple(costs),
         recipes=recipes,
-        data=tuple(_data(parts, runner)),
+        data=tuple(data.values()),
         versions=tuple(_versions(parts, records)),
         command=_command(result, runner),
         notes=tuple(dict.fromkeys(notes)),
@@ -142,15 +143,14 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest} s" if minutes else f"{seconds:.3g} s"
 
 
-def _data(parts: Sequence[Result], runner: Runner) -> Iterator[DataFacts]:
-    for task in {task.name: task for part in parts for task in part.study.tasks}.values():
-        for split in (*task.named("train"), *task.named("dev")):
-            try:
-                rows = runner.rows(task, split)
-            except BenchrunnerError as reason:
-                yield DataFacts(task.name, split, 0, first_line(reason), "")
-            else:
-                yield DataFacts(task.name, split, len(rows), rows.origin, rows.fingerprint)
+def _data(task: Task, runner: Runner) -> Iterator[DataFacts]:
+    for split in (*task.named("train"), *task.named("dev")):
+        try:
+            rows = runner.rows(task, split)
+        except BenchrunnerError as reason:
+            yield DataFacts(task.name, split, 0, first_line(reason), "")
+        else:
+            yield DataFacts(task.name, split, len(rows), rows.origin, rows.fingerprint)
 
 
 def _versions(parts: Sequence[Result], records: Mapping[str, Record]) -> Iterator[tuple[str, str]]:

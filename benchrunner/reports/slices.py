@@ -117,9 +117,8 @@ def _confusion(
     from sklearn.metrics import confusion_matrix
 
     number_of = {label: number for number, label in enumerate(labels)}
-    truth, numbers = [number_of[label] for label in gold], list(range(len(labels)))
-    total = sum(
-        confusion_matrix(truth, [number_of[answer] for answer in answers], labels=numbers) for answers in restarts
-    )
+    truth = [number_of[label] for label in gold] * len(restarts)
+    answers = [number_of[answer] for restart in restarts for answer in restart]
+    total = confusion_matrix(truth, answers, labels=list(range(len(labels))))
     counts = tuple(tuple(float(count) / len(restarts) for count in line) for line in total)
     return Confusion(backbone, tuple(map(str, labels)), counts, unit)

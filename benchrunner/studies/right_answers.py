@@ -9,6 +9,9 @@ from typing import Any, final
 from benchrunner.metrics import ANSWERS, Metric
 from benchrunner.tasks.task import Task
 
+EQUAL = "An answer is right if it equals gold."
+"""Rule for labels."""
+
 TOLERANCE = 0.1
 """Largest distance of a right number from gold, as a share of the range of the gold numbers: 0.5 on a scale from 0 to
 5. A report needs some limit for tasks that are scored by a correlation; metrics do not use it."""
@@ -61,7 +64,7 @@ def right_answers(task: Task, gold: Sequence[Any]) -> RightAnswers:
             f"An answer is right if it is at most {limit:.3g} away from gold, {TOLERANCE:.0%} of the range of gold.",
             lambda value, answer: bool(abs(value - answer) <= limit),
         )
-    return RightAnswers(gold, "An answer is right if it equals gold.", lambda value, answer: bool(value == answer))
+    return RightAnswers(gold, EQUAL, lambda value, answer: bool(value == answer))
 
 
 def _by(metric: Metric, task: Task) -> Callable[[Any, Any], bool]:

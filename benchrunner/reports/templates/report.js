@@ -61,8 +61,8 @@
     texts.tabIndex = -1;
     answers.append(node("dt", "gold"), bidi("dd", row.g));
     task.backbones.forEach((backbone, place) => {
-      const name = node("dt", `${shapes[backbone % 6]} `), value = node("dd");
-      name.append(node("bdi", data.backbones[backbone]));
+      const name = node("dt"), value = node("dd");
+      name.append(node("span", shapes[backbone % 6], `shape s${backbone % 6}`), " ", node("bdi", data.backbones[backbone]));
       row.a[place].forEach(([answer, times, right]) => {
         const line = node("div", undefined, right ? "right" : "wrong");
         line.append(right ? "✓ " : "✗ ", node("span", right ? "right: " : "wrong: ", "hidden"), node("bdi", answer), times > 1 ? ` ×${times}` : "");
