@@ -6,12 +6,15 @@ import threading
 import time
 from typing import Any
 
+import pytest
+
 from benchrunner import Fit
 from benchrunner_ray import RayExecutor, RaySettings
 from cluster_plugin import Home
 from conftest import SMALL
 
 
+@pytest.mark.slow
 def test_the_fits_of_a_lost_node_run_on_another(home: Home, cluster: Any) -> None:
     node = cluster.add_node(num_cpus=1, **SMALL)
     made = home.runner()
