@@ -9,6 +9,7 @@ from benchrunner.commands import options
 from benchrunner.commands.output import (
     DONE,
     FAILED,
+    FORMATS,
     print_json,
     print_kept,
     print_result,
@@ -61,7 +62,16 @@ def add(commands: Commands) -> None:
     options.add_recipe(compare)
     options.add_workspace(compare)
     options.add_computing(compare)
-    options.add_json(compare)
+    shown = compare.add_argument_group("output")
+    shown.add_argument(
+        "--format",
+        choices=FORMATS,
+        default="table",
+        help="table (default), markdown, csv with a line for every score, json with everything, or latex",
+    )
+    options.add_json(compare, help="print the results as JSON, like --format json")
+    shown.add_argument("--best", action="store_true", help="show the selected restart too; it is optimistic")
+    shown.add_argument("--run-ids", action="store_true", help="list the ids of the fits below the table")
     compare.set_defaults(run=run)
 
 
@@ -69,6 +79,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Run what is compared and print the table."""
     if arguments.name is not None:
         check_name(arguments.name)
+    if arguments.json and arguments.format not in ("table", "json"):
+        raise RequestError(f"--json means --format json: leave out --json or --format {arguments.format}.")
+    arguments.format = "json" if arguments.json else arguments.format
+    arguments.json = arguments.format == "json"
     if arguments.dry_run:
         arguments.offline = True  # a download would not be a dry run
     return _run_backbones(arguments) if arguments.study is None else _run_file(arguments)
@@ -93,7 +107,7 @@ def _run_backbones(arguments: argparse.Namespace) -> int:
     study = chosen.study(arguments.backbones, options.tasks(arguments, arguments.tasks), runner)
     if arguments.dry_run:
         return _print_dry_run(dry_run_study(study, runner), as_json=arguments.json)
-    with reserved_for_json(arguments.json):
+    with reserved_for_json(arguments.format != "table"):
         result = run_study(
             study,
             runner,
@@ -102,7 +116,9 @@ def _run_backbones(arguments: argparse.Namespace) -> int:
             keep_as=arguments.name,
             command=arguments.words,
         )
-    return print_result(result, published=published, as_json=arguments.json)
+    return print_result(
+        result, published=published, form=arguments.format, best=arguments.best, run_ids=arguments.run_ids
+    )
 
 
 def _run_file(arguments: argparse.Namespace) -> int:
@@ -110,6 +126,10 @@ def _run_file(arguments: argparse.Namespace) -> int:
     from benchrunner.study_files.run import run_study_file
     from benchrunner.study_files.study_file import FULL
 
+    if arguments.format not in ("table", "json") or arguments.best or arguments.run_ids:
+        raise RequestError(
+            f"The study {arguments.study} has a table of its own: --format table or json, without --best and --run-ids."
+        )
     if arguments.published is not None:
         raise RequestError(f"The study {arguments.study} has published figures of its own: leave --published out.")
     for name, value in (("backbones", arguments.backbones), ("--tasks", arguments.tasks)):

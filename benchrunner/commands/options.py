@@ -63,9 +63,9 @@ def add_computing(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_json(parser: argparse.ArgumentParser) -> None:
+def add_json(parser: argparse.ArgumentParser, help: str = "print the results as JSON") -> None:
     """Add the option for output as JSON."""
-    parser.add_argument("--json", action="store_true", help="print the results as JSON")
+    parser.add_argument("--json", action="store_true", help=help)
 
 
 def add_published(parser: argparse.ArgumentParser) -> None:

@@ -28,11 +28,11 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, indent=2, ensure_ascii=not unicode))
 
 
-def print_table(table: Table, footnotes: Iterable[str], *, title: str = "") -> None:
-    """Print a table with footnotes below it."""
+def print_table(table: Table, footnotes: Iterable[str], *, title: str = "", plain_width: int = PLAIN_WIDTH) -> None:
+    """Print a table with footnotes below it; `plain_width` is that of lines if standard output is not a terminal."""
     from rich.console import Console
 
-    console = Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH)
+    console = Console(width=None if sys.stdout.isatty() else plain_width)
     if title:
         console.print(title, markup=False, highlight=False, soft_wrap=True)
     console.print(table)
@@ -40,16 +40,40 @@ def print_table(table: Table, footnotes: Iterable[str], *, title: str = "") -> N
         console.print(f"  {note}", markup=False, highlight=False, soft_wrap=True)
 
 
-def print_result(result: Result, *, published: PublishedChoice | None = None, as_json: bool = False) -> int:
-    """Print a study's result, beside published figures; return the exit code: whether every fit finished."""
-    from benchrunner.studies import comparison_table
+FORMATS = ("table", "markdown", "csv", "json", "latex")
+"""Formats of a comparison."""
 
-    published = published or comparison_table.NOTHING_PUBLISHED
-    if as_json:
-        print_json(comparison_table.as_json(result, published))
-    else:
-        print_table(comparison_table.as_table(result, published), comparison_table.footnotes(result, published))
+
+def print_result(
+    result: Result,
+    *,
+    published: PublishedChoice | None = None,
+    form: str = "table",
+    best: bool = False,
+    run_ids: bool = False,
+) -> int:
+    """Print a study's result, beside published figures; return the exit code: whether every fit finished.
+
+    `form` is one of `FORMATS`. `best` shows the score of the selected restart too, and `run_ids` the ids of the fits.
+    """
+    from benchrunner.studies.comparison.caption import NO_STATISTICS, NOTHING_PUBLISHED, computing, remarks
+    from benchrunner.studies.comparison.formats import as_text
+    from benchrunner.studies.comparison.json_values import as_json
+    from benchrunner.studies.comparison.layout import WIDTH
+    from benchrunner.studies.comparison.table import as_table
+    from benchrunner.studies.study_statistics import study_statistics
+
+    published, statistics, facts = published or NOTHING_PUBLISHED, NO_STATISTICS, None
+    if result.runner is not None:
+        statistics, facts = study_statistics(result, result.runner), computing(result, result.runner)
+    if form == "json":
+        print_json(as_json(result, published, statistics, facts))
+    elif form == "table":
+        notes = remarks(result, published, statistics, facts, run_ids=run_ids)
+        print_table(as_table(result, published, statistics, best=best), notes, plain_width=WIDTH)
         print_kept(result.name)
+    else:
+        print(as_text(form, result, published, statistics, facts, best=best, run_ids=run_ids))
     return DONE if result.is_complete else FAILED
 
 

@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     study = chosen.study((_backbone(arguments, tasks),), tasks, runner)
     with reserved_for_json(arguments.json):
         result = run_study(study, runner, executor=executor, show_progress=not arguments.quiet, command=arguments.words)
-    code = print_result(result, published=published, as_json=arguments.json)
+    code = print_result(result, published=published, form="json" if arguments.json else "table")
     if not arguments.json:
         for cell in result.cells:
             if cell.selected is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
@@ -182,12 +182,18 @@ class Result:
     """Name under which the study is kept in the runs folder."""
     runner: Runner | None = field(default=None, repr=False, compare=False)
     """Runner of the study, with which `rows` reads data and answers; None if the result was made without a runner."""
+    html: Callable[[Result], str] | None = field(default=None, repr=False, compare=False)
+    """Writes the table that a notebook shows."""
 
     def of(self, backbone: str, task: str) -> CellResult:
         """Return the result of a backbone on a task."""
         return next(
             result for result in self.cells if (result.cell.backbone, result.cell.task.name) == (backbone, task)
         )
+
+    def _repr_html_(self) -> str | None:
+        """Return the table of `compare`, which a notebook shows for a result."""
+        return None if self.html is None else self.html(self)
 
     def averages(self, backbone: str) -> dict[str, tuple[float | None, float | None]]:
         """Map each average's name to its value over the best scores and over the means; None if a term is missing."""

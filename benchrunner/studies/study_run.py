@@ -17,6 +17,7 @@ from benchrunner.records import Record
 from benchrunner.runs.executors import Local
 from benchrunner.runs.predictor import MAJORITY
 from benchrunner.runs.runner import Runner
+from benchrunner.studies.comparison.formats import as_html
 from benchrunner.studies.kept.keeper import StudyKeeper
 from benchrunner.studies.kept.naming import derived_name
 from benchrunner.studies.kept.parts import study_json
@@ -72,7 +73,9 @@ def run_part(
     results = tuple(select(cell, records, predictions) for cell in cells)
     _prune(study, results, runner)
     majority = _majority(study, cells, runner)
-    result = Result(study, results, _baseline(study, majority, predictions), name=keeper.name, runner=runner)
+    result = Result(
+        study, results, _baseline(study, majority, predictions), name=keeper.name, runner=runner, html=as_html
+    )
     keeper.finished(result, predictions.ids, majority)
     selected = [cell.selected for cell in results if cell.selected is not None]
     runner.observe("after_study", fits=fits, records=records, selected=selected)

@@ -27,7 +27,7 @@ Key = tuple[str, Term]
 
 @final
 @dataclass(frozen=True)
-class Tested:
+class BackboneDifference:
     """The difference of a backbone from the first backbone of the study."""
 
     comparison: Comparison
@@ -54,7 +54,7 @@ class StudyStatistics:
     """Interval of the mean score over other examples, for these restarts."""
     restarts: Mapping[Key, Interval] = field(default_factory=dict)
     """Interval of the mean score over other restarts, for these examples."""
-    tests: Mapping[Key, Tested] = field(default_factory=dict)
+    tests: Mapping[Key, BackboneDifference] = field(default_factory=dict)
     """Tests of the headline metric on every dev split, for every backbone but the first."""
     trials: Mapping[Key, Sequence[float]] = field(default_factory=dict)
     """The best headline score to expect of 1, 2, ... trials, which are the finished fits of all grid points."""
@@ -84,13 +84,13 @@ def study_statistics(result: Result, runner: Runner, predictions: Predictions | 
                 absent[backbone, term] = first_line(reason)
         for term in headlines(cell):
             trials[backbone, term] = tuple(expected_best(list(_trial_scores(cell, term, predictions))))
-    tests, reasons = tests_with_holm(scored, _pairs(result))
+    tests, reasons = differences_with_holm(scored, _pairs(result))
     return StudyStatistics(examples, restarts, tests, trials, absent | reasons)
 
 
-def tests_with_holm(
+def differences_with_holm(
     scored: Mapping[Key, Sequence[ScoredAnswers]], pairs: Iterable[tuple[Key, Key]]
-) -> tuple[dict[Key, Tested], dict[Key, str]]:
+) -> tuple[dict[Key, BackboneDifference], dict[Key, str]]:
     """Test pairs of a backbone and the first backbone, with Holm's correction over all of them.
 
     The second value has the reasons why there is no test.
@@ -103,7 +103,7 @@ def tests_with_holm(
             except Undefined as reason:
                 absent[key] = first_line(reason)
     adjusted = holm({key: comparison.p for key, comparison in comparisons.items()})
-    return {key: Tested(comparison, adjusted[key]) for key, comparison in comparisons.items()}, absent
+    return {key: BackboneDifference(comparison, adjusted[key]) for key, comparison in comparisons.items()}, absent
 
 
 def _pairs(result: Result) -> Iterator[tuple[Key, Key]]:

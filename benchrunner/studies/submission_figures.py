@@ -13,7 +13,7 @@ from benchrunner.leaderboards.published_choice import PublishedChoice, captions
 from benchrunner.metrics import Score
 from benchrunner.runs.answering import answer
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.comparison_table import ABSENT, score_text
+from benchrunner.studies.comparison.layout import ABSENT, score_text
 from benchrunner.studies.study import Result
 from benchrunner.tasks.suites import Term
 from benchrunner.tasks.task import Task

@@ -16,7 +16,8 @@ from benchrunner.leaderboards.published_choice import PublishedChoice, choose_pu
 from benchrunner.leaderboards.writing import submission_path, write_answers
 from benchrunner.progress import watched
 from benchrunner.runs.runner import Runner
-from benchrunner.studies import comparison_table, submission_figures
+from benchrunner.studies import submission_figures
+from benchrunner.studies.comparison.json_values import as_json as result_json
 from benchrunner.studies.study import Result
 from benchrunner.studies.study_options import StudyOptions
 from benchrunner.studies.study_run import run_study
@@ -57,7 +58,7 @@ class Submission:
             "path": str(self.path),
             "manifest": self.manifest.as_json(),
             "faults": list(self.faults),
-            "result": None if self.result is None else comparison_table.as_json(self.result),
+            "result": None if self.result is None else result_json(self.result),
             **submission_figures.as_json(self.figures),
         }
 

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from benchrunner.studies.comparison_table import ABSENT
+from benchrunner.studies.comparison.layout import ABSENT
 from benchrunner.study_files.dry_run import DryRun
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from benchrunner.errors import FitError, RequestError, first_line
 from benchrunner.runs.answering import answer_together
 from benchrunner.runs.ensembles import Ensemble
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.comparison_table import ABSENT
+from benchrunner.studies.comparison.layout import ABSENT
 from benchrunner.studies.study import CellResult
 from benchrunner.study_files.study_file import Column, System
 from benchrunner.tasks.suites import Term

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
-from benchrunner.studies import comparison_table
-from benchrunner.studies.comparison_table import ABSENT
+from benchrunner.studies.comparison import json_values
+from benchrunner.studies.comparison.layout import ABSENT
 from benchrunner.studies.study import Result
 from benchrunner.study_files.entries import Entry
 from benchrunner.study_files.study_file import Column, StudyFile, System
@@ -170,7 +170,7 @@ def as_json(result: StudyFileResult) -> dict[str, Any]:
             for row in study.published
         ],
         "submissions": {system: list(words) for system, words in result.submissions.items()},
-        "results": [comparison_table.as_json(part) for part in result.results],
+        "results": [json_values.as_json(part) for part in result.results],
         "notes": list(footnotes(result)),
     }
 
@@ -213,6 +213,6 @@ def _entry_json(result: StudyFileResult, system: System, column: Column) -> dict
         "together": list(entry.members),
         "published": result.study.published_figure(system.published_name, column.name),
         "selected": selected.id if selected is not None else None,
-        **(comparison_table.selection_json(entry.cell.cell) if entry.cell is not None else {}),
+        **(json_values.selection_json(entry.cell.cell) if entry.cell is not None else {}),
         "reason": entry.reason or None,
     }

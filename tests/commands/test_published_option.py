@@ -112,7 +112,7 @@ def test_submit_shows_dev_beside_published_test_figures(shell: Shell) -> None:
     code, out, _ = shell(*submit)
     assert code == 0
     before, after = out.split("your figures on dev, and published figures on dev and test\n")
-    assert "published" not in before and "best mean" in before  # of all restarts, before the test rows are answered
+    assert "published" not in before and "[95 %]" in before  # of all restarts, before the test rows are answered
     lines = [line.split("│")[1:-1] for line in after.splitlines() if "Mercury" in line and "│" in line]
     assert [[cell.strip() for cell in line] for line in lines] == [
         ["Mercury", "", "81.5", "80.5"],

@@ -30,7 +30,10 @@ from benchrunner.data.delimited import TextTable
 from benchrunner.errors import DataError, FitError, PluginError
 from benchrunner.leaderboards.manifests import read_manifest
 from benchrunner.runs.executors import Local
-from benchrunner.studies import comparison_table, submission_answers
+from benchrunner.studies import submission_answers
+from benchrunner.studies.comparison.caption import footnotes
+from benchrunner.studies.comparison.json_values import as_json
+from benchrunner.studies.comparison.table import as_table
 from benchrunner.studies.study import Result, selected_fit
 from benchrunner.studies.study_options import StudyOptions
 from benchrunner.studies.submission_answers import answers, check_counts, missing
@@ -85,9 +88,9 @@ def test_the_rule_chooses_the_best_mean_or_the_best_fit(
     assert cell.chosen is not None
     assert (cell.chosen.lr, selected_fit(cell).seed) == (lr, seed)
     assert cell.spreads[ACCURACY].mean.value == pytest.approx(mean), "over the restarts of the chosen grid point"
-    assert comparison_table.as_json(result)["cells"][0]["select"] == rule
+    assert as_json(result)["cells"][0]["select"] == rule
     note = "mine/mood: selected as the best single fit of all grid points and restarts"
-    assert (note in comparison_table.footnotes(result)) == (rule == "best")
+    assert (note in footnotes(result)) == (rule == "best")
 
 
 class Opposed(Chancy):
@@ -117,8 +120,8 @@ def test_the_metric_that_selects_can_be_chosen(metric: str | None, lr: int, tmp_
     result = study(opposed(tmp_path), seeds=(0,), selection=Selection(metric=metric))
     (cell,) = result.cells
     assert cell.chosen is not None and cell.chosen.lr == lr
-    assert comparison_table.as_json(result)["cells"][0]["selected_by"] == (metric or "accuracy")
-    assert ("mine/mood: selected by matthews" in comparison_table.footnotes(result)) == (metric == "matthews")
+    assert as_json(result)["cells"][0]["selected_by"] == (metric or "accuracy")
+    assert ("mine/mood: selected by matthews" in footnotes(result)) == (metric == "matthews")
 
 
 COLUMNS = """
@@ -241,14 +244,14 @@ def test_the_dev_splits_that_select_are_chosen_and_told(
     result = study(two_dev_splits(tmp_path, select_on=select_on), seeds=(0,))
     (cell,) = result.cells
     assert cell.chosen is not None and cell.chosen.lr == rate
-    assert f"mine/mood: {note}" in list(comparison_table.footnotes(result))
-    (shown,) = comparison_table.as_json(result)["cells"]
+    assert f"mine/mood: {note}" in list(footnotes(result))
+    (shown,) = as_json(result)["cells"]
     assert shown["selected_on"] == list(select_on or ("near", "far"))
 
 
 def test_one_dev_split_needs_no_note_on_selection(tmp_path: Path) -> None:
     result = study(chancy(tmp_path))
-    assert not any("selected on" in note for note in comparison_table.footnotes(result))
+    assert not any("selected on" in note for note in footnotes(result))
 
 
 def test_a_flagged_restart_stays_in_the_mean_and_is_counted(tmp_path: Path) -> None:
@@ -265,8 +268,8 @@ def test_a_failed_or_diverged_restart_has_no_score_but_a_reason(tmp_path: Path) 
     assert sorted(cell.lost.values()) == ["diverged: the loss was nan"] * 2 + ["failed: out of memory"] * 2
     assert cell.spreads[ACCURACY].values == (1.0,)
     assert cell.spreads[ACCURACY].deviation is None
-    notes = "\n".join(comparison_table.footnotes(result))
-    assert "has no scores: failed: out of memory" in notes
+    notes = "\n".join(footnotes(result))
+    assert "have no scores: failed: out of memory" in notes
 
 
 def test_a_note_names_its_backbones_unless_all_share_it(tmp_path: Path) -> None:
@@ -277,7 +280,7 @@ def test_a_note_names_its_backbones_unless_all_share_it(tmp_path: Path) -> None:
         replace(cell, cell=replace(cell.cell, backbone="others"), notes=("threshold 0.6", "2 rows are odd")),
     )
     both = replace(result, study=replace(result.study, backbones=("words", "others")), cells=cells)
-    assert list(comparison_table.footnotes(both))[2:] == [  # behind what was flagged
+    assert list(footnotes(both)) == [
         "words on mine/mood: threshold 0.4",
         "mine/mood: 2 rows are odd",
         "others on mine/mood: threshold 0.6",
@@ -290,9 +293,9 @@ def test_a_cell_without_a_finished_fit_has_only_a_reason(tmp_path: Path) -> None
     assert (cell.selected, dict(cell.spreads)) == (None, {})
     with pytest.raises(FitError, match="No fit of words on mine/mood finished: failed: ValueError: no"):
         selected_fit(cell)
-    text = comparison_table.as_json(result)
+    text = as_json(result)
     assert text["cells"][0]["selected"] is None and text["cells"][0]["scores"] == []
-    assert comparison_table.as_table(result).row_count > 0
+    assert as_table(result).row_count > 0
 
 
 def test_a_fit_that_cannot_predict_is_lost_and_the_others_go_on(tmp_path: Path) -> None:
@@ -334,9 +337,9 @@ def test_keep_decides_whose_weights_stay(keep: str, left: int, tmp_path: Path) -
 
 
 def test_a_finished_study_is_read_and_not_run_again(tmp_path: Path) -> None:
-    first = comparison_table.as_json(study(chancy(tmp_path)))
+    first = as_json(study(chancy(tmp_path)))
     bad: dict[int, Any] = dict.fromkeys((0, 1, 2), ValueError("must not run"))
-    assert comparison_table.as_json(study(chancy(tmp_path, bad))) == first
+    assert as_json(study(chancy(tmp_path, bad))) == first
 
 
 def test_a_method_without_a_backbone_is_fitted_once_for_any_grid(tmp_path: Path) -> None:
@@ -396,7 +399,7 @@ def test_compare_and_submit_from_python(tmp_path: Path) -> None:
     best = first.spreads[ACCURACY].best.value
     majority = result.baseline[ACCURACY].value
     assert best is not None and majority is not None and best > majority
-    assert comparison_table.as_table(result).row_count == 2
+    assert as_table(result).row_count == 2
     collected = answers(board(), submission_answers.selected(board(), result.cells, made), {}, made)
     archive = write_answers(board(), collected, tmp_path)
     assert find_faults(board(), archive) == []

@@ -13,8 +13,7 @@ from benchrunner import Grid, Result, Runner, Study, run_study
 from benchrunner.metrics import ACCURACY
 from benchrunner.statistics import example_interval, paired_test, restart_interval
 from benchrunner.statistics.scored_answers import ScoredAnswers
-from benchrunner.studies.study_statistics import Key, StudyStatistics, study_statistics
-from benchrunner.studies.study_statistics import tests_with_holm as holm_tests
+from benchrunner.studies.study_statistics import Key, StudyStatistics, differences_with_holm, study_statistics
 from benchrunner.tasks.suites import Term
 from chancy import chancy
 
@@ -81,7 +80,7 @@ def simulated_studies(count: int, *, gain: float = 0.0, tasks: int = 8, restarts
 
 def has_mark(scored: Scored) -> bool:
     pairs = [((backbone, term), ("a", term)) for backbone, term in scored if backbone == "b"]
-    tests, _ = holm_tests(scored, pairs)
+    tests, _ = differences_with_holm(scored, pairs)
     assert len(tests) == len(pairs)
     return any(test.is_clear for test in tests.values())
 
@@ -99,7 +98,7 @@ def test_a_much_better_backbone_differs() -> None:
 def test_holms_correction_is_over_all_tests() -> None:
     [scored] = simulated_studies(1, gain=0.4, tasks=3)
     pairs = [((backbone, term), ("a", term)) for backbone, term in scored if backbone == "b"]
-    tests, _ = holm_tests(scored, pairs)
+    tests, _ = differences_with_holm(scored, pairs)
     smallest = min(test.comparison.p for test in tests.values())
     assert min(test.adjusted_p for test in tests.values()) == pytest.approx(3 * smallest)
     key = min(tests, key=lambda key: tests[key].comparison.p)

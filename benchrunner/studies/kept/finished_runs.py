@@ -13,6 +13,7 @@ from benchrunner.recipes import Recipe
 from benchrunner.runs.folder import RunFolder, find_run
 from benchrunner.runs.predictor import MAJORITY
 from benchrunner.runs.runner import Runner
+from benchrunner.studies.comparison.formats import as_html
 from benchrunner.studies.kept.parts import kept_cell_result
 from benchrunner.studies.kept.predictions import KeptPredictions, PredictionIds
 from benchrunner.studies.study import Candidate, Cell, Result, Study
@@ -46,7 +47,7 @@ def result_of_runs(ids: Sequence[str], runner: Runner) -> Result:
         for (backbone, method, task), group in groups.items()
     ]
     results = tuple(kept_cell_result(cell, predictions, runner, lost={}) for cell in cells)
-    return Result(study, results, dict(_baseline(study, fits, predictions, runner)), runner=runner)
+    return Result(study, results, dict(_baseline(study, fits, predictions, runner)), runner=runner, html=as_html)
 
 
 def _fit(reference: str, runner: Runner) -> Fit:

@@ -13,6 +13,7 @@ from benchrunner.recipes import Grid, Recipe
 from benchrunner.records import Record
 from benchrunner.runs.folder import RunFolder
 from benchrunner.runs.runner import Runner
+from benchrunner.studies.comparison.formats import as_html
 from benchrunner.studies.kept.predictions import KeptPredictions, Key, PredictionIds
 from benchrunner.studies.selection import select
 from benchrunner.studies.study import Candidate, Cell, CellResult, Result, Selection, Study
@@ -117,7 +118,7 @@ def part_result(part: Part, runner: Runner, name: str) -> Result:
     study = _study(part["study"], runner)
     cells = [_cell(cell, runner) for cell in part["cells"]]
     results = tuple(_cell_result(cell, kept, runner) for cell, kept in zip(cells, part["cells"], strict=True))
-    return Result(study, results, dict(_baseline(part, study, runner)), name=name, runner=runner)
+    return Result(study, results, dict(_baseline(part, study, runner)), name=name, runner=runner, html=as_html)
 
 
 def _study(kept: Mapping[str, Any], runner: Runner) -> Study:

@@ -1,0 +1,106 @@
+"""Results of studies as JSON values: everything that the table shows, and the fits behind it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchrunner.leaderboards.published_choice import PublishedChoice
+from benchrunner.studies.comparison.caption import NO_STATISTICS, NOTHING_PUBLISHED, Computing, remarks
+from benchrunner.studies.comparison.conclusions import conclusion
+from benchrunner.studies.comparison.layout import comparison_rows
+from benchrunner.studies.study import Cell, CellResult, Result, Spread
+from benchrunner.studies.study_statistics import StudyStatistics
+from benchrunner.tasks.suites import Term
+from benchrunner.tasks.task import Task
+
+
+def as_json(
+    result: Result,
+    published: PublishedChoice = NOTHING_PUBLISHED,
+    statistics: StudyStatistics = NO_STATISTICS,
+    facts: Computing | None = None,
+) -> dict[str, Any]:
+    """Return everything that the table shows, and the fits behind it, as JSON values.
+
+    The key `published` has the published figures, each with the figure of ours that it stands beside.
+    """
+    return {
+        "backbones": list(result.study.backbones),
+        "seeds": list(result.study.seeds),
+        "cells": [_cell_json(cell, statistics) for cell in result.cells],
+        "majority": [_term(term) | {"score": score.as_json()} for term, score in result.baseline.items()],
+        "averages": {
+            backbone: {
+                name: {"best_on_dev": best, "mean": mean} for name, (best, mean) in result.averages(backbone).items()
+            }
+            for backbone in result.study.backbones
+        },
+        "comparisons": [
+            {"backbone": backbone, "with": result.study.backbones[0], **_term(term), **test.as_json()}
+            for (backbone, term), test in statistics.tests.items()
+        ],
+        "conclusion": conclusion(result, statistics) if statistics.tests else "",
+        "computing": None if facts is None else facts.as_json(),
+        "published": [
+            figure.as_json() | {"beside": dict(row.beside)}
+            for row in comparison_rows(result, statistics, published)
+            for figure in row.published
+        ],
+        "notes": list(remarks(result, published, statistics, facts)),
+    }
+
+
+def _term(term: Term) -> dict[str, str]:
+    return {"task": term.task, "split": term.split, "metric": term.metric}
+
+
+def _cell_json(result: CellResult, statistics: StudyStatistics) -> dict[str, Any]:
+    task: Task = result.cell.task
+    backbone = result.cell.backbone
+    return {
+        "backbone": backbone,
+        "task": task.name,
+        "method": next(result.cell.fits).method,
+        "selected": result.selected.id if result.selected else None,
+        **selection_json(result.cell),
+        "recipe": result.chosen.as_dict() if result.chosen else None,
+        "scores": [
+            _term(term) | _spread_json(spread) | _intervals_json((backbone, term), statistics)
+            for term, spread in result.spreads.items()
+        ],
+        "expected_best": [
+            _term(term) | {"of_trials": list(values)}
+            for (name, term), values in statistics.trials.items()
+            if (name, term.task) == (backbone, task.name)
+        ],
+        "flags": dict(result.flagged),
+        "lost": dict(result.lost),
+        "fits": [{"id": fit.id, "seed": fit.seed, "recipe": fit.recipe.as_dict()} for fit in result.cell.fits],
+    }
+
+
+def _intervals_json(key: tuple[str, Term], statistics: StudyStatistics) -> dict[str, Any]:
+    examples, restarts = statistics.examples.get(key), statistics.restarts.get(key)
+    return {
+        "interval_over_examples": None if examples is None else examples.as_json(),
+        "interval_over_restarts": None if restarts is None else restarts.as_json(),
+    }
+
+
+def selection_json(cell: Cell) -> dict[str, Any]:
+    """Return what selects in a cell, as JSON values."""
+    selection, task = cell.selection, cell.task
+    return {
+        "select": selection.rule,
+        "selected_by": selection.metric_of(task),
+        "selected_on": list(selection.splits_of(task)),
+    }
+
+
+def _spread_json(spread: Spread) -> dict[str, Any]:
+    return {
+        "best_on_dev": spread.best.as_json(),
+        "mean": spread.mean.as_json(),
+        "deviation": spread.deviation,
+        "restarts": list(spread.values),
+    }
