@@ -56,16 +56,14 @@ def print_result(
 
     `form` is one of `FORMATS`. `best` shows the score of the selected restart too, and `run_ids` the ids of the fits.
     """
-    from benchrunner.studies.comparison.caption import NO_STATISTICS, NOTHING_PUBLISHED, computing, remarks
+    from benchrunner.studies.comparison.caption import NOTHING_PUBLISHED, gathered, remarks
     from benchrunner.studies.comparison.formats import as_text
     from benchrunner.studies.comparison.json_values import as_json
     from benchrunner.studies.comparison.layout import WIDTH
     from benchrunner.studies.comparison.table import as_table
-    from benchrunner.studies.study_statistics import study_statistics
 
-    published, statistics, facts = published or NOTHING_PUBLISHED, NO_STATISTICS, None
-    if result.runner is not None:
-        statistics, facts = study_statistics(result, result.runner), computing(result, result.runner)
+    published = published or NOTHING_PUBLISHED
+    statistics, facts = gathered(result)
     if form == "json":
         print_json(as_json(result, published, statistics, facts))
     elif form == "table":

@@ -8,7 +8,9 @@ import pytest
 
 from benchrunner import Leaderboard, PublishedRow, Task, choose_published, discover
 from benchrunner.leaderboards.published_table import source_tables
-from benchrunner.studies import comparison_table
+from benchrunner.studies.comparison.caption import footnotes
+from benchrunner.studies.comparison.json_values import as_json
+from benchrunner.studies.comparison.table import as_table
 from benchrunner_leaderboards import register_leaderboards
 from made_results import lines, made_result
 
@@ -83,17 +85,17 @@ def test_a_table_of_all_tasks_fits_into_100_columns(names: list[str] | None) -> 
     listed = tasks("glue", "squad", "swag", "conll")
     result = made_result(listed, ["bert/base-uncased", "checkpoints/of/mine/final-4/step-1000"])
     choice = choose_published(register_leaderboards(), names)
-    shown = lines(comparison_table.as_table(result, choice), 100)
-    assert {len(line) for line in shown[1:]} == {100}
+    shown = lines(as_table(result, choice), 100)
+    assert max(len(line) for line in shown[1:]) <= 100
     published = [line for line in shown if " test " in line or " dev " in line]
-    expected = comparison_table.as_json(result, choice)["published"]
+    expected = as_json(result, choice)["published"]
     assert len(published) == len(expected) > 40
     assert all(f"{row['kind']} {row['figure']}" in line for row, line in zip(expected, published, strict=True))
 
 
 def test_the_sources_of_glues_default_rows_are_named() -> None:
     result = made_result(tasks("glue"), ["bert/base-uncased"])
-    notes = list(comparison_table.footnotes(result, choose_published(register_leaderboards())))
+    notes = list(footnotes(result, choose_published(register_leaderboards())))
     assert notes[-4:] == [
         "published test figures are of other rows than ours, which are of dev: do not compare them one to one",
         "published: BERT-BASE, BERT-LARGE (test): Devlin et al. 2019, Table 1",

@@ -12,7 +12,7 @@ from benchrunner.studies.comparison.conclusions import conclusion
 from benchrunner.studies.comparison.layout import comparison_rows
 from benchrunner.studies.comparison.marks import Marks
 from benchrunner.studies.study import CellResult, Result
-from benchrunner.studies.study_statistics import StudyStatistics
+from benchrunner.studies.study_statistics import StudyStatistics, study_statistics
 
 NO_STATISTICS = StudyStatistics()
 NOTHING_PUBLISHED = PublishedChoice()
@@ -49,6 +49,13 @@ def computing(result: Result, runner: Runner) -> Computing:
         for library, version in dict(record.numerics.get("versions") or {}).items():
             versions.setdefault(library, {})[str(version)] = None
     return Computing(seconds, tuple(devices), {library: tuple(found) for library, found in versions.items()})
+
+
+def gathered(result: Result) -> tuple[StudyStatistics, Computing | None]:
+    """Compute the statistics of a result, and read how its fits were computed; nothing if it has no runner."""
+    if result.runner is None:
+        return NO_STATISTICS, None
+    return study_statistics(result, result.runner), computing(result, result.runner)
 
 
 def remarks(

@@ -8,10 +8,10 @@ import io
 from collections.abc import Callable, Iterable, Mapping
 
 from benchrunner.leaderboards.published_choice import PublishedChoice
-from benchrunner.studies.comparison.caption import NO_STATISTICS, NOTHING_PUBLISHED, Computing, computing, remarks
+from benchrunner.studies.comparison.caption import NOTHING_PUBLISHED, Computing, gathered, remarks
 from benchrunner.studies.comparison.layout import Layout, layout
 from benchrunner.studies.study import Result
-from benchrunner.studies.study_statistics import StudyStatistics, study_statistics
+from benchrunner.studies.study_statistics import StudyStatistics
 
 
 def as_markdown(shown: Layout, notes: Iterable[str]) -> str:
@@ -96,9 +96,7 @@ _CELL = "padding:2px 10px;white-space:pre-wrap;text-align:{};unicode-bidi:isolat
 
 def as_html(result: Result) -> str:
     """Write the table of a result for notebooks, with its statistics; all names are escaped."""
-    statistics, facts = NO_STATISTICS, Computing()
-    if result.runner is not None:
-        statistics, facts = study_statistics(result, result.runner), computing(result, result.runner)
+    statistics, facts = gathered(result)
     shown = layout(result, statistics, NOTHING_PUBLISHED)
     sides = ["right" if numeric else "left" for numeric in shown.numeric]
     head = "".join(_html_cell("th", text, side) for text, side in zip(shown.headers, sides, strict=True))

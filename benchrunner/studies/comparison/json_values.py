@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from benchrunner.leaderboards.published_choice import PublishedChoice
-from benchrunner.studies.comparison.caption import NO_STATISTICS, NOTHING_PUBLISHED, Computing, remarks
+from benchrunner.studies.comparison.caption import NOTHING_PUBLISHED, Computing, gathered, remarks
 from benchrunner.studies.comparison.conclusions import conclusion
 from benchrunner.studies.comparison.layout import comparison_rows
 from benchrunner.studies.study import Cell, CellResult, Result, Spread
@@ -17,13 +17,16 @@ from benchrunner.tasks.task import Task
 def as_json(
     result: Result,
     published: PublishedChoice = NOTHING_PUBLISHED,
-    statistics: StudyStatistics = NO_STATISTICS,
+    statistics: StudyStatistics | None = None,
     facts: Computing | None = None,
 ) -> dict[str, Any]:
     """Return everything that the table shows, and the fits behind it, as JSON values.
 
-    The key `published` has the published figures, each with the figure of ours that it stands beside.
+    The key `published` has the published figures, each with the figure of ours that it stands beside. Statistics that
+    are not given are computed with the result's runner.
     """
+    if statistics is None:
+        statistics, facts = gathered(result)
     return {
         "backbones": list(result.study.backbones),
         "seeds": list(result.study.seeds),
