@@ -16,7 +16,7 @@ from benchrunner.reports.kept_answers import KeptAnswers, backbones_of
 from benchrunner.reports.slices import confusions, slices_by_label, slices_by_length
 from benchrunner.reports.study_tables import study_table
 from benchrunner.runs.runner import Runner
-from benchrunner.studies import comparison_table
+from benchrunner.studies.comparison.caption import NOTHING_PUBLISHED, footnotes
 from benchrunner.studies.kept.kept_study import find_study
 from benchrunner.studies.study import Result
 from benchrunner.studies.study_statistics import StudyStatistics, study_statistics
@@ -29,7 +29,7 @@ def gather(
     result: Result | StudyFileResult,
     runner: Runner,
     *,
-    published: PublishedChoice = comparison_table.NOTHING_PUBLISHED,
+    published: PublishedChoice = NOTHING_PUBLISHED,
     title: str = "",
 ) -> Report:
     """Collect a report of a study, or of a study file with the studies that its table was taken from."""
@@ -50,7 +50,7 @@ def gather(
             of_cell = records_of(cell, runner)
             records |= of_cell
             costs.append(cost(cell, of_cell))
-        notes += comparison_table.footnotes(part, published) if table is None else ()
+        notes += footnotes(part, published) if table is None else ()
     backbones = tuple(dict.fromkeys(name for part in parts for name in part.study.backbones))
     recipes = tuple(recipe for part in parts for cell in part.cells if (recipe := chosen_recipe(cell)) is not None)
     return Report(

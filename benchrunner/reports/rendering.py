@@ -15,7 +15,7 @@ from benchrunner.reports import charts
 from benchrunner.reports.contents import Report
 from benchrunner.reports.gathering import duration, gather
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.comparison_table import NOTHING_PUBLISHED
+from benchrunner.studies.comparison.caption import NOTHING_PUBLISHED
 from benchrunner.studies.study import Result
 from benchrunner.study_files.table import StudyFileResult
 
