@@ -17,7 +17,7 @@ def visible(text: str, longest: int = LONGEST) -> str:
     Control and format characters, such as the marks that change the direction of writing, become their code points.
     """
     cut, more = text[:longest], len(text) - longest
-    shown = "".join(_shown(character) for character in cut)
+    shown = cut if cut.isprintable() else "".join(map(_shown, cut))
     return f"{shown} … [{more:,} more characters]" if more > 0 else shown
 
 

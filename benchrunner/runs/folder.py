@@ -152,7 +152,8 @@ def read_answers(path: Path) -> list[Any]:
     """Read the answers of a prediction, one for each row."""
     try:
         text = path.read_bytes().decode()  # answers may hold U+2028, at which `splitlines` splits
-        return [json.loads(line)["answer"] for line in text.removesuffix("\n").split("\n") if text]
+        lines = text.removesuffix("\n").replace("\n", ",")  # one list is read in a third of the time of its lines
+        return [line["answer"] for line in json.loads(f"[{lines}]")]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RequestError(
             f"{path}: damaged ({error}); remove its folder, and the prediction is computed again."

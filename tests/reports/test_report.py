@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import finished_studies
-from benchrunner import Grid, Runner, Study, run_study
+from benchrunner import Grid, PublishedRow, Runner, Study, run_study
 from benchrunner.commands.main import main
 from benchrunner.reports.contents import Report
 from benchrunner.reports.disagreement import disagreement
@@ -20,7 +20,10 @@ from benchrunner.reports.rendering import rendered, write_report
 from benchrunner.reports.svg import Scale, element
 from benchrunner.reports.visible_text import visible
 from benchrunner.studies.study import Result
+from benchrunner.study_files.entries import Entry
 from benchrunner.study_files.kept_study_file import read_study
+from benchrunner.study_files.study_file import Column, StudyFile, System
+from benchrunner.study_files.table import StudyFileResult
 from finished_studies import finish, task
 
 NAMES = ("made/good", "made/poor")
@@ -204,3 +207,31 @@ def test_attributes_and_texts_of_drawings_are_escaped() -> None:
 def test_ticks_are_round_and_within_the_scale() -> None:
     assert list(Scale(0.0, 100.0, 0, 1).ticks()) == [0, 20, 40, 60, 80, 100]
     assert list(Scale(-0.3, 0.31, 0, 1).ticks(4)) == [-0.2, 0, 0.2]
+
+
+def test_a_study_file_shows_its_table_and_curves(study: tuple[Result, Runner]) -> None:
+    """Two points of one line, a published figure, and the sections of the studies behind the table."""
+    result, made = study
+    systems = tuple(
+        System(f"at {at}", name, at=float(at), series="MLM") for at, name in zip((1, 2), NAMES, strict=True)
+    )
+    column = Column("pairs", "made/classify")
+    file = StudyFile(
+        *("curves", Path("curves.toml"), "Curves of a study", "About it.", "A source"),
+        *({}, {}, systems, (column,), (PublishedRow("at 1", "A source", {"pairs": 77.5}),)),
+        axis="steps",
+    )
+    entries = {
+        (system.name, "pairs"): Entry(mean=70.0 + number, deviation=0.5, restarts=(70.0, 71.0))
+        for number, system in enumerate(systems)
+    }
+    report = gather(StudyFileResult(file, entries, (result,)), made)
+    assert report.table is not None and report.title == "Curves of a study"
+    assert [(name, published) for name, _, published in report.table.rows] == [
+        ("at 1", False),
+        ("at 1", True),
+        ("at 2", False),
+    ]
+    assert report.table.series[0].at == (1.0, 2.0) and report.table.series[0].means == (70.0, 71.0)
+    page = rendered(report)
+    assert "pairs along steps" in page and "77.5" in page and "task-0-made-classify" in page

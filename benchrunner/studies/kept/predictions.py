@@ -90,7 +90,11 @@ class KeptPredictions:
 
 def _predictions(folder: RunFolder, task: str, split: str) -> Iterator[tuple[Mapping[str, object], float, Path]]:
     """Yield the settings, the date and the folder of every prediction of a split; damaged folders are left out."""
-    for path in folder.prediction("").glob("[!.]*/record.json"):
+    home = folder.prediction("")
+    for kept in sorted(home.iterdir()) if home.is_dir() else ():
+        path = kept / "record.json"
+        if path.parent.name.startswith(".") or not path.is_file():
+            continue
         try:
             prediction = json.loads((path.parent / "prediction.json").read_text(encoding="utf-8"))
             if (prediction["task"], prediction["split"]) == (task, split):
