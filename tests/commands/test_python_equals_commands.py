@@ -19,15 +19,27 @@ from benchrunner import (
     Workspace,
     answer,
     check_submission,
+    chosen_runs,
     data_status,
     diagnose,
+    diff_runs,
     discover,
+    disk_usage,
     export,
+    kept_studies,
     list_offers,
+    list_runs,
+    read_study,
+    remove_runs,
+    run_details,
     run_study,
     run_study_file,
     score_file,
+    share_study,
+    sorted_runs,
+    verify_folder,
     write_board_files,
+    write_report,
     write_submission,
 )
 from benchrunner.commands.main import parser
@@ -223,6 +235,54 @@ def demo_is_equal(shell: Shell) -> None:
     assert contents(Path("python", "data")) == contents(Path("command", "data"))
 
 
+def kept(shell: Shell) -> Runner:
+    """Compare two restarts under the name 'two'; return a runner on the same runs."""
+    words = ("words", "--tasks", "mood", "--restarts", "2", "--name", "two", *shell.folders(), "--device", "cpu")
+    assert shell("compare", *words, "--quiet")[0] == 0
+    return runner(shell, "runs")
+
+
+def runs_is_equal(shell: Shell) -> None:
+    own, runs = kept(shell), shell.folder / "runs"
+    summaries, notes = list_runs(runs, shell.plugins)
+    places = ("--runs", str(runs))
+    listed = printed_json(shell, "runs", *places, "--sort", "id")
+    assert listed["runs"] == same_json([run.as_json() for run in sorted_runs(summaries, "id")])
+    assert listed["notes"] == notes == []
+    left, right = [run.id for run in chosen_runs(summaries, backbones=["words"])]
+    assert printed_json(shell, "runs", "show", left, *places)["fit"] == same_json(run_details(runs, left).fit.as_dict())
+    assert printed_json(shell, "runs", "diff", left, right, *places) == same_json(
+        diff_runs(runs, left, right).as_json()
+    )
+    printed = printed_json(shell, "runs", "studies", *places)
+    assert printed["studies"] == same_json([study.as_json() for study in kept_studies(own.workspace.runs)[0]])
+    sizes, removal = disk_usage(runs)
+    assert printed_json(shell, "runs", "du", *places)["runs"] == {run: size.as_json() for run, size in sizes.items()}
+    assert printed_json(shell, "runs", "prune", "--dry-run", *places) == {**removal.as_json(), "dry_run": True}
+    planned = remove_runs(runs, [right], force=True, dry_run=True)
+    assert printed_json(shell, "runs", "rm", right, "--force", *places)["removed"] == list(planned.removed)
+    assert not (runs / right).exists()
+
+
+def share_and_verify_are_equal(shell: Shell) -> None:
+    own = kept(shell)
+    printed = printed_json(shell, "share", "two", "--out", "command", *shell.folders())
+    shared = share_study(read_study("two", own), Path("python"), own)
+    assert printed == same_json({**shared.as_json(), "folder": "command"})
+    verified = verify_folder(Path("python"), shell.plugins, own.workspace)
+    assert printed_json(shell, "verify", "command", "--data", "data") == same_json(
+        {**verified.as_json(), "folder": "command"}
+    )
+
+
+def report_is_equal(shell: Shell) -> None:
+    own = kept(shell)
+    printed = printed_json(shell, "report", "two", "--out", "command.html", *shell.folders())
+    write_report(read_study("two", own), Path("python.html"), own)
+    assert printed == {"path": "command.html", "bytes": Path("command.html").stat().st_size}
+    assert Path("python.html").read_bytes() == Path("command.html").read_bytes()
+
+
 PROOFS: Mapping[str, Callable[[Shell], None]] = {
     "list": list_is_equal,
     "doctor": doctor_is_equal,
@@ -237,6 +297,10 @@ PROOFS: Mapping[str, Callable[[Shell], None]] = {
     "check": check_is_equal,
     "score": score_is_equal,
     "demo": demo_is_equal,
+    "runs": runs_is_equal,
+    "share": share_and_verify_are_equal,
+    "verify": share_and_verify_are_equal,
+    "report": report_is_equal,
 }
 
 

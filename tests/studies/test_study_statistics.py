@@ -25,7 +25,7 @@ def study(made: Runner, *, backbones: tuple[str, ...] = ("words", "other"), **ch
     return run_study(Study(backbones, tuple(made.plugins.tasks.values()), **options), made)  # type: ignore[arg-type]
 
 
-def test_statistics_are_those_of_all_restarts_at_the_chosen_point(tmp_path: Path) -> None:
+def test_statistics_use_all_restarts_of_the_chosen_point(tmp_path: Path) -> None:
     made = chancy(tmp_path)
     result = study(made, backbones=("words",))
     [cell] = result.cells
