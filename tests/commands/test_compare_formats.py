@@ -1,0 +1,62 @@
+"""The output of `compare`: statistics, every format, and options that do not go together."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+
+from benchrunner import Study, run_study
+from command_line import Shell
+from inline import runner
+
+
+def compare(shell: Shell, *options: str) -> str:
+    words = ("compare", "words", "--tasks", "mood", "--restarts", "2", "--quiet", "--device", "cpu")
+    code, out, error = shell(*words, *shell.folders(), *options)
+    assert code == 0, error
+    return out
+
+
+def test_every_format_has_the_same_mean(shell: Shell) -> None:
+    values = json.loads(compare(shell, "--json"))
+    mean = values["cells"][0]["scores"][0]["mean"]["value"]
+    low, high = values["cells"][0]["scores"][0]["interval_over_examples"]
+    assert low <= mean <= high
+    assert json.loads(compare(shell, "--format", "json")) == values
+    [first, *_] = csv.DictReader(io.StringIO(compare(shell, "--format", "csv")))
+    assert (float(first["mean"]), float(first["examples_low"])) == (mean, low)
+    for form in ("table", "markdown", "latex"):
+        assert f"{100 * mean:.1f}" in compare(shell, "--format", form)
+    assert values["computing"]["seconds"] > 0 and values["computing"]["devices"][0].startswith("cpu")
+    assert "torch" in values["computing"]["versions"]
+
+
+def test_the_best_restart_and_the_run_ids_are_shown_on_request(shell: Shell) -> None:
+    plain, more = compare(shell), compare(shell, "--best", "--run-ids")
+    assert "best mean" not in plain and "runs of words" not in plain
+    assert "best mean" in more and "runs of words on mine/mood: " in more
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("--json", "--format", "csv"), "--json means --format json: leave out --json or --format csv."),
+        (("--format", "xml"), "there is no choice 'xml'. Choose from table, markdown"),
+        (("--study", "x.toml", "--format", "csv"), "The study x.toml has a table of its own: --format table or json"),
+        (("--study", "x.toml", "--best"), "The study x.toml has a table of its own: --format table or json"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(words: tuple[str, ...], reason: str, shell: Shell) -> None:
+    backbones = () if "--study" in words else ("words", "--tasks", "mood")
+    assert reason in shell.refused("compare", *backbones, *words)
+
+
+def test_a_notebook_shows_the_table_of_a_result(shell: Shell) -> None:
+    made = runner(shell.folder)
+    result = run_study(Study(("words",), tuple(made.plugins.tasks.values())), made)
+    page = result._repr_html_()
+    assert page is not None
+    assert page.startswith("<table>") and "mine/mood" in page and "seconds of fitting" in page
