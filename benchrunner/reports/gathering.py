@@ -11,12 +11,13 @@ from benchrunner.records import Record
 from benchrunner.reports.contents import Cost, DataFacts, HeadlineRow, Report, TaskReport
 from benchrunner.reports.disagreement import ALL_BYTES, disagreement
 from benchrunner.reports.fit_figures import chosen_recipe, cost, curves, grid_points, records_of
-from benchrunner.reports.headline import anchor, conclusion, headline_cells, headline_rows
+from benchrunner.reports.headline import anchor, headline_cells, headline_rows
 from benchrunner.reports.kept_answers import KeptAnswers, backbones_of
 from benchrunner.reports.slices import confusions, slices_by_label, slices_by_length
 from benchrunner.reports.study_tables import study_table
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.comparison.caption import NOTHING_PUBLISHED, footnotes
+from benchrunner.studies.comparison.conclusions import conclusion
 from benchrunner.studies.kept.kept_study import find_study
 from benchrunner.studies.study import Result
 from benchrunner.studies.study_statistics import StudyStatistics, study_statistics
@@ -37,11 +38,14 @@ def gather(
     table = study_table(result) if isinstance(result, StudyFileResult) else None
     headline, tasks, costs = list[HeadlineRow](), list[TaskReport](), list[Cost]()
     records, data = dict[str, Record](), dict[tuple[str, str], DataFacts]()
+    conclusions = list[str]()
     count = sum(len(part.study.tasks) for part in parts)
     notes = list[str](table.notes if table is not None else ())
     for number, part in enumerate(parts):
         answers = KeptAnswers(runner)
         statistics = study_statistics(part, runner, answers)
+        if table is None and statistics.tests:
+            conclusions.append(conclusion(part, statistics))
         headline += headline_rows(part, statistics, published, number)
         for task in part.study.tasks:
             tasks.append(_task(task, part, statistics, number, answers, runner, most_bytes=ALL_BYTES // count))
@@ -56,7 +60,7 @@ def gather(
     return Report(
         title=title or (result.study.title if isinstance(result, StudyFileResult) else _title(result)),
         about=result.study.about if isinstance(result, StudyFileResult) else "",
-        conclusion=conclusion(headline, backbones) if len(parts) == 1 else "",
+        conclusion=" ".join(conclusions),
         facts=tuple(_facts(parts, records)),
         backbones=backbones,
         headline=tuple(headline),

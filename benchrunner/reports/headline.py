@@ -88,32 +88,3 @@ def _lines(figures: Sequence[PublishedFigure]) -> tuple[PublishedLine, ...]:
     for figure in figures:
         systems.setdefault(figure.row.name, []).append(f"{figure.measures.kind} {figure.as_text()}")
     return tuple(PublishedLine(name, tuple(listed)) for name, listed in systems.items())
-
-
-def conclusion(rows: Sequence[HeadlineRow], backbones: Sequence[str]) -> str:
-    """Say in words what the tests found, for every backbone but the first."""
-    if len(backbones) < 2:
-        return ""
-    first, sentences = backbones[0], []
-    for backbone in backbones[1:]:
-        cells = [(row, cell) for row in rows for cell in row.cells if cell.backbone == backbone and cell.difference]
-        better = [row.name for row, cell in cells if cell.is_clear and cell.difference and cell.difference[0] > 0]
-        worse = [row.name for row, cell in cells if cell.is_clear and cell.difference and cell.difference[0] < 0]
-        if not cells:
-            sentences.append(f"{backbone} was not tested against {first}.")
-        elif not better and not worse:
-            sentences.append(
-                f"No difference between {backbone} and {first} is larger than chance explains "
-                f"({len(cells)} test{'s' if len(cells) > 1 else ''}, Holm's correction, 5% level)."
-            )
-        else:
-            parts = [f"clearly {word} than {first} on {_listed(names)}" for word, names in
-                     (("better", better), ("worse", worse)) if names]  # fmt: skip
-            left = len(cells) - len(better) - len(worse)
-            rest = f"; {left} of {len(cells)} differences may be chance" if left else ""
-            sentences.append(f"{backbone} is {' and '.join(parts)}{rest}.")
-    return " ".join(sentences)
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names) if len(names) < 5 else f"{', '.join(names[:4])} and {len(names) - 4} more"

@@ -58,13 +58,13 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([program(), *options, *words], capture_output=True, text=True, timeout=240, check=True)
 
 
-def opened(file: Path, folder: Path) -> Opened:
-    """Open a file, let its scripts run, and return the document."""
-    done = run(folder, "--virtual-time-budget=4000", "--dump-dom", file.as_uri())
+def opened(file: Path, folder: Path, *words: str) -> Opened:
+    """Open a file, let its scripts run, and return the document. The words are further options of the browser."""
+    done = run(folder, *words, "--virtual-time-budget=4000", "--dump-dom", file.as_uri())
     return Opened(done.stdout, [line for line in done.stderr.splitlines() if ":CONSOLE" in line])
 
 
-def answers_of(file: Path, folder: Path, script: str) -> dict[str, Any]:
+def answers_of(file: Path, folder: Path, script: str, *words: str) -> dict[str, Any]:
     """Open a copy of a page in which a script runs after the page's own; return the values that the script gives.
 
     The script is the body of an async function that returns an object. The page's policy is changed to allow it.
@@ -78,7 +78,7 @@ def answers_of(file: Path, folder: Path, script: str) -> dict[str, Any]:
     )
     copy = folder / "copy.html"
     copy.write_text(changed, encoding="utf-8")
-    match = re.search(r'<output id="answers">(.*?)</output>', opened(copy, folder).page, re.DOTALL)
+    match = re.search(r'<output id="answers">(.*?)</output>', opened(copy, folder, *words).page, re.DOTALL)
     assert match is not None, "the script gave nothing"
     values: dict[str, Any] = json.loads(html.unescape(match[1]))
     return values
