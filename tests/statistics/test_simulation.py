@@ -50,6 +50,6 @@ def test_no_test_rejects_a_true_null_too_often(name: str, restarts: int, seed_ef
 @pytest.mark.timeout(3_600)
 @pytest.mark.parametrize("name", METRICS)
 def test_intervals_over_examples_hold_the_true_score(name: str, simulation: Any) -> None:
-    """In at least 93 % of 1,000 studies with 3 restarts, for intervals of 95 %."""
+    """In at least 92 % of 1,000 studies with 3 restarts, for intervals of 95 %."""
     [kind] = [kind for kind in simulation.KINDS if kind.metric.name == name]
-    assert simulation.coverage(kind, 3, count=1_000).share >= 0.93
+    assert simulation.coverage(kind, 3, count=1_000).share >= 0.92

@@ -154,4 +154,4 @@ def test_json_has_statistics_and_machine() -> None:
     assert (test["backbone"], test["with"], test["task"], test["is_clear"]) == ("b", "a", "mine/mood", True)
     assert values["cells"][0]["scores"][0]["interval_over_examples"] == [0.91, 0.953]
     assert values["computing"] == {"seconds": 3.0, "devices": ["cpu"], "versions": {}}
-    assert values["conclusion"].startswith("Of 1 task, b is better than a")
+    assert values["conclusion"].startswith("b is better than a (mine/mood +10.0, ")

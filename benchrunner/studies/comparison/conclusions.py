@@ -53,6 +53,9 @@ def _sentence(
         if terms
     ]
     unclear = len(tests) - len(clear)
+    if len(tests) == 1:
+        word = "better" if better else "worse"
+        return f"{backbone} is {word} than {first} ({_named(tests, scales, shown)})."
     rest = f"; on the other {unclear} the difference may be chance" if unclear else ""
     return f"Of {count}, {backbone} is {' and '.join(parts)}{rest}."
 
