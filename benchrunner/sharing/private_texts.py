@@ -90,7 +90,7 @@ def _spellings(folder: Path) -> Iterator[str]:
 def shared_names(backbones: Iterable[str], *, namespaces: Collection[str] = ()) -> dict[str, str]:
     """Map each backbone to its name in shared files: of a path, the last part is left. Names stay different.
 
-    `namespaces` are the beginnings of names that are no paths, such as "bert" in "bert/random-4/192".
+    `namespaces` are the beginnings of names that are no paths, such as "mine" in "mine/words".
     """
     names: dict[str, str] = {}
     for backbone in backbones:

@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
 
 from benchrunner.errors import FitError, RequestError, first_line
 from benchrunner.fits import Fit
 from benchrunner.metrics import Score
 from benchrunner.records import Record
-from benchrunner.runs.predictor import Predicted
+from benchrunner.studies.predictions import Predictions
 from benchrunner.studies.study import Candidate, Cell, CellResult, Spread
 from benchrunner.tasks.suites import Term
-
-
-class Predictions(Protocol):
-    """An object that gives the predictions of fits: a `benchrunner.Runner`, or the kept predictions of a study."""
-
-    def predict(self, fit: Fit, split: str) -> Predicted:
-        """Return the fit's answers to a split, with their scores."""
 
 
 def select(cell: Cell, records: Mapping[str, Record], predictions: Predictions) -> CellResult:

@@ -12,6 +12,7 @@ from benchrunner.metrics import Score
 from benchrunner.recipes import Grid, Recipe
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.answered_rows import answered_rows
+from benchrunner.studies.predictions import Predictions
 from benchrunner.tasks.suites import Term
 from benchrunner.tasks.task import Task
 
@@ -182,6 +183,8 @@ class Result:
     """Name under which the study is kept in the runs folder."""
     runner: Runner | None = field(default=None, repr=False, compare=False)
     """Runner of the study, with which `rows` reads data and answers; None if the result was made without a runner."""
+    predictions: Predictions | None = field(default=None, repr=False, compare=False)
+    """What gives the answers of a kept study, without data and weights; None means the runner."""
     html: Callable[[Result], str] | None = field(default=None, repr=False, compare=False)
     """Writes the table that a notebook shows."""
 

@@ -22,7 +22,8 @@ from benchrunner.studies.kept.keeper import StudyKeeper
 from benchrunner.studies.kept.naming import derived_name
 from benchrunner.studies.kept.parts import study_json
 from benchrunner.studies.kept.predictions import NotedPredictions
-from benchrunner.studies.selection import Predictions, select
+from benchrunner.studies.predictions import Predictions
+from benchrunner.studies.selection import select
 from benchrunner.studies.study import Candidate, Cell, CellResult, Result, Study
 from benchrunner.tasks.suites import Term
 from benchrunner.tasks.task import Task

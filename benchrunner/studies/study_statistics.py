@@ -14,7 +14,7 @@ from benchrunner.statistics import Comparison, Interval, expected_best, holm, re
 from benchrunner.statistics.intervals import interval_of_scored
 from benchrunner.statistics.paired_test import compare_scored
 from benchrunner.statistics.scored_answers import ScoredAnswers
-from benchrunner.studies.selection import Predictions
+from benchrunner.studies.predictions import Predictions
 from benchrunner.studies.study import CellResult, Result
 from benchrunner.tasks.suites import Term
 

@@ -76,7 +76,7 @@ REFUSED: dict[str, tuple[list[str], str]] = {
     "no command": ([], "the following arguments are required: COMMAND"),
     "unknown command": (
         ["runn"],
-        "benchrunner: there is no command 'runn'. Did you mean run?\nSee 'benchrunner --help'.",
+        "benchrunner: there is no command 'runn'. Did you mean run or runs?\nSee 'benchrunner --help'.",
     ),
     "unknown kind": (
         ["list", "models"],

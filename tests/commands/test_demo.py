@@ -31,7 +31,7 @@ def test_the_demo_prints_its_steps_and_writes_one_folder(tmp_path: Path, capsys:
     assert [line[:2] for line in printed.out.splitlines() if line[:1].isdigit()] == ["1.", "2.", "3.", "4."]
     assert "Writing 1 small data set" in printed.out
     assert "Fine-tuning tiny/words" in printed.out
-    assert "mine/mood" in printed.out and "mean" in printed.out
+    assert "mine/mood" in printed.out and "accuracy" in printed.out
     with zipfile.ZipFile(tmp_path / "here" / board().archive) as archive:
         assert archive.namelist() == ["moods.tsv"]
     assert json.loads((tmp_path / "here" / "moods.zip.json").read_text())["board"] == "moods"

@@ -397,8 +397,7 @@ def test_a_study_file_is_read_again_with_all_its_figures(kitchen: Kitchen) -> No
         "--study", "study.toml", "--name", "doughs", "--columns", "taste,crust,loss,mean", "--json"
     )
     assert code == 0, err
-    workspace = Workspace(kitchen.folder / "fits", kitchen.folder / "other cache")
-    shutil.rmtree(kitchen.folder / "data")
+    workspace = Workspace(kitchen.folder / "fits", kitchen.folder / "other cache", data=kitchen.folder / "data")
     for name in ("out", "model", "study.toml"):
         path = kitchen.folder / name
         shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -408,12 +407,17 @@ def test_a_study_file_is_read_again_with_all_its_figures(kitchen: Kitchen) -> No
     assert json.loads(out)["kept_as"] == "doughs"
     kept = find_study(kitchen.folder / "fits", "doughs")
     assert kept.command[0] == "compare" and kept.is_study_file and kept.ended is not None
+    shutil.rmtree(kitchen.folder / "data")
+    without_data = read_study("doughs", Runner(kitchen.plugins, workspace, device="cpu"))
+    assert isinstance(without_data, StudyFileResult)
+    shown = [table.as_json(result)["cells"] for result in (read, without_data)]
+    assert shown[0] == shown[1]
 
 
 def test_stages_and_ensembles_of_a_kept_study_are_read_again(kitchen: Kitchen) -> None:
     code, out, err = staged(kitchen, "--name", "stages", "--json")
     assert code == 0, err
-    workspace = Workspace(kitchen.folder / "fits", kitchen.folder / "other cache")
+    workspace = Workspace(kitchen.folder / "fits", kitchen.folder / "other cache", data=kitchen.folder / "data")
     read = read_study("stages", Runner(kitchen.plugins, workspace, device="cpu"))
     assert isinstance(read, StudyFileResult)
     assert json.loads(json.dumps(table.as_json(read))) == json.loads(out)

@@ -55,7 +55,7 @@ def gathered(result: Result) -> tuple[StudyStatistics, Computing | None]:
     """Compute the statistics of a result, and read how its fits were computed; nothing if it has no runner."""
     if result.runner is None:
         return NO_STATISTICS, None
-    return study_statistics(result, result.runner), computing(result, result.runner)
+    return study_statistics(result, result.runner, result.predictions), computing(result, result.runner)
 
 
 def remarks(

@@ -28,6 +28,7 @@ def as_json(
     if statistics is None:
         statistics, facts = gathered(result)
     return {
+        "kept_as": result.name,
         "backbones": list(result.study.backbones),
         "seeds": list(result.study.seeds),
         "cells": [_cell_json(cell, statistics) for cell in result.cells],

@@ -47,7 +47,8 @@ def result_of_runs(ids: Sequence[str], runner: Runner) -> Result:
         for (backbone, method, task), group in groups.items()
     ]
     results = tuple(kept_cell_result(cell, predictions, runner, lost={}) for cell in cells)
-    return Result(study, results, dict(_baseline(study, fits, predictions, runner)), runner=runner, html=as_html)
+    baseline = dict(_baseline(study, fits, predictions, runner))
+    return Result(study, results, baseline, runner=runner, predictions=predictions, html=as_html)
 
 
 def _fit(reference: str, runner: Runner) -> Fit:

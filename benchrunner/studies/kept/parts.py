@@ -116,9 +116,21 @@ def part_result(part: Part, runner: Runner, name: str) -> Result:
     A fit whose folder was removed, or that is not finished, has no scores and is named with the reason.
     """
     study = _study(part["study"], runner)
-    cells = [_cell(cell, runner) for cell in part["cells"]]
-    results = tuple(_cell_result(cell, kept, runner) for cell, kept in zip(cells, part["cells"], strict=True))
-    return Result(study, results, dict(_baseline(part, study, runner)), name=name, runner=runner, html=as_html)
+    predictions = KeptPredictions(runner, _prediction_ids(part))
+    results = tuple(
+        kept_cell_result(_cell(cell, runner), predictions, runner, lost=cell.get("lost", {})) for cell in part["cells"]
+    )
+    baseline = dict(_baseline(part, study, runner))
+    return Result(study, results, baseline, name=name, runner=runner, predictions=predictions, html=as_html)
+
+
+def _prediction_ids(part: Part) -> PredictionIds:
+    """Return which predictions the cells of a part were made of."""
+    ids = PredictionIds()
+    for cell in part["cells"]:
+        ids.found.update(_by_key(cell.get("predictions", {}), cell["task"]))
+        ids.failed.update(_by_key(cell.get("failed_predictions", {}), cell["task"]))
+    return ids
 
 
 def _study(kept: Mapping[str, Any], runner: Runner) -> Study:
@@ -144,12 +156,6 @@ def _cell(kept: Mapping[str, Any], runner: Runner) -> Cell:
 
 def _fit(kept: Mapping[str, Any]) -> Fit:
     return Fit.from_dict({name: value for name, value in kept.items() if name != "id"})
-
-
-def _cell_result(cell: Cell, kept: Mapping[str, Any], runner: Runner) -> CellResult:
-    found, failed = kept.get("predictions", {}), kept.get("failed_predictions", {})
-    ids = PredictionIds(_by_key(found, cell.task.name), _by_key(failed, cell.task.name))
-    return kept_cell_result(cell, KeptPredictions(runner, ids), runner, lost=kept.get("lost", {}))
 
 
 def kept_cell_result(

@@ -1,0 +1,15 @@
+"""What gives the predictions of a study's fits."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from benchrunner.fits import Fit
+from benchrunner.runs.predictor import Predicted
+
+
+class Predictions(Protocol):
+    """An object that gives the predictions of fits: a `benchrunner.Runner`, or the kept predictions of a study."""
+
+    def predict(self, fit: Fit, split: str) -> Predicted:
+        """Return the fit's answers to a split, with their scores."""
