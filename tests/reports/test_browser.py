@@ -143,7 +143,7 @@ def test_everything_is_reached_and_named_by_keyboard(report: Path, tmp_path: Pat
     assert values == {"unnamed": 0, "reached": 0, "tables": 0, "scopes": 0, "charts": 0, "twice": []}
 
 
-def test_a_narrow_window_shows_the_page_without_scrolling_sideways(report: Path, tmp_path: Path) -> None:
+def test_a_narrow_window_never_scrolls_sideways(report: Path, tmp_path: Path) -> None:
     width = "return { more: document.documentElement.scrollWidth - innerWidth, inner: innerWidth };"
     values = browsers.answers_of(report, tmp_path, width, "--window-size=500,900")
     assert values["inner"] == 500 and values["more"] <= 0

@@ -194,6 +194,7 @@ def test_a_lock_dies_with_its_owner(tmp_path: Path) -> None:
     def waiting() -> None:
         waited.append(True)
         owner.kill()
+        owner.wait()  # until then the process still has its number, and counts as alive
 
     with RunFolder(tmp_path, "run").locked(waiting):
         pass
