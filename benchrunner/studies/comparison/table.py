@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
+_WIDTH = 100
+"""Columns of a terminal that a table fits into."""
+
 
 def as_table(
     result: Result,
@@ -32,10 +35,17 @@ def as_table(
 
     shown = layout(result, statistics, published, best=best)
     table = Table(title="dev", title_justify="left")
-    for number, (header, numeric) in enumerate(zip(shown.headers, shown.numeric, strict=True)):
+    widths = [
+        max(len(header.split("\n")[-1]), *(len(line.cells[number]) for line in shown.lines))
+        for number, header in enumerate(shown.headers)
+    ]
+    borders = 3 * len(widths) + 1
+    named = sum("\n" in header for header in shown.headers)
+    spare = max(0, _WIDTH - borders - sum(widths)) // max(1, named)
+    for header, numeric, content in zip(shown.headers, shown.numeric, widths, strict=True):
         fixed = numeric or header == "metric"  # names of tasks and backbones are folded
         *names, last = header.split("\n")
-        width = max(len(last), *(len(line.cells[number]) for line in shown.lines))
+        width = content + spare
         folded = [name[start : start + width] for name in names for start in range(0, len(name), width)]
         text = escape("\n".join([*folded, last]))
         table.add_column(text, justify="right" if numeric else "left", overflow="fold", no_wrap=fixed)
