@@ -67,6 +67,7 @@ class Predictor:
 
     def _predict(self, fit: Fit, folder: RunFolder, rows: Rows, prediction: Prediction) -> Record:
         """Decode and score the outputs for rows; write answers and record. The caller must hold the folder's lock."""
+        folder.sweep()
         task, started = self.plugins.task(fit.task), time.monotonic()
         baseline = None if fit.method == MAJORITY else lambda: self.baseline(fit, prediction.split)
         outputs = self._outputs(fit, folder, rows)
@@ -113,7 +114,8 @@ class Predictor:
             split_outputs = [outputs(rows) for rows in parts]
             with _plugin_errors(folder):
                 tuned = dict(task.problem.tune(*_joined(split_outputs, parts), task.metrics[0]))
-                folder.keep_tuned(key, tuned)
+                with folder.locked(lambda: None):  # who holds the lock removes temporary files that it finds
+                    folder.keep_tuned(key, tuned)
         return settings | tuned
 
     def outputs(self, fit: Fit, rows: Rows) -> Any:

@@ -106,6 +106,18 @@ def test_answers_are_computed_once_and_scored(tmp_path: Path) -> None:
     assert made.predict(made.plan(made.plugins.task("mood"), "", method="majority"), "dev").record.flags == ()
 
 
+def test_a_prediction_removes_what_a_killed_one_left(tmp_path: Path) -> None:
+    made, fit = with_method(tmp_path, Moody())
+    made.run(fit)
+    folder = made.folder(fit).path
+    half = folder / "predictions" / ".0123456789abcdef.x.part"
+    half.mkdir(parents=True)
+    (half / "answers.jsonl").write_text("[")
+    (folder / ".tuned.json.x.part").write_text("{")
+    made.predict(fit, "dev")
+    assert not list(folder.rglob("*.part"))
+
+
 def test_rows_without_labels_have_answers_and_no_scores(tmp_path: Path) -> None:
     made, fit = with_method(tmp_path, Moody())
     predicted = made.predict(fit, "test")
