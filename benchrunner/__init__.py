@@ -38,6 +38,7 @@ from benchrunner.errors import (
     UnknownName,
     closest_names,
     first_line,
+    last_line,
 )
 from benchrunner.estimates import CommandEstimate
 from benchrunner.executor import Executor, FitRunner
@@ -120,9 +121,10 @@ if TYPE_CHECKING:
     from benchrunner.runs.inventory.details import RunDetails, RunDifference, diff_runs, run_details
     from benchrunner.runs.inventory.sizes import Sizes
     from benchrunner.runs.inventory.summaries import RunSummary, chosen_runs, list_runs, sorted_runs
-    from benchrunner.runs.orders import FitAnswer, FitOrder, marked_runs
+    from benchrunner.runs.orders import FitAnswer, FitOrder
     from benchrunner.runs.predictor import Predicted
     from benchrunner.runs.runner import Runner
+    from benchrunner.runs.sending import SentFits, send_fits
     from benchrunner.sharing.share import Shared, share_study
     from benchrunner.sharing.verify import Verification, verify_folder
     from benchrunner.statistics import (
@@ -241,6 +243,7 @@ __all__ = [
     "Scored",
     "Scorer",
     "Selection",
+    "SentFits",
     "SentenceProblem",
     "Settings",
     "Shared",
@@ -297,9 +300,9 @@ __all__ = [
     "hookimpl",
     "iob_labels",
     "kept_studies",
+    "last_line",
     "list_offers",
     "list_runs",
-    "marked_runs",
     "mean_reciprocal_rank",
     "paired_test",
     "prune_runs",
@@ -320,6 +323,7 @@ __all__ = [
     "run_study_file",
     "score_file",
     "searched_paths",
+    "send_fits",
     "share_study",
     "sorted_runs",
     "verify_folder",
@@ -339,7 +343,8 @@ _LATER = {
     "benchrunner.runs.ensembles": ("Ensemble",),
     "benchrunner.runs.executors": ("Local",),
     "benchrunner.runs.file_scores": ("FileScores", "score_file"),
-    "benchrunner.runs.orders": ("FitAnswer", "FitOrder", "marked_runs"),
+    "benchrunner.runs.orders": ("FitAnswer", "FitOrder"),
+    "benchrunner.runs.sending": ("SentFits", "send_fits"),
     "benchrunner.runs.inventory.details": ("RunDetails", "RunDifference", "diff_runs", "run_details"),
     "benchrunner.runs.inventory.sizes": ("Sizes",),
     "benchrunner.runs.inventory.summaries": ("RunSummary", "chosen_runs", "list_runs", "sorted_runs"),

@@ -94,3 +94,8 @@ def described(error: BaseException) -> str:
 def first_line(error: BaseException) -> str:
     """Give the first line of an error's message, or the error's type where the message is empty."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+def last_line(text: BaseException | str) -> str:
+    """Give the last line of a message or traceback that is not empty, without its full stop."""
+    return ([line.strip() for line in str(text).splitlines() if line.strip()] or ["no reason is given"])[-1].rstrip(".")

@@ -8,8 +8,7 @@ import os
 import platform
 import sys
 import traceback
-import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self, final
@@ -202,15 +201,3 @@ class FitAnswer:
 
 def _failed(error: Exception) -> FitAnswer:
     return FitAnswer(error=error, host=platform.node())
-
-
-@contextlib.contextmanager
-def marked_runs(runs: Path) -> Iterator[str]:
-    """Put a file of a new name into the runs folder and yield the name: see `FitOrder.mark`."""
-    runs.mkdir(parents=True, exist_ok=True)
-    mark = runs / f".{uuid.uuid4().hex}.mark"
-    mark.touch()
-    try:
-        yield mark.name
-    finally:
-        mark.unlink(missing_ok=True)

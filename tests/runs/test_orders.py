@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from benchrunner import Fit, FitAnswer, FitError, FitOrder, Method, Outcome, RequestError, Runner, marked_runs
+from benchrunner import Fit, FitAnswer, FitError, FitOrder, Method, Outcome, RequestError, Runner
 from benchrunner.runs.transfer import packed
 from inline import QUICK, plugins, runner
 
@@ -22,6 +22,13 @@ def order_of(made: Runner, fit: Fit, **changes: Any) -> FitOrder:
     """Make an order, as a worker gets it."""
     order: FitOrder = pickle.loads(pickle.dumps(FitOrder.of(fit, made, **changes)))
     return order
+
+
+def marked(made: Runner) -> str:
+    """Put a mark into the runs folder."""
+    made.workspace.runs.mkdir()
+    (made.workspace.runs / ".seen.mark").touch()
+    return ".seen.mark"
 
 
 @pytest.fixture
@@ -38,10 +45,7 @@ def fit(made: Runner) -> Fit:
 
 def test_a_worker_writes_a_fit_and_its_dev_predictions(made: Runner, fit: Fit) -> None:
     assert made.finished(fit) is None
-    with marked_runs(made.workspace.runs) as mark:
-        answer = order_of(made, fit, mark=mark).run(plugins=made.plugins)
-        assert (made.workspace.runs / mark).exists()
-    assert list(made.workspace.runs.glob("*.mark")) == []
+    answer = order_of(made, fit, mark=marked(made)).run(plugins=made.plugins)
     record = answer.record_in(made.workspace.runs)
     assert record == made.folder(fit).record() == made.finished(fit) and record.status == "done"
     assert answer.files is None
@@ -67,8 +71,7 @@ def test_returned_files_are_those_of_a_local_fit(made: Runner, fit: Fit, tmp_pat
 def test_a_worker_decides_by_the_mark_where_files_go(made: Runner, fit: Fit) -> None:
     unseen = order_of(made, fit, files="auto", mark="elsewhere").run(plugins=made.plugins)
     assert unseen.files is not None and not made.workspace.runs.exists()
-    with marked_runs(made.workspace.runs) as mark:
-        assert order_of(made, fit, files="auto", mark=mark).run(plugins=made.plugins).files is None
+    assert order_of(made, fit, files="auto", mark=marked(made)).run(plugins=made.plugins).files is None
     assert made.finished(fit) is not None
 
 

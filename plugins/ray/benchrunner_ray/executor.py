@@ -17,8 +17,9 @@ from benchrunner import (
     HeldBack,
     Record,
     RequestError,
-    marked_runs,
+    last_line,
     read_settings,
+    send_fits,
 )
 from benchrunner_ray.cluster import connected, described, described_nodes, requested, some_node_has
 from benchrunner_ray.settings import RaySettings
@@ -45,21 +46,12 @@ class RayExecutor(Executor):
 
     def run(self, fits: Iterable[Fit], runner: FitRunner) -> Iterator[tuple[Fit, Record]]:
         """Yield each fit with its record as its task finishes. Finished fits are read, not sent anywhere."""
-        unfinished = []
-        for fit in fits:
-            record = runner.finished(fit)
-            if record is None:
-                unfinished.append(fit)
-            else:
-                yield fit, record
-        if unfinished:
-            with connected(self.settings), marked_runs(runner.workspace.runs) as mark:
-                tasks = _Tasks(self.settings, runner, mark)
-                try:
-                    yield from tasks.run(unfinished)
-                except BaseException:  # Ctrl-C too: no task may go on by itself
-                    tasks.cancel()
-                    raise
+        return send_fits(fits, runner, lambda mark: self._begun(runner, mark))
+
+    @contextlib.contextmanager
+    def _begun(self, runner: FitRunner, mark: str) -> Iterator[_Tasks]:
+        with connected(self.settings):
+            yield _Tasks(self.settings, runner, mark)
 
 
 class _Tasks:
@@ -142,7 +134,7 @@ class _Tasks:
             return ray.get(reference).record_in(self._runs)  # type: ignore[no-any-return]
         except (ray.exceptions.RayTaskError, ray.exceptions.RaySystemError) as error:  # the task could not be loaded
             raise FitError(
-                f"A worker could not begin the fit {fit.id}: {_last_line(error)}. Are benchrunner and the same plugins "
+                f"A worker could not begin the fit {fit.id}: {last_line(error)}. Are benchrunner and the same plugins "
                 "installed on every node?"
             ) from None
         except ray.exceptions.RayError as error:
@@ -167,9 +159,3 @@ class _Tasks:
                 f"No node with {described(self._wanted)} is left in the Ray cluster, so {len(self._running)} fits "
                 "cannot run. The other fits are finished; the same command goes on from here."
             )
-
-
-def _last_line(error: Exception) -> str:
-    return ([line.strip() for line in str(error).splitlines() if line.strip()] or ["no reason is given"])[-1].rstrip(
-        "."
-    )

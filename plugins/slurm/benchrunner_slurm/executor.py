@@ -21,9 +21,10 @@ from benchrunner import (
     FitRunner,
     Record,
     RequestError,
-    marked_runs,
+    last_line,
     read_json,
     read_settings,
+    send_fits,
 )
 from benchrunner_slurm.settings import SlurmSettings
 
@@ -52,21 +53,7 @@ class SlurmExecutor(Executor):
 
     def run(self, fits: Iterable[Fit], runner: FitRunner) -> Iterator[tuple[Fit, Record]]:
         """Yield each fit with its record as its job finishes. Finished fits are read, not submitted."""
-        unfinished = []
-        for fit in fits:
-            record = runner.finished(fit)
-            if record is None:
-                unfinished.append(fit)
-            else:
-                yield fit, record
-        if unfinished:
-            with marked_runs(runner.workspace.runs) as mark:
-                jobs = _Jobs(self.settings, runner, mark)
-                try:
-                    yield from jobs.run(unfinished)
-                except BaseException:  # Ctrl-C too: no job may go on by itself
-                    jobs.cancel()
-                    raise
+        return send_fits(fits, runner, lambda mark: contextlib.nullcontext(_Jobs(self.settings, runner, mark)))
 
 
 class _Jobs:
@@ -157,7 +144,7 @@ class _Jobs:
             try:
                 jobs = self._executor.map_array(run_fit, orders, [self._progress(fit) for fit in fits])
             except (RuntimeError, ValueError, subprocess.SubprocessError, OSError) as error:
-                raise RequestError(f"SLURM does not take the jobs: {_last_line(str(error))}") from None
+                raise RequestError(f"SLURM does not take the jobs: {last_line(error)}") from None
             self._running += zip(fits, jobs, strict=True)
 
     def _record(self, fit: Fit, job: Job[FitAnswer]) -> Record | None:
@@ -170,7 +157,7 @@ class _Jobs:
         if isinstance(error, FailedJobError):  # the function itself could not be loaded or run
             trace = str(error).partition("with trace:")[2].partition("\nYou can check")[0].strip("-\n ")
             raise FitError(
-                f"The job {job.job_id} could not run the fit {fit.id}: {_last_line(trace)}. Are benchrunner and the "
+                f"The job {job.job_id} could not run the fit {fit.id}: {last_line(trace)}. Are benchrunner and the "
                 f"same plugins installed on the compute nodes? The whole log: {job.paths.stderr}."
             )
         self._lost.append(f"job {job.job_id} ({job.state.lower()}), see {job.paths.stderr}.")
@@ -187,7 +174,3 @@ class _Jobs:
                 event = Event(progress["kind"], progress["done"], progress["total"], progress["text"])
                 if progress["fit"] == fit.id:
                     self._runner.report(fit, event)
-
-
-def _last_line(text: str) -> str:
-    return ([line.strip() for line in text.splitlines() if line.strip()] or ["no reason is given"])[-1].rstrip(".")
