@@ -7,13 +7,16 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from benchrunner.errors import described
+from benchrunner.errors import RequestError, described
 from benchrunner.fits import Fit
 from benchrunner.plugins.registry import Plugins
 from benchrunner.progress import Event
 
 Report = Callable[[Fit, Event], None]
 """Callback for progress."""
+
+MAY_REFUSE = ("before_study",)
+"""Hooks whose observers may refuse the request, with a `RequestError`: nothing has run yet."""
 
 
 class Observers:
@@ -39,11 +42,16 @@ class Observers:
         self.call("on_progress", fit=fit, event=event)
 
     def call(self, hook: str, **arguments: Any) -> None:
-        """Call the observers of one hook. An observer that fails is reported once and stops nothing."""
+        """Call the observers of one hook. An observer that fails is reported once and stops nothing.
+
+        Only a `RequestError` from a hook of `MAY_REFUSE` is raised: the user asked the plugin for what cannot be.
+        """
         for observer in getattr(self._plugins.hook, hook).get_hookimpls():
             try:
                 observer.function(*(arguments[name] for name in observer.argnames))
             except (Exception, SystemExit) as error:  # an observer may fail in any way
+                if hook in MAY_REFUSE and isinstance(error, RequestError):
+                    raise
                 text = f"The observer {hook} of plugin '{observer.plugin_name}' failed: {described(error)}"
                 if text not in self._warned:
                     self._warned.add(text)

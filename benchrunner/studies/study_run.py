@@ -64,11 +64,11 @@ def run_part(
     show_progress: bool = False,
 ) -> Result:
     """Run planned cells as a part of the study that `keeper` keeps; the other arguments are those of `run_study`."""
-    keeper.planned(study, cells)
     fits = list({fit.id: fit for cell in cells for fit in cell.fits}.values())
+    runner.observe("before_study", fits=fits)
+    keeper.planned(study, cells)
     weights = [(fit, fit_work(fit, runner)) for fit in fits] if show_progress else []
     predictions = NotedPredictions(runner)
-    runner.observe("before_study", fits=fits)
     with watched(runner, weights, show=show_progress) as watch:
         records = run_fits(fits, runner, executor or Local(), predictions, finished=watch.finished)
     results = tuple(select(cell, records, predictions) for cell in cells)

@@ -62,6 +62,8 @@ def run_study_file(
         with naming(f"{study.name}, system {system}"):
             estimate_command(words, runner.workspace, program=program)  # a refusal, before the first command runs
     _check_backbones((need.system for need in needs), study, runner, before_commands=True)
+    if study.commands:
+        runner.observe("before_study", fits=())  # the fits are not known yet; a refusal must not come after hours
     for number, (words, system) in enumerate(study.commands.items(), start=1):
         if show_progress:
             print(f"{number} of {len(study.commands)}, {system}: benchrunner {shlex.join(words)}", file=sys.stderr)

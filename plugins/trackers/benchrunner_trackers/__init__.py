@@ -13,7 +13,7 @@ __all__ = ["TrackerSettings", "after_fit", "after_predict", "before_study", "on_
 
 @hookimpl
 def before_study(fits: Sequence[Fit]) -> None:
-    """Load the chosen trackers, so that a wrong name or a missing package is told before hours of fitting."""
+    """Load the chosen trackers, so that a wrong name or a missing package ends the command before hours of fitting."""
     observer(TrackerSettings.from_environment()).load()
 
 

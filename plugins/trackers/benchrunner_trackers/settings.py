@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
-from benchrunner import UnknownName
+from benchrunner import RequestError, UnknownName
 
 TRACKERS = ("mlflow", "tensorboard", "trackio", "wandb")
 """Names of the trackers, which are also the names of this distribution's extras."""
@@ -29,6 +29,8 @@ class TrackerSettings:
         for name in self.trackers:
             if name not in TRACKERS:
                 raise UnknownName("tracker", name, TRACKERS, "BENCHRUNNER_TRACKERS names the trackers.")
+        if self.trackers and self.folder.exists() and not self.folder.is_dir():
+            raise RequestError(f"BENCHRUNNER_TRACKERS_DIR: {self.folder} is a file, and trackers need a folder.")
 
     @classmethod
     def from_environment(cls) -> TrackerSettings:

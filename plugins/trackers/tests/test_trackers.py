@@ -14,6 +14,7 @@ import pytest
 
 import benchrunner_trackers
 from benchrunner import Event, Fit, Runner, Study, discover, run_study
+from benchrunner.commands.main import main
 from benchrunner_trackers.observer import observer
 from benchrunner_trackers.settings import TRACKERS
 from benchrunner_trackers.tracker import run_name
@@ -210,7 +211,7 @@ def test_without_a_choice_nothing_is_loaded_or_written(tracked: Callable[[str], 
         ),
     ],
 )
-def test_a_tracker_that_cannot_be_used_is_told_first(
+def test_a_tracker_that_cannot_be_used_ends_the_command(
     name: str,
     reason: str,
     tracked: Callable[[str], Runner],
@@ -219,8 +220,28 @@ def test_a_tracker_that_cannot_be_used_is_told_first(
 ) -> None:
     monkeypatch.setitem(sys.modules, "trackio", None)
     runner = tracked(name)
-    result = run_study(Study(("words",), (runner.plugins.task("mood"),), changes={"epochs": 2}), runner)
-    assert result.cells[0].selected is not None, "a tracker stops no study"
-    first, *others = capsys.readouterr().err.splitlines()
-    assert first.startswith("The observer before_study of plugin 'trackers' failed: ") and reason in first
-    assert len(others) <= 3, "each kind of event is told once"
+    assert main(words(runner), plugins=runner.plugins) == 2
+    printed = capsys.readouterr()
+    assert printed.out == "" and printed.err.startswith(f"benchrunner: {reason}") and printed.err.count("\n") == 1
+    assert not runner.workspace.runs.exists(), "nothing was fitted or kept"
+
+
+def test_a_file_in_place_of_the_folder_ends_the_command(
+    tracked: Callable[[str], Runner],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    runner = tracked("tensorboard")
+    file = tmp_path / "trackers"
+    file.write_text("")
+    monkeypatch.setenv("BENCHRUNNER_TRACKERS_DIR", str(file))
+    assert main(words(runner), plugins=runner.plugins) == 2
+    message = f"BENCHRUNNER_TRACKERS_DIR: {file} is a file, and trackers need a folder."
+    assert capsys.readouterr().err == f"benchrunner: {message}\n"
+    assert not runner.workspace.runs.exists()
+
+
+def words(runner: Runner) -> list[str]:
+    places = ["--data", str(runner.workspace.data), "--runs", str(runner.workspace.runs)]
+    return ["compare", "words", "--tasks", "mood", "--device", "cpu", "--quiet", *places]
