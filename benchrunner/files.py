@@ -25,6 +25,18 @@ def is_disk_full(error: BaseException) -> bool:
     return "No space left on device" in str(error)
 
 
+def check_place(path: Path, *, is_file: bool = False) -> None:
+    """Raise a `RequestError` if nothing can be written at `path`; call this before long work.
+
+    Missing parent folders are no fault: they are made. `is_file` refuses a folder at `path`.
+    """
+    if is_file and path.is_dir():
+        raise RequestError(f"{path} cannot be written: this is a folder; name a file.")
+    parent = next(folder for folder in path.absolute().parents if folder.exists())
+    if not (parent.is_dir() and os.access(parent, os.W_OK | os.X_OK)):
+        raise RequestError(f"{path} cannot be written: {parent} is not a folder that can be written to.")
+
+
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     """Let `write` fill a temporary file beside `path`, then rename it to `path`, so that it is never half written."""
     path.parent.mkdir(parents=True, exist_ok=True)

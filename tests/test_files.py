@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner import CheckpointError, DataError, first_line, read_json, read_json_object
+from benchrunner import CheckpointError, DataError, RequestError, first_line, read_json, read_json_object
+from benchrunner.files import check_place
 
 
 def written(folder: Path, content: bytes) -> Path:
@@ -49,3 +50,14 @@ def test_a_missing_json_file_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("error", "line"), [(ValueError("\na\nb"), "a"), (KeyError(), "KeyError")])
 def test_an_error_has_a_first_line(error: Exception, line: str) -> None:
     assert first_line(error) == line
+
+
+def test_a_place_that_cannot_be_written_is_told_before_work(tmp_path: Path) -> None:
+    file = written(tmp_path, b"")
+    check_place(file, is_file=True)
+    check_place(tmp_path / "new" / "newer" / "page.html", is_file=True)
+    assert not (tmp_path / "new").exists()
+    with pytest.raises(RequestError, match="this is a folder; name a file"):
+        check_place(tmp_path, is_file=True)
+    with pytest.raises(RequestError, match=f"page.html cannot be written: {file} is not a folder"):
+        check_place(file / "page.html")

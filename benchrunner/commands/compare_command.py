@@ -84,6 +84,8 @@ def run(arguments: argparse.Namespace) -> int:
     arguments.format = "json" if arguments.json else arguments.format
     arguments.json = arguments.format == "json"
     if arguments.dry_run:
+        if arguments.format not in ("table", "json"):
+            raise RequestError(f"--dry-run prints a table or JSON: leave out --format {arguments.format}.")
         arguments.offline = True  # a download would not be a dry run
     return _run_backbones(arguments) if arguments.study is None else _run_file(arguments)
 

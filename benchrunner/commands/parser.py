@@ -6,6 +6,7 @@ import argparse
 import difflib
 import sys
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any, NoReturn, TypeAlias, final
 
 Commands: TypeAlias = "argparse._SubParsersAction[Any]"
@@ -53,6 +54,12 @@ class Parser(argparse.ArgumentParser):
             if is_option and not any(known.startswith(name) for known in self._option_string_actions):
                 return name
         return None
+
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        """Refuse an empty path, for example of an unset shell variable: Python would take it for this folder."""
+        if action.type is Path and "" in arg_strings:
+            raise argparse.ArgumentError(action, "the path is empty; this folder is named '.'")
+        return super()._get_values(action, arg_strings)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:

@@ -11,7 +11,7 @@ from benchrunner.commands import options
 from benchrunner.commands.output import DONE, print_json, reserved_for_json
 from benchrunner.commands.parser import Commands
 from benchrunner.errors import RequestError
-from benchrunner.files import write_atomically
+from benchrunner.files import check_place, write_atomically
 
 if TYPE_CHECKING:
     from benchrunner.runs.answering import Answered
@@ -49,6 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
     board = None if arguments.board is None else arguments.plugins.leaderboard(arguments.board)
     if board is not None and arguments.out is None:
         raise RequestError("--board writes files: say where with --out DIR.")
+    if arguments.out is not None:
+        check_place(arguments.out, is_file=board is None)
     with reserved_for_json(arguments.json):
         answered = answer(references, options.runner(arguments), file=file, split=arguments.split)
     if not arguments.json:

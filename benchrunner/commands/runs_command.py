@@ -94,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    """Raise a `RequestError` for options and numbers of runs that the action does not take."""
+    """Raise a `RequestError` for a missing folder, and for options and counts of runs that the action does not take."""
     action, count = arguments.action, len(arguments.ids)
     least, most = _COUNTS.get(action, (0, 0))
     if count < least or (most is not None and count > most):
@@ -104,6 +104,8 @@ def _check(arguments: argparse.Namespace) -> None:
         if getattr(arguments, option) is not None and action not in users:
             name = option.replace("_", "-")
             raise RequestError(f"--{name} is for 'runs {users[0]}': leave it out.")
+    if arguments.runs is not None and not arguments.runs.exists():
+        raise RequestError(f"--runs {arguments.runs}: there is no such folder.")
 
 
 def _list(arguments: argparse.Namespace, runs: Path) -> None:
@@ -112,11 +114,11 @@ def _list(arguments: argparse.Namespace, runs: Path) -> None:
     summaries, notes = list_runs(runs, arguments.plugins)
     chosen = chosen_runs(
         summaries,
-        tasks=_names(arguments.task),
-        backbones=_names(arguments.backbone),
-        statuses=_names(arguments.status),
+        tasks=_names("task", arguments.task),
+        backbones=_names("backbone", arguments.backbone),
+        statuses=_names("status", arguments.status),
     )
-    chosen = sorted_runs(chosen, arguments.sort or "date")
+    chosen = sorted_runs(chosen, "date" if arguments.sort is None else arguments.sort)
     if arguments.json:
         print_json({"folder": str(runs), "runs": [run.as_json() for run in chosen], "notes": notes})
         return
@@ -125,8 +127,12 @@ def _list(arguments: argparse.Namespace, runs: Path) -> None:
         print(f"  {note}")
 
 
-def _names(words: Sequence[str] | None) -> list[str]:
-    return [name for word in words or () for name in word.split(",") if name]
+def _names(option: str, words: Sequence[str] | None) -> list[str]:
+    """Split the words of an option at commas; an option without any name must not mean all runs."""
+    names = [name for word in words or () for name in word.split(",") if name]
+    if words is not None and not names:
+        raise RequestError(f"--{option} names nothing: give a name, or leave the option out.")
+    return names
 
 
 _HEADER = ("run", "task", "backbone", "recipe", "dev score", "date (UTC)", "size")

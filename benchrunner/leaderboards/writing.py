@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from benchrunner.errors import PluginError, RequestError
-from benchrunner.files import write_atomically, write_folder_atomically, write_json
+from benchrunner.files import check_place, write_atomically, write_folder_atomically, write_json
 from benchrunner.leaderboards.file_kinds.file_kind import Answers
 from benchrunner.leaderboards.leaderboard import BoardFile, Leaderboard, Pair
 from benchrunner.leaderboards.manifests import FileOrigin, Manifest, archive_digest, manifest_path
@@ -71,9 +70,7 @@ def submission_path(board: Leaderboard, path: Path) -> Path:
         path = path / board.archive.removesuffix("/")
     if board.is_folder and path.exists() and not _is_earlier_submission(board, path):
         raise RequestError(f"{path} exists and is no earlier submission to {board.title}: name another place.")
-    parent = next(folder for folder in path.absolute().parents if folder.exists())
-    if not (parent.is_dir() and os.access(parent, os.W_OK | os.X_OK)):
-        raise RequestError(f"{path} cannot be written: {parent} is not a folder that can be written to.")
+    check_place(path)
     return path
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchrunner.files import write_atomically
+from benchrunner.files import check_place, write_atomically
 from benchrunner.leaderboards.published_choice import PublishedChoice
 from benchrunner.reports import charts
 from benchrunner.reports.contents import Report
@@ -45,6 +45,7 @@ def write_report(
     `result` is what `run_study`, `run_study_file`, `read_study` or `result_of_runs` return. Nothing is fitted or
     predicted: what is not kept on disk is absent with its reason.
     """
+    check_place(path, is_file=True)
     text = rendered(gather(result, runner, published=published, title=title))
     write_atomically(path, lambda part: part.write_text(text, encoding="utf-8", errors="replace"))
     return path

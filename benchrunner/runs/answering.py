@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.data.rows import Rows
 from benchrunner.errors import CheckpointError, RequestError, described
-from benchrunner.files import write_atomically, write_folder_atomically
+from benchrunner.files import check_place, write_atomically, write_folder_atomically
 from benchrunner.leaderboards.file_kinds.file_kind import Answers
 from benchrunner.leaderboards.leaderboard import Leaderboard
 from benchrunner.leaderboards.writing import file_content
@@ -125,6 +125,7 @@ def export(source: str, target: Path, runner: Runner) -> None:
     """
     if target.exists():
         raise RequestError(f"{target} exists already; name a folder that does not.")
+    check_place(target)
     if is_checkpoint_folder(source):
         _convert(Path(source), target, runner.plugins)
     else:

@@ -16,7 +16,10 @@ def resolve_device(name: str) -> str:
     try:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
-        raise RequestError(f"Device '{device}' cannot be used: {str(error).splitlines()[0]}") from None
+        reason = str(error).splitlines()[0].rstrip(".")
+        if reason.startswith("Expected one of"):  # and then torch lists twenty kinds of devices
+            reason = "torch knows no such device"
+        raise RequestError(f"Device '{device}' cannot be used: {reason}. Name auto, cpu, cuda or cuda:1.") from None
     return device
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, final
 
 from benchrunner.errors import BenchrunnerError, RequestError
-from benchrunner.files import write_folder_atomically
+from benchrunner.files import check_place, write_folder_atomically
 from benchrunner.runs.runner import Runner
 from benchrunner.sharing.contents import (
     MANIFEST,
@@ -106,6 +106,7 @@ def _verified(part: Path, out: Path, runner: Runner) -> Verification:
 
 def _check_place(out: Path) -> None:
     """Raise a `RequestError` if the folder is there and is not an older shared folder with nothing added."""
+    check_place(out)
     if not out.exists():
         return
     if not out.is_dir():

@@ -14,6 +14,9 @@ from benchrunner.studies.number_texts import number, numbers
 from benchrunner.studies.study import Selection, Study
 from benchrunner.tasks.task import Task
 
+MOST_RESTARTS = 10_000
+"""Largest number of restarts: more is a slip of the hand, and planning would fill the memory."""
+
 
 @final
 @dataclass(frozen=True)
@@ -85,6 +88,8 @@ class StudyOptions:
             raise RequestError(f"Precision must be auto, fp32 or bf16, not '{self.precision}'.")
         if self.restarts is not None and self.restarts < 1:
             raise RequestError(f"restarts must be at least 1, not {self.restarts}.")
+        if self.restarts is not None and self.restarts > MOST_RESTARTS:
+            raise RequestError(f"restarts must be at most {MOST_RESTARTS:,}, not {self.restarts:,}.")
         if self.restarts is not None and self.seeds is not None:
             raise RequestError("Give either seeds or restarts, not both.")
 

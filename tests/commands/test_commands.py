@@ -65,11 +65,15 @@ REFUSED: dict[str, tuple[list[str], str]] = {
     "limit": (["run", "mood", *HERE, "--backbone", "words", "--limit-train", "-5"], "limit_train must leave at least"),
     "a seed twice": (["run", "mood", "--backbone", "words", "--seeds", "0,0"], "different numbers, not [0, 0]"),
     "no restarts": (["run", "mood", "--backbone", "words", "--restarts", "0"], "restarts must be at least 1, not 0"),
+    "too many restarts": (["run", "mood", *HERE, "--backbone", "words", "--restarts", "9999999999"], "at most 10,000"),
     "seeds and restarts": (["run", "mood", "--seeds", "0", "--restarts", "2"], "not allowed with argument"),
     "two things to start from": (["run", "mood", "--backbone", "a", "--init-from", "b"], "not allowed with argument"),
     "grid": (["run", "mood", "--grid", "papr"], "argument --grid: there is no choice 'papr'. Did you mean paper"),
     "precision": (["run", "mood", "--precision", "fp8"], "there is no choice 'fp8'. Choose from auto, fp32, bf16."),
-    "device": (["run", "mood", *HERE, "--backbone", "words", "--device", "gpu"], "Device 'gpu' cannot be used"),
+    "device": (
+        ["run", "mood", *HERE, "--backbone", "words", "--device", "gpu"],
+        "Device 'gpu' cannot be used: torch knows no",
+    ),
     "no such data": (["run", "mood", "--data", "absent"], "--data absent: there is no such folder."),
     "no data at all": (["run", "mood", "--backbone", "words"], "No data for mine/mood, split train:"),
     "runs that are a file": (["run", "mood", *HERE, "--runs", "data/mood/dev.tsv"], "fits are kept in a folder"),
@@ -192,8 +196,8 @@ def test_predict_writes_answers_to_standard_output_or_a_file(shell: Shell) -> No
     assert (code, message) == (0, "2 answers in deep/answers.tsv\n")
     assert (shell.folder / "deep" / "answers.tsv").read_text() == out
     assert "absent.txt: there is no such file" in shell.refused("predict", run, "absent.txt", "--runs", "runs")
-    code, _, err = shell("predict", run, "mine.txt", "--runs", "runs", "--out", "data")
-    assert (code, err) == (1, "benchrunner: data: a file is needed here, and there is a folder in its place.\n")
+    folder = shell.refused("predict", run, "mine.txt", "--runs", "runs", "--out", "data")
+    assert folder == "benchrunner: data cannot be written: this is a folder; name a file.\n"
 
 
 def test_predict_prints_notes_on_the_rows(shell: Shell) -> None:
@@ -328,9 +332,9 @@ def test_a_file_where_a_folder_is_needed_is_named(shell: Shell) -> None:
     run = shell.fitted()
     (shell.folder / "mine.txt").write_text("a sunny day\n")
     for words in (("predict", run, "mine.txt", "--out", "mine.txt/x"), ("export", run, "mine.txt/x")):
-        code, out, err = shell(*words, "--runs", "runs")
-        assert (code, out) == (1, "")
-        assert err == "benchrunner: mine.txt: a folder is needed here, and there is a file in its place.\n"
+        file = shell.folder / "mine.txt"
+        reason = f"mine.txt/x cannot be written: {file} is not a folder that can be written to."
+        assert shell.refused(*words, "--runs", "runs") == f"benchrunner: {reason}\n"
 
 
 def test_control_characters_of_a_file_are_escaped(shell: Shell) -> None:

@@ -44,6 +44,7 @@ def test_the_best_restart_and_the_run_ids_are_shown_on_request(shell: Shell) -> 
     ("words", "reason"),
     [
         (("--json", "--format", "csv"), "--json means --format json: leave out --json or --format csv."),
+        (("--dry-run", "--format", "csv"), "--dry-run prints a table or JSON: leave out --format csv."),
         (("--format", "xml"), "there is no choice 'xml'. Choose from table, markdown"),
         (("--study", "x.toml", "--format", "csv"), "The study x.toml has a table of its own: --format table or json"),
         (("--study", "x.toml", "--best"), "The study x.toml has a table of its own: --format table or json"),

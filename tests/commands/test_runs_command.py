@@ -20,12 +20,16 @@ class Runs:
     """Runs `benchrunner runs` on one folder."""
 
     def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        self.folder, self._capsys, self._plugins = folder, capsys, plugins(register_backbones=[])
+        self.folder, self._capsys, self.plugins = folder, capsys, plugins(register_backbones=[])
 
     def __call__(self, *words: str) -> tuple[int, str, str]:
-        code = main(["runs", *words, "--runs", str(self.folder)], plugins=self._plugins)
+        code = main(["runs", *words, "--runs", str(self.folder)], plugins=self.plugins)
+        return code, *self.printed()
+
+    def printed(self) -> tuple[str, str]:
+        """Return what was written to standard output and to standard error."""
         printed = self._capsys.readouterr()
-        return code, printed.out, printed.err
+        return printed.out, printed.err
 
     def json(self, *words: str) -> Any:
         code, out, err = self(*words, "--json")
@@ -104,7 +108,10 @@ def test_rm_prune_and_du_say_what_they_remove(runs: Runs) -> None:
         (["rm"], "'runs rm' takes 1 run or more, not 0"),
         (["prune", "a"], "'runs prune' takes no run, not 1"),
         (["show", "abc"], "There is no run 'abc'"),
-        (["--sort", "colour"], "not by 'colour'"),
+        (["--sort", "scor"], "There is no order of runs 'scor'. Did you mean score"),
+        (["--sort", ""], "There is no order of runs ''"),
+        (["--status", "don"], "There is no status of runs 'don'. Did you mean done?"),
+        (["--task", ""], "--task names nothing: give a name, or leave the option out."),
         (["--force"], "--force is for 'runs rm'"),
         (["rm", "a", "--keep", "none"], "--keep is for 'runs prune'"),
         (["show", "a", "--task", "b"], "--task is for 'runs list'"),
@@ -114,6 +121,21 @@ def test_a_wrong_request_is_one_sentence(words: list[str], message: str, runs: R
     code, out, err = runs(*words)
     assert (code, out) == (2, "")
     assert message in err
+
+
+@pytest.mark.parametrize("action", ["list", "prune", "du", "studies"])
+def test_a_folder_that_is_not_there_is_said(action: str, runs: Runs) -> None:
+    missing = runs.folder / "nowhere"
+    code = main(["runs", action, "--runs", str(missing)], plugins=runs.plugins)
+    assert (code, runs.printed()) == (2, ("", f"benchrunner: --runs {missing}: there is no such folder.\n"))
+
+
+def test_an_empty_path_is_not_this_folder(runs: Runs) -> None:
+    """As of a shell variable that is not set."""
+    with pytest.raises(SystemExit) as stopped:
+        main(["runs", "prune", "--runs", ""], plugins=runs.plugins)
+    assert stopped.value.code == 2
+    assert "argument --runs: the path is empty; this folder is named '.'." in runs.printed()[1]
 
 
 def test_a_wrong_action_gets_a_suggestion(runs: Runs) -> None:

@@ -60,6 +60,8 @@ def test_finished_runs_are_shared_without_a_study(shared: Shell) -> None:
 
 def test_wrong_requests_say_what_to_do(shared: Shell) -> None:
     assert "Did you mean first?" in shared.refused("share", "frist", "--out", "new", *shared.folders())
+    inside_a_file = shared.refused("share", "first", "--out", "data/mood/dev.tsv/new", *shared.folders())
+    assert "dev.tsv/new cannot be written: " in inside_a_file
     assert "there is no such folder" in shared.refused("verify", "nowhere")
     assert "'study.json' is missing" in shared.refused("verify", "data")
     assert "--out out: the folder has other files" in refused_after_a_note(shared)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner import Recipe, RequestError, UnknownName, chosen_runs, diff_runs, list_runs, run_details, sorted_runs
+from benchrunner import Recipe, UnknownName, chosen_runs, diff_runs, list_runs, run_details, sorted_runs
 from benchrunner.locks import held
 from benchrunner.runs.inventory.sizes import size_text, sizes_of
 from benchrunner.runs.inventory.summaries import RunSummary, recipe_text
@@ -93,7 +93,7 @@ def test_runs_are_chosen_by_task_backbone_and_status(tmp_path: Path) -> None:
     assert len(chosen_runs(runs, tasks=["mine"])) == len(chosen_runs(runs, tasks=["mine/mood"])) == 2
     with pytest.raises(UnknownName, match="Did you mean mine/mood"):
         chosen_runs(runs, tasks=["mine/mod"])
-    with pytest.raises(RequestError, match="A run's status is done, diverged"):
+    with pytest.raises(UnknownName, match=r"There is no status of runs 'dome'. Did you mean done"):
         chosen_runs(runs, statuses=["dome"])
 
 
@@ -107,8 +107,15 @@ def test_runs_are_sorted_by_what_is_asked(tmp_path: Path) -> None:
     orders = {by: "".join(names[run.id] for run in sorted_runs(runs, by)) for by in ("date", "score", "size", "task")}
     assert orders == {"date": "cab", "score": "bac", "size": "bac", "task": "cab"} | {"size": orders["size"]}
     assert orders["size"][0] == "b"
-    with pytest.raises(RequestError, match="not by 'colour'"):
-        sorted_runs(runs, "colour")
+    with pytest.raises(UnknownName, match=r"There is no order of runs 'dat'. Did you mean date"):
+        sorted_runs(runs, "dat")
+
+
+def test_a_folder_that_holds_runs_is_no_run(tmp_path: Path) -> None:
+    """A user names the folder above the runs folder."""
+    made_run(tmp_path / "runs")
+    summaries, notes = list_runs(tmp_path, plugins(register_backbones=[]))
+    assert (summaries, notes) == ([], ["no runs, and left out: runs"])
 
 
 def test_details_name_everything_in_the_folder(tmp_path: Path) -> None:

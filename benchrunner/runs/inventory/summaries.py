@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
-from benchrunner.errors import RequestError, UnknownName
+from benchrunner.errors import UnknownName
 from benchrunner.locks import is_held
 from benchrunner.plugins.registry import Plugins
 from benchrunner.recipes import Recipe
@@ -111,7 +111,7 @@ def _summary(folder: os.DirEntry[str], tasks: Mapping[str, Task]) -> RunSummary:
     Entries of folders are used instead of paths: they keep what the system says about a file.
     """
     files = files_of(folder.path)
-    own = {entry.name: entry for entry in files[OTHER]}
+    own = {entry.name: entry for entry in files[OTHER] if entry.path == f"{folder.path}{os.sep}{entry.name}"}
     if "fit.json" not in own:
         raise FileNotFoundError(folder.path)
     fit, record = _json(own["fit.json"]), _json(own["record.json"]) if "record.json" in own else {}
@@ -183,7 +183,7 @@ def chosen_runs(
     runs = list(runs)
     for status in statuses:
         if status not in STATUSES:
-            raise RequestError(f"A run's status is {', '.join(STATUSES)}, not '{status}'.")
+            raise UnknownName("status of runs", status, STATUSES)
     chosen_tasks = _named("task of these runs", tasks, [run.task for run in runs], _is_task)
     chosen_backbones = _named("backbone of these runs", backbones, [run.backbone for run in runs], _is_backbone)
     return [
@@ -218,7 +218,7 @@ def _is_backbone(name: str, backbone: str) -> bool:
 def sorted_runs(runs: Iterable[RunSummary], by: str) -> list[RunSummary]:
     """Sort runs: names upwards; dates, scores, sizes and seconds downwards. Runs without the value come last."""
     if by not in SORTS:
-        raise RequestError(f"Runs are sorted by {', '.join(SORTS)}, not by '{by}'.")
+        raise UnknownName("order of runs", by, SORTS)
     by_name = sorted(runs, key=lambda run: (run.task, run.backbone, run.method, run.seed, run.id))
     if by in ("task", "backbone", "id"):
         return sorted(by_name, key=lambda run: str(getattr(run, by)))
