@@ -1,4 +1,4 @@
-"""What a command would do, for a plan of work that runs nothing."""
+"""Estimates of the work that a command has left to do, for dry runs."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any, final
 @final
 @dataclass(frozen=True)
 class CommandEstimate:
-    """What a command would do if it was run now. A plugin's command gives it by `set_defaults(estimate=FUNCTION)`.
+    """The work that a command has left to do. A plugin's command offers it by `set_defaults(estimate=FUNCTION)`.
 
-    The function takes the parsed arguments and must not change anything.
+    The function gets the parsed arguments and returns an estimate. It must not change anything.
     """
 
     left: str
@@ -21,18 +21,18 @@ class CommandEstimate:
     flops: float | None = None
     """Floating-point operations that are left; None if they are not counted."""
     seconds: float | None = None
-    """Time that is left on this machine, as the command itself measured it before; None if it did not."""
+    """Seconds that are left on this machine, by what the command measured in an earlier run; None if it did not."""
 
     @property
     def is_done(self) -> bool:
-        """Whether nothing is left to do."""
+        """Whether the command has nothing left to do, because its result is there already."""
         return not self.left
 
     def as_json(self) -> dict[str, Any]:
-        """Give the estimate as JSON values."""
+        """Return the estimate as JSON values."""
         return dataclasses.asdict(self)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> CommandEstimate:
-        """Make an estimate from what `as_json` gives."""
+        """Make an estimate from the JSON values that `as_json` returns."""
         return cls(**data)

@@ -1,9 +1,9 @@
-"""Locks of folders, against processes of this machine and of others that share the folder.
+"""Locks of folders: only one process works in a folder, also if several machines share it.
 
-Two locks are taken together. The operating system's lock ends with its process, also by kill -9, but some network file
-systems refuse it, or keep it to one machine without saying so. The lease is a file that its owner touches, so that it
-works on every file system. The lease of a process that died on this machine is taken over at once, and a lease from
-another machine after `LEASE_SECONDS` in which nobody touched it.
+Each folder has two locks, which are acquired together. The operating system's lock is released when its process ends,
+even by kill -9, but some network file systems refuse such locks, or apply them only on one machine without an error.
+The lease is a file whose date its owner renews, which works on every file system. The lease of a process that died on
+this machine is taken over at once; a lease from another machine is taken over after `LEASE_SECONDS` without renewal.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from filelock import BaseFileLock
 
 LEASE_SECONDS = 120.0
-"""Time without a sign of life after which the lease of a process on another machine counts as abandoned."""
+"""Time without renewal after which the lease of a process on another machine counts as abandoned."""
 _WITHOUT_FLOCK = {errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK, errno.EINVAL}
-"""Errors of a file system that has no locks, for example of a network without a lock service."""
+"""Error numbers of a file system without locks, for example a network file system without a lock service."""
 _ATTEMPT_SECONDS = 0.2
-"""Time of one attempt: an abandoned lease is removed first and then taken."""
+"""Time limit for acquiring a lease without waiting. An abandoned lease must be removed in this time as well."""
 
 
 @contextlib.contextmanager
@@ -41,7 +41,7 @@ def held(folder: Path, waiting: Callable[[], None]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def held_if_free(folder: Path) -> Iterator[bool]:
-    """Lock a folder that exists, unless another process holds the lock; yield whether it is locked now."""
+    """Lock a folder that exists, unless another process holds the lock; yield True if this process holds it now."""
     with contextlib.ExitStack() as locks:
         yield _acquired(folder, locks)
 
@@ -53,12 +53,12 @@ def is_held(folder: Path) -> bool:
     try:
         with held_if_free(folder) as is_free:
             return not is_free
-    except OSError:  # a folder that this user cannot lock is nobody's work on this machine
+    except OSError:  # this user cannot lock the folder, so no process of this user works in it
         return False
 
 
 def _acquired(folder: Path, locks: contextlib.ExitStack, *, patient: bool = False) -> bool:
-    """Acquire both locks and let `locks` release them; return False if one is not free, unless `patient` waits."""
+    """Acquire both locks and let `locks` release them. Return False if one is not free; with `patient`, wait for it."""
     from filelock import FileLock, SoftFileLease, Timeout
 
     system = FileLock(folder / ".lock", fallback_to_soft=False)

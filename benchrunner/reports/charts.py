@@ -15,10 +15,9 @@ if TYPE_CHECKING:
 
 WIDTH, LEFT, RIGHT, TOP = 460.0, 48.0, 14.0, 12.0
 """Size of a drawing and its margins, in units of the drawing. Pages scale it to their columns."""
-LINE = 30.0
-"""Height of a line of a chart with a line for each backbone."""
+
 LONGEST_LABEL = 26
-"""Characters of a label in a drawing; its title has the whole text."""
+"""Largest number of characters of a label in a drawing. The title of a longer label has the whole text."""
 
 
 def _drawing(title: str, about: str, height: float, parts: Sequence[Markup], name: str) -> Markup:
@@ -35,12 +34,12 @@ def _drawing(title: str, about: str, height: float, parts: Sequence[Markup], nam
 
 
 def _cut(text: str) -> str:
-    """Keep the end of a long name: the ends of folders and of names with an owner tell them apart."""
+    """Cut the beginning of a long name: paths and names with an owner usually differ at the end."""
     return text if len(text) <= LONGEST_LABEL else f"…{text[1 - LONGEST_LABEL :]}"
 
 
 def _named(text: str, x: float, y: float, kind: str) -> Markup:
-    """Write a name, cut to the space that there is, with the whole name as its title."""
+    """Write a name, cut to `LONGEST_LABEL`, with the whole name as its title."""
     return element("text", element("title", text), _cut(text), x=x, y=y, class_=kind)
 
 
@@ -65,6 +64,7 @@ def restarts_chart(task: TaskReport) -> Markup:
     values = [value for scores in task.scores.values() for value in scores]
     majority = [] if task.majority is None else [task.majority]
     spread = max([*means, *values], default=1.0) - min([*means, *values], default=0.0)
+    # A majority far below all scores is not drawn: the scale would have no room left for the scores.
     near = [value for value in majority if min([*means, *values], default=0) - value <= max(1.5 * spread, 5)]
     scale = Scale.of([*means, *values, *near], left, WIDTH - RIGHT)
     height, line = TOP + 44 * len(task.cells), 44.0
@@ -74,9 +74,7 @@ def restarts_chart(task: TaskReport) -> Markup:
         parts.append(element("text", "majority", x=scale(near[0]) + 4, y=height - 4, class_="tick"))
     for number, cell in enumerate(cell for cell in task.cells if cell.backbone in task.backbones):
         y = TOP + line * number + 28
-        parts.append(
-            element("text", element("title", cell.backbone), _cut(cell.backbone), x=left, y=y - 13, class_="name")
-        )
+        parts.append(_named(cell.backbone, left, y - 13, "name"))
         parts += _interval(cell, scale, y, number)
         for score in task.scores.get(cell.backbone, ()):
             parts.append(marker(scale(score), y, number, 4, class_="point"))
@@ -145,7 +143,7 @@ def p_text(p: float | None) -> str:
 
 
 def curves_chart(task: TaskReport) -> Markup | None:
-    """Draw the losses of all restarts; None if no log was kept."""
+    """Draw the training losses of all restarts over the steps; None if no log was kept."""
     if not task.curves:
         return None
     losses = [loss for curve in task.curves for _, loss in curve.points]
@@ -177,9 +175,7 @@ def grid_chart(task: TaskReport) -> Markup | None:
     parts = list(_bottom_axis(scale, TOP, height, task.metric))
     for place, label in enumerate(labels):
         y = TOP + step * place
-        parts.append(
-            element("text", element("title", label), _cut(label), x=0, y=y + step / 2 + 4, class_="name small")
-        )
+        parts.append(_named(label, 0, y + step / 2 + 4, "name small"))
         points = [point for point in task.grid if point.label == label]
         for point in points:
             series = task.backbones.index(point.backbone)
@@ -204,7 +200,7 @@ def _grid_marks(point: GridPoint, y: float, series: int, scale: Scale) -> Iterat
 
 
 def trials_chart(task: TaskReport) -> Markup | None:
-    """Draw the best score to expect of 1, 2, ... trials; None for fewer than two trials."""
+    """Draw the best score to expect after 1, 2, ... trials; None for fewer than two trials."""
     longest = max((len(values) for values in task.trials.values()), default=0)
     if longest < 2:
         return None
@@ -225,7 +221,7 @@ def trials_chart(task: TaskReport) -> Markup | None:
 
 
 def slices_chart(slices: Sequence[Slice], task: TaskReport, kind: str) -> Markup | None:
-    """Draw the share of right rows of each slice, with a marker for each backbone; None without slices."""
+    """Draw the share of right answers in each slice, with a marker for each backbone; None without slices."""
     if not slices:
         return None
     left, step = 150.0, 34.0
@@ -250,7 +246,7 @@ def slices_chart(slices: Sequence[Slice], task: TaskReport, kind: str) -> Markup
 
 
 def agreement_bar(agreement: Agreement, backbones: Sequence[str]) -> Markup:
-    """Draw how many rows both, one or none of two backbones answer right, as parts of a bar."""
+    """Draw a bar whose parts are the rows that both, only one or none of two backbones answer right."""
     total = max(agreement.both + agreement.only_first + agreement.only_second + agreement.neither, 1)
     parts: list[Markup] = []
     x = 0.0
@@ -267,7 +263,10 @@ def agreement_bar(agreement: Agreement, backbones: Sequence[str]) -> Markup:
 
 
 def series_chart(column: str, lines: Sequence[Series], axis: str, number: int) -> Markup | None:
-    """Draw the lines of one column of a study file along the axis of the figure; None without two points."""
+    """Draw the figures of one column of a study file along its axis, with a line for each series of systems.
+
+    `number` makes the ids of the drawing unique. None for fewer than two points.
+    """
     points = [(at, mean) for line in lines for at, mean in zip(line.at, line.means, strict=True) if mean is not None]
     if len(points) < 2:
         return None

@@ -40,7 +40,7 @@ class PublishedLine:
 
     system: str
     figures: tuple[str, ...]
-    """Each with `dev` or `test` before it."""
+    """Figures as texts that begin with `dev` or `test`."""
 
 
 @final
@@ -75,7 +75,7 @@ class GridPoint:
 
     backbone: str
     label: str
-    """The recipe fields in which the grid points differ."""
+    """Values of the recipe fields in which the grid points differ."""
     scores: tuple[float, ...]
     is_chosen: bool
 
@@ -98,19 +98,19 @@ class TaskReport:
     curves: tuple[Curve, ...] = ()
     grid: tuple[GridPoint, ...] = ()
     trials: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    """Backbone -> best score to expect of 1, 2, ... trials."""
+    """Backbone -> best score to expect after 1, 2, ... trials."""
     confusions: tuple[Confusion, ...] = ()
     by_length: tuple[Slice, ...] = ()
     by_label: tuple[Slice, ...] = ()
     disagreement: Disagreement | None = None
     absent: str = ""
-    """Why there is nothing about single rows."""
+    """Why the section shows nothing about single rows; empty if it does."""
 
 
 @final
 @dataclass(frozen=True)
 class Cost:
-    """What the fits of a backbone on a task cost, all grid points and restarts together."""
+    """Cost of the fits of a backbone on a task, all grid points and restarts together."""
 
     task: str
     backbone: str
@@ -169,7 +169,7 @@ class StudyTable:
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, tuple[str, ...], bool], ...]
-    """Name of a system, its figures, and whether they are published ones."""
+    """Name of a system, its figures, and whether the figures are published ones."""
     axis: str
     series: tuple[Series, ...]
     notes: tuple[str, ...]
@@ -184,7 +184,7 @@ class Report:
     about: str
     conclusion: str
     facts: tuple[tuple[str, str], ...]
-    """Names of figures about the whole study with their values."""
+    """Figures about the whole study: name and value as texts."""
     backbones: tuple[str, ...]
     headline: tuple[HeadlineRow, ...]
     tasks: tuple[TaskReport, ...]
@@ -198,5 +198,5 @@ class Report:
 
     @property
     def rows(self) -> Sequence[Disagreement]:
-        """The rows of all tasks in which backbones differ."""
+        """For each task whose answers can be read, the rows in which backbones differ."""
         return [task.disagreement for task in self.tasks if task.disagreement is not None]

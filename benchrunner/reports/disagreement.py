@@ -14,11 +14,11 @@ from benchrunner.reports.visible_text import visible
 from benchrunner.studies.answered_rows import AnsweredRows
 
 MOST_ROWS = 300
-"""Rows of one task that a report shows at most."""
+"""Largest number of rows of one task in a report."""
 ALL_BYTES = 1_300_000
-"""Bytes of the rows of all tasks that a report shows at most."""
+"""Largest size of the rows of all tasks in a report, in bytes."""
 LONGEST_ANSWER = 300
-"""Characters of an answer that a report shows."""
+"""Largest number of characters of an answer in a report."""
 
 Row = dict[str, Any]
 """A row for the page. `n`: its number from 0; `t`: its texts; `g`: gold; `a`: for each backbone, lists of an answer,
@@ -29,7 +29,10 @@ backbones in the share of right restarts."""
 @final
 @dataclass(frozen=True)
 class Agreement:
-    """On how many rows two backbones are right, where a backbone is right if most of its restarts are."""
+    """Numbers of rows that both, only one or none of two backbones answer right.
+
+    A backbone answers a row right if more than half of its restarts do.
+    """
 
     first: str
     second: str
@@ -42,7 +45,7 @@ class Agreement:
 @final
 @dataclass(frozen=True)
 class Disagreement:
-    """The rows of a split in which backbones differ."""
+    """The rows of a split in which backbones differ; for a single backbone, the rows that it answers wrong."""
 
     task: str
     split: str
@@ -60,9 +63,9 @@ class Disagreement:
 
     @property
     def shown(self) -> str:
-        """Say which rows are shown."""
+        """A sentence that says which rows are shown, of how many."""
         if len(self.backbones) < 2:
-            kind, order = "its only backbone is wrong in", "of which most restarts are wrong"
+            kind, order = "its only backbone is wrong in", "with the largest share of wrong restarts"
         else:
             kind, order = "backbones differ in", "with the largest difference in the share of right restarts"
         text = f"{self.task}: {kind} {self.differing:,} of {self.total:,} rows of {self.split}"
@@ -74,9 +77,9 @@ class Disagreement:
 def disagreement(rows: AnsweredRows, *, most_bytes: int = ALL_BYTES) -> Disagreement:
     """Collect the rows in which one backbone is right and another is wrong.
 
-    A backbone is right if more than half of its restarts are. The rows with the largest difference come first, equal
-    ones in the order of the file, until their number or their bytes reach the limit. With a single backbone, the rows
-    that it answers wrong are collected.
+    A backbone is right if more than half of its restarts are. The rows with the largest difference come first, rows
+    with equal differences in the order of the file. At most `MOST_ROWS` rows and about `most_bytes` bytes are taken.
+    With a single backbone, the rows that it answers wrong are collected.
     """
     import numpy as np
 
@@ -118,7 +121,7 @@ def _agreements(names: Sequence[str], decided: Any) -> Iterator[Agreement]:
 
 
 def _shown_columns(rows: AnsweredRows) -> list[str]:
-    """Name the columns with texts that a reader needs: of several lists of words, only the words."""
+    """Name the columns of texts that a reader needs. Beside the column `words`, other lists are left out."""
     table, names = rows.rows.table, rows.text_columns
     firsts = {name: table.column(name)[0].as_py() for name in names}
     lists = [name for name in names if isinstance(firsts[name], list)]
@@ -156,7 +159,7 @@ def _text(value: Any) -> str:
 
 
 def _spelled(answer: Any, words: Sequence[str] | None) -> str:
-    """Write an answer: labels of words only where they are not `O`, each with its word."""
+    """Write an answer as text. Labels of words are written as `word/label`, and only where the label is not `O`."""
     if isinstance(answer, list):
         if words is not None and len(words) == len(answer):
             answer = [f"{word}/{label}" for word, label in zip(words, answer, strict=True) if label != OUTSIDE]

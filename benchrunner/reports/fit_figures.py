@@ -1,4 +1,4 @@
-"""Figures of fits from their folders: learning curves, grid points, costs and recipes."""
+"""Figures that a report reads from the folders of fits: learning curves, grid points, costs and recipes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from benchrunner.studies.study import CellResult
 from benchrunner.training import step_log
 
 CURVE_POINTS = 48
-"""Points of a learning curve. Each is the mean of the log lines that fall on it."""
+"""Largest number of points of a learning curve. A point is the mean of neighbouring lines of the log."""
 FLOPS_PER_WEIGHT = 6
 """Floating-point operations of training for each token and weight: 2 forward, 4 backward (Kaplan et al. 2020, 2.1)."""
 
@@ -32,7 +32,7 @@ def curves(result: CellResult, runner: Runner) -> Iterator[Curve]:
 
 
 def _thinned(points: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float]]:
-    """Yield means of neighbouring points, at most `CURVE_POINTS` of them."""
+    """Yield at most `CURVE_POINTS` points: means of neighbouring points."""
     size = math.ceil(len(points) / CURVE_POINTS)
     for start in range(0, len(points), size):
         part = points[start : start + size]

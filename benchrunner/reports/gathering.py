@@ -33,7 +33,7 @@ def gather(
     published: PublishedChoice = NOTHING_PUBLISHED,
     title: str = "",
 ) -> Report:
-    """Collect a report of a study, or of a study file with the studies that its table was taken from."""
+    """Collect the content of a report about a study, or about a study file and the studies behind its table."""
     parts = result.results if isinstance(result, StudyFileResult) else (result,)
     table = study_table(result) if isinstance(result, StudyFileResult) else None
     headline, tasks, costs = list[HeadlineRow](), list[TaskReport](), list[Cost]()
@@ -158,7 +158,7 @@ def _data(task: Task, runner: Runner) -> Iterator[DataFacts]:
 
 
 def _versions(parts: Sequence[Result], records: Mapping[str, Record]) -> Iterator[tuple[str, str]]:
-    """Yield what the fits were made with; several values are listed."""
+    """Yield the names and versions of plugins and libraries that made the fits; several versions are listed."""
     values: dict[str, dict[str, None]] = {}
     for fit in {fit.id: fit for part in parts for cell in part.cells for fit in cell.cell.fits}.values():
         for name, version in fit.suppliers.items():

@@ -15,14 +15,14 @@ from benchrunner.tasks.task import Task
 
 
 def anchor(part: int, task: str) -> str:
-    """Return the id of a task's section."""
+    """Return the HTML id of a task's section; `part` is the number of the task's study in the report."""
     return f"task-{part}-{task.replace('/', '-')}"
 
 
 def headline_rows(
     result: Result, statistics: StudyStatistics, published: PublishedChoice, part: int
 ) -> Iterator[HeadlineRow]:
-    """Yield a row for every metric of every dev split, then one for each average that has a value."""
+    """Yield a row for every metric of every dev split, then a row for each average that has a value."""
     for task in result.study.tasks:
         for split in task.named("dev"):
             for metric in (metric for metric in task.metrics if not metric.detail):
@@ -53,8 +53,8 @@ def headline_cells(
         interval, tested = statistics.examples.get(key), statistics.tests.get(key)
         difference = None
         if tested is not None:
-            found = tested.comparison
-            difference = (found.difference * scale, found.low * scale, found.high * scale)
+            comparison = tested.comparison
+            difference = (comparison.difference * scale, comparison.low * scale, comparison.high * scale)
         yield HeadlineCell(
             backbone,
             None if spread.mean.value is None else spread.mean.value * scale,

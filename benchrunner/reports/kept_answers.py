@@ -1,4 +1,4 @@
-"""Reads the kept predictions of a study once, and the rows that they answered. Nothing is fitted or predicted."""
+"""Kept predictions of a study and the rows that they answer, for its report. Nothing is fitted or predicted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from benchrunner.tasks.task import Task
 
 @final
 class KeptAnswers:
-    """Predictions of a runs folder; each record and each list of answers is read at most once."""
+    """Reads predictions from the runs folder, each record and each list of answers at most once."""
 
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
@@ -31,14 +31,11 @@ class KeptAnswers:
             self._read[key] = self._kept.predict(fit, split)
         return self._read[key]
 
-    def forget(self) -> None:
-        """Free the memory of what was read."""
-        self._read.clear()
-
     def rows(self, result: Result, task: Task, split: str) -> AnsweredRows:
-        """Return the rows of a split with the answers of all backbones at their chosen grid points.
+        """Return the rows of a split with the kept answers of every backbone's restarts at its chosen grid point.
 
-        Raises a `RequestError` if the data is not there, or is not what the fits answered.
+        Raises a `RequestError` if the data is missing or changed since the fits answered it, and a `FitError` if a fit
+        has no kept answers.
         """
         fits = {backbone: result.of(backbone, task.name).restarts for backbone in backbones_of(result, task)}
         fingerprint = self._runner.rows(task, split).fingerprint

@@ -1,4 +1,4 @@
-"""Write a report as one file of HTML: templates, style and script are part of the package, nothing is loaded."""
+"""Write a report as one HTML file. Style and script are inside the file, so that it loads nothing from a network."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CHARACTERS: Mapping[str, str] = {
     "\u2028": "\\u2028",
     "\u2029": "\\u2029",
 }
-"""Characters that are escaped in JSON within HTML: no text can end the element or begin another."""
+"""Character -> its escape in JSON within HTML, so that no text can end the HTML element or begin another."""
 
 
 def write_report(
@@ -40,10 +40,10 @@ def write_report(
     published: PublishedChoice = NOTHING_PUBLISHED,
     title: str = "",
 ) -> Path:
-    """Write a report of a study as one file of HTML, which opens without a network; return its path.
+    """Write a report of a study as one HTML file, which opens without a network; return its path.
 
     `result` is what `run_study`, `run_study_file`, `read_study` or `result_of_runs` return. Nothing is fitted or
-    predicted: what is not kept on disk is absent with its reason.
+    predicted: where answers or logs are not kept on disk, the report says why a figure is absent.
     """
     check_place(path, is_file=True)
     text = rendered(gather(result, runner, published=published, title=title))
@@ -52,7 +52,7 @@ def write_report(
 
 
 def rendered(report: Report) -> str:
-    """Return a report as HTML. Every text is escaped; the page's policy allows no script but its own."""
+    """Return a report as HTML. Every text is escaped; the page's security policy allows only its own script."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -75,7 +75,7 @@ def rendered(report: Report) -> str:
 
 
 def _rows(report: Report) -> Mapping[str, Any]:
-    """Return the rows in which backbones differ, as the page's script reads them."""
+    """Return the rows in which backbones differ, in the form that the page's script reads."""
     return {
         "backbones": list(report.backbones),
         "tasks": [
@@ -91,15 +91,15 @@ def _rows(report: Report) -> Mapping[str, Any]:
 
 
 def _json_for_html(value: Any) -> Markup:
-    """Write JSON that may stand in an element of HTML, whatever its texts hold."""
+    """Write JSON for an element of HTML; no text in the JSON can end the element."""
     from markupsafe import Markup
 
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return Markup(text.translate({ord(character): escape for character, escape in CHARACTERS.items()}))
 
 
-def _figure(value: float | None, decimals: int = 1) -> str:
-    return "–" if value is None else f"{value:.{decimals}f}"
+def _figure(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1f}"
 
 
 def _large(value: float | None) -> str:

@@ -1,4 +1,4 @@
-"""Shares of right rows by length and by label, and confusion matrices, from the answers of all restarts."""
+"""Shares of right answers by length and by label, and confusion matrices, from the answers of all restarts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, final
 from benchrunner.studies.answered_rows import AnsweredRows
 
 MOST_LABELS = 12
-"""Labels of the largest confusion matrix that a report shows."""
+"""Largest number of labels for which a report shows a confusion matrix and right answers by label."""
 PARTS = 4
 """Number of parts into which rows are divided by their lengths."""
 
@@ -30,18 +30,18 @@ class Slice:
 @final
 @dataclass(frozen=True)
 class Confusion:
-    """How often gold labels were answered by which labels."""
+    """Confusion matrix of a backbone: how often rows with a gold label were answered with each label."""
 
     backbone: str
     labels: tuple[str, ...]
     counts: tuple[tuple[float, ...], ...]
-    """A line for each gold label, with the mean number of answers over the restarts."""
+    """Gold label x answered label, in the order of `labels`: mean count over the restarts."""
     unit: str
     """What is counted: `rows`, or `words` in tasks that label words."""
 
 
 def slices_by_length(rows: AnsweredRows) -> tuple[Slice, ...]:
-    """Divide the rows into parts of about the same size by the number of their words."""
+    """Divide the rows by their number of words into slices with about the same number of rows."""
     import numpy as np
 
     lengths = np.array(word_counts(rows))
@@ -58,7 +58,7 @@ def slices_by_length(rows: AnsweredRows) -> tuple[Slice, ...]:
 
 
 def slices_by_label(rows: AnsweredRows) -> tuple[Slice, ...]:
-    """Group the rows by their gold label; empty if gold is not one of a few labels."""
+    """Group the rows by their gold label; empty if gold has one label only, or more than `MOST_LABELS`."""
     names = [str(value) if isinstance(value, str | int) else None for value in rows.gold or ()]
     counts = Counter(names)
     if None in counts or not 1 < len(counts) <= MOST_LABELS:
@@ -91,7 +91,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def confusions(rows: AnsweredRows) -> tuple[Confusion, ...]:
-    """Count answers by gold label for each backbone; empty if answers are not one of a few labels."""
+    """Make the confusion matrix of each backbone; empty if answers are no labels, or of more than `MOST_LABELS`."""
     gold = rows.gold or ()
     of_words = bool(gold) and all(isinstance(value, list) for value in gold)
     if of_words and "words" not in rows.rows.table.column_names:

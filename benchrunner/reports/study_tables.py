@@ -29,7 +29,7 @@ def _rows(result: StudyFileResult) -> Iterator[tuple[str, tuple[str, ...], bool]
 
 
 def _published(result: StudyFileResult, name: str) -> tuple[str, ...]:
-    """Return the published figures of a row, empty where there is none; an empty tuple if there are none at all."""
+    """Return the published figures of a row as texts, "" for a column without a figure; () if no column has one."""
     figures = [result.study.published_figure(name, column.name) for column in result.study.columns]
     if all(figure is None for figure in figures):
         return ()

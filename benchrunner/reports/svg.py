@@ -1,4 +1,4 @@
-"""Small functions that draw SVG elements: every attribute and text is escaped."""
+"""Functions that draw SVG elements. Every attribute and every text is escaped."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ SHAPES = 6
 
 
 def element(name: str, *children: str | Markup, **attributes: str | float | None) -> Markup:
-    """Return an element. `_` in names of attributes stands for `-`, and `class_` for `class`; None is left out."""
+    """Return an SVG element. In the name of an attribute, `_` stands for `-` and `class_` for `class`.
+
+    Attributes with the value None are left out.
+    """
     from markupsafe import Markup, escape
 
     written = "".join(
@@ -35,7 +38,7 @@ def _number(value: str | float) -> str:
 
 
 def marker(x: float, y: float, series: int, size: float = 4.5, *, class_: str = "") -> Markup:
-    """Draw a marker: each series has a shape and a colour of its own, so that colour alone tells nothing apart."""
+    """Draw a marker. Series differ in shape as well as in colour, for readers who cannot tell the colours apart."""
     names = f"m s{series % SHAPES} {class_}".strip()
     shape = series % SHAPES
     if shape == 0:
@@ -83,7 +86,7 @@ class Scale:
         return self.start + share * (self.end - self.start)
 
     def ticks(self, most: int = 6) -> Iterator[float]:
-        """Yield round values within the scale, at most so many."""
+        """Yield equally spaced round values within the scale, with at most `most` steps between its ends."""
         span = self.high - self.low
         size = 10 ** math.floor(math.log10(span / most))
         step = next(size * factor for factor in (1, 2, 5, 10, 20) if span / (size * factor) <= most)
@@ -94,7 +97,7 @@ class Scale:
 
 
 def short(value: float) -> str:
-    """Write a tick of an axis: thousands as k, millions as M."""
+    """Write the number beside a tick of an axis, with k for thousands, M for millions and G for billions: 20k, 3M."""
     for unit, name in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= unit * 10 or (abs(value) >= unit and value % unit == 0):
             return f"{value / unit:.3g}{name}"

@@ -1,20 +1,21 @@
-"""Text of data sets for a page: invisible and direction-changing characters become visible, long text is cut."""
+"""Make text of data sets safe to read on a page: show invisible characters as code points, and cut long text."""
 
 from __future__ import annotations
 
 import unicodedata
 
 LONGEST = 1_200
-"""Characters of a text that a report shows. The rest is counted."""
+"""Largest number of characters of a text in a report. The number of characters after them is given."""
 
 _KEPT = "\n\t\u200c\u200d"
 """Control and format characters that are left as they are: white space, and the joiners of scripts and emoji."""
 
 
 def visible(text: str, longest: int = LONGEST) -> str:
-    """Return a text without characters that hide or reorder others, cut to a length.
+    """Return a text without characters that hide or reorder other characters, cut to `longest` characters.
 
-    Control and format characters, such as the marks that change the direction of writing, become their code points.
+    Control and format characters, such as marks that change the direction of writing, are replaced by their code
+    points, for example ⟨U+202E⟩.
     """
     cut, more = text[:longest], len(text) - longest
     shown = cut if cut.isprintable() else "".join(map(_shown, cut))

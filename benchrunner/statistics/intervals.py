@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 RESAMPLES, SLOW_RESAMPLES = 2_000, 400
 """Numbers of bootstrap resamples; the second is for metrics that are computed anew for each resample."""
 MOST_UNDEFINED = 0.05
-"""Share of resamples that may have no score, for example because all labels are equal in them."""
+"""Largest share of resamples without a score. A resample has none, for example, if all of its labels are equal."""
 
 
 @final
@@ -31,7 +31,7 @@ class Interval:
     high: float
 
     def as_json(self) -> list[float]:
-        """Give both ends as JSON."""
+        """Return the lower and the upper end as JSON values."""
         return [self.low, self.high]
 
 
@@ -44,11 +44,12 @@ def example_interval(
     resamples: int | None = None,
     seed: int = 0,
 ) -> Interval:
-    """Return the interval of the mean score of these restarts over other examples of the same kind.
+    """Return a confidence interval of the mean score of these restarts for other examples of the same kind.
 
-    `restarts` has one answer list for each restart. Rows are drawn with replacement, the same rows for all restarts.
-    The interval is Efron's BCa (1987), with the acceleration from the jackknife. Raises `Undefined` where the metric
-    has no value.
+    `restarts` has one list of answers for each restart, in the order of `gold`. The bootstrap draws rows with
+    replacement, `resamples` times (default: 2,000, or 400 for slow metrics), the same rows for all restarts. The
+    interval is Efron's BCa (1987), with the acceleration from the jackknife. Raises `Undefined` if the metric has no
+    value.
     """
     scored = scored_restarts(metric_of(metric), gold, restarts, "restarts")
     return interval_of_scored(scored, confidence=confidence, resamples=resamples, seed=seed)
@@ -57,7 +58,7 @@ def example_interval(
 def interval_of_scored(
     restarts: Sequence[ScoredAnswers], *, confidence: float = 0.95, resamples: int | None = None, seed: int = 0
 ) -> Interval:
-    """Return the interval of `example_interval` for answers that are scored already."""
+    """Return the same interval as `example_interval`, from answers that are already scored."""
     import numpy as np
 
     score = math.fsum(restart.score for restart in restarts) / len(restarts)
@@ -86,7 +87,7 @@ def _drawn_scores(restarts: Sequence[ScoredAnswers], resamples: int, seed: int) 
 
 
 def _bca_levels(drawn: np.ndarray, score: float, values: np.ndarray, confidence: float) -> tuple[float, float]:
-    """Return the two levels of the quantiles of the resampled scores that are the ends of the interval."""
+    """Return two levels: the quantiles of the resampled scores at these levels are the ends of the interval."""
     from scipy.stats import norm
 
     tail = (1 - confidence) / 2
@@ -106,9 +107,9 @@ def _bca_levels(drawn: np.ndarray, score: float, values: np.ndarray, confidence:
 
 
 def restart_interval(scores: Sequence[float], *, confidence: float = 0.95) -> Interval | None:
-    """Return the interval of the mean over all possible restarts, on the same rows; None for fewer than two restarts.
+    """Return a confidence interval of the mean score for other restarts on the same rows; None for fewer than two.
 
-    It is Student's t interval, mean ± t * deviation / sqrt(n): with two restarts t is 12.7, with three 4.3.
+    The interval is Student's: mean ± t * deviation / sqrt(n). At 95 %, t is 12.7 for two restarts and 4.3 for three.
     """
     from scipy.stats import t
 

@@ -1,4 +1,4 @@
-"""Metrics that can be given by their names."""
+"""Metrics that functions accept by name, such as "accuracy"."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAMED = (ACCURACY, BALANCED_ACCURACY, EXACT_MATCH, MATTHEWS, MEAN_RECIPROCAL_RAN
 
 
 def metric_of(metric: Metric | str) -> Metric:
-    """Return the metric of a name, or the metric itself."""
+    """Return the metric with this name, or the given metric; raise a `RequestError` for an unknown name."""
     if isinstance(metric, Metric):
         return metric
     by_name = {named.name: named for named in NAMED}
@@ -28,6 +28,6 @@ def metric_of(metric: Metric | str) -> Metric:
     close = closest_names(metric, by_name)
     advice = f"Did you mean {' or '.join(close)}?" if close else f"Known: {', '.join(by_name)}."
     raise RequestError(
-        f"There is no metric '{metric}' that needs no labels. {advice} Give any other metric as a value, for example "
+        f"There is no metric '{metric}' without settings. {advice} Give a metric with settings as a value, for example "
         'benchrunner.f1("yes").'
     )

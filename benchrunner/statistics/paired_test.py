@@ -1,4 +1,4 @@
-"""Tests whether two backbones, or two fits, differ on the same rows."""
+"""Test whether two backbones, or two fits, differ in their scores on the same rows."""
 
 from __future__ import annotations
 
@@ -31,12 +31,11 @@ class Comparison:
     p: float
     """Two-sided p-value: how probable a difference at least as large is if there is none."""
     claim: Claim
-    """What p and the interval are about: "backbones", other restarts included, where both have several restarts; or
-    "fits", exactly these fits on other rows, where one has a single restart. A difference between fits may be due to
-    the seeds alone."""
+    """What p and the interval hold for. "backbones": other rows and other restarts, if both have several restarts.
+    "fits": these fits on other rows, if `a` or `b` has a single restart; the seeds alone may explain the difference."""
     method: Method
     """How p was computed: "mcnemar" or "permutation" for two single fits, "rows and restarts" for several restarts of
-    both, "rows" for several restarts of one only."""
+    both, "rows" if only `a` or only `b` has several restarts."""
     rows: int
     """Number of rows."""
     restarts: tuple[int, int]
@@ -45,7 +44,7 @@ class Comparison:
     """Confidence of the interval from `low` to `high`."""
 
     def as_json(self) -> dict[str, Any]:
-        """Give the comparison as JSON values."""
+        """Return the comparison as JSON values."""
         return {**asdict(self), "restarts": list(self.restarts)}
 
 
@@ -61,12 +60,13 @@ def paired_test(
 ) -> Comparison:
     """Compare the answers of two backbones to the same rows, with all their restarts.
 
-    `a` and `b` are lists of answer lists, one for each restart, all in the order of `gold`. `metric` is a metric or the
-    name of one that needs no labels, such as "accuracy". Restart 0 of `a` and restart 0 of `b` are not a pair.
+    `a` and `b` have one list of answers for each restart, in the order of `gold`. `metric` is a metric or the name of a
+    metric without settings, such as "accuracy". Restarts are not paired: their order does not matter.
 
-    With two or more restarts of both, rows and restarts are random: see docs/statistics.md. With one restart of each,
-    the two fits are compared: McNemar's exact test for accuracy, and else a permutation test that swaps the answers to
-    rows at random, `resamples` times with `seed`. Raises `Undefined` where a restart has no score.
+    With two or more restarts of both, the test asks about other rows and other restarts: see docs/statistics.md. With
+    one restart of each, it compares the two fits: by McNemar's exact test for accuracy, and by a permutation test for
+    other metrics, which swaps the answers to random rows, `resamples` times with `seed`. Raises `Undefined` if a
+    restart has no score.
     """
     metric = metric_of(metric)
     scored_a, scored_b = scored_restarts(metric, gold, a, "a"), scored_restarts(metric, gold, b, "b")
@@ -81,7 +81,7 @@ def compare_scored(
     confidence: float = 0.95,
     resamples: int | None = None,
 ) -> Comparison:
-    """Return the comparison of `paired_test` for answers that are scored already."""
+    """Return the same comparison as `paired_test`, from answers that are already scored."""
     import numpy as np
 
     scores_a, scores_b = (np.array([restart.score for restart in restarts]) for restarts in (a, b))
@@ -102,12 +102,12 @@ def compare_scored(
 
 
 def _of_single_fits(a: ScoredAnswers, b: ScoredAnswers, seed: int, resamples: int | None) -> tuple[Method, float]:
-    """Choose the test of two single fits, and return its name with the p-value."""
+    """Test two single fits by the method that suits the metric; return the method's name and the p-value."""
     if a.right is not None and b.right is not None:
         return "mcnemar", mcnemar(a.right, b.right)
     return "permutation", swap_test(a, b, seed=seed, resamples=resamples)
 
 
 def _differing_rows(restarts: Sequence[Sequence[Any]]) -> int:
-    """Count the rows to which not all restarts give the same answer."""
+    """Count the rows to which two or more restarts give different answers."""
     return sum(any(answer != answers[0] for answer in answers[1:]) for answers in zip(*restarts, strict=True))

@@ -1,4 +1,4 @@
-"""Pseudo-values of the jackknife (Tukey 1958): they turn every metric into something like a mean over rows."""
+"""Pseudo-values of the jackknife (Tukey 1958), whose mean over the rows estimates the score, for every metric."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     import numpy as np
 
 MOST_BLOCKS, MOST_SLOW_BLOCKS = 1_000, 200
-"""Rows are left out one by one up to this number, and else in this number of blocks; the second is for metrics that are
-computed anew for each block. The error of a variance from 200 blocks is about 10 %."""
+"""Largest numbers of blocks that are left out in turn; with fewer rows, each row is a block. The second number is for
+metrics that are computed anew for each block. The error of a variance from 200 blocks is about 10 %."""
 
 
 def pseudo_values(restarts: Sequence[ScoredAnswers]) -> np.ndarray:
@@ -27,7 +27,7 @@ def pseudo_values(restarts: Sequence[ScoredAnswers]) -> np.ndarray:
     rows, metric = len(restarts[0].gold), restarts[0].metric
     blocks = min(rows, MOST_BLOCKS if restarts[0].is_fast else MOST_SLOW_BLOCKS)
     if blocks < 2:
-        raise Undefined("one row says nothing about other rows")
+        raise Undefined("there is only one row, and a comparison with other rows needs two or more")
     scores = [restart.scores_without_blocks(blocks) for restart in restarts]
     values = np.stack([blocks * complete - (blocks - 1) * without for complete, without in scores])
     if not np.isfinite(values).all():

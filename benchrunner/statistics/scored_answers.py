@@ -1,4 +1,4 @@
-"""The answers of one fit to some rows, with their score and the scores of resamples of the rows."""
+"""The answers of one fit to the rows of a split, with their score and the scores of resamples of the rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 NUMBERS_IN_MEMORY = 2_000_000
-"""Size of the arrays in which resamples are computed: resamples times rows. 16 MB as fp64."""
+"""Largest number of elements of an array of resamples x rows. Its size is 16 MB as fp64."""
 
 
 @final
@@ -37,7 +37,7 @@ class ScoredAnswers:
 
     @cached_property
     def row_sums(self) -> RowSums | None:
-        """How the metric follows from sums over rows; None if it does not say so."""
+        """The metric as a function of sums over rows; None if the metric does not define it."""
         if self._is_mean:
             return mean_of_rows(self.metric.per_row) if self.metric.per_row else None
         return self.metric.row_sums
@@ -82,7 +82,7 @@ class ScoredAnswers:
         return self._repeated
 
     def _repeated(self, weights: np.ndarray) -> np.ndarray:
-        """Compute the metric of each resample from its rows, repeated as often as they count."""
+        """Compute the metric of each resample on a list in which each row is repeated as often as it counts."""
         import numpy as np
 
         scores = []
@@ -95,9 +95,9 @@ class ScoredAnswers:
         return np.array(scores)
 
     def scores_without_blocks(self, blocks: int) -> tuple[float, np.ndarray]:
-        """Return the score of all rows, and the scores without one block of rows after another, (blocks,).
+        """Return the score of all rows, and for each block the score without the rows of the block, (blocks,).
 
-        Row i is in the block i modulo `blocks`, so that rows of the same text fall into different blocks.
+        Row i is in the block i modulo `blocks`, so that neighbours, often rows of one text, are in different blocks.
         """
         import numpy as np
 
@@ -121,7 +121,7 @@ def scored_restarts(
     if not len(gold):
         raise RequestError("There are no rows to compare answers on.")
     if not len(restarts):
-        raise RequestError(f"{name} is a list of answer lists, one for each restart, and it is empty.")
+        raise RequestError(f"{name} is empty: give a list of answer lists, one for each restart.")
     for number, answers in enumerate(restarts):
         if isinstance(answers, str) or not hasattr(answers, "__len__"):
             raise RequestError(

@@ -1,4 +1,4 @@
-"""Tests between two single fits: McNemar's for right and wrong answers, and the permutation test for other metrics."""
+"""Tests of two single fits: McNemar's test for right and wrong answers, a permutation test for other metrics."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ if TYPE_CHECKING:
     import numpy as np
 
 PERMUTATIONS, SLOW_PERMUTATIONS = 9_999, 499
-"""Numbers of random swaps; the second is for metrics that are computed anew for each. The smallest p-values are 0.0002
-and 0.004."""
+"""Numbers of random permutations; the second is for metrics that are computed anew for each permutation. The smallest
+possible p-values are 0.0002 and 0.004."""
 
 
 def mcnemar(right_a: Sequence[bool], right_b: Sequence[bool]) -> float:
     """Return the p-value of McNemar's exact test (1947).
 
-    Of the rows that only one of two fits answers rightly, each fit has half if they are equally good.
+    If two fits are equally good, each is right on half of the rows that only one of them answers correctly, apart from
+    chance.
     """
     from scipy.stats import binomtest
 
@@ -30,11 +31,11 @@ def mcnemar(right_a: Sequence[bool], right_b: Sequence[bool]) -> float:
 
 
 def swap_test(a: ScoredAnswers, b: ScoredAnswers, *, seed: int, resamples: int | None = None) -> float:
-    """Return the p-value of the permutation test: the answers of the two fits are swapped in random rows.
+    """Return the p-value of the permutation test, which swaps the answers of the two fits in random rows.
 
-    Only rows with different answers are swapped. With few of them, every combination of swaps is tried once. Numbers
-    are brought to mean 0 and deviation 1 before they are swapped, and for Spearman's correlation replaced by their
-    ranks.
+    Only rows with different answers are swapped. If there are few such rows, every combination of swaps is tried once.
+    For correlations, the numbers of each fit are scaled to mean 0 and deviation 1 before they are swapped; for
+    Spearman's correlation they are replaced by their ranks first.
     """
     import numpy as np
     from scipy.stats import permutation_test
@@ -62,8 +63,8 @@ def swap_test(a: ScoredAnswers, b: ScoredAnswers, *, seed: int, resamples: int |
 
 
 Difference = Callable[["np.ndarray", "np.ndarray"], "np.ndarray"]
-"""Computes the differences of resamples from the numbers of the rows that are swapped, (rows,), and whether the first
-system has the answer of fit a to each, (resamples, rows)."""
+"""Function that computes the score difference of each resample, (resamples,). Arguments: the numbers of the rows
+that may be swapped, (rows,), and 1 where the first system has the answer of fit a, else 0, (resamples, rows)."""
 
 
 def _by_sums(a: ScoredAnswers, b: ScoredAnswers, row_sums: RowSums) -> Difference:

@@ -1,4 +1,4 @@
-"""Variance of a difference between two backbones, split into what rows and what restarts contribute."""
+"""Variance of a difference between two backbones, as the sum of a part from the rows and a part from the restarts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 SMALLEST_P = 1e-12
-"""Smallest p-value of `combined_p`; values below have no meaning with a few hundred rows."""
+"""Smallest p-value that `combined_p` returns; smaller values have no meaning with a few hundred rows."""
 
 
 @final
@@ -30,11 +30,12 @@ class Part:
 
 
 def row_part(a: np.ndarray, b: np.ndarray, differing: int, *, without_interaction: bool) -> Part:
-    """Return the part of the rows from the pseudo-values of both backbones, (restarts, blocks).
+    """Return the part of the variance that comes from the rows, by the pseudo-values of both backbones.
 
-    Without interaction, only that is left by which rows differ for all restarts alike. The rest, by which rows differ
-    from restart to restart, is contained in the part of the restarts. The degrees of freedom are the rows to which the
-    two backbones do not always give the same answers, less one: the other rows tell nothing about the difference.
+    `a` and `b` are (restarts, blocks). `without_interaction` subtracts the variation between rows that changes from
+    restart to restart, because the part of the restarts contains it already. `differing` is the number of rows to which
+    the two backbones do not always give the same answers. One less is the number of degrees of freedom, because the
+    other rows tell nothing about the difference.
     """
     blocks = a.shape[1]
     variance = float((a.mean(axis=0) - b.mean(axis=0)).var(ddof=1)) / blocks
@@ -44,16 +45,16 @@ def row_part(a: np.ndarray, b: np.ndarray, differing: int, *, without_interactio
 
 
 def _interaction(values: np.ndarray) -> float:
-    """Compute the variance of the mean that comes from rows which differ from restart to restart."""
+    """Compute the part of the mean's variance that comes from differences between rows that change with the restart."""
     restarts, blocks = values.shape
     rest = values - values.mean(axis=0) - values.mean(axis=1, keepdims=True) + values.mean()
     return float((rest**2).sum() / ((restarts - 1) * (blocks - 1)) / (restarts * blocks))
 
 
 def restart_part(a: np.ndarray, b: np.ndarray) -> Part:
-    """Return the part of the restarts from the scores of both backbones, two restarts or more each.
+    """Return the part of the variance that comes from the restarts, by the scores of two or more restarts of each.
 
-    Each backbone has a variance of its own; the degrees of freedom are Welch's (1947).
+    The variance is computed for each backbone by itself; the degrees of freedom are Welch's (1947).
     """
     variances = [float(scores.var(ddof=1)) / len(scores) for scores in (a, b)]
     total = sum(variances)
@@ -64,10 +65,11 @@ def restart_part(a: np.ndarray, b: np.ndarray) -> Part:
 
 
 def half_width(parts: tuple[Part, ...], alpha: float) -> float:
-    """Compute half the width of the interval for an error of at most `alpha` (Banerjee 1960).
+    """Compute half the width of the interval that misses the true difference with probability `alpha` at most.
 
-    It is the root of the sum of t**2 * variance over the parts, each with the t of its own degrees of freedom. The
-    error is at most `alpha` whatever the shares of the parts, unlike with Satterthwaite's approximation.
+    The half width is the root of the sum of t**2 * variance over the parts, each with the t of its own degrees of
+    freedom (Banerjee 1960). The probability is at most `alpha` for any sizes of the parts, which Satterthwaite's
+    approximation does not guarantee.
     """
     return math.sqrt(sum(part.squared_half_width(alpha) for part in parts))
 

@@ -1,4 +1,4 @@
-"""The check of a backbone: its revision, its encoder's shapes and independence of sequences, saving and training."""
+"""Check that a backbone keeps its contract: revision, shapes, independent sequences, saving and training."""
 
 from __future__ import annotations
 
@@ -31,8 +31,12 @@ if TYPE_CHECKING:
 
 
 def check_backbone(backbone: Backbone, family: BackboneFamily, workspace: Workspace, folder: Path) -> None:
-    """Check that revision and load are stable, that shapes are right, that sequences are independent of each other, and
-    that an encoder is the same model when it is saved and read again: as loaded, and after a fit."""
+    """Check that a backbone keeps its contract; raise a `PluginError` that lists every fault.
+
+    Two calls must give the same revision, and two loads with one seed the same weights. Summaries must have the right
+    shape, and a sequence's summary must not depend on the other sequences of its batch. An encoder that is saved (to
+    `folder`) and read again must compute the same summaries, both as it was loaded and after a fit of a few steps.
+    """
     faults: list[str] = []
     if backbone.revision(workspace) != backbone.revision(workspace):
         faults.append("revision differs from call to call")
@@ -55,7 +59,7 @@ def check_backbone(backbone: Backbone, family: BackboneFamily, workspace: Worksp
 
 
 def _shape_faults(encoder: Encoder, texts: Sequence[str], summaries: torch.Tensor) -> Iterator[str]:
-    """Check the shape of summaries, that sequences of a batch are independent, and that `max_length` is kept."""
+    """Yield a fault if summaries have a wrong shape or depend on the batch, or if `max_length` is exceeded."""
     shape, expected = tuple(summaries.shape), (len(texts), encoder.hidden_size)
     if shape != expected:
         yield f"summary gives {shape} for {len(texts)} sequences, not {expected}"
@@ -68,9 +72,9 @@ def _shape_faults(encoder: Encoder, texts: Sequence[str], summaries: torch.Tenso
 
 
 def _training_faults(backbone: Backbone, family: BackboneFamily, workspace: Workspace) -> Iterator[str]:
-    """Fit for a few steps, save, and predict with the encoder in memory and with the encoder read back.
+    """Yield a fault if an encoder that was fitted, saved and read again predicts other outputs than the one in memory.
 
-    The fit trains all weights, or only the layers on top where the backbone is frozen.
+    The fit takes a few steps. It trains all weights, or only the layers on top if the backbone is frozen.
     """
     import pyarrow as pa
 
@@ -102,7 +106,7 @@ def _training_faults(backbone: Backbone, family: BackboneFamily, workspace: Work
             yield "the family does not find the folder that a fit with its encoder left"
             return
         jobs = (
-            replace(job, backbone=model, cache=Cache(home / folder))  # the cached states of one would hide the other
+            replace(job, backbone=model, cache=Cache(home / folder))  # in one cache, both would read the same states
             for model, folder in ((job.backbone, "trained"), (saved, "read"))
         )
         trained, read = (method.predict(later, table) for later in jobs)

@@ -94,7 +94,7 @@ def test_rows_are_searched_filtered_and_sorted(report: Path, tmp_path: Path) -> 
     assert 0 < values["task"] < values["all"]
     assert all(head.startswith("made/words") for head in values["heads"])
     assert values["numbers"] == sorted(values["numbers"])
-    assert values["none"] == "No row is like this."
+    assert values["none"] == "No row matches."
     for gold_and_answers in values["marks"]:
         assert "✓" in gold_and_answers[7] and "✗" in gold_and_answers[5]
 

@@ -143,7 +143,7 @@ def test_one_backbone_shows_the_rows_it_gets_wrong(tmp_path: Path) -> None:
     [part] = report.rows
     frame = result.rows()
     assert {row["n"] for row in part.rows} == set(frame[frame["made/poor right"] <= 0.5]["row"])
-    assert "What it gets wrong" in rendered(report)
+    assert "Rows answered wrong" in rendered(report)
 
 
 def test_changed_data_leaves_out_single_rows(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_changed_data_leaves_out_single_rows(tmp_path: Path) -> None:
     changed = finished_studies.runner(tmp_path, (task("made/classify", rows=50),), NAMES)
     report = gather(read_study("kept", changed), changed)
     assert "changed" in report.tasks[0].absent and report.rows == []
-    assert "Nothing about single rows" in rendered(report)
+    assert "Single rows cannot be shown" in rendered(report)
 
 
 def test_a_removed_log_leaves_out_learning_curves(tmp_path: Path) -> None:

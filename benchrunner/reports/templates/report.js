@@ -78,7 +78,7 @@
     list.append(...chosen.slice(drawn, drawn + page).map(card));
     drawn = Math.min(drawn + page, chosen.length);
     more.hidden = drawn >= chosen.length;
-    count.textContent = chosen.length ? `${chosen.length.toLocaleString("en")} rows, ${drawn.toLocaleString("en")} shown` : "No row is like this.";
+    count.textContent = chosen.length ? `${chosen.length.toLocaleString("en")} rows, ${drawn.toLocaleString("en")} shown` : "No row matches.";
   };
   const choose = () => {
     const query = inputs.query.value.trim().toLowerCase(), { task, right, wrong, order } = inputs;

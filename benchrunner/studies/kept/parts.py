@@ -1,4 +1,4 @@
-"""Parts of kept studies: a `Study` with its planned cells and what came of them, to and from JSON values."""
+"""Parts of kept studies: a `Study` with its planned cells and their outcome, to and from JSON values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Part = dict[str, Any]
 
 
 def study_json(study: Study) -> dict[str, Any]:
-    """Return what a study asks for as JSON values; tasks by their names."""
+    """Return the fields of a study as JSON values, with the names of its tasks."""
     return {
         "backbones": list(study.backbones),
         "tasks": [task.name for task in study.tasks],
@@ -62,7 +62,7 @@ def _fit_json(fit: Fit) -> dict[str, Any]:
 
 
 def finished_part(part: Part, result: Result, ids: PredictionIds, majority: Mapping[str, Fit]) -> Part:
-    """Return a planned part with what came of it: selected fits, lost fits, and ids of predictions.
+    """Return a planned part with its outcome: selected fits, lost fits, and ids of predictions.
 
     `majority` maps the name of each task to the fit of its majority answer.
     """
@@ -81,7 +81,7 @@ def finished_part(part: Part, result: Result, ids: PredictionIds, majority: Mapp
 
 
 def _by_fit(values: Mapping[Key, str], cell: Cell) -> dict[str, dict[str, str]]:
-    """Map the fits of a cell to their splits with values; leave out fits without any."""
+    """Map each fit of a cell to its values by split; leave out fits without values."""
     splits = (*cell.task.named("dev"), *cell.tests)
     by_fit = {
         fit.id: {split: values[fit.id, fit.task, split] for split in splits if (fit.id, fit.task, split) in values}
@@ -98,22 +98,10 @@ def _by_key(by_fit: Mapping[str, Mapping[str, str]], task: str) -> dict[Key, str
     return {(fit, task, split): value for fit, of_splits in by_fit.items() for split, value in of_splits.items()}
 
 
-def is_finished(part: Part) -> bool:
-    """Return whether a part has what came of its fits."""
-    return "majority" in part
-
-
-def part_fits(part: Part) -> Iterator[str]:
-    """Yield the id of every fit of a part; cells may share fits."""
-    for cell in part["cells"]:
-        for point in cell["candidates"]:
-            yield from (fit["id"] for fit in point["fits"])
-
-
 def part_result(part: Part, runner: Runner, name: str) -> Result:
     """Rebuild the result of a part from the run folders: selection runs again on the kept predictions.
 
-    A fit whose folder was removed, or that is not finished, has no scores and is named with the reason.
+    A fit that is not finished, or whose folder was removed, has no scores; `CellResult.lost` gives the reason.
     """
     study = _study(part["study"], runner)
     predictions = KeptPredictions(runner, _prediction_ids(part))
@@ -125,7 +113,7 @@ def part_result(part: Part, runner: Runner, name: str) -> Result:
 
 
 def _prediction_ids(part: Part) -> PredictionIds:
-    """Return which predictions the cells of a part were made of."""
+    """Return the predictions from which the cells of a part were scored."""
     ids = PredictionIds()
     for cell in part["cells"]:
         ids.found.update(_by_key(cell.get("predictions", {}), cell["task"]))
@@ -161,7 +149,10 @@ def _fit(kept: Mapping[str, Any]) -> Fit:
 def kept_cell_result(
     cell: Cell, predictions: KeptPredictions, runner: Runner, *, lost: Mapping[str, Sequence[str]]
 ) -> CellResult:
-    """Select among the fits of a cell by kept records and predictions. `lost`: id of a fit -> its status and reason."""
+    """Select among the fits of a cell by their kept records and predictions.
+
+    `lost` maps the id of each fit without scores to its status and the reason.
+    """
     records = {fit.id: _record(fit, cell, predictions, lost, runner) for fit in cell.fits}
     return select(cell, records, predictions)
 

@@ -1,4 +1,7 @@
-"""Split English-like text into sentences by rules: good enough to cut text at natural places."""
+"""Split text in English or a similar language into sentences, by rules for full stops and abbreviations.
+
+The rules make some mistakes. Their purpose is to cut a corpus between sentences, not to analyse its text.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,9 @@ import re
 from collections.abc import Iterator
 
 LONGEST = 64
-"""Words of a sentence. A longer sentence is cut, so that its parts roughly fit a sequence of 128 tokens."""
+"""Largest number of words in a sentence. Longer sentences are cut, so that a part roughly fits 128 tokens."""
 _WIDEST = 16
-"""Letters without a blank that count as a word, so that a text without blanks is cut too."""
+"""Largest number of letters in a word. More letters without a blank count as several words, so they are cut too."""
 IDEOGRAPH = "[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
 """Chinese and Japanese characters. Each counts as a word: no blanks separate them, and most are pieces."""
 _WORDS = rf"(?> *(?:{IDEOGRAPH}|[^ {IDEOGRAPH[1:-1]}]{{1,{_WIDEST}}}+)){{1,{LONGEST}}}"
