@@ -35,6 +35,7 @@ class Ensemble:
 
     @property
     def id(self) -> str:
+        """Hash of the members and the rule; also the name of the folder with the tuned settings."""
         return identity(self.as_dict())
 
     @property

@@ -39,8 +39,8 @@ def judged(
 def _no_better(scores: Mapping[str, Score], baseline: Mapping[str, Score]) -> bool:
     """Compare the headline metrics. If the baseline has no figure, as in correlations, any figure above 0 is better."""
     name = next(iter(scores))
-    mine, theirs = scores[name].value, baseline[name].value
-    return mine is None or mine <= (theirs or 0.0)
+    value, majority = scores[name].value, baseline[name].value
+    return value is None or value <= (majority or 0.0)
 
 
 def _tuned(prediction: Prediction, task: Task) -> list[str]:

@@ -85,7 +85,7 @@ def saved(folder: RunFolder, plugins: Plugins, workspace: Workspace) -> tuple[Ba
     family = families[0]
     raise CheckpointError(
         f"The backbone family '{family.name}' of the plugin {plugins.supplier(family).title} does not recognise "
-        f"{folder.model}, which a fit with it left. Remove the run's folder {folder.path} to fit it again."
+        f"{folder.model}, which a fit with this family saved. Remove the run's folder {folder.path} to fit it again."
     )
 
 

@@ -123,8 +123,8 @@ class FitOrder:
         files = None
         if workspace.runs != self.workspace.runs:
             folder = runner.folder(fit).path
-            there = str(folder), str(self.workspace.runs / fit.id)
-            record = dataclasses.replace(record, reason=record.reason.replace(*there))
+            own, final = str(folder), str(self.workspace.runs / fit.id)
+            record = dataclasses.replace(record, reason=record.reason.replace(own, final))
             files = packed(folder)
             if record.status != "failed":
                 runner.forget(fit)

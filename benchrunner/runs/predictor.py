@@ -114,7 +114,7 @@ class Predictor:
             split_outputs = [outputs(rows) for rows in parts]
             with _plugin_errors(folder):
                 tuned = dict(task.problem.tune(*_joined(split_outputs, parts), task.metrics[0]))
-                with folder.locked(lambda: None):  # who holds the lock removes temporary files that it finds
+                with folder.locked(lambda: None):  # the process with the lock removes all temporary files
                     folder.keep_tuned(key, tuned)
         return settings | tuned
 

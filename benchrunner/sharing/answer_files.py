@@ -23,7 +23,7 @@ def answers_text(answers: Sequence[Any], figures: Figures) -> str:
             {
                 "index": index,
                 "answer": answer,
-                **({"figures": {n: v[index] for n, v in figures.items()}} if figures else {}),
+                **({"figures": {name: values[index] for name, values in figures.items()}} if figures else {}),
             },
             ensure_ascii=False,
             allow_nan=False,
@@ -54,7 +54,7 @@ def read_answers(folder: ReceivedFolder, prediction: str, rows: int, problem: Pr
         answers.append(line["answer"])
         own = line.get("figures", {})
         if not isinstance(own, dict) or (index and own.keys() != figures.keys()):
-            raise UnreadableFile(f"{name}, line {index + 1:,}: other figures than on the lines before.")
+            raise UnreadableFile(f"{name}, line {index + 1:,}: its figures are not those of the lines before.")
         for figure, value in own.items():
             figures.setdefault(figure, []).append(value)
     return answers, figures

@@ -32,7 +32,7 @@ def _count(value: Any) -> int:
 
 
 def _by_place(part: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is computed in a part, by names that a reader understands."""
+    """Map a description of each computed figure of a part, for sentences about differences, to the figure."""
     places: dict[str, Any] = {}
     counts = Counter[str]()
     for cell in part["cells"]:
@@ -61,7 +61,7 @@ def value_differences(claimed: Any, computed: Any, place: tuple[str, ...]) -> It
     if isinstance(claimed, Mapping) and isinstance(computed, Mapping):
         for name in dict.fromkeys((*claimed, *computed)):
             if name not in claimed or name not in computed:
-                where = "not in the folder" if name not in claimed else "in the folder, but nothing gives it here"
+                where = "not in the folder" if name not in claimed else "in the folder, but not computed here"
                 yield f"{_place((*place, name))}: {where}."
             else:
                 yield from value_differences(claimed[name], computed[name], (*place, name))

@@ -129,7 +129,7 @@ def task_json(task: Task, counts: Mapping[str, int]) -> dict[str, Any]:
 def _hub_data_set(split: Split, rows: int) -> dict[str, str | None] | None:
     """Return where the rows of a split are on the hub; None if no source reads them from there.
 
-    None also for another number of rows than the official: made-up or cut data must not pass as the data set.
+    Also None if the number of rows is not the official one: made-up or cut data must not pass as the data set.
     """
     if split.rows not in (None, rows):
         return None

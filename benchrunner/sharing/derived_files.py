@@ -36,7 +36,7 @@ def derived_files(content: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _folders(backbones: Iterable[str]) -> dict[str, str]:
-    """Map backbones to names of files, which stay different."""
+    """Map each backbone to a name for its files; no two names are equal, also if case is ignored."""
     folders: dict[str, str] = {}
     for backbone in dict.fromkeys(backbones):
         base = re.sub(r"[^A-Za-z0-9._-]+", "--", backbone)[:100].strip(".-") or "backbone"

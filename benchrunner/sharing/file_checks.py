@@ -14,7 +14,7 @@ from benchrunner.sharing.received_folder import ReceivedFolder, UnreadableFile
 
 
 def check_listed_files(folder: ReceivedFolder, findings: Findings) -> None:
-    """Find missing files, changed files and files that are not listed."""
+    """Add missing, changed and unlisted files to the findings."""
     findings.differ_all(folder.other_entries)
     try:
         manifest = folder.json_object(MANIFEST)
@@ -37,7 +37,7 @@ def check_derived_files(folder: ReceivedFolder, content: Mapping[str, Any], find
     for name, text in derived_files(content).items():
         try:
             if folder.content(name) != text.encode("utf-8"):
-                findings.differ(f"{quoted(name, 120)} is not what follows from {STUDY}.")
+                findings.differ(f"{quoted(name, 120)} does not follow from {STUDY}.")
         except UnreadableFile as fault:
             findings.differ(str(fault))
     if REPORT in folder.names:

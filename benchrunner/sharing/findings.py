@@ -1,4 +1,4 @@
-"""What a verification finds: sentences about differences, and remarks about what does not count as one."""
+"""Findings of a verification: sentences about differences, and remarks on facts that are no differences."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ class Findings:
         self._differences: dict[str, None] = {}
         self._remarks: dict[str, None] = {}
 
-    def differ(self, *sentences: str) -> None:
-        """Add what is not as the folder says, or what could not be verified."""
-        self._differences |= dict.fromkeys(sentences)
+    def differ(self, sentence: str) -> None:
+        """Add a difference: a claim of the folder that is not true, or that could not be verified."""
+        self._differences[sentence] = None
 
     def differ_all(self, sentences: Iterable[str]) -> None:
         """Add several differences."""
-        self.differ(*sentences)
+        self._differences |= dict.fromkeys(sentences)
 
     def remark(self, sentence: str) -> None:
         """Add what a reader should know although nothing differs."""

@@ -18,7 +18,7 @@ from benchrunner.tasks.task import Task
 
 @final
 class KeptAnswers:
-    """The kept answers to the rows as they are now. No backbone is needed."""
+    """Finds the kept answers to the current rows of the data. No backbone is needed."""
 
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
@@ -34,7 +34,10 @@ class KeptAnswers:
         return self._rows[key]
 
     def find(self, fit: Fit, task: Task, split: str) -> tuple[Prediction, Predicted]:
-        """Find the kept prediction: with the settings that were tuned for the fit, the newest."""
+        """Return the newest kept prediction of a fit on a split, if possible one with the tuned settings.
+
+        Raises a `FitError` if there is none.
+        """
         kept = self._find(fit, task, split)
         if kept is None:
             raise FitError(

@@ -19,7 +19,7 @@ _ABSOLUTE = re.compile(
 """The folders of an absolute path: `/a/b/` of `/a/b/c`, `C:\\a\\` of `C:\\a\\b`. Addresses of the web are no paths."""
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|“[^”]*”")
 _SHORTEST = 4
-"""Characters from which on the name of a machine or a folder is looked for: shorter ones stand in any text."""
+"""Least number of characters of a private name that is looked for: shorter names occur in any text by chance."""
 
 
 @final
@@ -70,7 +70,7 @@ class Private:
 
 
 def _last_part(folder: str) -> Callable[[re.Match[str]], str]:
-    """Return what replaces a folder in a text: nothing before a name in the folder, else the folder's last part."""
+    """Return what replaces a folder in a text: nothing if a path goes on after it, else the folder's last part."""
     name = "~" if folder in _spellings(Path.home()) else Path(folder).name
     return lambda match: "" if match[1] else name
 
@@ -88,7 +88,7 @@ def _spellings(folder: Path) -> Iterator[str]:
 
 
 def shared_names(backbones: Iterable[str], *, namespaces: Collection[str] = ()) -> dict[str, str]:
-    """Map each backbone to its name in shared files: of a path, the last part is left. Names stay different.
+    """Map each backbone to its name in shared files: a path is cut to its last part. No two names are equal.
 
     `namespaces` are the beginnings of names that are no paths, such as "mine" in "mine/words".
     """

@@ -18,7 +18,7 @@ from benchrunner.tasks.task import Task
 
 @contextlib.contextmanager
 def understood(place: str) -> Iterator[None]:
-    """Raise an `UnreadableFile` that names the place where values are missing or of another kind."""
+    """Turn errors from missing or wrong values in the `with` block into an `UnreadableFile` that names the place."""
     try:
         yield
     except UnreadableFile:

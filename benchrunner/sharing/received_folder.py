@@ -51,7 +51,7 @@ class ReceivedFolder:
         self._list()
 
     def _list(self) -> None:
-        """Find all files. Raise a `RequestError` if there are more than anybody shares."""
+        """Find all files. Raise a `RequestError` if there are more than `MOST_FILES`, or too many levels of folders."""
         names, others, waiting, count = set[str](), list[str](), [(self.path, PurePosixPath(), 0)], 0
         while waiting:
             folder, relative, depth = waiting.pop()

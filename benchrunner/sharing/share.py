@@ -12,9 +12,7 @@ from typing import Any, final
 from benchrunner.errors import BenchrunnerError, RequestError
 from benchrunner.files import check_place, write_folder_atomically
 from benchrunner.runs.runner import Runner
-from benchrunner.sharing.contents import (
-    MANIFEST,
-)
+from benchrunner.sharing.contents import MANIFEST
 from benchrunner.sharing.private_texts import Private, shared_names
 from benchrunner.sharing.shared_files import SharedFiles
 from benchrunner.sharing.shared_report import shared_report
@@ -72,8 +70,10 @@ def share_study(
 
     def write(part: Path) -> None:
         for file, content in files.files():
-            if not file.endswith(".jsonl") and (found := next(private.found_in(content.decode("utf-8")), None)):
-                raise BenchrunnerError(f"Nothing was written: {file} would hold '{found}', a name of this machine.")
+            if not file.endswith(".jsonl") and (private_name := next(private.found_in(content.decode("utf-8")), None)):
+                raise BenchrunnerError(
+                    f"Nothing was written: {file} would hold '{private_name}', a name of this machine."
+                )
             path = part / file
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)

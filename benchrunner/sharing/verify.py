@@ -89,7 +89,7 @@ def verify_folder(path: Path, plugins: Plugins, workspace: Workspace) -> Verific
 def _verification(
     folder: ReceivedFolder, content: Mapping[str, Any], plugins: Plugins, workspace: Workspace
 ) -> Verification:
-    """Do every check."""
+    """Run every check and return what was found."""
     if not any(cell["scores"] for part in content["parts"] for cell in part["cells"]):
         raise UnreadableFile("there is no score, so that there is nothing to verify.")
     findings = Findings()
@@ -149,7 +149,7 @@ def _compare_versions(fits: Iterable[Fit], plugins: Plugins, findings: Findings)
 
 @final
 class _Part:
-    """Verifies what one `Study` gave: selects again in every cell, and compares all figures."""
+    """Verifies one `Study` of the folder: selects again in every cell, and compares all figures."""
 
     def __init__(
         self,
@@ -213,7 +213,7 @@ class _Part:
         return None
 
     def _candidate_differences(self, point: Candidate, cell: Cell, place: str) -> Iterator[str]:
-        """Yield where a grid point is not what its fits were asked to do."""
+        """Yield a sentence for each field of a grid point that is not as in the recipes of its fits."""
         recipe = point.recipe.as_dict()
         for fit in point.fits:
             if not fit.revision:  # the method needs no backbone and no recipe

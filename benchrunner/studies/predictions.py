@@ -1,4 +1,4 @@
-"""What gives the predictions of a study's fits."""
+"""Protocol of the objects that give the predictions of a study's fits."""
 
 from __future__ import annotations
 

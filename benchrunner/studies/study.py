@@ -184,7 +184,7 @@ class Result:
     runner: Runner | None = field(default=None, repr=False, compare=False)
     """Runner of the study, with which `rows` reads data and answers; None if the result was made without a runner."""
     predictions: Predictions | None = field(default=None, repr=False, compare=False)
-    """What gives the answers of a kept study, without data and weights; None means the runner."""
+    """Reads the answers of a kept study, without data and weights; None means that the runner gives the answers."""
     html: Callable[[Result], str] | None = field(default=None, repr=False, compare=False)
     """Writes the table that a notebook shows."""
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any, final
 
 from benchrunner.errors import BenchrunnerError, Undefined, first_line
-from benchrunner.fits import Fit
 from benchrunner.metrics import ANSWERS, Metric
 from benchrunner.runs.runner import Runner
 from benchrunner.statistics import Comparison, Interval, expected_best, holm, restart_interval
@@ -145,12 +144,6 @@ def _terms(cell: CellResult) -> Iterator[tuple[Term, Metric]]:
                 yield term, metric
 
 
-def chosen_fits(cell: CellResult) -> list[Fit]:
-    """List the finished fits of the chosen grid point, one for each restart."""
-    fits = [candidate.fits for candidate in cell.cell.candidates if candidate.recipe == cell.chosen]
-    return [fit for fit in (fits[0] if fits else ()) if fit.id not in cell.lost]
-
-
 def _scored_restarts(
     cell: CellResult, term: Term, metric: Metric, runner: Runner, predictions: Predictions
 ) -> list[ScoredAnswers]:
@@ -160,7 +153,7 @@ def _scored_restarts(
     if gold is None:
         raise Undefined(f"{rows.origin} has no labels")
     scored = []
-    for fit in chosen_fits(cell):
+    for fit in cell.restarts:
         if metric.computed_from == ANSWERS:
             answers = predictions.predict(fit, term.split).answers
         else:

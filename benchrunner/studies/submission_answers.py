@@ -27,9 +27,9 @@ def missing(
     chosen: Sequence[str],
     runner: Runner,
     *,
-    unchosen: str = "not among --tasks",
+    unchosen: str,
 ) -> dict[str, str]:
-    """Map the board's tasks that no fit can answer to the reason: not chosen, or a split has no data."""
+    """Map the board's tasks that no fit can answer to the reason: `unchosen`, or that a split has no data."""
     reasons = {}
     for task in tasks:
         if task.name not in chosen:

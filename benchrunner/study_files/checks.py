@@ -38,7 +38,9 @@ def check_names(path: Path, kind: str, names: list[str]) -> None:
     if not names:
         raise RequestError(f"{path}: a study needs at least one [[{kind}]].")
     if commas := [name for name in names if "," in name]:
-        raise RequestError(f"{path}: {kind} {commas[0]}: a name has no comma, because users give several by comma.")
+        raise RequestError(
+            f"{path}: {kind} {commas[0]}: a name has no comma, because commas separate names (--systems A,B)."
+        )
     _check_repeated(path, kind, names)
 
 

@@ -23,7 +23,7 @@ from benchrunner.study_files.study_file import FULL, StudyFile
 from benchrunner.study_files.system_commands import PROGRAM, estimate_command
 
 FIRST_STAGE = "(first task)"
-"""What stands for a column where a system is fine-tuned on another task first."""
+"""Text in place of a column's name, for fits of the task that a system is fine-tuned on first."""
 
 
 @final
@@ -78,13 +78,13 @@ class PlannedFits:
 
     @property
     def rows(self) -> int:
-        """Training rows that the other fits read, each row once in every epoch."""
+        """Training rows that the unfinished fits read, each row once in every epoch."""
         return sum(fit.rows for fit in self.fits if not fit.is_finished)
 
     def seconds_of(self, fit: PlannedFit) -> float | None:
         """Estimate the seconds of a fit; 0 if it is finished, None if nothing was measured.
 
-        The finished fits of the line count; if there are none, earlier fits of the backbone.
+        The estimate comes from the finished fits of this line; if there are none, from earlier fits of the backbone.
         """
         if fit.is_finished or not fit.rows:
             return 0.0

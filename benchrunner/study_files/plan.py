@@ -165,7 +165,7 @@ def cells_of(options: StudyOptions, study: Study, needs: Iterable[Need], runner:
 
 @contextlib.contextmanager
 def naming(where: str, advice: str = "") -> Iterator[None]:
-    """Name the part of the file in errors about it."""
+    """Begin errors from the `with` block with `where`, the part of the study file, and end them with the advice."""
     try:
         yield
     except RequestError as error:

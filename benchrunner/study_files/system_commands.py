@@ -30,7 +30,7 @@ def estimate_command(
 ) -> CommandEstimate | None:
     """Ask a benchrunner command what it would do; None if the command has no estimate. Nothing is run.
 
-    A command that is not understood, or that refuses its request, is a `RequestError`.
+    Raises a `RequestError` if the command is not understood or refuses its request.
     """
     asked = subprocess.run(
         [*program, "--estimate", *words], capture_output=True, text=True, check=False, env=_environment(workspace)

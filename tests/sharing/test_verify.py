@@ -104,7 +104,7 @@ def test_a_claimed_score_of_another_split_is_found(folder: SharedFolder) -> None
 
     folder.edit("study.json", claim)
     folder.deceive()
-    assert "test accuracy: in the folder, but nothing gives it here" in folder.differences()
+    assert "test accuracy: in the folder, but not computed here" in folder.differences()
 
 
 def test_a_changed_score_of_a_prediction_is_found(folder: SharedFolder) -> None:
@@ -186,7 +186,7 @@ def test_an_edited_fit_is_found(folder: SharedFolder) -> None:
 def test_an_edited_card_is_found(name: str, folder: SharedFolder) -> None:
     path = folder.path / name
     path.write_text(path.read_text().replace("66.67", "99.99").replace("0.66", "0.99"))
-    assert f"'{name}' is not what follows from study.json." in folder.differences()
+    assert f"'{name}' does not follow from study.json." in folder.differences()
 
 
 def test_missing_and_further_files_are_found(folder: SharedFolder) -> None:

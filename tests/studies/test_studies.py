@@ -420,11 +420,13 @@ def test_what_a_board_wants_is_checked_before_anything_is_fitted(tmp_path: Path)
 def test_missing_tasks_are_given_a_reason_and_filled_by_majority(tmp_path: Path) -> None:
     made = runner(tmp_path)
     task = made.plugins.task("mood")
-    assert missing(board(), [task], ["mine/mood"], made) == {}
-    assert missing(board(), [task], [], made) == {"mine/mood": "not among --tasks"}
+    assert missing(board(), [task], ["mine/mood"], made, unchosen="not among --tasks") == {}
+    assert missing(board(), [task], [], made, unchosen="not among --tasks") == {"mine/mood": "not among --tasks"}
     filled = answers(board(), None, {"mine/mood": "not among --tasks"}, made)
     (only,) = filled.values()
     assert (only.method, only.filled) == ("majority", "not among --tasks; the training majority")
     (tmp_path / "data" / "mood" / "test.tsv").unlink()
     made = Runner(made.plugins, made.workspace)
-    assert missing(board(), [task], ["mine/mood"], made) == {"mine/mood": "no data for its split test"}
+    assert missing(board(), [task], ["mine/mood"], made, unchosen="not among --tasks") == {
+        "mine/mood": "no data for its split test"
+    }

@@ -108,7 +108,7 @@ def _folders(runs: Path) -> list[os.DirEntry[str]]:
 def _summary(folder: os.DirEntry[str], tasks: Mapping[str, Task]) -> RunSummary:
     """Read a run; raise a `FileNotFoundError` if the folder is no run.
 
-    Entries of folders are used instead of paths: they keep what the system says about a file.
+    Entries of folders are used instead of paths, because they remember the size and the date of a file.
     """
     files = files_of(folder.path)
     own = {entry.name: entry for entry in files[OTHER] if entry.path == f"{folder.path}{os.sep}{entry.name}"}

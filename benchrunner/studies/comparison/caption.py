@@ -48,11 +48,11 @@ def computing(result: Result, runner: Runner) -> Computing:
             devices[str(device) if name in ("", device) else f"{device} ({name})"] = None
         for library, version in dict(record.numerics.get("versions") or {}).items():
             versions.setdefault(library, {})[str(version)] = None
-    return Computing(seconds, tuple(devices), {library: tuple(found) for library, found in versions.items()})
+    return Computing(seconds, tuple(devices), {library: tuple(listed) for library, listed in versions.items()})
 
 
 def gathered(result: Result) -> tuple[StudyStatistics, Computing | None]:
-    """Compute the statistics of a result, and read how its fits were computed; nothing if it has no runner."""
+    """Compute the statistics of a result, and read how its fits were computed; both are empty without a runner."""
     if result.runner is None:
         return NO_STATISTICS, None
     return study_statistics(result, result.runner, result.predictions), computing(result, result.runner)
@@ -87,7 +87,7 @@ def caption(result: Result, statistics: StudyStatistics, facts: Computing | None
     if statistics.examples:
         yield "[95 %] is the interval over examples, for these restarts; the interval over restarts is in --format json"
     if facts is not None and facts.devices:
-        versions = ", ".join(f"{library} {'/'.join(found)}" for library, found in facts.versions.items())
+        versions = ", ".join(f"{library} {'/'.join(listed)}" for library, listed in facts.versions.items())
         yield f"{facts.seconds:,.0f} seconds of fitting on {', '.join(facts.devices)}{f'; {versions}' * bool(versions)}"
 
 

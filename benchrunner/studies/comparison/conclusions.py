@@ -9,11 +9,14 @@ from benchrunner.studies.study_statistics import BackboneDifference, StudyStatis
 from benchrunner.tasks.suites import Term
 
 SHOWN = 3
-"""Number of differences that a conclusion names for two backbones; for more backbones it names one each."""
+"""Number of differences that a conclusion names for two backbones. With more backbones it names one for each."""
 
 
 def conclusion(result: Result, statistics: StudyStatistics) -> str:
-    """Say in a sentence for each further backbone where it is better or worse than the first; empty if none."""
+    """Say in one sentence for each further backbone on which tasks it is better or worse than the first.
+
+    Empty if the study has a single backbone.
+    """
     first, *others = result.study.backbones
     scales = _scales(result)
     sentences = []
@@ -23,7 +26,7 @@ def conclusion(result: Result, statistics: StudyStatistics) -> str:
     if not others:
         return ""
     fits = any(test.comparison.claim == "fits" for test in statistics.tests.values())
-    caution = " With one restart this is about these fits: other seeds may turn it round, so give --restarts 3 or more."
+    caution = " With one restart this is about these fits: other seeds may reverse it, so give --restarts 3 or more."
     return " ".join(sentences) + caution * fits
 
 

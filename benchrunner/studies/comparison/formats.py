@@ -77,8 +77,8 @@ def as_csv(result: Result, statistics: StudyStatistics) -> str:
             test = statistics.tests.get(key)
             figures: tuple[object, ...] = ("",) * len(tests)
             if test is not None:
-                found = test.comparison
-                figures = (found.difference, found.low, found.high, found.p, test.adjusted_p, found.claim)
+                paired = test.comparison
+                figures = (paired.difference, paired.low, paired.high, paired.p, test.adjusted_p, paired.claim)
             scores = (spread.mean.value, spread.deviation, len(spread.values), spread.best.value)
             place = (_plain(cell.cell.backbone), term.task, term.split, term.metric)
             writer.writerow([*place, *("" if value is None else value for value in scores), *ends, *figures])

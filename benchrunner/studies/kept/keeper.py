@@ -1,4 +1,4 @@
-"""Keep a study in its file while the study runs: what is planned before the fits start, what came of it at the end."""
+"""Keep a study in its file while the study runs: the plan before the fits start, and the outcome at the end."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class StudyKeeper:
         self._write()
 
     def finished(self, result: Result, ids: PredictionIds, majority: Mapping[str, Fit]) -> None:
-        """Take what came of the part that was planned last."""
+        """Add the outcome to the part that was planned last. The file is not written yet."""
         self._content["parts"][-1] = _as_json(finished_part(self._content["parts"][-1], result, ids, majority))
 
     def complete(self, **values: Any) -> None:

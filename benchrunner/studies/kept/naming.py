@@ -47,7 +47,7 @@ def _tasks(tasks: Sequence[str]) -> str:
 
 
 def _word(name: str) -> str:
-    """Leave out a name's namespace, or all but the last part of a path, and characters that studies' names lack."""
+    """Shorten a name for a study's name: without namespace or parent folders, with only letters, digits, - and ."""
     is_path = name.startswith(("/", ".", "~"))
     own = Path(name.rstrip("/")).name if is_path else name.partition("/")[2] or name
     word = re.sub(r"[^A-Za-z0-9.]+", "-", own).strip("-.")

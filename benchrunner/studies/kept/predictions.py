@@ -22,7 +22,7 @@ Key = tuple[str, str, str]
 @final
 @dataclass(frozen=True)
 class PredictionIds:
-    """Which predictions a study was made of."""
+    """The predictions that the scores of a study come from."""
 
     found: dict[Key, str] = field(default_factory=dict)
     """Ids of predictions."""

@@ -103,7 +103,7 @@ def _needed(runs: Path) -> frozenset[str]:
     """Return the ids of the fits whose weights kept studies need."""
     studies, faults = kept_studies(runs)
     if faults:
-        raise RequestError(f"{faults[0]} What it selected is not known, so that nothing was removed.")
+        raise RequestError(f"{faults[0]} Nothing was removed, because the runs that this study selected are not known.")
     return frozenset(fit for study in studies for fit in (study.selected if study.ended else study.fits))
 
 

@@ -78,8 +78,10 @@ def described_nodes(names: Iterable[str]) -> str:
 
 def described(resources: Mapping[str, float]) -> str:
     """Describe resources in words: 4 CPU, 1 GPU, 16 GB memory."""
-    texts = (f"{v / GB:.3g} GB memory" if name == "memory" else f"{v:g} {name}" for name, v in resources.items())
-    return ", ".join(texts)
+    return ", ".join(
+        f"{amount / GB:.3g} GB memory" if name == "memory" else f"{amount:g} {name}"
+        for name, amount in resources.items()
+    )
 
 
 def _living_nodes() -> list[dict[str, float]]:

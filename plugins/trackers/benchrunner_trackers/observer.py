@@ -11,7 +11,7 @@ from benchrunner_trackers.tracker import Tracker
 
 
 class Observer:
-    """Keeps the run of one fit open in every chosen tracker. Fits without a backbone have no curves: left out."""
+    """Keeps the run of a fit open in every chosen tracker. Leaves out fits without a backbone: they have no curves."""
 
     def __init__(self, settings: TrackerSettings) -> None:
         self._settings = settings
