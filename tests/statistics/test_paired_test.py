@@ -143,7 +143,7 @@ def test_a_score_without_a_value_is_an_error() -> None:
     ("metric", "a", "message"),
     [
         ("accuracy", [1, 0], r"a\[0\] is 1\. For a single restart, give \[a\]"),
-        ("accuracy", [], "a is a list of answer lists"),
+        ("accuracy", [], "a is empty: give a list of answer lists"),
         ("accuracy", [[1]], r"a\[0\] has 1 answers to 2 rows"),
         ("accurracy", [[1, 0]], "There is no metric 'accurracy'.*Did you mean accuracy"),
     ],
