@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -97,3 +99,14 @@ def test_a_written_submission_always_passes_the_check(
     board = replace(BOARD, files=tuple(replace(file, rows=rows) for file, rows in sizes))
     path = write_answers(board, answers(mood=moods, verdict=verdicts, warmth=numbers), tmp_path_factory.mktemp("clean"))
     assert find_faults(board, path) == []
+
+
+def test_writing_and_checking_import_no_heavy_library() -> None:
+    program = (
+        "import sys, benchrunner.leaderboards.writing, benchrunner.leaderboards.checking; "
+        "import benchrunner.tasks.prediction_files; "
+        "print(sorted(set(sys.modules) & set(sys.argv[1:])))"
+    )
+    heavy = ["torch", "numpy", "pyarrow", "sklearn", "scipy", "datasets"]
+    process = subprocess.run([sys.executable, "-c", program, *heavy], capture_output=True, text=True, check=True)
+    assert process.stdout.strip() == "[]"
