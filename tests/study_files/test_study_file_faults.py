@@ -1,0 +1,134 @@
+"""Faults of a study file are errors that name the file and the key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchrunner.errors import RequestError
+from benchrunner.study_files.reading import read_study_file as read
+from study_texts import COLUMN, HEAD, SYSTEM, write_study
+
+NUMBER = '[parameters.n]\nabout = "count"\ndefault = "x"\n'
+
+
+def study_text(*, before: str = "", system: str = "", column: str = "") -> str:
+    """Return a study file with a system and a column: tables before the system, and further keys of both."""
+    return HEAD + before + SYSTEM + system + COLUMN + column
+
+
+FAULTS = {
+    "no TOML": ("title =", "not valid TOML"),
+    "no title": (SYSTEM + COLUMN, "mine.toml: title: is missing"),
+    "unknown key": (study_text(before='abuot = "x"\n'), "abuot: is not a key of this table. Did you mean about?"),
+    "unknown key of a system": (study_text(system='made = "x"\n'), "[[system]] 1 (one): made: is not a key"),
+    "wrong kind": (study_text(column="metric = 3\n"), "metric: expected text, found a whole number: 3."),
+    "no system": (HEAD + COLUMN, "mine.toml: system: is missing"),
+    "empty systems": (HEAD + "system = []\n" + COLUMN, "a study needs at least one [[system]]"),
+    "system without a name": (HEAD + '[[system]]\nbackbone = "b"\n' + COLUMN, "[[system]] 1 (?): name: is missing"),
+    "two of a name": (HEAD + SYSTEM + SYSTEM + COLUMN, "two systems are called 'one'"),
+    "two columns of a name": (HEAD + SYSTEM + COLUMN + COLUMN, "two columns are called 'mood'"),
+    "undefined name": (study_text(before=NUMBER, system='method = "{m}"\n'), "method: {m} is not defined. Known"),
+    "misspelt name": (study_text(before=NUMBER, system='make = "a {nn}"\n'), "make: {nn} is not defined. Did you"),
+    "a sum": (study_text(before=NUMBER, system='make = "a {n+1}"\n'), "make: {n+1} is none of {name}, {name.file} and"),
+    "no number": (study_text(before=NUMBER, system='make = "a {n/2}"\n'), "{n/2} needs a whole number, and n is 'x'."),
+    "open quote": (study_text(system='make = "a \'b"\n'), "make: cannot be split into words: No closing"),
+    "kind of parameter": (study_text(before=NUMBER + 'kind = "int"\n'), "kind: expected one of text, list, words"),
+    "name of a parameter": (
+        study_text(before='[parameters."A b"]\nabout = "x"\n'),
+        "a parameter's name is made of a-z",
+    ),
+    "variable that is a parameter": (
+        study_text(before=NUMBER, system='each = {n = "1,2"}\n'),
+        "each.n: the name is taken already",
+    ),
+    "variable without values": (study_text(system='each = {m = ","}\n'), "each.m: nothing to choose from"),
+    "value that leaves no file's name": (
+        HEAD + '[[system]]\nname = "{m}"\nbackbone = "b/{m.file}"\neach = {m = "a,./"}\n' + COLUMN,
+        "backbone: {m.file} is empty: no character of './' may stand in a file name.",
+    ),
+    "name with a comma": (HEAD + SYSTEM.replace('"one"', '"a, b"') + COLUMN, "system a, b: a name has no comma"),
+    "only extra systems": (study_text(system="extra = true\n"), "needs at least one [[system]] that is not extra"),
+    "point without a line": (study_text(system='at = "3"\n'), "series: a point of a figure has both series"),
+    "point that is nowhere": (
+        study_text(system='at = "x"\nseries = "a"\n'),
+        "[[system]] 1 (one): at: 'x' is not a number.",
+    ),
+    "one place for two systems": (
+        HEAD + '[[system]]\nname = "{m}"\nmake = "a {m}"\nbackbone = "b/{m.file}"\neach = {m = "1/2,1-2"}\n' + COLUMN,
+        "'1/2' and '1-2' are made by different commands, and would share the backbone b/1-2;",
+    ),
+    "neither task nor figure": (
+        HEAD + SYSTEM + '[[column]]\nname = "x"\n',
+        "column x shows nothing: give it a task, a figure or a mean, or published figures.",
+    ),
+    "task and figure": (
+        study_text(column='figure = "loss"\n'),
+        "[[column]] 1 (mood): figure: a column shows either a task's metric, a figure or a mean, not also task.",
+    ),
+    "mean of itself": (
+        HEAD + SYSTEM + '[[column]]\nname = "x"\nmean = ["x"]\n',
+        "column x: there is no other column 'x'.",
+    ),
+    "metric of a figure": (
+        HEAD + SYSTEM + '[[column]]\nname = "x"\nfigure = "loss"\nmetric = "f1"\n',
+        "[[column]] 1 (x): metric: is for columns of a task",
+    ),
+    "published text": (
+        study_text(column='[[published]]\nsystem = "one"\ncells = {mood = "9"}\n'),
+        "[[published]] 1 (one): cells.mood: expected a number",
+    ),
+    "published in no column": (
+        study_text(column='[[published]]\nsystem = "one"\ncells = {mod = 9}\n'),
+        "mine.toml: one has a cell 'mod'; the columns are mood.",
+    ),
+    "published with a comma": (
+        study_text(column='[[published]]\nsystem = "a, b"\ncells = {mood = 9}\n'),
+        "[[published]] 1 (a, b): system: A system's name has no comma",
+    ),
+    "published twice": (
+        study_text(column='[[published]]\nsystem = "one"\ncells = {mood = 9}\n' * 2),
+        "two published rows are called 'one'",
+    ),
+    "shown with no published row": (
+        study_text(system='published = "other"\n'),
+        "system one: there is no published 'other'.",
+    ),
+    "extra that is a text": (study_text(column='extra = "no"\n'), "extra: expected true or false, found text"),
+    "template with a parameter's name": (
+        study_text(before=NUMBER + '[templates]\nn = "x"\n'),
+        "templates.n: the name is taken already",
+    ),
+    "template in itself": (
+        study_text(before='[templates]\nt = "{t} x"\n', system='make = "a {t}"\n'),
+        "make: {t} is not defined.",
+    ),
+    "parameter with a reserved name": (
+        study_text(before='[parameters.here]\nabout = "x"\ndefault = "x"\n'),
+        "parameters.here: the name stands for the folder of this file already.",
+    ),
+    "scale called full": (study_text(before='[scale.full]\nabout = "x"\n'), "scale.full: is the file itself"),
+    "scale of no parameter": (
+        study_text(before=NUMBER + '[scale.tiny]\nabout = "x"\nset = {m = "2"}\n'),
+        "scale.tiny.set.m: there is no such parameter; known: n.",
+    ),
+    "unknown key of a scale": (
+        study_text(before='[scale.tiny]\nabout = "x"\nsets = {}\n'),
+        "scale.tiny.sets: is not a key of this table. Did you mean set?",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_an_error_in_a_file_names_file_and_key(name: str, tmp_path: Path) -> None:
+    text, reason = FAULTS[name]
+    path = write_study(tmp_path, text)
+    with pytest.raises(RequestError) as refused:
+        read(path, {})
+    assert reason in str(refused.value) and str(path) in str(refused.value)
+
+
+def test_an_error_names_a_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match=r"absent\.toml: cannot be read: No such file"):
+        read(tmp_path / "absent.toml", {})

@@ -1,0 +1,75 @@
+"""Parameters of a study file: their values, what they become in its entries, and their errors."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from benchrunner.errors import RequestError
+from benchrunner.study_files.reading import read_study_file as read
+from study_texts import WHOLE, write_study
+
+
+def test_one_entry_stands_for_every_combination_of_its_variables(tmp_path: Path) -> None:
+    study = read(write_study(tmp_path, WHOLE), {"corpus": "a"})
+    assert [system.name for system in study.systems] == ["4/128 left", "4/128 right", "4/256 left", "4/256 right"]
+    homes = ["models/4-128/left", "models/4-128/right", "models/4-256/left", "models/4-256/right"]
+    assert [system.backbone for system in study.systems] == homes
+    assert study.systems[3].figures == Path("models/4-256/log.jsonl")
+    assert (study.recipe, study.columns[0].recipe) == ({"restarts": "5"}, {"lr": "1e-3,2e-3"})
+    assert study.published_figure("4/256 left", "mood") == 91.5
+    assert study.published_figure("4/256 left", "words") is study.published_figure("4/128 left", "mood") is None
+    assert study.values == {
+        "corpus": "a",
+        "steps": "1000",
+        "warmup": "10",
+        "points": "400,1000",
+        "widths": "4/128,4/256",
+        "more": "",
+    }
+
+
+def test_values_keep_the_words_that_they_are_given_as(tmp_path: Path) -> None:
+    given = {"corpus": "my texts/a b.txt, c.txt", "steps": "7", "widths": "1/2", "more": "--cased --note 'two words'"}
+    study = read(write_study(tmp_path, WHOLE), given)
+    assert study.systems[0].make[0] == (
+        *("learn", "1/2", "--from", "my texts/a b.txt", "c.txt", "--at=2,7", "--warmup=0"),
+        *("--out", "left of 1-2", "--cased", "--note", "two words"),
+    )
+
+
+def test_reading_with_the_shown_values_gives_the_same_study(tmp_path: Path) -> None:
+    path = write_study(
+        tmp_path, WHOLE + '[parameters.again]\nabout = "twice"\nkind = "words"\ndefault = "{more} end"\n'
+    )
+    study = read(path, {"corpus": "a b, c", "more": "naïve 'ü ö.txt' it\\'s"})
+    assert study.systems[0].make[0][-3:] == ("naïve", "ü ö.txt", "it's")
+    assert shlex.split(study.values["more"]) == ["naïve", "ü ö.txt", "it's"]
+    assert shlex.split(study.values["again"]) == ["naïve", "ü ö.txt", "it's", "end"]
+    assert read(path, study.values) == study
+
+
+WRONG: list[tuple[dict[str, str], str]] = [
+    ({}, "mine needs a value for corpus. Its parameters, for --set"),
+    ({"corpus": ""}, "mine needs a value for corpus. Its parameters, for --set"),
+    ({"corpus": "a", "step": "3"}, "mine has no parameter 'step' (did you mean steps?). Its parameters, for --set"),
+]
+
+
+@pytest.mark.parametrize(("given", "reason"), WRONG)
+def test_a_wrong_or_missing_parameter_error_lists_all_parameters(
+    given: dict[str, str], reason: str, tmp_path: Path
+) -> None:
+    with pytest.raises(RequestError) as refused:
+        read(write_study(tmp_path, WHOLE), given)
+    error = str(refused.value)
+    assert error.startswith(reason)
+    assert "  corpus  what they learn from (required)\n  steps   of each (default: 1000)\n" in error
+    assert error.endswith("  more    further words (default: nothing)")
+
+
+def test_an_error_names_a_value_that_cannot_be_split(tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match="more=it's cannot be split into words: No closing quotation"):
+        read(write_study(tmp_path, WHOLE), {"corpus": "a", "more": "it's"})
