@@ -7,8 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from benchrunner import Job, Method, Outcome, Runner
+from benchrunner import Grid, Job, Method, Outcome, Runner, Study, run_study
+from benchrunner.studies.study import Result
+from benchrunner.tasks.suites import Term
 from inline import mood, runner
+
+ACCURACY = Term("mine/mood", "dev", "accuracy")
+"""The score that selects by default."""
 
 
 class Chancy(Method):
@@ -33,9 +38,18 @@ class Chancy(Method):
     def predict(self, job: Job, table: Any) -> np.ndarray:
         gold = table.column("label").to_pylist() if "label" in table.column_names else ["glad"] * table.num_rows
         right = round(job.fit.recipe.lr * (1 + job.fit.seed))
-        answers = [label if at < right else {"glad": "sad", "sad": "glad"}[label] for at, label in enumerate(gold)]
+        swapped = {"glad": "sad", "sad": "glad"}
+        answers = [label if number < right else swapped[label] for number, label in enumerate(gold)]
         return np.array([[label == "glad", label == "sad"] for label in answers], dtype=np.float32)
 
 
 def chancy(folder: Path, endings: dict[int, Any] | None = None, **hooks: Any) -> Runner:
+    """Return a runner whose task is fitted by `Chancy`."""
     return runner(folder, register_methods=[Chancy(endings)], register_tasks=[mood(method="chancy")], **hooks)
+
+
+def compare_rates(made: Runner, **changes: Any) -> Result:
+    """Run a study of the learning rates 4 and 8 with three seeds on all tasks of a runner."""
+    options: dict[str, Any] = {"grid": Grid({"lr": (4, 8)}), "seeds": (0, 1, 2), **changes}
+    tasks = options.pop("tasks", tuple(made.plugins.tasks.values()))
+    return run_study(Study(("words",), tasks, **options), made)

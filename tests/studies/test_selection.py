@@ -1,0 +1,69 @@
+"""Selection on dev: the rule, the metric and the splits that select, and the notes about them."""
+
+from __future__ import annotations
+
+import statistics
+from pathlib import Path
+
+import pytest
+
+from benchrunner import Selection
+from benchrunner.studies.comparison.caption import footnotes
+from benchrunner.studies.comparison.json_values import as_json
+from benchrunner.studies.study import selected_fit
+from chancy import ACCURACY, chancy, compare_rates
+from rate_methods import metric_dependent, restart_dependent, split_dependent
+
+
+def test_best_mean_grid_point_and_its_best_restart_are_chosen(tmp_path: Path) -> None:
+    (cell,) = compare_rates(chancy(tmp_path)).cells
+    assert cell.chosen is not None and cell.chosen.lr == 8
+    assert selected_fit(cell).seed == 2
+    spread = cell.spreads[ACCURACY]
+    assert spread.values == (8 / 24, 16 / 24, 24 / 24)
+    assert (spread.best.value, spread.mean.value) == (1.0, pytest.approx(2 / 3))
+    assert spread.deviation == pytest.approx(statistics.stdev(spread.values))
+
+
+@pytest.mark.parametrize(("rule", "lr", "seed", "mean"), [("mean", 8, 2, 17 / 24), ("best", 4, 1, 28 / 72)])
+def test_the_rule_chooses_the_best_mean_or_the_best_fit(
+    rule: str, lr: int, seed: int, mean: float, tmp_path: Path
+) -> None:
+    made = restart_dependent(tmp_path)
+    result = compare_rates(made, selection=Selection(rule=rule))
+    (cell,) = result.cells
+    assert cell.chosen is not None
+    assert (cell.chosen.lr, selected_fit(cell).seed) == (lr, seed)
+    assert cell.spreads[ACCURACY].mean.value == pytest.approx(mean), "over the restarts of the chosen grid point"
+    assert as_json(result)["cells"][0]["select"] == rule
+    note = "mine/mood: selected as the best single fit of all grid points and restarts"
+    assert (note in footnotes(result)) == (rule == "best")
+
+
+@pytest.mark.parametrize(("metric", "lr"), [(None, 4), ("accuracy", 4), ("matthews", 8)])
+def test_the_metric_that_selects_can_be_chosen(metric: str | None, lr: int, tmp_path: Path) -> None:
+    result = compare_rates(metric_dependent(tmp_path), seeds=(0,), selection=Selection(metric=metric))
+    (cell,) = result.cells
+    assert cell.chosen is not None and cell.chosen.lr == lr
+    assert as_json(result)["cells"][0]["selected_by"] == (metric or "accuracy")
+    assert ("mine/mood: selected by matthews" in footnotes(result)) == (metric == "matthews")
+
+
+@pytest.mark.parametrize(
+    ("select_on", "rate", "note"),
+    [
+        ((), 8, "selected on the mean over near, far"),
+        (("near",), 4, "selected on near"),
+        (("far",), 8, "selected on far"),
+        (("near", "far"), 8, "selected on the mean over near, far"),
+    ],
+)
+def test_the_dev_splits_that_select_are_chosen_and_told(
+    select_on: tuple[str, ...], rate: float, note: str, tmp_path: Path
+) -> None:
+    result = compare_rates(split_dependent(tmp_path, select_on=select_on), seeds=(0,))
+    (cell,) = result.cells
+    assert cell.chosen is not None and cell.chosen.lr == rate
+    assert f"mine/mood: {note}" in list(footnotes(result))
+    (shown,) = as_json(result)["cells"]
+    assert shown["selected_on"] == list(select_on or ("near", "far"))

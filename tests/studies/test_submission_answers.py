@@ -1,0 +1,62 @@
+"""Answers of a study for the files of a board: selected fits, checks, and tasks without an answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchrunner import Grid, RequestError, Runner, Study, find_faults, run_study, write_answers
+from benchrunner.leaderboards.manifests import read_manifest
+from benchrunner.studies import submission_answers
+from benchrunner.studies.comparison.table import as_table
+from benchrunner.studies.study import selected_fit
+from benchrunner.studies.submission_answers import answers, check_counts, missing
+from benchrunner.testing import tiny_family
+from chancy import ACCURACY
+from inline import board, runner
+
+
+def test_compare_and_submit_from_python(tmp_path: Path) -> None:
+    """Compare two backbones with real fits, then write a submission."""
+    made = runner(tmp_path, register_backbones=[tiny_family(), tiny_family("another/words")])
+    task = made.plugins.task("mood")
+    result = run_study(
+        Study(("tiny/words", "another/words"), (task,), Grid({"lr": (0.02, 0.05)}), (0, 1), {"epochs": 8}), made
+    )
+    first, second = (result.of(name, "mine/mood") for name in ("tiny/words", "another/words"))
+    assert first.spreads == second.spreads, "the same weights under two names"
+    best = first.spreads[ACCURACY].best.value
+    majority = result.baseline[ACCURACY].value
+    assert best is not None and majority is not None and best > majority
+    assert as_table(result).row_count == 2
+    collected = answers(board(), submission_answers.selected(board(), result.cells, made), {}, made)
+    archive = write_answers(board(), collected, tmp_path)
+    assert find_faults(board(), archive) == []
+    (origin,) = read_manifest(archive).files
+    assert (origin.fit, origin.method, origin.rows) == (selected_fit(first).id, "finetune", 20)
+
+
+def test_what_a_board_wants_is_checked_before_anything_is_fitted(tmp_path: Path) -> None:
+    made = runner(tmp_path)
+    check_counts(board(), [made.plugins.task("mood")], made)
+    path = tmp_path / "data" / "mood" / "test.tsv"
+    path.write_text(path.read_text() + "one more\n")
+    made = Runner(made.plugins, made.workspace)
+    with pytest.raises(RequestError, match=r"moods\.tsv: .*test\.tsv has 21 rows; The board of moods wants 20\n"):
+        check_counts(board(), [made.plugins.task("mood")], made)
+
+
+def test_missing_tasks_are_given_a_reason_and_filled_by_majority(tmp_path: Path) -> None:
+    made = runner(tmp_path)
+    task = made.plugins.task("mood")
+    assert missing(board(), [task], ["mine/mood"], made, unchosen="not among --tasks") == {}
+    assert missing(board(), [task], [], made, unchosen="not among --tasks") == {"mine/mood": "not among --tasks"}
+    filled = answers(board(), None, {"mine/mood": "not among --tasks"}, made)
+    (only,) = filled.values()
+    assert (only.method, only.filled) == ("majority", "not among --tasks; the training majority")
+    (tmp_path / "data" / "mood" / "test.tsv").unlink()
+    made = Runner(made.plugins, made.workspace)
+    assert missing(board(), [task], ["mine/mood"], made, unchosen="not among --tasks") == {
+        "mine/mood": "no data for its split test"
+    }
