@@ -38,7 +38,7 @@ def result_of_kept(study: KeptStudy, runner: Runner) -> Result | StudyFileResult
         file = study_file_from_json(study.content["study_file"])
         entries = _absent(file) | entries_from_json(study.content["entries"], parts)
         submissions = {system: tuple(words) for system, words in study.content["submissions"].items()}
-    except (KeyError, TypeError, AttributeError, IndexError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
         reason = f"{type(error).__name__}: {error}"
         raise RequestError(f"{study.path}: cannot be read by this version ({reason}). Repeat its command.") from None
     return StudyFileResult(file, entries, parts, submissions, name=study.name)

@@ -161,6 +161,11 @@ def test_a_damaged_file_is_one_sentence_and_hides_no_other(text: str, tmp_path: 
         find_study(made.workspace.runs, "broken")
     studies, faults = kept_studies(made.workspace.runs)
     assert ([study.name for study in studies], len(faults)) == (["whole"], 1)
+    cell = json.loads((made.workspace.runs / "studies" / "whole.json").read_text())
+    del cell["parts"][0]["cells"][0]["backbone"]
+    (made.workspace.runs / "studies" / "broken.json").write_text(json.dumps(cell))
+    with pytest.raises(RequestError, match=r"broken\.json: is not a kept study"):
+        find_study(made.workspace.runs, "broken")
 
 
 def test_runs_named_one_by_one_make_a_result(tmp_path: Path) -> None:

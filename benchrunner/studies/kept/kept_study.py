@@ -31,7 +31,8 @@ class KeptStudy:
     """Content of the file."""
 
     def check(self) -> None:
-        """Raise a `KeyError` or a `TypeError` if the file has no values where a study has some."""
+        """Raise a `LookupError` or a `TypeError` if the file has no values where a study has some."""
+        self._answering(set(self.tasks))
         read = (self.command, self.started, self.ended, self.is_study_file, self.tasks, self.backbones, self.selected)
         if not self.fits and not read:
             raise KeyError("fits")
@@ -170,6 +171,6 @@ def _read(path: Path) -> KeptStudy:
         study.check()
     except OSError as error:
         raise RequestError(f"{path}: cannot be read: {error.strerror}.") from None
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise RequestError(f"{path}: is not a kept study ({type(error).__name__}: {error}). {advice}") from None
     return study

@@ -11,8 +11,10 @@ import torch
 from pretraining_runs import corpus, run, words
 from safetensors.torch import load_file
 
+from benchrunner import RequestError
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.model import Embeddings
+from benchrunner_bert.pretraining.settings import Settings
 
 
 def waved(*, positions: int = 200, hidden: int = 64, deviation: float = 0.02) -> torch.Tensor:
@@ -76,4 +78,10 @@ def test_fresh_weights_have_the_deviation_that_was_asked(tmp_path: Path) -> None
     config = json.loads((tmp_path / "out" / "model" / "config.json").read_text())
     assert config["initializer_range"] == 0.06
     assert "| fresh weights | standard deviation 0.06 |" in (tmp_path / "out" / "model" / "README.md").read_text()
-    assert "deviation must be above zero" in run(words(tmp_path, "none", "--deviation", "0"), code=2)
+
+
+@pytest.mark.parametrize("deviation", [-0.02, 0, 1, 2, math.nan, math.inf])
+def test_a_deviation_that_no_config_has_is_refused_first(deviation: float) -> None:
+    """A model whose config.json has another deviation would be refused after hours of pre-training."""
+    with pytest.raises(RequestError, match=f"must be above 0 and below 1 .* not {deviation}"):
+        Settings(deviation=deviation)

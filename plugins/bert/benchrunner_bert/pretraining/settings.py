@@ -87,9 +87,13 @@ class Settings:
     """Whether only the input of each layer is stored, and the layer is computed twice."""
 
     def __post_init__(self) -> None:
-        for name in ("steps", "batch_size", "length", "long_length", "micro_tokens", "epsilon", "deviation"):
+        for name in ("steps", "batch_size", "length", "long_length", "micro_tokens", "epsilon"):
             if not getattr(self, name) > 0:
                 raise RequestError(f"{name} must be above zero, not {getattr(self, name)}.")
+        if not 0 < self.deviation < 1:  # a config.json with another deviation cannot be read
+            raise RequestError(
+                f"deviation, of the fresh weights, must be above 0 and below 1 (BERT's is 0.02), not {self.deviation}."
+            )
         for name in ("long_share", "chosen", "short", "dropout", "beta1", "beta2"):
             if not 0 <= getattr(self, name) <= 1:
                 raise RequestError(f"{name} is a share from 0 to 1, not {getattr(self, name)}.")
