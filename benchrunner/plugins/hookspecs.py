@@ -174,10 +174,7 @@ def register_commands(cli: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 @hookspec
 def before_study(fits: Sequence[Fit]) -> None:
-    """Observe that a study is about to start, with all its fits, those that are finished already included.
-
-    A `RequestError` raised here ends the study before anything runs or is written; other errors end nothing. A study
-    file that builds backbones first calls this hook without fits before it builds them, so that a refusal comes early.
+    """Observe that a study is about to start, with all its fits, also the finished ones; a `RequestError` refuses it.
 
     from benchrunner import hookimpl
 
