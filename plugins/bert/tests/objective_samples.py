@@ -1,4 +1,4 @@
-"""What the tests of pre-training's model share: models, batches with chosen tokens, and the same for transformers."""
+"""Models and batches for the tests of pre-training, and the batches and gradients of transformers to compare with."""
 
 from __future__ import annotations
 
@@ -18,15 +18,18 @@ from benchrunner_bert.pretraining.corpus.manifest import Manifest, Plan
 from benchrunner_bert.pretraining.instances.batches import PretrainingBatch
 from benchrunner_bert.pretraining.objectives import named
 from benchrunner_bert.pretraining.training.model import PretrainingModel
+from benchrunner_bert.pretraining.training.sums import Sums
 from benchrunner_bert.weight_names import published_names
 
 CPU = torch.device("cpu")
 PLAN = Plan((), tokenizer="none", vocabulary=8000, lowercase=True, shard_tokens=1000, blank_lines=1)
 CORPUS = Manifest(PLAN, documents=2, sentences=9_000, tokens=300_000, shards=(), files=())
+SHAPES = [{}, {"hidden": 30, "heads": 5, "layers": 3, "inner": 41, "positions": 71, "vocabulary": 8017}]
+"""Shapes of models: the default, and a shape whose sizes are no multiples of 8."""
 
 
 def model(objective: str, **changes: Any) -> PretrainingModel:
-    """Every weight drawn, biases and norms included, so that mixing two of them up shows."""
+    """Return a model with random weights, biases and norms included, so that swapped weights change the results."""
     whole = PretrainingModel(fresh(direction=named(objective).direction, **changes), named(objective))
     source = generator(6, "test")
     with torch.no_grad():
@@ -43,7 +46,10 @@ def flat(bert: Bert, *, dropout: Dropout | None = None, pairs: bool = True, mult
 
 
 def batch(whole: PretrainingModel, **settings: Any) -> PretrainingBatch:
-    """Some tokens of every sequence, masked, swapped or left; or every token, beside the position that predicts it."""
+    """Return a batch in which some tokens of every sequence are masked, replaced or kept and predicted.
+
+    With an objective without masks, every token is predicted from its neighbour.
+    """
     made = flat(whole.bert, **settings)
     borders = made.starts.tolist()
     if not whole.objective.is_masked:
@@ -63,7 +69,7 @@ def batch(whole: PretrainingModel, **settings: Any) -> PretrainingBatch:
 
 
 def mirrored(given: PretrainingBatch) -> PretrainingBatch:
-    """The batch with every sequence in reverse; each token keeps its segment and its position embedding."""
+    """Return the batch with every sequence in reverse; each token keeps its segment and its position embedding."""
     spans = [list(range(start, stop)) for start, stop in itertools.pairwise(given.flat.starts.tolist())]
     order = torch.tensor([at for span in spans for at in reversed(span)])
     names = ("tokens", "segments", "positions")
@@ -74,7 +80,7 @@ def mirrored(given: PretrainingBatch) -> PretrainingBatch:
 
 
 def padded(batch: PretrainingBatch) -> dict[str, torch.Tensor]:
-    """In the form that transformers reads, a row for each sequence in the flat batch's order."""
+    """Return the batch as transformers reads it: a row for each sequence, in the order of the flat batch."""
     spans = list(itertools.pairwise(batch.flat.starts.tolist()))
     shape = len(spans), max(stop - start for start, stop in spans)
     names = ("input_ids", "token_type_ids", "position_ids", "attention_mask")
@@ -109,3 +115,39 @@ def gradients(whole: PretrainingModel, model: nn.Module) -> dict[str, tuple[torc
     assert names == {name for name, gradient in wanted.items() if gradient is not None}
     assert there.keys() == {name for name, gradient in mine.items() if gradient is not None}
     return {ours: (mine[ours], torch.cat([wanted[name] for name in theirs])) for ours, theirs in there.items()}
+
+
+def left_to_right(whole: PretrainingModel) -> PretrainingModel:
+    """Return a model with the same weights and the objective `ltr`."""
+    shape = {name: getattr(whole.bert.config, name) for name in SHAPES[1]}
+    left = model("ltr", **shape)
+    left.load_state_dict(whole.state_dict())
+    return left
+
+
+def forward_and_backward(whole: PretrainingModel, given: PretrainingBatch) -> tuple[Sums, torch.Tensor]:
+    """Return the sums and the mean loss of a batch; leave the gradients of the mean loss in the weights."""
+    sums = whole(given)
+    loss = sums.loss(len(given.labels), len(given.is_next) if whole.objective.next_sentence else 0)
+    loss.backward()
+    return sums, loss.detach()
+
+
+def micro_batches(given: PretrainingBatch) -> list[PretrainingBatch]:
+    """Return each block of equally long sequences as a batch of its own."""
+    starts, batches = given.flat.starts.long(), []
+    for block in given.flat.blocks:
+        span, chosen = slice(block.start, block.stop), (block.start <= given.positions) & (given.positions < block.stop)
+        rows = (starts[:-1] >= block.start) & (starts[:-1] < block.stop)
+        inner = dataclasses.replace(
+            given.flat,
+            tokens=given.flat.tokens[span],
+            segments=given.flat.segments[span],
+            positions=given.flat.positions[span],
+            starts=torch.arange(0, block.count * block.length + 1, block.length, dtype=torch.int32),
+            blocks=(dataclasses.replace(block, start=0),),
+        )
+        batches.append(
+            PretrainingBatch(inner, given.positions[chosen] - block.start, given.labels[chosen], given.is_next[rows])
+        )
+    return batches

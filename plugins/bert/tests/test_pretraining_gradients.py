@@ -1,0 +1,149 @@
+"""The pre-training model has the losses and all gradients of transformers, also in parts and computed twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from objective_samples import (
+    CORPUS,
+    SHAPES,
+    batch,
+    forward_and_backward,
+    gradients,
+    left_to_right,
+    micro_batches,
+    mirrored,
+    model,
+    padded,
+)
+from torch.nn import functional
+from transformers import BertForMaskedLM, BertForPreTraining, BertLMHeadModel
+
+from benchrunner.features.randomness import Dropout
+from benchrunner_bert.pretraining.export.card import Card
+from benchrunner_bert.pretraining.export.model_folder import export
+from benchrunner_bert.pretraining.objectives import OBJECTIVES
+from benchrunner_bert.pretraining.training.model import PretrainingModel
+
+NEAR = 1e-5
+
+
+THEIRS = {"mlm+nsp": BertForPreTraining, "mlm": BertForMaskedLM, "ltr": BertLMHeadModel}
+
+
+CARD = Card("test", CORPUS, ((1, 64),), 7, {}, 0.15, {}, 0, "fp32", "none", {})
+
+
+def theirs(whole: PretrainingModel, folder: Path) -> torch.nn.Module:
+    """Return the model in transformers; there `rtl` does not exist, and `ltr` is the same model for reversed texts."""
+    if whole.objective.name == "rtl":
+        whole = left_to_right(whole)
+    export(whole, folder, CARD)
+    return THEIRS[whole.objective.name].from_pretrained(folder, attn_implementation="eager").eval()
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=["plain", "odd"])
+@pytest.mark.parametrize("dropped", [False, True], ids=["predicting", "training"])
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_losses_and_all_gradients_equal_transformers(
+    objective: str, dropped: bool, shape: dict[str, int], tmp_path: Path
+) -> None:
+    whole = model(objective, **shape)
+    # A rate of almost nothing sends attention through the implementation that training uses.
+    whole.bert.attention_dropout = 1e-9 if dropped else 0.0
+    given = batch(whole, dropout=Dropout(0, 0) if dropped else None, multiple=16)
+    assert len(given.flat.tokens) > given.flat.real, "there is filling"
+    sums, loss = forward_and_backward(whole, given)
+    reference, inputs = theirs(whole, tmp_path), padded(mirrored(given) if objective == "rtl" else given)
+    if objective == "mlm+nsp":
+        inputs["next_sentence_label"] = 1 - given.is_next
+    if (
+        not whole.objective.is_masked
+    ):  # in transformers the label of a token is the token itself; its model shifts the labels
+        inputs["labels"] = torch.where(inputs["attention_mask"] == 1, inputs["input_ids"], -100)
+    expected = reference(**inputs)
+    expected.loss.backward()
+    torch.testing.assert_close(loss, expected.loss.detach(), rtol=0, atol=NEAR)
+    if objective == "mlm+nsp":
+        logits = expected.prediction_logits[inputs["labels"] != -100]
+        mean = functional.cross_entropy(logits, given.labels)
+        torch.testing.assert_close(sums.mlm_loss / sums.mlm_count, mean, rtol=0, atol=NEAR)
+        assert sums.mlm_correct == (logits.argmax(-1) == given.labels).sum()
+        guessed = expected.seq_relationship_logits.argmax(-1)
+        assert sums.nsp_correct == (guessed == 1 - given.is_next).sum() and sums.nsp_count == 7
+    compared = gradients(whole, reference)
+    assert len(compared) == len([weight for weight in whole.parameters() if weight.requires_grad])
+    for name, (mine, wanted) in compared.items():
+        scale = max(1.0, wanted.abs().max().item())
+        torch.testing.assert_close(mine / scale, wanted / scale, rtol=0, atol=NEAR, msg=name)
+
+
+def test_the_output_layer_is_the_word_embeddings() -> None:
+    whole = model("mlm+nsp")
+    assert whole.tokens.output.weight is whole.bert.embeddings.word.weight
+    names = [name for name, weight in whole.named_parameters() if weight.shape == (8000, 48)]
+    assert names == ["bert.embeddings.word.weight"], "counted, trained and saved once"
+    whole = whole.to(torch.float64).to(torch.float32)
+    with torch.no_grad():
+        whole.bert.embeddings.word.weight[7] = 3.0
+    assert (whole.tokens.output.weight[7] == 3.0).all()
+
+
+def test_the_word_embeddings_learn_from_both_sides() -> None:
+    whole = model("mlm")
+    given = batch(whole)
+    forward_and_backward(whole, given)
+    gradient = whole.bert.embeddings.word.weight.grad
+    assert gradient is not None
+    unread = np.setdiff1d(np.arange(8000), given.flat.tokens.numpy())
+    assert len(unread) > 7000 and (gradient[unread].abs().sum(1) > 0).all(), "as an output every piece is pushed away"
+    tokens = given.flat.tokens.unique()
+    assert gradient[tokens].abs().sum(1).mean() > 5 * gradient[unread].abs().sum(1).mean()
+
+
+def test_micro_batches_add_up_to_the_whole_batch() -> None:
+    whole, alone = model("mlm+nsp"), model("mlm+nsp")
+    given = batch(whole)
+    sums, loss = forward_and_backward(whole, given)
+    total = None
+    for at, micro_batch in enumerate(micro_batches(given)):
+        part = alone(micro_batch)
+        part.loss(len(given.labels), 7).backward()
+        total = part.detached() if at == 0 else total.plus(part.detached())
+    assert total.mlm_count == sums.mlm_count == len(given.labels) and total.nsp_count == 7
+    for mine, wanted in zip(total, sums, strict=True):
+        torch.testing.assert_close(mine, wanted.detach())
+    torch.testing.assert_close(total.loss(len(given.labels), 7), loss)
+    for summed_weight, weight in zip(alone.parameters(), whole.parameters(), strict=True):
+        torch.testing.assert_close(summed_weight.grad, weight.grad, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_layers_computed_twice_give_the_same_gradients(objective: str) -> None:
+    gradients = []
+    for recomputes in (False, True):
+        whole = model(objective)
+        whole.bert.set_dropout(0.2)
+        whole.bert.recomputes = recomputes
+        passes = list[str]()
+        for layer in whole.bert.layers:
+            layer.register_forward_pre_hook(lambda *_, passes=passes: passes.append("layer"))
+        forward_and_backward(whole, batch(whole, dropout=Dropout(3, 1, 0)))
+        assert len(passes) == 2 + 2 * recomputes
+        gradients.append({name: weight.grad for name, weight in whole.named_parameters()})
+    once, twice = gradients
+    assert all(gradient is twice[name] or torch.equal(gradient, twice[name]) for name, gradient in once.items())
+
+
+@pytest.mark.parametrize("objective", ["mlm+nsp", "rtl"])
+def test_half_precision_stays_near_single_precision(objective: str) -> None:
+    whole = model(objective)
+    given = batch(whole)
+    single = whole(given)
+    with torch.autocast("cpu", torch.bfloat16):
+        half = whole(given)
+    assert half.mlm_loss.dtype == torch.float32 and half.mlm_loss != single.mlm_loss
+    torch.testing.assert_close(half.mlm_loss, single.mlm_loss, rtol=0.01, atol=0)
