@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from benchrunner.reports.contents import Series, StudyTable
 from benchrunner.study_files import table
+from benchrunner.study_files.study_file import Column, System
 from benchrunner.study_files.table import StudyFileResult
 
 
@@ -19,13 +20,17 @@ def study_table(result: StudyFileResult) -> StudyTable:
 def _rows(result: StudyFileResult) -> Iterator[tuple[str, tuple[str, ...], bool]]:
     study = result.study
     for system in study.systems:
-        entries = [result.entries.get((system.name, column.name)) for column in study.columns]
-        yield system.name, tuple("" if entry is None else entry.shown() for entry in entries), False
+        yield system.name, tuple(_text(result, system, column) for column in study.columns), False
         if published := _published(result, system.published_name):
             yield system.published_name, published, True
     for row in study.published_alone:
         if published := _published(result, row.name):
             yield row.name, published, True
+
+
+def _text(result: StudyFileResult, system: System, column: Column) -> str:
+    interval = result.statistics.interval_shown((system.name, column.name))
+    return f"{table.figure_text(result, system, column)} {interval}".rstrip()
 
 
 def _published(result: StudyFileResult, name: str) -> tuple[str, ...]:

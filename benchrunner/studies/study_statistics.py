@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import Any, TypeVar, final
 
 from benchrunner.errors import BenchrunnerError, Undefined, first_line
 from benchrunner.metrics import ANSWERS, Metric
@@ -22,6 +22,7 @@ ALPHA = 0.05
 
 Key = tuple[str, Term]
 """A backbone, and a metric of a task on a dev split."""
+K = TypeVar("K")
 
 
 @final
@@ -77,7 +78,7 @@ def study_statistics(result: Result, runner: Runner, predictions: Predictions | 
                 restarts[backbone, term] = interval
         for term, metric in _terms(cell):
             try:
-                scored[backbone, term] = _scored_restarts(cell, term, metric, runner, predictions)
+                scored[backbone, term] = scored_answers(cell, term, metric, runner, predictions)
                 examples[backbone, term] = interval_of_scored(scored[backbone, term])
             except (BenchrunnerError, ValueError) as reason:
                 absent[backbone, term] = first_line(reason)
@@ -88,13 +89,13 @@ def study_statistics(result: Result, runner: Runner, predictions: Predictions | 
 
 
 def differences_with_holm(
-    scored: Mapping[Key, Sequence[ScoredAnswers]], pairs: Iterable[tuple[Key, Key]]
-) -> tuple[dict[Key, BackboneDifference], dict[Key, str]]:
+    scored: Mapping[K, Sequence[ScoredAnswers]], pairs: Iterable[tuple[K, K]]
+) -> tuple[dict[K, BackboneDifference], dict[K, str]]:
     """Test pairs of a backbone and the first backbone, with Holm's correction over all of them.
 
     The second value has the reasons why there is no test.
     """
-    comparisons, absent = dict[Key, Comparison](), dict[Key, str]()
+    comparisons, absent = dict[K, Comparison](), dict[K, str]()
     for key, first in pairs:
         if key in scored and first in scored:
             try:
@@ -144,7 +145,7 @@ def _terms(cell: CellResult) -> Iterator[tuple[Term, Metric]]:
                 yield term, metric
 
 
-def _scored_restarts(
+def scored_answers(
     cell: CellResult, term: Term, metric: Metric, runner: Runner, predictions: Predictions
 ) -> list[ScoredAnswers]:
     """Return the answers of all restarts at the chosen grid point, with the gold answers."""

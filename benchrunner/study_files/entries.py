@@ -43,7 +43,7 @@ class Entry:
         selected = self.cell.selected if self.cell is not None else None
         return self.members or ((selected.id,) if selected is not None else ())
 
-    def shown(self) -> str:
+    def as_text(self) -> str:
         """Write the figure with its deviation and the number of restarts."""
         if self.mean is None:
             return ABSENT

@@ -100,19 +100,18 @@ def _metric(column: Column, runner: Runner) -> tuple[Task, Term]:
     """Find a column's task and metric; raise a `RequestError` if these or their data do not exist."""
     task = runner.plugins.task(column.task)
     dev, metrics = task.named("dev"), [metric.name for metric in task.metrics]
-    split, metric = column.split or next(iter(dev), ""), column.metric or metrics[0]
-    splits = [*dev, *task.named("test")]
-    for kind, name, known in (("dev or test split", split, splits), ("metric", metric, metrics)):
+    term, splits = column.term(task), [*dev, *task.named("test")]
+    for kind, name, known in (("dev or test split", term.split, splits), ("metric", term.metric, metrics)):
         if name not in known:
             raise RequestError(f"{task.name} has no {kind} '{name}'; it has {', '.join(known) or 'none'}.")
-    for needed in dict.fromkeys((task.train, *dev, split)):
+    for needed in dict.fromkeys((task.train, *dev, term.split)):
         rows = runner.rows(task, needed)
-        if needed == split and task.problem.gold(rows.table) is None:
+        if needed == term.split and task.problem.gold(rows.table) is None:
             raise RequestError(
-                f"{task.name} has no labels in its split {split} ({rows.origin}), so that nobody but its leaderboard "
-                f"can score it. Give a split of {', '.join(dev)}."
+                f"{task.name} has no labels in its split {term.split} ({rows.origin}), so only its leaderboard can "
+                f"score it. Give a split of {', '.join(dev)}."
             )
-    return task, Term(task.name, split, metric)
+    return task, term
 
 
 def stage_study(system: System, study: StudyFile, options: StudyOptions, runner: Runner) -> Study | None:

@@ -9,6 +9,8 @@ from typing import final
 
 from benchrunner.errors import RequestError, closest_names
 from benchrunner.leaderboards.published import PublishedRow
+from benchrunner.tasks.suites import Term
+from benchrunner.tasks.task import Task
 
 FULL = "full"
 """Name of the scale that every study has: the file with the defaults of its parameters."""
@@ -93,6 +95,11 @@ class Column:
     def is_measured(self) -> bool:
         """Whether the column has figures of its own beside published ones."""
         return bool(self.task or self.figure or self.mean)
+
+    def term(self, task: Task) -> Term:
+        """Return the metric and the split that the column shows of its task."""
+        split = self.split or next(iter(task.named("dev")), "")
+        return Term(task.name, split, self.metric or task.metrics[0].name)
 
 
 @final

@@ -5,12 +5,14 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.studies.comparison import json_values
 from benchrunner.studies.comparison.layout import ABSENT
 from benchrunner.studies.study import Result
 from benchrunner.study_files.entries import Entry
+from benchrunner.study_files.file_statistics import FileStatistics, file_statistics
 from benchrunner.study_files.study_file import Column, StudyFile, System
 
 if TYPE_CHECKING:
@@ -33,6 +35,11 @@ class StudyFileResult:
     name: str = ""
     """Name under which the study is kept in the runs folder."""
 
+    @cached_property
+    def statistics(self) -> FileStatistics:
+        """Intervals of the figures, and tests of every system against the first; computed on first use."""
+        return file_statistics(self.study, self.entries, self.results)
+
     @property
     def is_complete(self) -> bool:
         """Whether every fit finished and has scores."""
@@ -40,7 +47,7 @@ class StudyFileResult:
 
 
 def as_table(result: StudyFileResult) -> Table:
-    """Lay out systems as rows; a published figure stands below the measured figure.
+    """Lay out systems as rows; the interval and a published figure stand below the measured figure.
 
     Rows that are only published come last.
     """
@@ -53,18 +60,38 @@ def as_table(result: StudyFileResult) -> Table:
         where = f"\n[dim]paper: {escape(column.published_on)}[/dim]" if column.published_on else ""
         table.add_column(escape(column.name) + where, justify="right")
     for system in study.systems:
-        name = escape(system.name) + (f"\n[dim]paper: {escape(system.published)}[/dim]" if system.published else "")
-        table.add_row(name, *(_shown(result, system, column) for column in study.columns))
+        intervals = [_interval(result, system, column) for column in study.columns]
+        published = f"[dim]paper: {escape(system.published)}[/dim]" if system.published else ""
+        lines = [(escape(system.name), "", published)]
+        for column, interval in zip(study.columns, intervals, strict=True):
+            published = _shown_published(study, system.published_name, column)
+            lines.append((figure_text(result, system, column), interval, published))
+        table.add_row(*(_cell(figure, interval, published, any(intervals)) for figure, interval, published in lines))
     for row in study.published_alone:
         figures = (_shown_published(study, row.name, column) or ABSENT for column in study.columns)
         table.add_row(f"[dim]paper: {escape(row.name)}[/dim]", *figures)
     return table
 
 
-def _shown(result: StudyFileResult, system: System, column: Column) -> str:
-    entry = result.entries.get((system.name, column.name))
-    parts = [entry.shown() if entry is not None else "", _shown_published(result.study, system.published_name, column)]
-    return "\n".join(part for part in parts if part) or ABSENT
+def _cell(figure: str, interval: str, published: str, has_intervals: bool) -> str:
+    """Put a figure, its interval and a published figure below each other, each in one line with the row's others."""
+    lines = (figure, interval, published) if has_intervals else (figure, published)
+    if not any(lines):
+        return ABSENT
+    return "\n".join(lines).rstrip("\n") if figure else published
+
+
+def _interval(result: StudyFileResult, system: System, column: Column) -> str:
+    from rich.markup import escape
+
+    return escape(result.statistics.interval_shown((system.name, column.name)))
+
+
+def figure_text(result: StudyFileResult, system: System, column: Column) -> str:
+    """Write a figure with its deviation, the number of restarts, and its mark; nothing if there is no figure."""
+    place = (system.name, column.name)
+    entry = result.entries.get(place)
+    return "" if entry is None else " ".join([entry.as_text(), result.statistics.mark(place)]).rstrip()
 
 
 def _shown_published(study: StudyFile, row: str, column: Column) -> str:
@@ -91,6 +118,7 @@ def footnotes(result: StudyFileResult) -> Iterator[str]:
     for column in study.columns:
         if column.note:
             yield f"{column.name}: {column.note}"
+    yield from result.statistics.notes()
     for name, words in result.submissions.items():
         yield f"submission of {name}, without fitting again: benchrunner {shlex.join(words)}"
     places: dict[str, dict[str, list[str]]] = {}  # note -> column -> systems
@@ -163,6 +191,7 @@ def as_json(result: StudyFileResult) -> dict[str, Any]:
             for column in study.columns
             if column.is_measured
         ],
+        "comparisons": result.statistics.comparisons_json(),
         "axis": study.axis or None,
         "series": list(_series(result)),
         "published": [
@@ -203,12 +232,14 @@ def _column_json(column: Column) -> dict[str, Any]:
 def _entry_json(result: StudyFileResult, system: System, column: Column) -> dict[str, Any]:
     entry = result.entries[system.name, column.name]
     selected = entry.cell.selected if entry.cell is not None else None
+    interval = result.statistics.intervals.get((system.name, column.name))
     return {
         "system": system.name,
         "column": column.name,
         "mean": entry.mean,
         "deviation": entry.deviation,
         "restarts": list(entry.restarts),
+        "interval_over_examples": None if interval is None else interval.as_json(),
         "best_on_dev": entry.best,
         "together": list(entry.members),
         "published": result.study.published_figure(system.published_name, column.name),

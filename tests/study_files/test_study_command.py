@@ -66,6 +66,7 @@ def test_published_rows_are_told_apart_from_measured_ones(kitchen: Kitchen) -> N
     assert code == 0
     measured = [cells[1] for cells in lines if cells[0] in ("rye", "rye (sliced)")]
     assert len(measured) == 2 and all(float(figure) >= 0 for figure in measured)
+    assert len([cells for cells in lines if cells[0] == "" and cells[1].startswith("[")]) == 2, "intervals"
     assert [cells for cells in lines if "paper" in "".join(cells)] == [
         ["rye", measured[0], "paper 3.0"],
         ["", "paper 99.5", ""],
@@ -283,7 +284,7 @@ FAULTY = {
     "no such split": (
         'task = "mood"',
         'task = "mood"\nsplit = "test"',
-        "column taste: mine/mood has no labels in its split test (data/mood/test.tsv), so that nobody but",
+        "column taste: mine/mood has no labels in its split test (data/mood/test.tsv), so only its leaderboard can",
     ),
     "unknown split": (
         'task = "mood"',

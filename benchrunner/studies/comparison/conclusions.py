@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import final
 
 from benchrunner.studies.study import Result
 from benchrunner.studies.study_statistics import BackboneDifference, StudyStatistics
@@ -21,13 +23,20 @@ def conclusion(result: Result, statistics: StudyStatistics) -> str:
     scales = _scales(result)
     sentences = []
     for backbone in others:
-        tests = {term: test for (name, term), test in statistics.tests.items() if name == backbone}
-        sentences.append(_sentence(backbone, first, tests, scales, SHOWN if len(others) == 1 else 1))
+        tests = [
+            Tested(term.task, scales[term], test) for (name, term), test in statistics.tests.items() if name == backbone
+        ]
+        sentences.append(sentence(backbone, first, tests, shown=SHOWN if len(others) == 1 else 1))
     if not others:
         return ""
-    fits = any(test.comparison.claim == "fits" for test in statistics.tests.values())
-    caution = " With one restart this is about these fits: other seeds may reverse it, so give --restarts 3 or more."
-    return " ".join(sentences) + caution * fits
+    return " ".join(sentences) + caution(statistics.tests.values())
+
+
+def caution(tests: Iterable[BackboneDifference]) -> str:
+    """Say that other seeds may reverse the conclusion, if any test is of single fits; else nothing."""
+    if not any(test.comparison.claim == "fits" for test in tests):
+        return ""
+    return " With one restart this is about these fits: other seeds may reverse it, so give --restarts 3 or more."
 
 
 def _scales(result: Result) -> dict[Term, float]:
@@ -39,40 +48,50 @@ def _scales(result: Result) -> dict[Term, float]:
     }
 
 
-def _sentence(
-    backbone: str, first: str, tests: Mapping[Term, BackboneDifference], scales: Mapping[Term, float], shown: int
-) -> str:
+@final
+@dataclass(frozen=True)
+class Tested:
+    """A test with what a sentence needs to name it."""
+
+    name: str
+    """Name of the task, or of the column of a study file."""
+    scale: float
+    """See `Metric.scale`."""
+    test: BackboneDifference
+
+    @property
+    def difference(self) -> float:
+        """The difference in points, as tables show it."""
+        return self.test.comparison.difference * self.scale
+
+    def __str__(self) -> str:
+        low, high = self.test.comparison.low * self.scale, self.test.comparison.high * self.scale
+        return f"{self.name} {self.difference:+.1f}, 95 % interval {low:+.1f} to {high:+.1f}"
+
+
+def sentence(backbone: str, first: str, tests: Sequence[Tested], *, shown: int, of: str = "task") -> str:
+    """Say where a backbone is better or worse than the first; `shown` is the number of differences that are named.
+
+    `of` is the word for what the tests are of.
+    """
     if not tests:
         return f"Nothing is known about a difference between {backbone} and {first}: no figure could be tested."
-    clear = {term: test for term, test in tests.items() if test.is_clear}
-    better = {term: test for term, test in clear.items() if test.comparison.difference > 0}
-    worse = {term: test for term, test in clear.items() if test.comparison.difference < 0}
-    count = f"{len(tests)} task{'s' * (len(tests) > 1)}"
+    clear = [tested for tested in tests if tested.test.is_clear]
+    better = [tested for tested in clear if tested.difference > 0]
+    worse = [tested for tested in clear if tested.difference < 0]
+    count = f"{len(tests)} {of}{'s' * (len(tests) > 1)}"
     if not clear:
-        return f"No clear difference between {backbone} and {first} on {count} ({_named(tests, scales, shown)})."
-    parts = [
-        f"{word} on {len(terms)} ({_named(terms, scales, shown)})"
-        for word, terms in ((f"better than {first}", better), ("worse" if better else f"worse than {first}", worse))
-        if terms
-    ]
-    unclear = len(tests) - len(clear)
+        return f"No clear difference between {backbone} and {first} on {count} ({_named(tests, shown)})."
     if len(tests) == 1:
-        word = "better" if better else "worse"
-        return f"{backbone} is {word} than {first} ({_named(tests, scales, shown)})."
+        return f"{backbone} is {'better' if better else 'worse'} than {first} ({_named(tests, shown)})."
+    directions = ((f"better than {first}", better), ("worse" if better else f"worse than {first}", worse))
+    parts = [f"{word} on {len(named)} ({_named(named, shown)})" for word, named in directions if named]
+    unclear = len(tests) - len(clear)
     rest = f"; on the other {unclear} the difference may be chance" if unclear else ""
     return f"Of {count}, {backbone} is {' and '.join(parts)}{rest}."
 
 
-def _named(tests: Mapping[Term, BackboneDifference], scales: Mapping[Term, float], shown: int) -> str:
+def _named(tests: Sequence[Tested], shown: int) -> str:
     """Name the largest differences, with their intervals."""
-    ordered = sorted(tests.items(), key=lambda pair: -abs(pair[1].comparison.difference * scales[pair[0]]))
-    names = [
-        f"{term.task} {_points(test.comparison.difference, scales[term])}, 95 % interval "
-        f"{_points(test.comparison.low, scales[term])} to {_points(test.comparison.high, scales[term])}"
-        for term, test in ordered[:shown]
-    ]
-    return "; ".join([*names, *["..."] * (len(ordered) > shown)])
-
-
-def _points(value: float, scale: float) -> str:
-    return f"{value * scale:+.1f}"
+    ordered = sorted(tests, key=lambda tested: -abs(tested.difference))
+    return "; ".join([*map(str, ordered[:shown]), *["..."] * (len(ordered) > shown)])

@@ -1,0 +1,133 @@
+"""Intervals and tests of study files: those that plain answers give, one place at a time."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from benchrunner import (
+    ACCURACY,
+    MATTHEWS,
+    Runner,
+    StudyFileResult,
+    Workspace,
+    discover,
+    example_interval,
+    holm,
+    paired_test,
+    read_study,
+)
+from benchrunner.study_files import table
+from benchrunner.testing import tiny_family
+from chancy import Chancy
+from inline import mood, own
+from kitchen import Kitchen
+
+GUESSERS = """
+title = "Who guesses best?"
+
+[recipe]
+restarts = "3"
+
+[[system]]
+name = "good"
+backbone = "tiny/words"
+recipe = {lr = "20"}
+
+[[system]]
+name = "as good"
+backbone = "tiny/words"
+recipe = {lr = "20"}
+
+[[system]]
+name = "bad"
+backbone = "tiny/words"
+recipe = {lr = "2"}
+
+[[system]]
+name = "together"
+backbone = "tiny/words"
+ensemble = true
+recipe = {lr = "2"}
+
+[[column]]
+name = "right"
+task = "mood"
+
+[[column]]
+name = "balance"
+task = "mood"
+metric = "matthews"
+"""
+
+
+@pytest.fixture
+def guessers(kitchen: Kitchen) -> Kitchen:
+    """Systems whose fits answer lr * (1 + seed) of 24 rows correctly."""
+    offers = {"register_tasks": [mood(method="chancy")], "register_methods": [Chancy()]}
+    kitchen.plugins = discover(extra=[("own", own(**offers, register_backbones=[tiny_family()]))], installed=False)
+    (kitchen.folder / "study.toml").write_text(GUESSERS)
+    return kitchen
+
+
+def kept(kitchen: Kitchen, name: str) -> StudyFileResult:
+    folder = kitchen.folder
+    places = Workspace(data=folder / "data", runs=folder / "fits", cache=folder / "cache")
+    result = read_study(name, Runner(kitchen.plugins, places, device="cpu"))
+    assert isinstance(result, StudyFileResult)
+    return result
+
+
+def test_statistics_are_those_of_plain_answers(guessers: Kitchen) -> None:
+    code, out, err = guessers("--study", "study.toml", "--json", "--quiet")
+    assert code == 0, err
+    printed = json.loads(out)
+    result = kept(guessers, printed["kept_as"])
+    task = guessers.plugins.task("mood")
+    metrics = {"right": ACCURACY, "balance": MATTHEWS}
+
+    def answers(system: str, column: str) -> list[list[str]]:
+        cell = result.entries[system, column].cell
+        assert cell is not None and cell.cell.task.name == task.name
+        runner = result.results[0].runner
+        assert runner is not None
+        return [runner.predict(fit, "dev").answers for fit in cell.restarts]
+
+    runner = result.results[0].runner
+    assert runner is not None
+    gold = task.problem.gold(runner.rows(task, "dev").table)
+    assert gold is not None
+    tests = {}
+    for cell in printed["cells"]:
+        name, column = cell["system"], cell["column"]
+        if name == "together":
+            assert cell["interval_over_examples"] is None, "one answer of several fits has no restarts"
+            continue
+        interval = example_interval(metrics[column], gold, answers(name, column))
+        assert cell["interval_over_examples"] == interval.as_json()
+        if name == "bad":
+            tests[column] = paired_test(metrics[column], gold, answers(name, column), answers("good", column))
+    assert [(test["system"], test["with"], test["column"]) for test in printed["comparisons"]] == [
+        ("bad", "good", "right"),
+        ("bad", "good", "balance"),
+    ], "the same fits are not compared with each other"
+    adjusted = holm({column: test.p for column, test in tests.items()})
+    for test in printed["comparisons"]:
+        expected = tests[test["column"]]
+        assert {name: test[name] for name in expected.as_json()} == expected.as_json()
+        assert (test["adjusted_p"], test["is_clear"]) == (adjusted[test["column"]], adjusted[test["column"]] < 0.05)
+    assert json.loads(json.dumps(table.as_json(result)))["comparisons"] == printed["comparisons"]
+
+
+def test_the_table_has_intervals_marks_and_conclusions(guessers: Kitchen) -> None:
+    code, out, err = guessers("--study", "study.toml", "--quiet")
+    assert code == 0, err
+    lines = [[cell.strip() for cell in line.strip("│").split("│")] for line in out.splitlines() if line[0] == "│"]
+    places = {cells[0]: number for number, cells in enumerate(lines) if cells[0]}
+    bad = places["bad"]
+    assert lines[bad][1] == "16.7 ± 8.3 (3) *" and lines[bad][2].endswith("(3) *")
+    assert all(cell.startswith("[") and cell.endswith("]") for cell in lines[bad + 1][1:])
+    assert lines[places["as good"]][1] == "94.4 ± 9.6 (3)"
+    assert "  *: differs from the first system of the column: p < 0.05 after Holm's correction for 2 tests\n" in out
+    assert "  Of 2 columns, bad is worse than good on 2 (balance -1" in out
