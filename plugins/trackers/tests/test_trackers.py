@@ -7,6 +7,7 @@ import json
 import shutil
 import sqlite3
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -174,6 +175,9 @@ def test_wandb_keeps_offline_runs(
     runner.predict(fit, "dev")
     assert "The observer" not in capsys.readouterr().err
     [file] = (trackers / "wandb").rglob(f"*{fit.id}.wandb")
+    deadline = time.monotonic() + 60
+    while b"dev/accuracy" not in file.read_bytes() and time.monotonic() < deadline:
+        time.sleep(0.1)  # a process of wandb's own writes the file
     assert b"dev/accuracy" in (content := file.read_bytes()) and b"train/loss" in content
 
 
