@@ -10,7 +10,8 @@ from benchrunner.data.hub import HubTable
 from benchrunner.data.rows import Rows, fingerprint
 from benchrunner.data.sources import Reshaped
 from benchrunner.metrics import Score
-from benchrunner.studies.study import CellResult, Result, Study
+from benchrunner.studies.kept.parts import study_json
+from benchrunner.studies.study import CellResult, Result
 from benchrunner.tasks.task import Split, Task
 
 FORMAT = 1
@@ -47,26 +48,13 @@ def part_json(result: Result, names: Mapping[str, str], reasons: Mapping[str, st
         for backbone in study.backbones
     }
     return {
-        "study": _study_json(study, names),
+        "study": {**study_json(study), "backbones": [names[backbone] for backbone in study.backbones]},
         "cells": [_cell_json(cell, names, reasons) for cell in result.cells],
         "majority": [
             {"task": term.task, "split": term.split, "metric": term.metric, "score": score_json(score)}
             for term, score in result.baseline.items()
         ],
         "averages": averages,
-    }
-
-
-def _study_json(study: Study, names: Mapping[str, str]) -> dict[str, Any]:
-    return {
-        "backbones": [names[backbone] for backbone in study.backbones],
-        "tasks": [task.name for task in study.tasks],
-        "grid": {name: list(values) for name, values in study.grid.choices.items()},
-        "seeds": list(study.seeds),
-        "changes": dict(study.changes),
-        "method": study.method,
-        "keep": study.keep,
-        "selection": dataclasses.asdict(study.selection),
     }
 
 
