@@ -1,4 +1,4 @@
-"""A plugin that worker processes find too, because a test installs it in a folder of their PYTHONPATH.
+"""A plugin that worker processes find too, because a test installs the plugin in a folder of their PYTHONPATH.
 
 It offers the inline task and the tiny backbone, and methods that fail in several ways. Each fit that begins leaves a
 file `ID-PROCESS-TIME` in the folder BENCHRUNNER_MARKS.
@@ -14,13 +14,15 @@ from typing import Any
 
 import pytest
 
-from benchrunner import BackboneFamily, Fit, Job, Method, Outcome, Recipe, Runner, Task, Workspace, discover, hookimpl
+from benchrunner import Fit, Job, Method, Outcome, Recipe, Runner, Workspace, discover, hookimpl
+from worker_offers import register_backbones as register_backbones
+from worker_offers import register_tasks as register_tasks
 
 SUPPORT = Path(__file__).parent
 
 
 class Troubled(Method):
-    """A method that does something when it fits, and answers nothing."""
+    """A method that fails, ends its process or waits, depending on its name; its logits are zeros."""
 
     about = "for tests"
     recipe_fields = ()
@@ -34,7 +36,7 @@ class Troubled(Method):
             raise ValueError("not today")
         if self.name == "dying":
             os._exit(9)
-        if self.name == "slow":  # the first time only
+        if self.name == "slow":  # waits in the first fit only
             marks = Path(os.environ["BENCHRUNNER_MARKS"])
             while len(list(marks.glob(f"{job.fit.id}-*"))) == 1 and not (marks / "hurry").exists():
                 time.sleep(0.05)
@@ -48,20 +50,6 @@ class Troubled(Method):
         import numpy as np
 
         return np.zeros((table.num_rows, 2), dtype=np.float32)
-
-
-@hookimpl
-def register_tasks() -> Iterator[Task]:
-    from inline import mood
-
-    yield mood()
-
-
-@hookimpl
-def register_backbones() -> Iterator[BackboneFamily]:
-    from benchrunner.testing import tiny_family
-
-    yield tiny_family()
 
 
 @hookimpl

@@ -13,20 +13,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchrunner import Fit, Job, Method, Outcome, Task, hookimpl
-from benchrunner.backbones.backbone import BackboneFamily
+from benchrunner import Fit, Job, Method, Outcome, hookimpl
 from benchrunner.errors import FitError
 from benchrunner.progress import Event
 from benchrunner.runs import workers
+from worker_offers import register_backbones as register_backbones
+from worker_offers import register_tasks as register_tasks
 
 IN_WORKER = sys.argv[0] == "-c"
 """Whether this process is a worker: commands are started as modules."""
 SLOW_STEP = 0.02
-"""Seconds that a training step is stretched by, so that a training outlasts every test at little cost."""
+"""Seconds that are added to a training step, so that training outlasts every test at little cost."""
 
 
 def hold(moment: str, seconds: float = 300.0) -> None:
-    """Leave the mark of a moment and wait, where this moment is asked for."""
+    """Leave the mark of a moment and wait, if HOLD names this moment."""
     if os.environ.get("HOLD") == moment:
         Path(os.environ["MARKS"], f"{moment}-{os.getpid()}").touch()
         time.sleep(seconds)
@@ -53,20 +54,6 @@ class PoorMethod(Method):
         if not IN_WORKER:
             hold("parent predicts")
         raise FitError("no answers")
-
-
-@hookimpl
-def register_tasks() -> Iterator[Task]:
-    from inline import mood
-
-    yield mood()
-
-
-@hookimpl
-def register_backbones() -> Iterator[BackboneFamily]:
-    from benchrunner.testing import tiny_family
-
-    yield tiny_family()
 
 
 @hookimpl

@@ -1,0 +1,21 @@
+"""Hooks of the plugins that tests install for worker processes: the inline task and the tiny backbone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from benchrunner import BackboneFamily, Task, hookimpl
+
+
+@hookimpl
+def register_tasks() -> Iterator[Task]:
+    from inline import mood
+
+    yield mood()
+
+
+@hookimpl
+def register_backbones() -> Iterator[BackboneFamily]:
+    from benchrunner.testing import tiny_family
+
+    yield tiny_family()
