@@ -148,23 +148,26 @@ class Kitchen:
         TinyBackbone().load(Workspace(folder, folder), seed=0).save(folder / "model")
 
     def __call__(self, *words: str) -> tuple[int, str, str]:
+        """Run `compare` with words of the command line; return its exit code, output and errors."""
         workspace = ["--data", "data", "--runs", "fits", "--device", "cpu"]
         code = main(["compare", *workspace, *words], plugins=self.plugins)
         printed = self._capsys.readouterr()
         return code, printed.out, printed.err
 
     def refused(self, *words: str) -> str:
+        """Return the error of a study that is refused before anything is printed."""
         code, out, err = self("--study", "study.toml", *words)
         assert (code, out) == (2, ""), (code, out, err)
         return err
 
     def made(self) -> list[str]:
+        """Return the names of the backbones that `bake` was run for, in order."""
         path = self.folder / "made.txt"
         return [line.split()[0] for line in path.read_text().splitlines()] if path.exists() else []
 
 
 def labelled_test() -> Task:
-    """A task whose test split has the labelled rows of dev."""
+    """Return a task whose test split has the labelled rows of dev."""
     splits = mood().splits
     return mood(name="mine/known", splits={**splits, "test": replace(splits["dev"], role="test")})
 
@@ -195,6 +198,7 @@ recipe = {lr = "2e-3"}
 
 
 def staged(kitchen: Kitchen, *words: str) -> tuple[int, str, str]:
+    """Run the study of two stages and an ensemble, with further words of the command line."""
     kitchen.plugins = discover(
         extra=[("own", own(register_tasks=[mood(), labelled_test()], register_backbones=[tiny_family()]))],
         installed=False,
