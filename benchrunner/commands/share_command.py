@@ -29,7 +29,13 @@ def add(commands: Commands) -> None:
         metavar="STUDY",
         help="name of a kept study, or ids of finished runs, see 'benchrunner runs'",
     )
-    share.add_argument("--out", type=Path, required=True, metavar="DIR", help="the folder to write; it must be new")
+    share.add_argument(
+        "--out",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="the folder to write; an older shared folder there is replaced",
+    )
     share.add_argument(
         "--url", metavar="URL", help="where you will publish the folder, for the metadata of model cards"
     )

@@ -11,7 +11,7 @@ from benchrunner.metrics import Metric
 from benchrunner.recipes import Recipe
 from benchrunner.records import Record
 from benchrunner.reports.contents import ChosenRecipe, Cost, Curve, GridPoint
-from benchrunner.reports.kept_answers import KeptAnswers
+from benchrunner.reports.reported_answers import ReportedAnswers
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.study import CellResult
 from benchrunner.training import step_log
@@ -39,7 +39,7 @@ def _thinned(points: Sequence[tuple[float, float]]) -> Iterator[tuple[float, flo
         yield round(sum(step for step, _ in part) / len(part), 1), round(sum(loss for _, loss in part) / len(part), 4)
 
 
-def grid_points(result: CellResult, split: str, metric: Metric, answers: KeptAnswers) -> Iterator[GridPoint]:
+def grid_points(result: CellResult, split: str, metric: Metric, answers: ReportedAnswers) -> Iterator[GridPoint]:
     """Yield the grid points of a cell with the scores of their restarts."""
     recipes = [candidate.recipe.as_dict() for candidate in result.cell.candidates]
     varied = [name for name in recipes[0] if len({str(recipe[name]) for recipe in recipes}) > 1]
@@ -51,7 +51,7 @@ def grid_points(result: CellResult, split: str, metric: Metric, answers: KeptAns
         yield GridPoint(result.cell.backbone, label, known, candidate.recipe == result.chosen)
 
 
-def _score(fit: Fit, split: str, metric: Metric, answers: KeptAnswers) -> float | None:
+def _score(fit: Fit, split: str, metric: Metric, answers: ReportedAnswers) -> float | None:
     try:
         value = answers.predict(fit, split).record.scores[metric.name].value
     except (BenchrunnerError, KeyError):

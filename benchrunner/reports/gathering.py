@@ -12,7 +12,7 @@ from benchrunner.reports.contents import Cost, DataFacts, HeadlineRow, Report, T
 from benchrunner.reports.disagreement import ALL_BYTES, disagreement
 from benchrunner.reports.fit_figures import chosen_recipe, cost, curves, grid_points, records_of
 from benchrunner.reports.headline import anchor, headline_cells, headline_rows
-from benchrunner.reports.kept_answers import KeptAnswers, backbones_of
+from benchrunner.reports.reported_answers import ReportedAnswers, backbones_of
 from benchrunner.reports.slices import confusions, slices_by_label, slices_by_length
 from benchrunner.reports.study_tables import study_table
 from benchrunner.runs.runner import Runner
@@ -42,7 +42,7 @@ def gather(
     count = sum(len(part.study.tasks) for part in parts)
     notes = list[str](table.notes if table is not None else ())
     for number, part in enumerate(parts):
-        answers = KeptAnswers(runner)
+        answers = ReportedAnswers(runner)
         statistics = study_statistics(part, runner, answers)
         if table is None and statistics.tests:
             conclusions.append(conclusion(part, statistics))
@@ -86,7 +86,7 @@ def _task(
     result: Result,
     statistics: StudyStatistics,
     part: int,
-    answers: KeptAnswers,
+    answers: ReportedAnswers,
     runner: Runner,
     *,
     most_bytes: int,

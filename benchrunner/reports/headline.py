@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from benchrunner.leaderboards.published import PublishedFigure
 from benchrunner.leaderboards.published_choice import PublishedChoice
 from benchrunner.reports.contents import HeadlineCell, HeadlineRow, PublishedLine
-from benchrunner.reports.kept_answers import backbones_of
+from benchrunner.reports.reported_answers import backbones_of
 from benchrunner.studies.study import Result
 from benchrunner.studies.study_statistics import StudyStatistics
 from benchrunner.tasks.suites import Term

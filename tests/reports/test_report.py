@@ -15,8 +15,8 @@ from benchrunner.commands.main import main
 from benchrunner.reports.contents import Report
 from benchrunner.reports.disagreement import disagreement
 from benchrunner.reports.gathering import gather
-from benchrunner.reports.kept_answers import KeptAnswers
 from benchrunner.reports.rendering import rendered, write_report
+from benchrunner.reports.reported_answers import ReportedAnswers
 from benchrunner.reports.svg import Scale, element
 from benchrunner.reports.visible_text import visible
 from benchrunner.studies.study import Result
@@ -130,7 +130,7 @@ def test_the_same_study_gives_the_same_page(study: tuple[Result, Runner], tmp_pa
 
 def test_rows_beyond_the_limit_are_counted(study: tuple[Result, Runner]) -> None:
     result, made = study
-    rows = KeptAnswers(made).rows(result, result.study.tasks[0], "dev")
+    rows = ReportedAnswers(made).rows(result, result.study.tasks[0], "dev")
     whole, part = disagreement(rows), disagreement(rows, most_bytes=3_000)
     assert 0 < len(part.rows) < len(whole.rows) == whole.differing
     assert part.rows == whole.rows[: len(part.rows)]

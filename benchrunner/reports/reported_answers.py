@@ -16,7 +16,7 @@ from benchrunner.tasks.task import Task
 
 
 @final
-class KeptAnswers:
+class ReportedAnswers:
     """Reads predictions from the runs folder, each record and each list of answers at most once."""
 
     def __init__(self, runner: Runner) -> None:
