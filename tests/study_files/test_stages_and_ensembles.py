@@ -1,0 +1,71 @@
+"""Systems of a study file that are fine-tuned on a first task, and ensembles of restarts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchrunner import Runner, Workspace, discover
+from benchrunner.commands.main import main
+from benchrunner.runs.folder import find_run
+from benchrunner.testing import tiny_family
+from inline import board, mood, own
+from kitchen import STAGED, Kitchen, staged
+
+pytestmark = pytest.mark.usefixtures("narrow_bilstm")
+
+
+def test_a_system_is_fine_tuned_on_a_first_task(kitchen: Kitchen) -> None:
+    code, out, err = staged(kitchen, "--columns", "mood", "--json")
+    assert code == 0, err
+    cells = {cell["system"]: cell for cell in json.loads(out)["cells"]}
+    code, out, _ = kitchen("tiny/words", "--tasks", "known", "--lr", "5e-3", "--limit-train", "24", "--json")
+    (first,) = json.loads(out)["cells"]
+    code, out, _ = kitchen(f"run:{first['selected']}", "--tasks", "mood", "--lr", "2e-3", "--json")
+    (second,) = json.loads(out)["cells"]
+    assert second["selected"] == cells["in two stages"]["selected"] != cells["at once"]["selected"]
+
+
+def test_an_ensemble_answers_by_the_mean_of_its_restarts(kitchen: Kitchen) -> None:
+    code, out, err = staged(kitchen, "--json")
+    assert code == 0, err
+    result = json.loads(out)
+    (figure,) = [cell for cell in result["cells"] if cell["system"] == "three together"]
+    assert len(figure["together"]) == 3
+    (cell,) = [cell for part in result["results"] for cell in part["cells"] if len(cell["fits"]) == 3]
+    runner = Runner(kitchen.plugins, Workspace(Path("fits"), kitchen.folder / "cache", data=Path("data")), device="cpu")
+    rows = runner.rows(kitchen.plugins.task("mood"), "dev")
+    logits = np.array([runner.outputs(find_run(Path("fits"), fit["id"]).fit(), rows) for fit in cell["fits"]])
+    probabilities = (np.exp(logits) / np.exp(logits).sum(axis=-1, keepdims=True)).mean(axis=0)
+    gold = [("glad", "sad").index(label) for label in rows.table.column("label").to_pylist()]
+    assert figure["mean"] == pytest.approx(100 * np.mean(probabilities.argmax(axis=1) == gold))
+    code, out, _ = kitchen("--study", "study.toml", "--quiet")
+    assert f"{figure['mean']:.1f} (3 together)" in out
+
+
+def test_a_study_says_how_to_submit_without_fitting_again(kitchen: Kitchen) -> None:
+    moods = own(register_tasks=[mood()], register_backbones=[tiny_family()], register_leaderboards=[board()])
+    kitchen.plugins = discover(extra=[("own", moods)], installed=False)
+    text = STAGED.replace("title = ", 'board = "moods"\ntitle = ').replace("known", "mood")
+    (kitchen.folder / "study.toml").write_text(text)
+    code, out, err = kitchen("--study", "study.toml", "--json")
+    assert code == 0, err
+    commands = json.loads(out)["submissions"]
+    assert [len(words) for words in commands.values()] == [4, 4, 6]
+    records = {path: path.stat().st_mtime_ns for path in (kitchen.folder / "fits").glob("*/record.json")}
+    for words in commands.values():
+        code = main([*words, "--data", "data", "--runs", "fits", "--device", "cpu"], plugins=kitchen.plugins)
+        assert code == 0
+        now = {path: path.stat().st_mtime_ns for path in (kitchen.folder / "fits").glob("*/record.json")}
+        assert now == records, "nothing was fitted"
+
+
+def test_a_first_task_without_data_is_refused_by_its_place(kitchen: Kitchen) -> None:
+    staged(kitchen)
+    (kitchen.folder / "study.toml").write_text(STAGED.replace('task = "known"', 'task = "knwn"'))
+    code, out, err = kitchen("--study", "study.toml")
+    assert (code, out) == (2, "")
+    assert "study.toml: system in two stages: first: There is no task 'knwn'. Did you mean mine/known" in err

@@ -1,0 +1,129 @@
+"""`compare --study` refuses wrong arguments and faulty study files before it builds anything."""
+
+from __future__ import annotations
+
+import pytest
+
+from kitchen import STUDY, Kitchen
+
+pytestmark = pytest.mark.usefixtures("narrow_bilstm")
+
+
+REFUSED: dict[str, tuple[list[str], str]] = {
+    "backbones": (
+        ["words"],
+        "says which backbones there are: leave them out. To choose some of its systems, give --systems A,B.",
+    ),
+    "tasks": (
+        ["--tasks", "mood"],
+        "says which tasks there are: leave them out. To choose some of its columns, give --columns A,B.",
+    ),
+    "method": (["--method", "features"], "The study study.toml says which methods are used"),
+    "metric": (["--select-by", "accuracy"], "In the study study.toml, the metric of each column selects"),
+    "parameter": (
+        ["--set", "dough=rye"],
+        "study.toml has no parameter 'dough' (did you mean doughs?). Its parameters, for --set",
+    ),
+    "no value": (["--set", "doughs"], "--set takes NAME=VALUE, not 'doughs'"),
+    "twice": (["--set", "doughs=a", "doughs=b"], "--set names doughs twice"),
+    "system": (
+        ["--systems", "rie"],
+        "has no system 'rie'. Did you mean rye? It has: rye, spelt",
+    ),
+    "column": (
+        ["--columns", "cost"],
+        "has no column 'cost'. Did you mean crust or loss? It has: taste, crust, loss, mean, price.",
+    ),
+    "scale": (
+        ["--scale", "crum"],
+        "There is no scale 'crum'. Did you mean crumb? The scales of study.toml: crumb, full",
+    ),
+    "unread": (["--stride", "3"], "The option stride is for tasks of another kind"),
+    "BiLSTM": (
+        ["--bilstm-width", "5"],
+        "bilstm_width must be an even number above zero, not 5",
+    ),
+    "executor": (["--jobs", "0"], "--jobs must be at least 1"),
+    "bad recipe": (["--epochs", "0"], "epochs must be above zero, not 0"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_bad_study_arguments_are_refused_before_making_anything(name: str, kitchen: Kitchen) -> None:
+    words, reason = REFUSED[name]
+    assert reason in kitchen.refused(*words)
+    assert kitchen.made() == []
+
+
+FAULTY = {
+    "no such task": ('task = "mood"', 'task = "moods"', "column taste: There is no task 'moods'. Did you mean mine/mo"),
+    "no such metric": (
+        'metric = "matthews"',
+        'metric = "f1"',
+        "column crust: mine/mood has no metric 'f1'; it has acc",
+    ),
+    "no such split": (
+        'task = "mood"',
+        'task = "mood"\nsplit = "test"',
+        "column taste: mine/mood has no labels in its split test (data/mood/test.tsv), so only its leaderboard can",
+    ),
+    "unknown split": (
+        'task = "mood"',
+        'task = "mood"\nsplit = "tset"',
+        "no dev or test split 'tset'; it has dev, test",
+    ),
+    "no data": ('task = "mood"', 'task = "pairs"', "column taste: No data for mine/pairs"),
+    "no such method": ('"features"\n', '"feature"\n', "There is no method 'feature'. Did you mean features"),
+    "bad option of all": ('restarts = "2"', 'restarts = "two"', "study.toml: recipe: restarts: 'two' is not a whole"),
+    "bad option": ('lr = "2e-3"', 'lr = "low"', "study.toml: column taste: lr: 'low' is not a list"),
+    "bad command": (
+        'make = "bake rye out/rye {more}"\nbackbone = "out/rye"',
+        'make = "bark rye out/bread"\nbackbone = "out/bread"',
+        "system rye (sliced): This command cannot work: benchrunner bark rye out/bread\n"
+        "benchrunner: there is no command 'bark'. Did you mean bake?",
+    ),
+    "command that refuses": (
+        'make = "bake rye out/rye {more}"\nbackbone = "out/rye"',
+        'make = "bake stone out/bread"\nbackbone = "out/bread"',
+        "system rye (sliced): This command cannot work: benchrunner bake stone out/bread\n"
+        "benchrunner: stones cannot be baked",
+    ),
+    "no such backbone": (
+        'make = "bake rye out/rye {more}"\nbackbone = "out/rye"',
+        'backbone = "out/wheat"',
+        "system rye (sliced): There is no backbone 'out/wheat'",
+    ),
+    "no such part": (
+        'make = "bake rye out/rye {more}"\nbackbone = "out/rye"',
+        'backbone = "concat:out/rye,out/wheat"',
+        "system rye (sliced): There is no backbone 'out/wheat'",
+    ),
+    "no list of parts": (
+        'make = "bake rye out/rye {more}"\nbackbone = "out/rye"',
+        'backbone = "concat:out/rye"',
+        "system rye (sliced): 'concat:out/rye' does not name two or more backbones",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAULTY)
+def test_faulty_study_entries_are_refused_before_making_anything(name: str, kitchen: Kitchen) -> None:
+    old, new, reason = FAULTY[name]
+    (kitchen.folder / "study.toml").write_text(STUDY.replace(old, new, 1))
+    error = kitchen.refused()
+    assert reason in error
+    assert name != "no data" or "\nTo leave this column out, name the others: --columns A,B.\n" in error
+    assert kitchen.made() == []
+
+
+def test_compare_says_which_argument_is_missing(kitchen: Kitchen) -> None:
+    for words, reason in (
+        ([], "Say the backbones: 'compare B1 B2 --tasks TASK', or 'compare --study NAME'"),
+        (["words"], "Say --tasks: "),
+        (["words", "--tasks", "mood", "--set", "a=b"], "--set is for a study file: give its name with --study"),
+        (["words", "--tasks", "mood", "--scale", "tiny"], "--scale is for a study file"),
+        (["words", "--tasks", "mood", "--systems", "a"], "--systems is for a study file"),
+        (["--study", "stuudy"], "There is no study 'stuudy'"),
+    ):
+        code, out, err = kitchen(*words)
+        assert (code, out) == (2, "") and reason in err

@@ -1,0 +1,79 @@
+"""The commands of a study file that build backbones: shared backbones, failures and stop signals."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from benchrunner.study_files.system_commands import wait_passing_signals
+from kitchen import STUDY, Kitchen
+
+pytestmark = pytest.mark.usefixtures("narrow_bilstm")
+
+
+@pytest.mark.parametrize(("number", "code"), [(1, 1), (2, 2), (7, 1)])
+def test_a_command_that_fails_ends_the_study_with_its_name(number: int, code: int, kitchen: Kitchen) -> None:
+    words = ["--study", "study.toml", "--set", "doughs=burnt", f"more={number}", "--quiet"]
+    exit_code, out, err = kitchen(*words)
+    assert (exit_code, out) == (code, "")
+    assert (
+        "it burns" in err and f"ended with exit code {number}; its own message is above: benchrunner bake burnt" in err
+    )
+    assert not (kitchen.folder / "fits").exists()
+
+
+def test_a_command_that_was_stopped_stops_the_study(kitchen: Kitchen) -> None:
+    code, _, err = kitchen("--study", "study.toml", "--set", "doughs=burnt", "more=130")
+    assert code == 130 and "The same command goes on from here" in err
+
+
+def test_a_system_may_concatenate_what_other_systems_make(kitchen: Kitchen) -> None:
+    built = 'make = "bake rye out/rye {more}"\nbackbone = "out/rye"'
+    for backbone in ("concat:out/rye,out/spelt", "concat:model,out/rye"):
+        (kitchen.folder / "study.toml").write_text(STUDY.replace(built, f'backbone = "{backbone}"'))
+        code, out, err = kitchen("--study", "study.toml", "--columns", "taste", "--quiet", "--json", "--restarts", "1")
+        assert code == 0, err
+        (cell,) = [cell for cell in json.loads(out)["cells"] if cell["system"] == "rye (sliced)"]
+        assert cell["mean"] is not None
+    assert kitchen.made() == ["rye", "spelt"] * 2
+
+
+def test_a_command_that_leaves_no_backbone_is_an_error(kitchen: Kitchen) -> None:
+    (kitchen.folder / "study.toml").write_text(STUDY.replace('backbone = "out/{dough}"', 'backbone = "in/{dough}"'))
+    assert "study.toml, system rye: There is no backbone 'in/rye'" in kitchen.refused("--quiet")
+
+
+COUNT_SIGNALS = """
+import signal, sys, time
+signals = []
+signal.signal(signal.SIGINT, lambda number, frame: signals.append(number))
+print("ready", flush=True)
+while not signals:
+    time.sleep(0.01)
+time.sleep(0.3)
+sys.exit(40 + len(signals))
+"""
+
+
+def test_a_stop_signal_reaches_the_command_once() -> None:
+    """Send the signal to one process; a terminal sends it to the whole group of processes."""
+    process = subprocess.Popen([sys.executable, "-c", COUNT_SIGNALS], stdout=subprocess.PIPE, process_group=0)
+    assert process.stdout is not None and process.stdout.readline() == b"ready\n"
+    # The handler is set, because a job in the background ignores the signal.
+    previous_handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        stopped = wait_passing_signals(process)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        timer.join()
+        process.stdout.close()
+        signal.signal(signal.SIGINT, previous_handler)
+    assert (stopped, process.returncode) == (True, 41)
