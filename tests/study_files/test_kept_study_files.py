@@ -32,7 +32,8 @@ def test_a_study_file_is_read_again_with_all_its_figures(kitchen: Kitchen) -> No
     shutil.rmtree(kitchen.folder / "data")
     without_data = read_study("doughs", Runner(kitchen.plugins, workspace, device="cpu"))
     assert isinstance(without_data, StudyFileResult)
-    assert table.as_json(read)["cells"] == table.as_json(without_data)["cells"]
+    cells = [{**cell, "interval_over_examples": None} for cell in json.loads(out)["cells"]]
+    assert table.as_json(without_data)["cells"] == cells, "only the intervals need the data"
 
 
 def test_stages_and_ensembles_of_a_kept_study_are_read_again(kitchen: Kitchen) -> None:
