@@ -72,7 +72,7 @@ def test_a_damaged_study_stops_pruning(tmp_path: Path) -> None:
     run = made_run(tmp_path)
     keep_study(tmp_path, run, run)
     (tmp_path / "studies" / "other.json").write_text("{")
-    with pytest.raises(RequestError, match=r"other\.json.*nothing was removed"):
+    with pytest.raises(RequestError, match=r"other\.json.*Nothing was removed"):
         prune_runs(tmp_path)
     assert (tmp_path / run / "model").exists()
 
