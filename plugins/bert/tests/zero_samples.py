@@ -15,6 +15,7 @@ import torch
 from objective_samples import CORPUS, batch
 from safetensors.torch import save_file
 
+from benchrunner import write_atomically
 from benchrunner.features.randomness import generator
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.pretraining.deepspeed.engine import Engine
@@ -150,12 +151,16 @@ def _gathered(engine: Any, stage: int) -> Iterator[tuple[str, torch.Tensor]]:
             yield name, one
 
 
+def _write_vocabulary(path: Path) -> None:
+    path.write_text("".join(f"{word}\n" for word in WORDS), encoding="utf-8")
+
+
 def main(folder: Path, *names: str) -> None:
     """Those that are named, such as ours-3-bf16; or going on at a stage, as in on-3-bf16."""
     for name in names:
         model, stage, kind = name.split("-")
         (folder / name).mkdir(parents=True, exist_ok=True)
-        (folder / name / "vocab.txt").write_text("".join(f"{one}\n" for one in WORDS), encoding="utf-8")
+        write_atomically(folder / name / "vocab.txt", _write_vocabulary)  # two processes write the same file
         if model == "on":
             check_going_on(folder / name, int(stage), kind)
         else:

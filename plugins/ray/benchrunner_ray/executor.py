@@ -24,8 +24,8 @@ from benchrunner import (
 from benchrunner_ray.cluster import connected, described, described_nodes, requested, some_node_has
 from benchrunner_ray.settings import RaySettings
 
-GRACE_SECONDS = 6.0
-"""Time for cancelled fits to write their checkpoints, before their workers are killed."""
+GRACE_SECONDS = 30.0
+"""Most time for cancelled fits to write their checkpoints, before their workers are killed."""
 POLL_SECONDS = 0.5
 """Time between two looks at progress, interrupts and nodes."""
 

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 ARRAY_SIZE = 1000
 """Largest number of jobs in an array: SLURM's MaxArraySize is 1001 by default, and indices are below it."""
-STOPPED_SECONDS = 4.0
-"""Time that cancelled jobs have to end, before the command returns without waiting for them."""
+STOPPED_SECONDS = 30.0
+"""Most time that cancelled jobs have to end, before the command returns without waiting for them."""
 
 
 @final
