@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import signal
 import time
 from typing import Any
 
@@ -13,6 +15,9 @@ PROGRESS_SECONDS = 0.5
 
 def run_fit(order: FitOrder, progress: Any) -> FitAnswer:
     """Run the fit of an order; send its progress to the actor `progress`."""
+    # A command in the background (nohup ... &) ignores SIGINT; its worker must not, because Ray cancels tasks with it.
+    with contextlib.suppress(ValueError):  # not the main thread
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     return order.run(report=_Sender(progress))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import sys
 import time
 from pathlib import Path
@@ -20,6 +21,8 @@ class RunFit(Checkpointable):
 
     def __call__(self, order: FitOrder, progress: Path) -> FitAnswer:
         """Run the fit of the order; write its progress to a file, which the command reads."""
+        # A command in the background (nohup ... &) ignores SIGINT; a job of it must not, because SIGINT cancels it.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             return order.run(report=_ProgressFile(progress))
         except KeyboardInterrupt:  # cancelled; the training has written its checkpoint
