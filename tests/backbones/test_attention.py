@@ -12,7 +12,7 @@ import torch
 from torch.nn import functional
 from torch.nn.attention.varlen import varlen_attn
 
-from benchrunner.backbones.attention import Direction, _to_the_left, attend, explicit, grouped, implementation, varlen
+from benchrunner.backbones.attention import Direction, _restriction, attend, explicit, grouped, implementation, varlen
 from benchrunner.features.arrays import Features
 from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.features.randomness import Dropout
@@ -29,7 +29,14 @@ def batch_of(lengths: tuple[int, ...], dropout: Dropout | None = None, device: t
     return collate(features, np.arange(len(lengths)), device, dropout=dropout)
 
 
-def plain(qkv: torch.Tensor, batch: FlatBatch, rate: float, site: str, direction: Direction = "both") -> torch.Tensor:
+def plain(
+    qkv: torch.Tensor,
+    batch: FlatBatch,
+    rate: float,
+    site: str,
+    direction: Direction = "both",
+    window: int | None = None,
+) -> torch.Tensor:
     """Compute attention one sequence and one head at a time; the mask is the batch's dropout of ones.
 
     Each token has its own softmax over the scores of the tokens that it sees.
@@ -43,8 +50,9 @@ def plain(qkv: torch.Tensor, batch: FlatBatch, rate: float, site: str, direction
         for head in range(heads):
             query, key, value = (qkv[start:stop, which, head] for which in range(3))
             scores = query @ key.T / qkv.shape[-1] ** 0.5
-            ends = [at + 1 if direction == "left-to-right" else length for at in range(length)]
-            begins = [at if direction == "right-to-left" else 0 for at in range(length)]
+            reach = length if window is None else window
+            ends = [at + 1 if direction == "left-to-right" else min(at + reach + 1, length) for at in range(length)]
+            begins = [at if direction == "right-to-left" else max(at - reach, 0) for at in range(length)]
             rows = [torch.softmax(row[b:e], -1) for row, b, e in zip(scores, begins, ends, strict=True)]
             weights = torch.stack(
                 [functional.pad(row, (b, length - e)) for row, b, e in zip(rows, begins, ends, strict=True)]
@@ -68,13 +76,26 @@ def drawn(batch: FlatBatch, heads: int, size: int, dtype: torch.dtype) -> torch.
 def test_both_kernels_and_their_gradients_equal_plain_attention(
     lengths: tuple[int, ...], heads: int, size: int, rate: float, direction: Direction
 ) -> None:
-    batch = batch_of(lengths, Dropout(3, 1, 0))
+    check_kernels(batch_of(lengths, Dropout(3, 1, 0)), heads, size, rate, direction, None)
+
+
+@pytest.mark.parametrize("window", [0, 1, 3, 100])
+@pytest.mark.parametrize("rate", [0.0, 0.5])
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_a_window_hides_tokens_that_are_far_away(window: int, rate: float, direction: Direction) -> None:
+    check_kernels(batch_of((4, 9, 4, 1, 9, 12), Dropout(3, 1, 0)), 2, 7, rate, direction, window)
+
+
+def check_kernels(
+    batch: FlatBatch, heads: int, size: int, rate: float, direction: Direction, window: int | None
+) -> None:
+    """Compare the results and gradients of the CPU's kernels with plain attention."""
     qkv = drawn(batch, heads, size, torch.float64)
-    expected = plain(qkv, batch, rate, "site", direction)
+    expected = plain(qkv, batch, rate, "site", direction, window)
     weight = torch.linspace(-1, 1, expected.numel(), dtype=torch.float64).view_as(expected)
     (expected_gradient,) = torch.autograd.grad((expected * weight).sum(), qkv)
     for kernel in (explicit,) if rate else (explicit, grouped):
-        output = kernel(qkv, batch, rate, "site", direction)
+        output = kernel(qkv, batch, rate, "site", direction, window)
         torch.testing.assert_close(output, expected, rtol=1e-12, atol=1e-12)
         (gradient,) = torch.autograd.grad((output * weight).sum(), qkv)
         torch.testing.assert_close(gradient, expected_gradient, rtol=1e-11, atol=1e-11)
@@ -161,6 +182,8 @@ def test_the_implementation_is_looked_up_and_never_guessed() -> None:
     assert implementation(cuda, single, 64, dropping=False) is grouped
     assert implementation(cuda, half, 64, dropping=False, direction="left-to-right") is varlen
     assert implementation(cuda, half, 64, dropping=False, direction="right-to-left") is grouped
+    assert implementation(CPU, single, 64, dropping=False, window=2) is grouped
+    assert implementation(cuda, half, 64, dropping=False, window=2) in (varlen, grouped)
     for device, dtype in ((CPU, single), (cuda, half)):
         assert implementation(device, dtype, 64, dropping=True) is explicit
 
@@ -173,18 +196,24 @@ def causal(is_causal: bool = False) -> None:
     """Has the argument's name in torch 2.10."""
 
 
-def test_left_to_right_arguments_match_the_varlen_kernel() -> None:
-    assert _to_the_left(windows) == {"window_size": (-1, 0)}
-    assert _to_the_left(causal) == {"is_causal": True}
-    assert _to_the_left(varlen_attn).keys() <= inspect.signature(varlen_attn).parameters.keys()
+def test_direction_and_window_match_the_varlen_kernel() -> None:
+    assert _restriction(windows, "both", None) == {}
+    assert _restriction(windows, "left-to-right", None) == {"window_size": (-1, 0)}
+    assert _restriction(windows, "left-to-right", 5) == {"window_size": (5, 0)}
+    assert _restriction(windows, "both", 5) == {"window_size": (5, 5)}
+    assert _restriction(causal, "left-to-right", None) == {"is_causal": True}
+    arguments = _restriction(varlen_attn, "left-to-right", None)
+    assert arguments.keys() <= inspect.signature(varlen_attn).parameters.keys()
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="the variable-length kernel needs a CUDA device")
 @pytest.mark.parametrize("direction", ["both", "left-to-right"])
-def test_the_variable_length_kernel_is_near_the_grouped_one(direction: Direction) -> None:
+@pytest.mark.parametrize("window", [None, 3])
+def test_the_variable_length_kernel_is_near_the_grouped_one(direction: Direction, window: int | None) -> None:
     device = torch.device("cuda")
     batch = batch_of((4, 9, 4, 1, 9, 12), device=device)
     for size in (8, 64, 96):
         qkv = drawn(batch_of((4, 9, 4, 1, 9, 12)), 2, size, torch.float32).detach().to(device, torch.bfloat16)
-        expected = grouped(qkv.float(), batch, 0.0, "site", direction)
-        torch.testing.assert_close(varlen(qkv, batch, 0.0, "site", direction).float(), expected, rtol=2e-2, atol=2e-2)
+        expected = grouped(qkv.float(), batch, 0.0, "site", direction, window)
+        output = varlen(qkv, batch, 0.0, "site", direction, window).float()
+        torch.testing.assert_close(output, expected, rtol=2e-2, atol=2e-2)
