@@ -30,10 +30,10 @@ class Plugin:
 def installed_version(distribution: str, plugin: object) -> str:
     """Return the installed version, with a hash of the source where an edit would not change the version."""
     # With a checkout on `sys.path`, a distribution is found twice: its `.egg-info` there says nothing of its origin.
-    found = list(importlib.metadata.distributions(name=distribution))
+    installed = list(importlib.metadata.distributions(name=distribution))
     try:
-        origins = [json.loads(metadata.read_text("direct_url.json") or "{}") for metadata in found]
-        version = found[0].version
+        origins = [json.loads(metadata.read_text("direct_url.json") or "{}") for metadata in installed]
+        version = installed[0].version
     except (IndexError, ValueError):
         return f"0+source.{source_hash(plugin)}"
     # `dir_info` says that a local folder was installed, editable or not: its code may change under one version.

@@ -133,7 +133,7 @@ def export(source: str, target: Path, runner: Runner) -> None:
 
 
 def is_checkpoint_folder(source: str) -> bool:
-    """Return whether the source of an export is a folder, but not the folder of a finished fit."""
+    """Return whether the source of an export is a folder with a trainer's checkpoint, not the folder of a fit."""
     return bool(source) and Path(source).is_dir() and not (Path(source) / "fit.json").is_file()
 
 

@@ -63,7 +63,7 @@ class OwnData:
             )
 
     def rows(self, task: str, split: str) -> Rows | None:
-        """Load the verifier's rows of a split; None if they cannot be loaded, which is noted as a difference."""
+        """Load the rows of a split on this machine, once; if that fails, note a difference and return None."""
         key = (task, split)
         if key not in self._rows:
             self._rows[key] = self._load(task, split) if task in self.tasks else None

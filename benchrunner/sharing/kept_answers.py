@@ -18,7 +18,7 @@ from benchrunner.tasks.task import Task
 
 @final
 class KeptAnswers:
-    """Finds the kept answers to the current rows of the data. No backbone is needed."""
+    """The answers that fits have given to the rows as the data has them now. Reading them needs no backbone."""
 
     def __init__(self, runner: Runner) -> None:
         self._runner = runner

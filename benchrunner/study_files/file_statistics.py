@@ -13,7 +13,7 @@ from benchrunner.statistics.intervals import interval_of_scored
 from benchrunner.statistics.scored_answers import ScoredAnswers
 from benchrunner.studies.comparison.conclusions import SHOWN, Tested, caution, sentence
 from benchrunner.studies.comparison.layout import interval_text
-from benchrunner.studies.comparison.marks import CLEAR, CLEAR_FITS
+from benchrunner.studies.comparison.marks import clear_legend, clear_mark
 from benchrunner.studies.study import CellResult, Result
 from benchrunner.studies.study_statistics import BackboneDifference, differences_with_holm, scored_answers
 from benchrunner.study_files.entries import Entry
@@ -46,21 +46,13 @@ class FileStatistics:
 
     def mark(self, place: Place) -> str:
         """Return the mark of a clear difference, or nothing."""
-        test = self.tests.get(place)
-        if test is None or not test.is_clear:
-            return ""
-        return CLEAR if test.comparison.claim == "backbones" else CLEAR_FITS
+        return clear_mark(self.tests.get(place))
 
     def notes(self) -> Iterator[str]:
         """Yield what the intervals and marks mean, and for each system where it is better or worse than the first."""
         if self.intervals:
             yield "[low, high]: 95 % interval of the mean, if the examples of the split were others of the same kind"
-        after = f"p < 0.05 after Holm's correction for {len(self.tests)} test{'s' * (len(self.tests) > 1)}"
-        marks = {self.mark(place) for place in self.tests}
-        if CLEAR in marks:
-            yield f"{CLEAR}: differs from the first system of the column: {after}"
-        if CLEAR_FITS in marks:
-            yield f"{CLEAR_FITS}: this fit differs from the first system's, perhaps only because of the seeds: {after}"
+        yield from clear_legend(self.tests.values(), "the first system of the column")
         for (system, first), tests in self._tests_by_pair().items():
             yield sentence(system, first, tests, shown=SHOWN, of="column")
         if text := caution(self.tests.values()).strip():

@@ -88,7 +88,7 @@ def _interval(result: StudyFileResult, system: System, column: Column) -> str:
 
 
 def figure_text(result: StudyFileResult, system: System, column: Column) -> str:
-    """Write a figure with its deviation, the number of restarts, and its mark; nothing if there is no figure."""
+    """Write a figure with deviation, number of restarts and mark of a clear difference; nothing if there is none."""
     place = (system.name, column.name)
     entry = result.entries.get(place)
     return "" if entry is None else " ".join([entry.as_text(), result.statistics.mark(place)]).rstrip()

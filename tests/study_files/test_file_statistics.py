@@ -129,5 +129,5 @@ def test_the_table_has_intervals_marks_and_conclusions(guessers: Kitchen) -> Non
     assert lines[bad][1] == "16.7 ± 8.3 (3) *" and lines[bad][2].endswith("(3) *")
     assert all(cell.startswith("[") and cell.endswith("]") for cell in lines[bad + 1][1:])
     assert lines[places["as good"]][1] == "94.4 ± 9.6 (3)"
-    assert "  *: differs from the first system of the column: p < 0.05 after Holm's correction for 2 tests\n" in out
+    assert "  *  differs from the first system of the column: p < 0.05 after Holm's correction for 2 tests\n" in out
     assert "  Of 2 columns, bad is worse than good on 2 (balance -1" in out

@@ -8,10 +8,13 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 
 import pytest
 
+from benchrunner import Fit, RequestError, discover
 from benchrunner.study_files.system_commands import wait_passing_signals
+from inline import mood, own, pairs, plugin
 from kitchen import STUDY, Kitchen
 
 pytestmark = pytest.mark.usefixtures("narrow_bilstm")
@@ -47,6 +50,21 @@ def test_a_system_may_concatenate_what_other_systems_make(kitchen: Kitchen) -> N
 def test_a_command_that_leaves_no_backbone_is_an_error(kitchen: Kitchen) -> None:
     (kitchen.folder / "study.toml").write_text(STUDY.replace('backbone = "out/{dough}"', 'backbone = "in/{dough}"'))
     assert "study.toml, system rye: There is no backbone 'in/rye'" in kitchen.refused("--quiet")
+
+
+@pytest.mark.parametrize("refused_fits", [False, True])
+def test_an_observer_refuses_before_commands_and_fits(refused_fits: bool, kitchen: Kitchen) -> None:
+    """An observer is asked without fits before the first command, and with the fits before the first of them."""
+
+    def before_study(fits: Sequence[Fit]) -> None:
+        if bool(fits) == refused_fits:
+            raise RequestError("no baking today")
+
+    extra = [("own", own(register_tasks=[mood(), pairs()])), ("closed", plugin(before_study=before_study))]
+    kitchen.plugins = discover(extra=extra, installed=False)
+    assert "no baking today" in kitchen.refused("--quiet")
+    assert kitchen.made() == ["rye", "spelt"] * refused_fits
+    assert not list(kitchen.folder.glob("fits/*/fit.json"))
 
 
 COUNT_SIGNALS = """

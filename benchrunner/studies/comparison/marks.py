@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import final
 
 from benchrunner.studies.study import CellResult, Result
-from benchrunner.studies.study_statistics import StudyStatistics
+from benchrunner.studies.study_statistics import BackboneDifference, StudyStatistics
 from benchrunner.tasks.suites import Term
 
 CLEAR, CLEAR_FITS = "*", "(*)"
@@ -35,24 +35,32 @@ class Marks:
 
     def of_cell(self, cell: CellResult, term: Term) -> str:
         """Return the marks of one figure."""
-        test = self.statistics.tests.get((cell.cell.backbone, term))
-        clear = "" if test is None or not test.is_clear else CLEAR
-        if clear and test is not None and test.comparison.claim == "fits":
-            clear = CLEAR_FITS
+        clear = clear_mark(self.statistics.tests.get((cell.cell.backbone, term)))
         letters = (letter for warning, letter in self.letters.items() if warning in _warnings(cell, term))
         return clear + "".join(letters)
 
     def legend(self, first: str) -> Iterator[str]:
         """Yield a line for each mark that is used; `first` is the backbone with which the others are compared."""
-        clear = [test for test in self.statistics.tests.values() if test.is_clear]
-        tests = len(self.statistics.tests)
-        after = f"p < 0.05 after Holm's correction for {tests} test{'s' * (tests > 1)}"
-        if any(test.comparison.claim == "backbones" for test in clear):
-            yield f"{CLEAR}  differs from {first}: {after}"
-        if any(test.comparison.claim == "fits" for test in clear):
-            yield f"{CLEAR_FITS}  this fit differs from that of {first}, perhaps only because of the seeds: {after}"
+        yield from clear_legend(self.statistics.tests.values(), first)
         for warning, letter in self.letters.items():
             yield f"{letter}  {warning}"
+
+
+def clear_mark(test: BackboneDifference | None) -> str:
+    """Return the mark of a figure with this test; nothing if there is no test or no clear difference."""
+    if test is None or not test.is_clear:
+        return ""
+    return CLEAR if test.comparison.claim == "backbones" else CLEAR_FITS
+
+
+def clear_legend(tests: Collection[BackboneDifference], first: str) -> Iterator[str]:
+    """Yield a line for each mark of a clear difference; `first` says with what the others are compared."""
+    marks = {clear_mark(test) for test in tests}
+    after = f"p < 0.05 after Holm's correction for {len(tests)} test{'s' * (len(tests) > 1)}"
+    if CLEAR in marks:
+        yield f"{CLEAR}  differs from {first}: {after}"
+    if CLEAR_FITS in marks:
+        yield f"{CLEAR_FITS}  this fit differs from that of {first}, perhaps only because of the seeds: {after}"
 
 
 def _warnings(cell: CellResult, term: Term | None = None) -> list[str]:
