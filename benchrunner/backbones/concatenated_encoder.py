@@ -94,11 +94,12 @@ class ConcatenatedEncoder(Encoder):
 
     def summary(self, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
         """Concatenate the parts' summaries, each of its own columns of the states."""
-        columns = torch.split(hidden, [encoder.hidden_size for encoder in self._encoders], dim=1)
-        parts = zip(self._with_batches(batch), columns, strict=True)
-        return torch.cat(
-            [encoder.summary(part_hidden, part_batch) for (encoder, part_batch), part_hidden in parts], dim=1
-        )
+        parts = self._with_columns(hidden, batch)
+        return torch.cat([encoder.summary(states, part_batch) for encoder, states, part_batch in parts], dim=1)
+
+    def token_states(self, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
+        parts = self._with_columns(hidden, batch)
+        return torch.cat([encoder.token_states(states, part_batch) for encoder, states, part_batch in parts], dim=1)
 
     def save(self, folder: Path, head: ExportedHead | None = None) -> None:
         if head is not None:
@@ -124,3 +125,11 @@ class ConcatenatedEncoder(Encoder):
         """
         for number, encoder in enumerate(self._encoders):
             yield encoder, replace(batch, dropout=batch.dropout.within(f"part {number}"))
+
+    def _with_columns(
+        self, hidden: torch.Tensor, batch: FlatBatch
+    ) -> Iterator[tuple[Encoder, torch.Tensor, FlatBatch]]:
+        """Give each part with its own columns of the states, and with the batch that it reads."""
+        columns = torch.split(hidden, [encoder.hidden_size for encoder in self._encoders], dim=1)
+        for (encoder, part_batch), states in zip(self._with_batches(batch), columns, strict=True):
+            yield encoder, states, part_batch

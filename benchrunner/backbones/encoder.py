@@ -22,7 +22,7 @@ class ExportedHead:
     """A fitted head, which `Encoder.save` writes if the backbone's checkpoint layout can hold a head."""
 
     tensors: Mapping[str, torch.Tensor]
-    """`weight` and `bias` of the output layer."""
+    """`weight` and `bias` of the output layer, or `weight` alone: see `Encoder.summary_head_bias`."""
     kind: ExportKind
     """Type of the head in other libraries: see `Problem.export_kind`."""
     reads_summary: bool
@@ -39,6 +39,8 @@ class Encoder(nn.Module, ABC):
     """Dropout rate of the encoder's configuration; methods may set another rate before training."""
     tokenizer_fingerprint: str
     """Hash of everything that decides how text becomes tokens; part of the keys of the cache."""
+    summary_head_bias: bool = True
+    """Whether an output layer on the summary has a bias. False for models whose published architecture has none."""
     notes: tuple[str, ...] = ()
     """Remarks on the loading, for example which weights the checkpoint lacks; one sentence each."""
 
@@ -85,6 +87,13 @@ class Encoder(nn.Module, ABC):
     @abstractmethod
     def summary(self, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
         """Compute a vector for each sequence of the batch: (T, hidden) -> (N, hidden)."""
+
+    def token_states(self, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
+        """Compute the vectors that an output layer for tokens reads, by default the states: (T, hidden) -> (T, hidden).
+
+        Models override this method if their published architecture has further layers between states and output layer.
+        """
+        return hidden
 
     @abstractmethod
     def save(self, folder: Path, head: ExportedHead | None = None) -> None:

@@ -68,4 +68,4 @@ class Finetune(Method):
         size, shape, seed = encoder.hidden_size, job.problem.head, job.fit.seed
         if self.head == "bilstm":
             return BiLstmHead(size, shape, seed=seed, width=job.fit.recipe.bilstm_width)
-        return LinearHead(size, shape, seed=seed)
+        return LinearHead(size, shape, seed=seed, summary_bias=encoder.summary_head_bias)

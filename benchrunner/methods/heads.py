@@ -36,12 +36,14 @@ class Head(nn.Module, ABC):
 class LinearHead(Head):
     """Dropout, then a linear layer over each sequence's summary, its first token's state, or each token's state."""
 
-    def __init__(self, hidden: int, shape: HeadShape, *, seed: int) -> None:
+    def __init__(self, hidden: int, shape: HeadShape, *, seed: int, summary_bias: bool = True) -> None:
+        """Draw fresh weights. `summary_bias` says whether a layer that reads summaries has a bias."""
         super().__init__()
         self.level, self.shape = shape.level, shape
-        self.output = nn.Linear(hidden, shape.width)
+        self.output = nn.Linear(hidden, shape.width, bias=summary_bias or not shape.reads_summary)
         draw(self.output.weight, generator(seed, "head"))
-        nn.init.zeros_(self.output.bias)
+        if self.output.bias is not None:
+            nn.init.zeros_(self.output.bias)
 
     def forward(self, encoder: Encoder, batch: FlatBatch) -> torch.Tensor:
         hidden = encoder(batch)
@@ -49,6 +51,8 @@ class LinearHead(Head):
             hidden = encoder.summary(hidden, batch)
         elif self.level == "sequence":
             hidden = hidden.index_select(0, batch.starts[:-1])
+        else:
+            hidden = encoder.token_states(hidden, batch)
         states = batch.dropout(hidden, encoder.dropout, "head") if self.shape.dropout else hidden
         outputs = _in_full_precision(self.output, states)
         return outputs.index_select(0, batch.restore) if self.level == "sequence" else outputs

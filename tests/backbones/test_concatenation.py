@@ -55,6 +55,7 @@ def test_states_and_summaries_are_those_of_the_parts() -> None:
         summaries = [part.summary(states[-1], batch) for part, states in zip(parts, expected, strict=True)]
         assert same(encoder.summary(layers[-1], batch), *summaries)
     assert not torch.equal(summaries[0], summaries[1])
+    assert same(encoder.token_states(layers[-1], batch), layers[-1])
 
 
 def test_texts_are_read_as_the_first_part_reads_them() -> None:

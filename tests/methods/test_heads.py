@@ -76,6 +76,28 @@ def test_a_head_without_summary_reads_the_first_tokens_state() -> None:
     assert not torch.allclose(head(encoder, batch), pooled(encoder, batch), atol=1e-3)
 
 
+class Doubling(TinyEncoder):
+    """An encoder whose published architecture doubles the states of tokens below the output layer."""
+
+    def token_states(self, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
+        return 2 * hidden
+
+
+def test_a_head_for_tokens_reads_the_encoders_token_states() -> None:
+    batch, encoder = batch_of([5, 2, 9]), TinyEncoder()
+    head = LinearHead(12, HeadShape("token", 3), seed=1)
+    doubled = head.output(2 * encoder(batch))
+    torch.testing.assert_close(head(Doubling(), batch), doubled, rtol=0, atol=1e-6)
+    torch.testing.assert_close(head(encoder, batch), head.output(encoder(batch)), rtol=0, atol=1e-6)
+
+
+def test_an_output_layer_on_summaries_can_lack_its_bias() -> None:
+    head = LinearHead(12, HeadShape("sequence", 2), seed=1, summary_bias=False)
+    assert list(head.state_dict()) == ["output.weight"] and head(TinyEncoder(), batch_of([0, 1])).shape == (2, 2)
+    for shape in (HeadShape("token", 2), HeadShape("sequence", 2, summary=False)):
+        assert "output.bias" in LinearHead(12, shape, seed=1, summary_bias=False).state_dict(), "reads no summary"
+
+
 @pytest.mark.parametrize("kind", [LinearHead, partial(BiLstmHead, width=WIDTH)], ids=["linear", "bilstm"])
 @pytest.mark.parametrize("level", ["token", "sequence"])
 def test_half_precision_leaves_outputs_in_full(kind: Callable[..., Head], level: Literal["token", "sequence"]) -> None:
