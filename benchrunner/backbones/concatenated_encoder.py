@@ -66,6 +66,26 @@ class ConcatenatedEncoder(Encoder):
     def word_embeddings(self) -> Sequence[nn.Embedding]:
         return [embedding for encoder in self._encoders for embedding in encoder.word_embeddings]
 
+    @property
+    def layers(self) -> Sequence[nn.Module]:
+        """The layers of all parts side by side: a layer is the list of the parts' layers of one depth."""
+        return [nn.ModuleList(layer) for layer in zip(*(encoder.layers for encoder in self._encoders), strict=True)]
+
+    def depths(self) -> dict[str, int]:
+        return {
+            f"parts.{number}.{name}": depth
+            for number, encoder in enumerate(self._encoders)
+            for name, depth in encoder.depths().items()
+        }
+
+    def draw_layer(self, index: int, source: torch.Generator) -> None:
+        for encoder in self._encoders:
+            encoder.draw_layer(index, source)
+
+    def draw_summary(self, source: torch.Generator) -> None:
+        for encoder in self._encoders:
+            encoder.draw_summary(source)
+
     def set_dropout(self, rate: float) -> None:
         super().set_dropout(rate)
         for encoder in self._encoders:

@@ -6,12 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import torch
 from torch import nn
 
 from benchrunner.backbones.export_kind import ExportKind
-from benchrunner.errors import PluginError
+from benchrunner.errors import PluginError, RequestError
 from benchrunner.features.arrays import Sequences
 from benchrunner.features.flat_batch import FlatBatch
 from benchrunner.features.pieces import Frame, Pieces
@@ -53,6 +54,52 @@ class Encoder(nn.Module, ABC):
         else. If the states change with the smaller table, fits train the whole table, and `check_backbone` fails.
         """
         return ()
+
+    @property
+    def layers(self) -> Sequence[nn.Module]:
+        """Modules of the layers, the lowest first, without the embeddings and without the weights of `summary`.
+
+        By default this is the `nn.ModuleList` that the encoder keeps as its attribute `layers`.
+        """
+        modules = self._modules.get("layers")
+        if isinstance(modules, nn.ModuleList):
+            return cast(Sequence[nn.Module], modules)
+        raise RequestError(
+            f"{type(self).__name__} does not say which of its modules are layers, so that this backbone cannot be "
+            "fitted with the options layer-decay and redraw-layers. Leave them out."
+        )
+
+    def depths(self) -> dict[str, int]:
+        """Give the depth of each weight by its name: 0 for embeddings, 1 for the lowest layer, 2 for the next.
+
+        Weights above the layers, such as those of `summary`, have the depth `len(layers) + 1`. Outside the layers, a
+        weight counts as an embedding if it belongs to an `nn.Embedding`, or if it is registered before the layers.
+        """
+        layers = self.layers
+        depth_in_layers = {id(weight): depth for depth, layer in enumerate(layers, 1) for weight in layer.parameters()}
+        tables = {id(module.weight) for module in self.modules() if isinstance(module, nn.Embedding)}
+        depths, depth_outside = dict[str, int](), 0
+        for name, weight in self.named_parameters():
+            if id(weight) in depth_in_layers:
+                depths[name], depth_outside = depth_in_layers[id(weight)], len(layers) + 1
+            else:
+                depths[name] = 0 if id(weight) in tables else depth_outside
+        return depths
+
+    def draw_layer(self, index: int, source: torch.Generator) -> None:
+        """Initialise the weights of `layers[index]` as before pre-training."""
+        raise RequestError(
+            f"{type(self).__name__} cannot initialise single layers, so that this backbone cannot be fitted with the "
+            "option redraw-layers. Leave it out."
+        )
+
+    def draw_summary(self, source: torch.Generator) -> None:
+        """Initialise the weights of `summary`. An encoder without such weights need not implement this method."""
+        if len(self.layers) + 1 in self.depths().values():
+            raise RequestError(
+                f"{type(self).__name__} cannot initialise the weights above its layers, so that this backbone cannot "
+                "be fitted with the option redraw-layers. Leave it out."
+            )
 
     @abstractmethod
     def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:

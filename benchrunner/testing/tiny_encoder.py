@@ -37,13 +37,21 @@ class TinyEncoder(Encoder):
         self.qkv = nn.Linear(HIDDEN, 3 * HIDDEN)
         self.norm = nn.LayerNorm(HIDDEN)
         self.dense = nn.Linear(HIDDEN, HIDDEN)
-        source = torch.Generator().manual_seed(seed)
-        for weight in self.parameters():
-            nn.init.normal_(weight, std=0.3, generator=source)
+        _draw(self, torch.Generator().manual_seed(seed))
 
     @property
     def word_embeddings(self) -> Sequence[nn.Embedding]:
         return (self.word,)
+
+    @property
+    def layers(self) -> Sequence[nn.Module]:
+        return (nn.ModuleList([self.qkv, self.norm]),)
+
+    def draw_layer(self, index: int, source: torch.Generator) -> None:
+        _draw(self.layers[index], source)
+
+    def draw_summary(self, source: torch.Generator) -> None:
+        _draw(self.dense, source)
 
     def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:
         """Make sequences of BEGIN, the words and SEPARATOR after each text; long sequences are cut at their end."""
@@ -96,6 +104,11 @@ class TinyEncoder(Encoder):
         tensors = load_file(folder / WEIGHTS)
         encoder.load_state_dict({name: weight for name, weight in tensors.items() if not name.startswith("head.")})
         return encoder
+
+
+def _draw(module: nn.Module, source: torch.Generator) -> None:
+    for weight in module.parameters():
+        nn.init.normal_(weight, std=0.3, generator=source)
 
 
 def _token(word: str) -> int:

@@ -108,7 +108,8 @@ class Bert(Encoder):
         self.dropout, self.attention_dropout = config.dropout, config.attention_dropout
         self.tokenizer_fingerprint = tokenizer.fingerprint
         self.embeddings = Embeddings(config)
-        self.layers = nn.ModuleList(Layer(config, index) for index in range(config.layers))
+        # The property `Encoder.layers` gives this list.
+        self.layers = nn.ModuleList(Layer(config, index) for index in range(config.layers))  # type: ignore[assignment, misc]
         self.pooler = nn.Linear(config.hidden, config.hidden)
 
     @property
@@ -152,7 +153,17 @@ class Bert(Encoder):
 
     def draw(self, source: torch.Generator) -> None:
         """Initialise all weights: matrices from a truncated normal distribution, biases with 0, norms with 1."""
-        for module in self.modules():
+        self._draw_modules(self, source)
+
+    def draw_layer(self, index: int, source: torch.Generator) -> None:
+        self._draw_modules(self.layers[index], source)
+
+    def draw_summary(self, source: torch.Generator) -> None:
+        """Initialise the pooler."""
+        self._draw_modules(self.pooler, source)
+
+    def _draw_modules(self, part: nn.Module, source: torch.Generator) -> None:
+        for module in part.modules():
             if isinstance(module, nn.Linear | nn.Embedding):
                 draw_weight(module.weight, self.config, source)
             if isinstance(module, nn.Linear):
