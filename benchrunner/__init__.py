@@ -88,6 +88,7 @@ from benchrunner.metrics import (
     mean_reciprocal_rank,
     roc_auc,
 )
+from benchrunner.named_recipes import NamedRecipe
 from benchrunner.platform_facts import flush_to_disk
 from benchrunner.plugins.discovery import discover
 from benchrunner.plugins.hookspecs import hookimpl
@@ -212,6 +213,7 @@ __all__ = [
     "Method",
     "Metric",
     "MultiLabel",
+    "NamedRecipe",
     "Number",
     "OneBackbone",
     "Outcome",

@@ -10,14 +10,16 @@ from benchrunner.plugins.listing import list_offers
 from benchrunner.plugins.registry import Plugins
 
 _KINDS = {
-    "TASK": "tasks",
-    "B": "backbones",
-    "BOARD": "leaderboards",
-    "--study": "studies",
-    "--method": "methods",
-    "--executor": "executors",
+    "TASK": ("tasks",),
+    "B": ("backbones",),
+    "BOARD": ("leaderboards",),
+    "ITEM": ("leaderboards", "recipes"),
+    "--study": ("studies",),
+    "--method": ("methods",),
+    "--executor": ("executors",),
+    "--recipe": ("recipes",),
 }
-"""Placeholder or option -> kind of names that complete it."""
+"""Placeholder or option -> kinds of names that complete it."""
 
 
 def complete(parser: argparse.ArgumentParser, plugins: Plugins) -> None:
@@ -30,9 +32,12 @@ def complete(parser: argparse.ArgumentParser, plugins: Plugins) -> None:
         return
     offers = list_offers(plugins)
     for action in _actions(parser):
-        kind = next((_KINDS[key] for key in (action.metavar, *action.option_strings) if key in _KINDS), None)
-        if kind is not None:
-            action.completer = _completer([listed.name for listed in offers[kind]])  # type: ignore[attr-defined]
+        kinds = next((_KINDS[key] for key in (action.metavar, *action.option_strings) if key in _KINDS), ())
+        if kinds:
+            names = [listed.name for kind in kinds for listed in offers[kind]]
+            action.completer = _completer(names)  # type: ignore[attr-defined]
+        elif "--grid" in action.option_strings:
+            action.completer = _completer(plugins.grids)  # type: ignore[attr-defined]
     argcomplete.autocomplete(parser)
 
 

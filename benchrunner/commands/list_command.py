@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 
 from benchrunner.commands import options
 from benchrunner.commands.output import DONE, print_columns, print_json, print_table
@@ -10,17 +11,21 @@ from benchrunner.commands.parser import Commands
 from benchrunner.errors import RequestError
 from benchrunner.leaderboards.leaderboard import Leaderboard
 from benchrunner.leaderboards.published_table import source_tables
+from benchrunner.named_recipes import NamedRecipe
 from benchrunner.plugins.listing import KINDS, Listed, list_offers
 
 
 def add(commands: Commands) -> None:
     """Add the command `list` to the command line."""
     parser = commands.add_parser(
-        "list", help="list tasks, backbones, methods, leaderboards, executors, studies and plugins"
+        "list", help="list tasks, backbones, methods, leaderboards, executors, recipes, studies and plugins"
     )
     parser.add_argument("kind", nargs="?", choices=KINDS, help="only this kind")
     parser.add_argument(
-        "board", nargs="?", metavar="BOARD", help="with 'leaderboards': the published results of this leaderboard"
+        "name",
+        nargs="?",
+        metavar="ITEM",
+        help="with 'leaderboards': published results of this leaderboard; with 'recipes': values of this recipe",
     )
     options.add_json(parser)
     parser.set_defaults(run=run)
@@ -28,8 +33,8 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what the plugins offer."""
-    if arguments.board is not None:
-        return _show_board(arguments)
+    if arguments.name is not None:
+        return _show_named(arguments)
     offers = list_offers(arguments.plugins)
     chosen = {kind: offers[kind] for kind in ([arguments.kind] if arguments.kind else KINDS)}
     if arguments.json:
@@ -41,14 +46,44 @@ def run(arguments: argparse.Namespace) -> int:
         if kind == "backbones":
             print("  ... and any folder or hub id (owner/name) with a checkpoint, run:ID of a finished fit,")
             print("      and concat:A,B for several backbones side by side")
+        if kind == "recipes":
+            print("  Without --recipe, every backbone gets the same recipe, each task's own: a fair comparison.")
     return DONE
 
 
-def _show_board(arguments: argparse.Namespace) -> int:
+def _show_named(arguments: argparse.Namespace) -> int:
+    """Print everything about one leaderboard or one named recipe."""
+    if arguments.kind == "leaderboards":
+        return _show_board(arguments, arguments.plugins.leaderboard(arguments.name))
+    if arguments.kind == "recipes":
+        return _show_recipe(arguments, arguments.plugins.recipe(arguments.name))
+    raise RequestError(f"'list {arguments.kind}' takes no name: leave '{arguments.name}' out.")
+
+
+def _show_recipe(arguments: argparse.Namespace, recipe: NamedRecipe) -> int:
+    """Print the values of a named recipe, with their source."""
+    if arguments.json:
+        print_json({"recipes": [recipe.as_dict()]})
+        return DONE
+    print(f"{recipe.name}: {recipe.about} ({recipe.source})")
+    print_columns(
+        [("every task", _fields(recipe.values)), *((task, _fields(of)) for task, of in recipe.by_task.items())]
+    )
+    if recipe.grid:
+        lists = (f"{name} {', '.join(map(str, values))}" for name, values in recipe.grid.items())
+        print(f"  --grid {recipe.name} tries {'; '.join(lists)}")
+    if recipe.notes:
+        print(f"  {recipe.notes}")
+    return DONE
+
+
+def _fields(values: Mapping[str, object]) -> str:
+    """Write recipe fields with their values."""
+    return ", ".join(f"{name} {value}" for name, value in values.items())
+
+
+def _show_board(arguments: argparse.Namespace, board: Leaderboard) -> int:
     """Print all published results of one leaderboard, with their sources."""
-    if arguments.kind != "leaderboards":
-        raise RequestError(f"'list {arguments.kind}' takes no name: leave '{arguments.board}' out.")
-    board: Leaderboard = arguments.plugins.leaderboard(arguments.board)
     if arguments.json:
         listed = next(listed for listed in list_offers(arguments.plugins)["leaderboards"] if listed.name == board.name)
         print_json({"leaderboards": [listed.as_json()]})
@@ -67,4 +102,5 @@ def _about(listed: Listed) -> str:
     if listed.method not in ("", "finetune"):
         about += f" [answered by '{listed.method}' unless told otherwise]"
     about += f" ({listed.url})" if listed.url else ""
+    about += f" ({listed.recipe.source})" if listed.recipe is not None else ""
     return f"{about}, {listed.systems} published system{'s' * (listed.systems > 1)}" if listed.published else about

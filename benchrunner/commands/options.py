@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from benchrunner.errors import RequestError
-from benchrunner.recipes import BATCH_UNITS, CONTEXTS, GRIDS, LAYERS, LOSS_DIVISORS, SAMPLES, SCHEDULES
+from benchrunner.recipes import BATCH_UNITS, CONTEXTS, LAYERS, LOSS_DIVISORS, SAMPLES, SCHEDULES
 from benchrunner.studies.number_texts import numbers
 from benchrunner.studies.study import SELECT
 from benchrunner.text_settings import name_value_pairs
@@ -104,7 +104,18 @@ def _add_grid(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--lr", type=_listed(float), metavar="A,B", help="peak learning rate")
     group.add_argument("--epochs", type=_listed(int), metavar="A,B", help="passes over the training data")
     group.add_argument("--batch-size", type=_listed(int), metavar="A,B", help="examples in one optimizer step")
-    group.add_argument("--grid", choices=sorted(GRIDS), help="a named grid; the options above replace its lists")
+    group.add_argument(
+        "--grid",
+        metavar="NAME",
+        help="paper, paper-appendix, or a recipe with a grid; the options above replace its lists",
+    )
+    group.add_argument(
+        "--recipe",
+        dest="preset",
+        metavar="NAME",
+        help="published hyper-parameters of 'benchrunner list recipes', in place of each task's own recipe; "
+        "the other options replace its values",
+    )
 
 
 def _add_fields(group: argparse._ArgumentGroup) -> None:
@@ -241,7 +252,9 @@ def study_options(arguments: argparse.Namespace) -> StudyOptions:
     from benchrunner.studies.study_options import StudyOptions
 
     names = [field.name for field in dataclasses.fields(StudyOptions)]
-    return StudyOptions(**{name: getattr(arguments, name) for name in names})
+    options = StudyOptions(**{name: getattr(arguments, name) for name in names})
+    options.check_names(arguments.plugins)
+    return options
 
 
 def executor(arguments: argparse.Namespace) -> Executor | None:

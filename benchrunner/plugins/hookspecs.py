@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from benchrunner.fits import Fit, Prediction
     from benchrunner.leaderboards.leaderboard import Leaderboard
     from benchrunner.methods.method import Method
+    from benchrunner.named_recipes import NamedRecipe
     from benchrunner.progress import Event
     from benchrunner.records import Record
     from benchrunner.tasks.task import Task
@@ -147,6 +148,25 @@ def register_executors() -> Iterable[Executor]:  # type: ignore[empty-body]
     @hookimpl
     def register_executors():
         yield Backwards()
+    """
+
+
+@hookspec
+def register_recipes() -> Iterable[NamedRecipe]:  # type: ignore[empty-body]
+    """Offer named recipes: published hyper-parameters that users choose with `--recipe NAME`.
+
+    from benchrunner import NamedRecipe, hookimpl
+
+    @hookimpl
+    def register_recipes():
+        yield NamedRecipe(
+            name="mine-paper",
+            about="long training with a small learning rate",
+            source="Somebody 2019, Table 3",
+            values={"epochs": 10, "lr": 1e-5, "warmup": 0.06},
+            by_task={"mine/mood": {"lr": 2e-5}},
+            grid={"lr": (1e-5, 2e-5, 3e-5), "batch_size": (16, 32)},
+        )
     """
 
 

@@ -9,11 +9,12 @@ from typing import Any, final
 from benchrunner.errors import RequestError
 from benchrunner.leaderboards.leaderboard import Leaderboard
 from benchrunner.leaderboards.published import PublishedFigure
+from benchrunner.named_recipes import NamedRecipe
 from benchrunner.plugins.registry import Plugins
 from benchrunner.strict_tables import StrictTable
 from benchrunner.tasks.task import Task
 
-KINDS = ("tasks", "backbones", "methods", "leaderboards", "executors", "studies", "plugins")
+KINDS = ("tasks", "backbones", "methods", "leaderboards", "executors", "recipes", "studies", "plugins")
 
 
 @final
@@ -33,6 +34,8 @@ class Listed:
     """Where a leaderboard takes submissions."""
     published: tuple[PublishedFigure, ...] = ()
     """Every published figure that a leaderboard lists."""
+    recipe: NamedRecipe | None = None
+    """A named recipe with all its values."""
 
     @property
     def systems(self) -> int:
@@ -42,6 +45,8 @@ class Listed:
     def as_json(self) -> dict[str, Any]:
         """Return what is not empty, as JSON values."""
         texts = {name: text for name, text in vars(self).items() if name in ("name", "about") or text}
+        if self.recipe is not None:
+            return self.recipe.as_dict()
         if self.published:
             texts["published"] = [figure.as_json() for figure in self.published]
         return texts
@@ -55,6 +60,7 @@ def list_offers(plugins: Plugins) -> dict[str, list[Listed]]:
         "methods": [Listed(method.name, method.about) for method in plugins.methods.values()],
         "leaderboards": [_listed_board(board) for board in plugins.leaderboards.values()],
         "executors": [Listed(executor.name, executor.about) for executor in plugins.executors.values()],
+        "recipes": [Listed(recipe.name, recipe.about, recipe=recipe) for recipe in plugins.recipes.values()],
         "studies": [Listed(name, _study_title(path)) for name, path in plugins.studies.items()],
         "plugins": [
             Listed(plugin.name, f"{plugin.distribution} {plugin.version}") for plugin in [plugins.core, *plugins.loaded]

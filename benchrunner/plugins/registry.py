@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -17,8 +17,10 @@ from benchrunner.executor import Executor
 from benchrunner.leaderboards.leaderboard import Leaderboard
 from benchrunner.leaderboards.published import check_columns
 from benchrunner.methods.method import Method
+from benchrunner.named_recipes import NamedRecipe
 from benchrunner.plugins.staging import Offer, Staged, new_manager, stage
 from benchrunner.plugins.versions import Plugin, top_package
+from benchrunner.recipes import GRIDS
 from benchrunner.tasks.task import Task
 from benchrunner.workspace import Workspace
 
@@ -75,6 +77,10 @@ class Plugins:
     @property
     def executors(self) -> dict[str, Executor]:
         return dict(sorted(self._values("executor").items()))
+
+    @property
+    def recipes(self) -> dict[str, NamedRecipe]:
+        return dict(sorted(self._values("recipe").items()))
 
     @property
     def studies(self) -> dict[str, Path]:
@@ -148,7 +154,7 @@ class Plugins:
         self._family_plugins += [(family, staged.plugin) for family in staged.families]
 
     def supplier(self, value: object) -> Plugin:
-        """Return the plugin that offers a task, method, family, leaderboard or executor; the core for other values."""
+        """Return the plugin that offers a value, for example a task or a family; the core for other values."""
         offers = (offer for offers in self._offers.values() for offer in offers)
         suppliers = [(offer.value, offer.plugin) for offer in offers] + self._family_plugins
         return next((plugin for offered, plugin in suppliers if offered is value), self.core)
@@ -179,6 +185,22 @@ class Plugins:
         """Return an executor by its name."""
         executor: Executor = self._named("executor", name)
         return executor
+
+    def recipe(self, name: str) -> NamedRecipe:
+        """Return a named recipe by its name."""
+        recipe: NamedRecipe = self._named("recipe", name)
+        return recipe
+
+    def grid(self, name: str) -> Mapping[str, Sequence[Any]]:
+        """Return the values of a grid by its name: one of `GRIDS`, or the grid of a named recipe."""
+        if name not in self.grids:
+            raise UnknownName("grid", name, self.grids)
+        return GRIDS[name] if name in GRIDS else self.recipe(name).grid
+
+    @property
+    def grids(self) -> list[str]:
+        """Names of all grids."""
+        return [*GRIDS, *(recipe.name for recipe in self.recipes.values() if recipe.grid)]
 
     def study(self, name: str) -> tuple[str, Path]:
         """Return the name and the path of a study file, by its name, the last part of the name, or its path."""

@@ -13,6 +13,7 @@ from benchrunner.errors import PluginError
 from benchrunner.executor import Executor
 from benchrunner.leaderboards.leaderboard import Leaderboard
 from benchrunner.methods.method import Method
+from benchrunner.named_recipes import NamedRecipe
 from benchrunner.plugins import hookspecs
 from benchrunner.plugins.versions import Plugin
 from benchrunner.tasks.task import Task
@@ -22,6 +23,7 @@ _KINDS: dict[str, tuple[str, type]] = {
     "method": ("register_methods", Method),
     "leaderboard": ("register_leaderboards", Leaderboard),
     "executor": ("register_executors", Executor),
+    "recipe": ("register_recipes", NamedRecipe),
 }
 """Kind of value -> the hook that offers such values, and their type."""
 
@@ -31,7 +33,7 @@ class Offer:
     """A value that a plugin offers under a name."""
 
     kind: str
-    """`task`, `method`, `leaderboard`, `executor` or `backbone`."""
+    """`task`, `method`, `leaderboard`, `executor`, `recipe` or `backbone`."""
     name: str
     value: Any
     plugin: Plugin

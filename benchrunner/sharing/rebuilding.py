@@ -10,6 +10,7 @@ from typing import Any
 
 from benchrunner.errors import PluginError, RequestError
 from benchrunner.fits import Fit, Prediction
+from benchrunner.named_recipes import NamedRecipe
 from benchrunner.recipes import Grid, Recipe
 from benchrunner.sharing.received_folder import UnreadableFile
 from benchrunner.studies.study import Candidate, Cell, Selection, Study
@@ -66,6 +67,7 @@ def rebuilt_study(data: Mapping[str, Any], tasks: Mapping[str, Task]) -> Study:
         grid=Grid({name: tuple(values) for name, values in data["grid"].items()}),
         seeds=tuple(_expect(seed, int, "seed") for seed in data["seeds"]),
         changes=dict(data["changes"]),
+        preset=NamedRecipe.from_dict(data["preset"]) if "preset" in data else None,
         method=data["method"],
         keep=data["keep"],
         selection=Selection(**data["selection"]),

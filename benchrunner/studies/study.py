@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 from benchrunner.errors import FitError, RequestError, UnknownName
 from benchrunner.fits import Fit
 from benchrunner.metrics import Score
+from benchrunner.named_recipes import NamedRecipe
 from benchrunner.recipes import Grid, Recipe
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.answered_rows import answered_rows
@@ -78,6 +79,8 @@ class Study:
     """One restart for each seed."""
     changes: Mapping[str, Any] = field(default_factory=dict)
     """Recipe fields that are set for every task, such as epochs or precision."""
+    preset: NamedRecipe | None = None
+    """Named recipe whose values stand between each task's recipe and `changes`; None leaves the task's recipe."""
     method: str | None = None
     """Method for every task; None means each task's own method."""
     keep: str = "selected"

@@ -7,8 +7,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
-from benchrunner.errors import RequestError, UnknownName
-from benchrunner.recipes import GRIDS, SPECIAL, Grid, Recipe
+from benchrunner.errors import RequestError
+from benchrunner.plugins.registry import Plugins
+from benchrunner.recipes import SPECIAL, Grid, Recipe
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.number_texts import number, numbers
 from benchrunner.studies.study import Selection, Study
@@ -26,6 +27,8 @@ class StudyOptions:
     Several values of `lr`, `epochs` or `batch_size` are a grid; dev selects among its points.
     """
 
+    preset: str | None = None
+    """Name of a named recipe; the other options replace its values."""
     lr: tuple[float, ...] | None = None
     """Peak learning rates."""
     epochs: tuple[int, ...] | None = None
@@ -33,7 +36,7 @@ class StudyOptions:
     batch_size: tuple[int, ...] | None = None
     """Examples in one optimizer step."""
     grid: str | None = None
-    """Name of a grid in `GRIDS`; the options above replace its lists."""
+    """Name of a grid in `GRIDS`, or of a named recipe that has a grid; the options above replace its lists."""
     max_length: int | None = None
     """Tokens of one sequence."""
     stride: int | None = None
@@ -76,8 +79,6 @@ class StudyOptions:
     """Whose weights are kept after selection: `selected`, `all` or `none`."""
 
     def __post_init__(self) -> None:
-        if self.grid is not None and self.grid not in GRIDS:
-            raise UnknownName("grid", self.grid, GRIDS)
         for name, values in self._choices().items():
             for value in values:
                 Recipe(**{name: value})  # checks the value
@@ -94,7 +95,7 @@ class StudyOptions:
             raise RequestError("Give either seeds or restarts, not both.")
 
     @classmethod
-    def read(cls, texts: Mapping[str, str], where: str) -> StudyOptions:
+    def read(cls, texts: Mapping[str, str], where: str, plugins: Plugins) -> StudyOptions:
         """Read options from texts, as a study file has them: `batch-size` -> `16,32`; `where` is named in errors."""
         values: dict[str, Any] = {}
         for name, text in texts.items():
@@ -105,9 +106,18 @@ class StudyOptions:
             except ValueError as reason:
                 raise RequestError(f"{where}: {name}: {reason}.") from None
         try:
-            return cls(**values)
+            options = cls(**values)
+            options.check_names(plugins)
+            return options
         except RequestError as reason:
             raise RequestError(f"{where}: {reason}") from None
+
+    def check_names(self, plugins: Plugins) -> None:
+        """Raise an `UnknownName` if the plugins do not offer the named recipe or the grid."""
+        if self.preset is not None:
+            plugins.recipe(self.preset)
+        if self.grid is not None:
+            plugins.grid(self.grid)
 
     @property
     def given(self) -> dict[str, Any]:
@@ -139,6 +149,7 @@ class StudyOptions:
 
     def study(self, backbones: Sequence[str], tasks: Sequence[Task], runner: Runner) -> Study:
         """Build the study of some backbones on some tasks with these options."""
+        plugins = runner.plugins
         self.check_read({name for task in tasks for name in options_read(task, self.method, runner)})
         changes = {name: value for name, value in self._changes().items() if value is not None}
         if self.paper_adam is not None:
@@ -146,9 +157,10 @@ class StudyOptions:
         return Study(
             backbones=tuple(dict.fromkeys(backbones)),
             tasks=tuple(tasks),
-            grid=Grid(self._choices()),
+            grid=Grid({**({} if self.grid is None else plugins.grid(self.grid)), **self._choices()}),
             seeds=self.seeds or tuple(range(self.restarts or 1)),
             changes={"precision": runner.precision(self.precision), **changes},
+            preset=None if self.preset is None else plugins.recipe(self.preset),
             method=self.method,
             keep=self.keep,
             selection=self.selection,
@@ -160,10 +172,9 @@ class StudyOptions:
         return Selection(rule=self.select or "mean", metric=self.select_by)
 
     def _choices(self) -> dict[str, Sequence[Any]]:
-        """Return the values to choose from on dev: recipe field -> values."""
-        named = dict(GRIDS[self.grid]) if self.grid is not None else {}
+        """Return the values to choose from on dev that are given one by one: recipe field -> values."""
         own = {name: getattr(self, name) for name in ("lr", "epochs", "batch_size")}
-        return named | {name: values for name, values in own.items() if values is not None}
+        return {name: values for name, values in own.items() if values is not None}
 
     def _changes(self) -> dict[str, Any]:
         """Return the recipe fields with one value; None is a field that is not given."""
@@ -183,6 +194,7 @@ _FITTED = tuple(
 
 _HIDES: Mapping[str, Sequence[str]] = {
     "grid": ("lr", "epochs", "batch_size"),
+    "preset": ("grid", "lr", "epochs", "batch_size", "dropout", "schedule", "paper_adam"),
     "seeds": ("restarts",),
     "restarts": ("seeds",),
 }
@@ -206,6 +218,7 @@ READERS: Mapping[str, Callable[[str], Any]] = {
     "epochs": numbers(int),
     "batch-size": numbers(int),
     "grid": str,
+    "preset": str,
     "max-length": number(int),
     "stride": number(int),
     "context": str,

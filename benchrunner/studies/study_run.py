@@ -102,7 +102,8 @@ def plan_study(study: Study, runner: Runner) -> tuple[Cell, ...]:
 
 def grid_and_seeds(study: Study, task: Task, method: Method) -> tuple[list[Recipe], tuple[int, ...]]:
     """Return the recipes and the seeds of the fits of a task; each recipe has a fit for each seed."""
-    base = task.recipe.changed(**method.recipe_defaults).changed(**study.changes)
+    preset = {} if study.preset is None else study.preset.values_for(task.name)
+    base = task.recipe.changed(**method.recipe_defaults).changed(**preset).changed(**study.changes)
     if not method.needs_backbone:  # nothing is learned, so recipes and seeds make no difference
         return [base], study.seeds[:1]
     return list(study.grid.points(base)), study.seeds

@@ -63,10 +63,11 @@ def needs_of(
     if options.select_by is not None:
         raise RequestError(f"In the study {study.name}, the metric of each column selects: leave select-by out.")
     needs, read = list[Need](), set[str]()
-    of_file = StudyOptions.read(study.recipe, f"{study.path}: recipe")
-    of_scale = StudyOptions.read(study.scale.recipe, f"{study.path}: scale {study.scale.name}")
+    of_file = StudyOptions.read(study.recipe, f"{study.path}: recipe", runner.plugins)
+    of_scale = StudyOptions.read(study.scale.recipe, f"{study.path}: scale {study.scale.name}", runner.plugins)
     of_systems = {
-        system.name: StudyOptions.read(system.recipe, f"{study.path}: system {system.name}") for system in study.systems
+        system.name: StudyOptions.read(system.recipe, f"{study.path}: system {system.name}", runner.plugins)
+        for system in study.systems
     }
     for column in study.columns:
         if not column.task:
@@ -82,7 +83,7 @@ def needs_of(
             for system in study.systems:
                 method = column.method or system.method
                 fields = options_read(task, method, runner)
-                of_column = StudyOptions.read(column.recipe, f"{study.path}: column {column.name}")
+                of_column = StudyOptions.read(column.recipe, f"{study.path}: column {column.name}", runner.plugins)
                 of_parts = of_column.over(of_systems[system.name]).over(of_file)
                 merged = options.over(of_scale).over(of_parts).without_unread(fields)
                 read |= fields
@@ -123,8 +124,8 @@ def stage_study(system: System, study: StudyFile, options: StudyOptions, runner:
         task = runner.plugins.task(system.first.task)
         for split in (task.train, *task.named("dev")):
             runner.rows(task, split)
-        of_scale = StudyOptions.read(study.scale.recipe, f"{study.path}: scale {study.scale.name}")
-        merged = options.over(of_scale).over(StudyOptions.read(system.first.recipe, where))
+        of_scale = StudyOptions.read(study.scale.recipe, f"{study.path}: scale {study.scale.name}", runner.plugins)
+        merged = options.over(of_scale).over(StudyOptions.read(system.first.recipe, where, runner.plugins))
         fit_options = replace(merged, method=system.method, seeds=None, restarts=None, select=None, keep="selected")
         return fit_options.without_unread(options_read(task, system.method, runner)).study(
             [system.backbone], [task], runner

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.studies.comparison import json_values
+from benchrunner.studies.comparison.caption import preset_note
 from benchrunner.studies.comparison.layout import ABSENT
 from benchrunner.studies.study import Result
 from benchrunner.study_files.entries import Entry
@@ -119,6 +120,7 @@ def footnotes(result: StudyFileResult) -> Iterator[str]:
         if column.note:
             yield f"{column.name}: {column.note}"
     yield from result.statistics.notes()
+    yield from _presets(result)
     for name, words in result.submissions.items():
         yield f"submission of {name}, without fitting again: benchrunner {shlex.join(words)}"
     places: dict[str, dict[str, list[str]]] = {}  # note -> column -> systems
@@ -128,6 +130,16 @@ def footnotes(result: StudyFileResult) -> Iterator[str]:
                 places.setdefault(note, {}).setdefault(column.name, []).append(system.name)
     for note, systems_of in places.items():
         yield f"{_where(systems_of, all_systems=len(study.systems))}: {note}"
+
+
+def _presets(result: StudyFileResult) -> Iterator[str]:
+    """Yield which named recipes fits used, each with the backbones that it was used for."""
+    backbones_of: dict[str, dict[str, None]] = {}
+    for part in result.results:
+        if part.study.preset is not None:
+            backbones_of.setdefault(preset_note(part.study.preset), {}).update(dict.fromkeys(part.study.backbones))
+    for note, backbones in backbones_of.items():
+        yield f"{', '.join(backbones)}: {note}"
 
 
 def _sources(study: StudyFile) -> dict[str, str]:

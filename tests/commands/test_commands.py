@@ -68,7 +68,8 @@ REFUSED: dict[str, tuple[list[str], str]] = {
     "too many restarts": (["run", "mood", *HERE, "--backbone", "words", "--restarts", "9999999999"], "at most 10,000"),
     "seeds and restarts": (["run", "mood", "--seeds", "0", "--restarts", "2"], "not allowed with argument"),
     "two things to start from": (["run", "mood", "--backbone", "a", "--init-from", "b"], "not allowed with argument"),
-    "grid": (["run", "mood", "--grid", "papr"], "argument --grid: there is no choice 'papr'. Did you mean paper"),
+    "grid": (["run", "mood", "--grid", "papr"], "There is no grid 'papr'. Did you mean paper"),
+    "recipe": (["run", "mood", "--recipe", "fast"], "No plugin offers a recipe: see 'benchrunner doctor'."),
     "precision": (["run", "mood", "--precision", "fp8"], "there is no choice 'fp8'. Choose from auto, fp32, bf16."),
     "device": (
         ["run", "mood", *HERE, "--backbone", "words", "--device", "gpu"],

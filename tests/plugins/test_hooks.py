@@ -41,6 +41,7 @@ SIGNATURES = {
     "register_methods": "() -> Iterable[Method]",
     "register_leaderboards": "() -> Iterable[Leaderboard]",
     "register_executors": "() -> Iterable[Executor]",
+    "register_recipes": "() -> Iterable[NamedRecipe]",
     "register_commands": "(cli: argparse._SubParsersAction[argparse.ArgumentParser]) -> None",
     "before_study": "(fits: Sequence[Fit]) -> None",
     "after_study": "(fits: Sequence[Fit], records: Mapping[str, Record], selected: Sequence[Fit]) -> None",
@@ -131,6 +132,14 @@ def test_the_documented_executor_runs_the_last_fit_first(tmp_path: Path) -> None
     ran = list(plugins.executor("backwards").run(fits, runner))
     assert [fit.seed for fit, _ in ran] == [1, 0]
     assert {record.status for _, record in ran} == {"done"}
+
+
+def test_the_documented_recipe_has_its_values() -> None:
+    plugins = with_documented("register_recipes")
+    recipe = plugins.recipe("mine-paper")
+    assert recipe.values_for("mine/mood") == {"epochs": 10, "lr": 2e-5, "warmup": 0.06}
+    assert recipe.values_for("mine/other")["lr"] == 1e-5
+    assert plugins.grid("mine-paper") == {"lr": (1e-5, 2e-5, 3e-5), "batch_size": (16, 32)}
 
 
 def test_the_documented_command_says_hello(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, final
 
 from benchrunner.leaderboards.published_choice import PublishedChoice, captions
+from benchrunner.named_recipes import NamedRecipe
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.comparison.conclusions import conclusion
 from benchrunner.studies.comparison.layout import comparison_rows
@@ -82,6 +83,8 @@ def caption(result: Result, statistics: StudyStatistics, facts: Computing | None
     restarts = f"{len(seeds)} restarts (seeds {', '.join(map(str, seeds))})" if len(seeds) > 1 else f"seed {seeds[0]}"
     recipe = _recipe_text(result)
     yield f"{recipe}; {restarts}" if recipe else restarts
+    if result.study.preset is not None:
+        yield preset_note(result.study.preset)
     if rates := _chosen_rates(result):
         yield rates
     if statistics.examples:
@@ -89,6 +92,11 @@ def caption(result: Result, statistics: StudyStatistics, facts: Computing | None
     if facts is not None and facts.devices:
         versions = ", ".join(f"{library} {'/'.join(listed)}" for library, listed in facts.versions.items())
         yield f"{facts.seconds:,.0f} seconds of fitting on {', '.join(facts.devices)}{f'; {versions}' * bool(versions)}"
+
+
+def preset_note(preset: NamedRecipe) -> str:
+    """Say which named recipe fits used, and what the recipe cannot express of its source."""
+    return f"recipe {preset.name}: {preset.source}{f'; {preset.notes}' if preset.notes else ''}"
 
 
 _CAPTION_FIELDS = (

@@ -31,6 +31,7 @@ def as_json(
         "kept_as": result.name,
         "backbones": list(result.study.backbones),
         "seeds": list(result.study.seeds),
+        "recipe": None if result.study.preset is None else result.study.preset.as_dict(),
         "cells": [_cell_json(cell, statistics) for cell in result.cells],
         "majority": [_term(term) | {"score": score.as_json()} for term, score in result.baseline.items()],
         "averages": {

@@ -9,6 +9,7 @@ from typing import Any
 
 from benchrunner.fits import Fit
 from benchrunner.metrics import Score
+from benchrunner.named_recipes import NamedRecipe
 from benchrunner.recipes import Grid, Recipe
 from benchrunner.records import Record
 from benchrunner.runs.folder import RunFolder
@@ -25,12 +26,14 @@ Part = dict[str, Any]
 
 def study_json(study: Study) -> dict[str, Any]:
     """Return the fields of a study as JSON values, with the names of its tasks."""
+    preset = {} if study.preset is None else {"preset": study.preset.as_dict()}
     return {
         "backbones": list(study.backbones),
         "tasks": [task.name for task in study.tasks],
         "grid": {name: list(values) for name, values in study.grid.choices.items()},
         "seeds": list(study.seeds),
         "changes": dict(study.changes),
+        **preset,
         "method": study.method,
         "keep": study.keep,
         "selection": dataclasses.asdict(study.selection),
@@ -128,6 +131,7 @@ def _study(kept: Mapping[str, Any], runner: Runner) -> Study:
         grid=Grid({name: tuple(values) for name, values in kept["grid"].items()}),
         seeds=tuple(kept["seeds"]),
         changes=dict(kept["changes"]),
+        preset=NamedRecipe.from_dict(kept["preset"]) if "preset" in kept else None,
         method=kept["method"],
         keep=kept["keep"],
         selection=Selection(**kept["selection"]),

@@ -5,16 +5,23 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from benchrunner import BackboneFamily, hookimpl
+from benchrunner import BackboneFamily, NamedRecipe, hookimpl
 from benchrunner_bert.elmo.family import ElmoFamily
 from benchrunner_bert.family import BertFamily
 from benchrunner_bert.pretraining import command
+from benchrunner_bert.recipes import BERT, MOSBACH
 
 
 @hookimpl
 def register_backbones() -> Iterator[BackboneFamily]:
     yield BertFamily()
     yield ElmoFamily()
+
+
+@hookimpl
+def register_recipes() -> Iterator[NamedRecipe]:
+    yield BERT
+    yield MOSBACH
 
 
 @hookimpl

@@ -113,7 +113,7 @@ def test_study_columns_name_known_splits_and_metrics(name: str, scale: str) -> N
     plugins, read = discover(), study(name, scale=scale)
     parts = (read, read.scale, *read.systems, *read.columns)
     for recipe in (part.recipe for part in parts):
-        StudyOptions.read(recipe, name)
+        StudyOptions.read(recipe, name, discover())
     for system in read.systems:
         assert system.method is None or plugins.method(system.method)
     for column in read.columns:
