@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from benchrunner.backbones.backbone import Backbone, BackboneFamily, OneBackbone
 from benchrunner.backbones.export_kind import ExportKind
+from benchrunner.backbones.hub_files import download_checkpoint, download_hub_file, shard_files
 from benchrunner.data.delimited import TextTable
 from benchrunner.data.hub import HubTable
 from benchrunner.data.iob_tags import OUTSIDE, as_iob2, begins_phrase, iob_labels
@@ -283,6 +284,8 @@ __all__ = [
     "diff_runs",
     "discover",
     "disk_usage",
+    "download_checkpoint",
+    "download_hub_file",
     "dry_run_study",
     "dry_run_study_file",
     "example_interval",
@@ -326,6 +329,7 @@ __all__ = [
     "score_file",
     "searched_paths",
     "send_fits",
+    "shard_files",
     "share_study",
     "sorted_runs",
     "verify_folder",

@@ -30,9 +30,13 @@ class Dropout:
     def __init__(self, seed: int, *step: object) -> None:
         self._seed, self._step = seed, step
 
+    def seed(self, site: str) -> int:
+        """Return a seed for a site in this pass, for code that draws its masks itself."""
+        return derived(self._seed, "dropout", *self._step, site)
+
     def mask(self, shape: tuple[int, ...], rate: float, site: str, like: torch.Tensor) -> torch.Tensor:
         """Draw 1 with probability 1 - rate, else 0, with the type and device of `like`. Kept values are not scaled."""
-        place = derived(self._seed, "dropout", *self._step, site)
+        place = self.seed(site)
         if like.device.type != "cpu":
             source = torch.Generator(like.device).manual_seed(place)
             return (torch.rand(shape, device=like.device, generator=source) >= rate).to(like.dtype)

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-from benchrunner import Backbone, Workspace
+from benchrunner import Backbone, Workspace, download_checkpoint
 from benchrunner_bert.configuration import Configuration
-from benchrunner_bert.hub_files import download, download_if_exists
 
 if TYPE_CHECKING:
     from benchrunner.engine import Encoder
@@ -59,13 +58,9 @@ class HubBert(Backbone):
 
     def _folder(self, workspace: Workspace) -> Path:
         """Download what is missing, all of one commit; files in the cache need no request to the hub."""
-        folder = download(self.repository, "config.json", workspace).parent
-        commit = folder.name
-        for name in FILES[1:]:
-            download_if_exists(self.repository, name, workspace, commit)
-        if download_if_exists(self.repository, "model.safetensors", workspace, commit) is None:
-            download(self.repository, "pytorch_model.bin", workspace, commit)
-        return folder
+        from benchrunner_bert.checkpoint import WEIGHTS
+
+        return download_checkpoint(self.repository, workspace, files=FILES[1:], weights=WEIGHTS)
 
 
 @final

@@ -1,0 +1,77 @@
+"""Download the files of checkpoints from the Hugging Face hub into the hub's own cache."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchrunner.errors import CheckpointError, first_line
+from benchrunner.files import read_json_object
+from benchrunner.workspace import Workspace
+
+_SHARDS = ".index.json"
+"""End of the name of a file that says which tensor is in which of several files of weights."""
+
+
+def download_hub_file(repository: str, name: str, workspace: Workspace, commit: str | None = None) -> Path:
+    """Return the path of a file in the local cache; download the file first if it is not there."""
+    path = find_hub_file(repository, name, workspace, commit)
+    if path is None:
+        raise CheckpointError(f"hub {repository}: there is no file {name}.")
+    return path
+
+
+def find_hub_file(repository: str, name: str, workspace: Workspace, commit: str | None = None) -> Path | None:
+    """Return the path of a file in the local cache, downloaded if needed, or None if the repository has no such file.
+
+    Offline, a file that is not in the local cache counts as missing, except for config.json, which every model has.
+    """
+    from huggingface_hub import _CACHED_NO_EXIST, hf_hub_download, try_to_load_from_cache
+    from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
+
+    if commit is not None and try_to_load_from_cache(repository, name, revision=commit) is _CACHED_NO_EXIST:
+        return None
+    try:
+        return Path(hf_hub_download(repository, name, revision=commit, local_files_only=workspace.settings.offline))
+    except LocalEntryNotFoundError as error:
+        if workspace.settings.offline and name != "config.json":
+            return None
+        raise CheckpointError(
+            f"hub {repository}: {name} is not in the local cache and cannot be fetched: {first_line(error)}"
+        ) from None
+    except EntryNotFoundError:
+        return None
+    except Exception as error:  # a missing repository, a refused or broken connection: each has a class of its own
+        raise CheckpointError(f"hub {repository}: {name} cannot be fetched: {first_line(error)}") from None
+
+
+def download_checkpoint(repository: str, workspace: Workspace, *, files: Sequence[str], weights: Sequence[str]) -> Path:
+    """Download a checkpoint, all files of one commit, and return its folder in the local cache.
+
+    `files` are the names of the files besides config.json, which are downloaded if they exist. Of `weights`, the first
+    file that exists is downloaded. A name with `.index.json` at its end is an index: its weights are downloaded too.
+    """
+    folder = download_hub_file(repository, "config.json", workspace).parent
+    commit = folder.name
+    for name in files:
+        find_hub_file(repository, name, workspace, commit)
+    for name in weights[:-1]:
+        if (path := find_hub_file(repository, name, workspace, commit)) is not None:
+            break
+    else:
+        path = download_hub_file(repository, weights[-1], workspace, commit)
+    for name in shard_files(path):
+        download_hub_file(repository, name, workspace, commit)
+    return folder
+
+
+def shard_files(index: Path) -> list[str]:
+    """Return the names of the files of weights that an index lists; none for a file that is not an index."""
+    if not index.name.endswith(_SHARDS):
+        return []
+    table = read_json_object(index, error=CheckpointError).get("weight_map")
+    if not isinstance(table, dict) or not all(
+        isinstance(name, str) and name == Path(name).name for name in table.values()
+    ):
+        raise CheckpointError(f"{index}: 'weight_map' must be a table of file names.")
+    return sorted(set(table.values()))

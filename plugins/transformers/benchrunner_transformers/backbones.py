@@ -1,0 +1,81 @@
+"""Backbones of the library transformers: a model in a folder, and a model on the hub."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, final
+
+from benchrunner import Backbone, Workspace, download_checkpoint
+from benchrunner_transformers.reference import Reference
+from benchrunner_transformers.weight_files import WEIGHTS, weight_files
+
+if TYPE_CHECKING:
+    from benchrunner.engine import Encoder
+
+TOKENIZER_FILES = (
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.txt",
+    "vocab.json",
+    "merges.txt",
+    "spm.model",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+)
+"""Names of the files that tokenizers are read from."""
+
+
+@final
+@dataclass(frozen=True)
+class FolderModel(Backbone):
+    """A model in a folder."""
+
+    name: str
+    reference: Reference
+    about: str = "a model in a folder"
+
+    def revision(self, workspace: Workspace) -> str:
+        return _revision(Path(self.reference.model), self.reference, workspace)
+
+    def load(self, workspace: Workspace, *, seed: int) -> Encoder:
+        from benchrunner_transformers.loading import load
+
+        return load(Path(self.reference.model), seed=seed, encoder_only=self.reference.encoder_only)
+
+
+@final
+@dataclass(frozen=True)
+class HubModel(Backbone):
+    """A model on the hub, downloaded once into the hub's own cache."""
+
+    name: str
+    reference: Reference
+    about: str
+
+    def revision(self, workspace: Workspace) -> str:
+        return _revision(self._folder(workspace), self.reference, workspace)
+
+    def load(self, workspace: Workspace, *, seed: int) -> Encoder:
+        from benchrunner_transformers.loading import load
+
+        return load(self._folder(workspace), seed=seed, encoder_only=self.reference.encoder_only)
+
+    def _folder(self, workspace: Workspace) -> Path:
+        return download_checkpoint(self.reference.model, workspace, files=TOKENIZER_FILES, weights=WEIGHTS)
+
+
+def _revision(folder: Path, reference: Reference, workspace: Workspace) -> str:
+    """Hash all files of a model that loading reads, and which part of the model is used."""
+    from benchrunner.engine import Cache
+
+    cache, digest = Cache(workspace.cache), hashlib.sha256()
+    for path in (*(folder / name for name in ("config.json", *TOKENIZER_FILES)), *weight_files(folder)):
+        if path.is_file():
+            digest.update(f"{path.name} {cache.file_hash(path)}\n".encode())
+    if reference.encoder_only:
+        digest.update(b"encoder only\n")
+    return digest.hexdigest()

@@ -1,0 +1,66 @@
+"""Dropout of the library's modules: its rate, and its random numbers, which depend only on seed, step and place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
+
+if TYPE_CHECKING:
+    from benchrunner.engine import Dropout
+
+RATES = (
+    "hidden_dropout_prob",
+    "dropout",
+    "resid_pdrop",
+    "hidden_dropout",
+    "dropout_rate",
+    "mlp_dropout",
+)
+"""Settings that hold the dropout rate of a model's layers; the first that a configuration has counts."""
+_ATTRIBUTES = (
+    "activation_dropout",
+    "attention_dropout",
+    "attn_pdrop",
+    "dropout",
+    "dropout_prob",
+    "dropout_rate",
+    "embedding_dropout",
+    "hidden_dropout",
+    "mlp_dropout",
+    "resid_pdrop",
+)
+"""Attributes in which modules of the library keep a rate for `functional.dropout` or an attention kernel."""
+
+
+def configured_rate(config: object) -> float:
+    """Return the dropout rate of the layers that a configuration names; 0 if it names none."""
+    for name in RATES:
+        if isinstance(rate := getattr(config, name, None), float | int):
+            return float(rate)
+    return 0.0
+
+
+def set_rate(model: nn.Module, rate: float) -> None:
+    """Set the rate of every dropout in the model."""
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = rate
+        for name in _ATTRIBUTES:
+            if isinstance(getattr(module, name, None), float):
+                setattr(module, name, rate)
+
+
+@contextmanager
+def drawn_from(dropout: Dropout, site: str, device: torch.device) -> Iterator[None]:
+    """Draw torch's random numbers from the seed of one place in a forward pass, and restore its generators after it.
+
+    The library's modules draw their masks from torch's global generators. With the seed of the place, a training that
+    is resumed draws the masks that it would have drawn.
+    """
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        torch.manual_seed(dropout.seed(site))
+        yield

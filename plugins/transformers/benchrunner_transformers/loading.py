@@ -1,0 +1,217 @@
+"""Load models strictly: no code of the checkpoint, no other pickle than tensors, every weight in its place.
+
+A checkpoint is compared with the model that its configuration describes on torch's meta device, before any memory is
+taken.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from benchrunner import CheckpointError, first_line
+from benchrunner.engine import derived
+from benchrunner_transformers.configuration import configuration, mark, read_settings
+from benchrunner_transformers.encoder import HubEncoder
+from benchrunner_transformers.plain_tokenizer import PlainTokenizer
+from benchrunner_transformers.weight_files import read_shapes, read_tensors, weight_files
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedConfig, PreTrainedModel
+
+POOLER = "pooler."
+"""Start of the names of a pooler's weights: the only weights that a checkpoint may lack."""
+_SHOWN_FAULTS = 20
+"""Number of faults that an error lists."""
+_OTHER_HEADS = ("cls.", "lm_head.", "predictions.", "sop_classifier.", "discriminator_predictions.", "vocab_")
+"""Starts of the names of pre-training heads. Fine-tuning never uses them, so no note says that they are left out."""
+
+
+def load(folder: Path, *, seed: int, encoder_only: bool) -> HubEncoder:
+    """Load the model of a folder with its tokenizer. A pooler that the checkpoint lacks is drawn from the seed."""
+    path = folder / "config.json"
+    settings = read_settings(path)
+    files = weight_files(folder)
+    shapes = read_shapes(files)
+    config = configuration(path, settings, tensors=len(shapes))
+    tokenizer = PlainTokenizer.read(folder)
+    with _quiet():
+        model_class, encoder_only = _model_class(path, config, encoder_only or mark(settings).get("part") == "encoder")
+        _check_size(path, model_class, config, files)
+        notes = _check_weights(folder, model_class, config, _renamed(shapes, model_class, encoder_only))
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(derived(seed, "missing weights"))
+            weights = _renamed(read_tensors(files), model_class, encoder_only)
+            model, _ = _from_weights(model_class, config, weights, torch.device("cpu"))
+    if tokenizer.size > (embeddings := len(model.get_input_embeddings().weight)):
+        raise CheckpointError(
+            f"{folder}: the vocabulary has {tokenizer.size:,} tokens, the model only {embeddings:,} embeddings."
+        )
+    encoder = HubEncoder(model, tokenizer, max_length=_max_length(model, tokenizer), encoder_only=encoder_only)
+    encoder.notes = tuple(notes)
+    return encoder
+
+
+def _model_class(path: Path, config: PreTrainedConfig, encoder_only: bool) -> tuple[type[PreTrainedModel], bool]:
+    """Choose the class of the model; for encoder-decoder models, say whether it is that of the encoder alone."""
+    from transformers import MODEL_MAPPING
+    from transformers.models.auto.modeling_auto import MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES
+
+    model_class = MODEL_MAPPING[type(config)]
+    model_class = model_class[0] if isinstance(model_class, tuple) else model_class
+    if model_class.main_input_name != "input_ids":
+        raise CheckpointError(f"{path}: {model_class.__name__} reads no text.")
+    if not getattr(config, "is_encoder_decoder", False):
+        if encoder_only:
+            raise CheckpointError(f"{path}: {model_class.__name__} has no separate encoder: leave ':encoder' out.")
+        return model_class, False
+    import transformers
+
+    if name := MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES.get(config.model_type):
+        return getattr(transformers, name), True
+    if not encoder_only:
+        return model_class, False
+    with torch.device("meta"):
+        return type(model_class(config).get_encoder()), True
+
+
+def _check_size(
+    path: Path, model_class: type[PreTrainedModel], config: PreTrainedConfig, files: Sequence[Path]
+) -> None:
+    """Refuse a configuration whose model its files of weights or the memory of this machine cannot hold."""
+    try:
+        with torch.device("meta"):
+            model = model_class(config)
+    except Exception as error:  # the model classes raise many kinds of errors for numbers that do not fit together
+        reason = first_line(error)
+        raise CheckpointError(f"{path}: {model_class.__name__} cannot be made of these settings: {reason}") from None
+    count = sum(weight.numel() for weight in model.parameters())
+    size = sum(file.stat().st_size for file in files)
+    if count > size:
+        raise CheckpointError(f"{path} describes {count:,} weights; the files of weights have only {size:,} bytes.")
+    needed = 4 * count + sum(buffer.numel() * buffer.element_size() for buffer in model.buffers())
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > memory:
+        raise CheckpointError(
+            f"{path} describes a model of {needed / 1e9:,.0f} GB; this machine has {memory / 1e9:,.0f} GB of memory."
+        )
+
+
+def _check_weights(
+    folder: Path, model_class: type[PreTrainedModel], config: PreTrainedConfig, shapes: Mapping[str, torch.Tensor]
+) -> list[str]:
+    """Compare names and shapes of all weights with the model's; return notes on what is drawn and what is left out."""
+    model, report = _from_weights(model_class, config, shapes, torch.device("meta"))
+    inside = _names_inside(model)
+    drawn = sorted(name for name in report["missing_keys"] if name.startswith(POOLER))
+    missing = report["missing_keys"] - set(drawn)
+    unexpected = {name for name in report["unexpected_keys"] if inside(name)}
+    faults = [f"missing: {name}" for name in sorted(missing)]
+    faults += [f"unexpected: {name}" for name in sorted(unexpected)]
+    faults += [
+        f"{name}: {tuple(actual)} where the configuration asks for {tuple(expected)}"
+        for name, actual, expected in sorted(report["mismatched_keys"])
+    ]
+    faults += report["error_msgs"]
+    if faults:
+        shown = faults[:_SHOWN_FAULTS]
+        if more := len(faults) - len(shown):
+            shown.append(f"... and {more} more")
+        lines = "\n".join(f"  - {fault}" for fault in shown)
+        raise CheckpointError(f"{folder}: the weights are not those of this {model_class.__name__}:\n{lines}")
+    notes = []
+    if heads := sorted(name for name in report["unexpected_keys"] - unexpected if not name.startswith(_OTHER_HEADS)):
+        notes.append(f"left out: weights of another task's head ({', '.join(heads[:_SHOWN_FAULTS])})")
+    if drawn:
+        notes.append("the checkpoint has no pooler; a fresh one is drawn from the seed")
+    return notes
+
+
+def _names_inside(model: PreTrainedModel) -> Any:
+    """Return a function that tells whether a weight that the model lacks would be one of its layers."""
+    prefix, children = f"{model.base_model_prefix}.", {name for name, _ in model.named_children()}
+
+    def inside(name: str) -> bool:
+        part = name.removeprefix(prefix).partition(".")[0]
+        return part in children and part != POOLER.rstrip(".")
+
+    return inside
+
+
+def _from_weights(
+    model_class: type[PreTrainedModel],
+    config: PreTrainedConfig,
+    weights: Mapping[str, torch.Tensor],
+    device: torch.device,
+) -> tuple[PreTrainedModel, Mapping[str, Any]]:
+    """Make a model with given weights in fp32, and return the library's report on missing and unexpected weights.
+
+    The library reads no file and no network here: it gets neither a path nor a name.
+    """
+    model, report = model_class.from_pretrained(
+        None,
+        config=config,
+        state_dict=dict(weights),
+        dtype=torch.float32,
+        device_map=device,
+        output_loading_info=True,
+        ignore_mismatched_sizes=device.type == "meta",
+    )
+    return model, report
+
+
+def _renamed(
+    weights: Mapping[str, torch.Tensor], model_class: type[PreTrainedModel], encoder_only: bool
+) -> Mapping[str, torch.Tensor]:
+    """Rename the weights of a whole model for the class of its encoder, and leave out the other weights."""
+    from transformers.models.auto.modeling_auto import MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES
+
+    if not encoder_only or model_class.__name__ in MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES.values():
+        return weights
+    names = {name: name.removeprefix(f"{model_class.base_model_prefix}.") for name in weights}
+    if any(name.startswith("encoder.") for name in names.values()):
+        embeddings = {name for name in names if names[name] == "shared.weight"}
+        inside = {name: new.removeprefix("encoder.") for name, new in names.items() if new.startswith("encoder.")}
+        if "embed_tokens.weight" not in inside.values():
+            inside |= dict.fromkeys(embeddings, "embed_tokens.weight")
+        names = inside
+    return {new: weights[name] for name, new in names.items()}
+
+
+def _max_length(model: PreTrainedModel, tokenizer: PlainTokenizer) -> int:
+    """Return the number of tokens of the longest sequence that the model can read.
+
+    RoBERTa and its relatives number positions from the padding id plus 1 on, so that the first rows of the table of
+    positions are never used.
+    """
+    from torch import nn
+
+    config = model.config.get_text_config()
+    positions = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None) or 0
+    if positions < 1:  # positions are relative, without a limit: XLNet says -1
+        return tokenizer.max_length
+    for name, module in model.named_modules():
+        if name.endswith("position_embeddings") and isinstance(module, nn.Embedding) and module.padding_idx is not None:
+            return len(module.weight) - module.padding_idx - 1
+    return int(positions)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep the library from printing reports and progress; it does so through process-wide settings."""
+    from transformers.utils import logging
+
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()
