@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from benchrunner.executor import Executor
-from benchrunner.methods.finetune import Finetune
+from benchrunner.methods.finetune import ENCODER_FIELDS, Finetune
 from benchrunner.methods.frozen_features import FrozenFeatures
 from benchrunner.methods.majority import Majority
 from benchrunner.methods.method import Method
@@ -17,7 +17,7 @@ from benchrunner.runs.executors import Local
 def register_methods() -> Iterator[Method]:
     yield Finetune()
     about = "train all weights with a two-layer BiLSTM on top"
-    yield Finetune("finetune+bilstm", about, "bilstm", exports=False, recipe_fields=("bilstm_width",))
+    yield Finetune("finetune+bilstm", about, "bilstm", exports=False, recipe_fields=("bilstm_width", *ENCODER_FIELDS))
     yield FrozenFeatures()
     about = "frozen encoder, its layers into a BiLSTM with attention between the texts of a pair"
     yield FrozenFeatures("features+attention", about, reader="attention")

@@ -25,7 +25,16 @@ BATCH_UNITS = ("sentences", "sequences", "words")
 LOSS_DIVISORS = ("own-words", "mean-words")
 """Values of a recipe's `loss_divisor`."""
 
-SPECIAL = ("stride", "context", "batch_unit", "loss_divisor", "features", "bilstm_width")
+SPECIAL = (
+    "stride",
+    "context",
+    "batch_unit",
+    "loss_divisor",
+    "features",
+    "bilstm_width",
+    "layer_decay",
+    "redraw_layers",
+)
 """Names of the fields that only some problems or methods read."""
 
 LAYERS = (
@@ -79,6 +88,11 @@ class Recipe:
     """Layers of a frozen encoder that the method `features` reads: one of `LAYERS`."""
     bilstm_width: int = 768
     """Size of a BiLSTM's output for a token, half of it from each direction (Devlin et al. 2019, 5.3)."""
+    layer_decay: float = 1.0
+    """Factor between the learning rates of an encoder's layers, from the top down; 1 gives all layers the same rate.
+    `methods.encoder_layers.learning_rates` has the formula (Clark et al. 2020)."""
+    redraw_layers: int = 0
+    """Number of top layers that are initialised again before training, with the pooler (Zhang et al. 2021)."""
     warmup: float = 0.1
     """Share of the steps in which the learning rate rises from zero, rounded down to whole steps."""
     schedule: str = "released"
@@ -118,6 +132,10 @@ class Recipe:
         for name in ("lr", "weight_decay", "clip"):
             if not 0 <= getattr(self, name) < float("inf"):
                 raise RequestError(f"A recipe's {name} must be a number from zero up, not {getattr(self, name)}.")
+        if not 0 < self.layer_decay <= 1:
+            raise RequestError(f"A recipe's layer_decay must be above 0 and at most 1, not {self.layer_decay}.")
+        if self.redraw_layers < 0:
+            raise RequestError(f"A recipe's redraw_layers must be a number from zero up, not {self.redraw_layers}.")
         for name in ("warmup", "beta1", "beta2"):
             if not 0 <= getattr(self, name) <= 1:
                 raise RequestError(f"A recipe's {name} is a share from 0 to 1, not {getattr(self, name)}.")

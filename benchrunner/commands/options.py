@@ -137,6 +137,18 @@ def _add_fields(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--bilstm-width", type=int, metavar="N", help="output of a BiLSTM for a token, both directions together (768)"
     )
+    group.add_argument(
+        "--layer-decay",
+        type=float,
+        metavar="FACTOR",
+        help="multiply the learning rate by this factor for each layer, from the top down; finetune only (1: no decay)",
+    )
+    group.add_argument(
+        "--redraw-layers",
+        type=int,
+        metavar="N",
+        help="initialise the top N layers and the pooler again before training; finetune only (0)",
+    )
     group.add_argument("--dropout", type=float, metavar="RATE", help="dropout rate that replaces the backbone's own")
     group.add_argument(
         "--schedule",

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from benchrunner.backbones.encoder import Encoder
     from benchrunner.methods.heads import Head, Kind
 
+ENCODER_FIELDS = ("layer_decay", "redraw_layers")
+"""Recipe fields that say how the layers of the encoder are trained."""
+
 
 @final
 @dataclass(frozen=True)
@@ -25,14 +28,17 @@ class Finetune(Method):
     about: str = "train all weights with a linear layer on top"
     head: Kind = "linear"
     exports: bool = True
-    recipe_fields: tuple[str, ...] = ()
+    recipe_fields: tuple[str, ...] = ENCODER_FIELDS
+    training_fields: tuple[str, ...] = ENCODER_FIELDS
 
     def fit(self, job: Job) -> Outcome:
-        from benchrunner.methods import steps
+        from benchrunner.methods import encoder_layers, steps
         from benchrunner.training.embedding_rows import WHOLE_TABLE, narrowed
 
         assert job.train is not None
         encoder = steps.load_encoder(job, seed=job.fit.seed)
+        recipe = job.fit.recipe
+        encoder_layers.redraw(encoder, recipe.redraw_layers, seed=job.fit.seed)
         head = self._head(encoder, job)
         notes = [*encoder.notes, *steps.take_over_head(job, {"head": head})]
         started = time.monotonic()
@@ -42,10 +48,11 @@ class Finetune(Method):
         if len(rows_in_use) < len(encoder.word_embeddings):
             notes.append(WHOLE_TABLE)
         modules = {"encoder": encoder.to(job.device), "head": head.to(job.device)}
-        training = steps.train(job, lambda batch: head(encoder, batch), modules, features)
+        rates = {f"encoder.{name}": rate for name, rate in encoder_layers.learning_rates(encoder, recipe.layer_decay)}
+        training = steps.train(job, lambda batch: head(encoder, batch), modules, features, rates=rates)
         if training.diverged is None:
             for words in rows_in_use:
-                words.restore(training.schedule.decay_without_gradient())
+                words.restore(training.decay_without_gradient(words.weight))
             steps.save(job, encoder, {"head": head})
         return steps.outcome(training, encode_seconds, notes)
 

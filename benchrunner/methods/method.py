@@ -79,6 +79,9 @@ class Method(ABC):
     """True if `head.safetensors` holds a linear layer named `output`, which `export` can write for other libraries."""
     recipe_fields: tuple[str, ...] = ()
     """Fields of `recipes.SPECIAL` that this method uses."""
+    training_fields: tuple[str, ...] = ()
+    """Those of `recipe_fields` that change how weights are trained, but not what the head computes: a fit also goes on
+    from the head of a finished fit with other values."""
     recipe_defaults: Mapping[str, Any] = {}
     """Values that replace those of a task's recipe, which are for fine-tuning."""
 

@@ -54,8 +54,18 @@ def encode(job: Job, table: pa.Table, encoder: Encoder, *, training: bool) -> Fe
     return job.cache.features(table, job.problem, encoder, job.fit.recipe, job.code, training=training)
 
 
-def train(job: Job, model: Model, modules: Mapping[str, nn.Module], features: Features) -> Training:
-    """Train the modules as the recipe says, or go on from the job's checkpoint; return the finished training."""
+def train(
+    job: Job,
+    model: Model,
+    modules: Mapping[str, nn.Module],
+    features: Features,
+    *,
+    rates: Mapping[str, float] | None = None,
+) -> Training:
+    """Train the modules as the recipe says, or go on from the job's checkpoint; return the finished training.
+
+    `rates` has factors of the learning rate by the name of a weight: see `Training.rates`.
+    """
     training = Training(
         model=model,
         modules=modules,
@@ -68,6 +78,7 @@ def train(job: Job, model: Model, modules: Mapping[str, nn.Module], features: Fe
         log=job.log,
         report=lambda step, steps, figures: job.report(Event("step", step, steps, figures=figures)),
         checkpoint_seconds=job.checkpoint_seconds,
+        rates=rates or {},
     )
     training.run()
     return training

@@ -34,8 +34,9 @@ class FinishedFit(Backbone):
     frozen: bool = False
 
     def hands_on(self, fit: Fit, method: Method) -> bool:
-        """Whether another fit can start from this fit's head: same problem, same method, same fields of the recipe."""
-        same_fields = all(getattr(self.fit.recipe, name) == getattr(fit.recipe, name) for name in method.recipe_fields)
+        """Whether another fit can start from this fit's head: same problem and method, same recipe of the head."""
+        names = (name for name in method.recipe_fields if name not in method.training_fields)
+        same_fields = all(getattr(self.fit.recipe, name) == getattr(fit.recipe, name) for name in names)
         return same_fields and (self.fit.problem, self.fit.method) == (fit.problem, fit.method)
 
     def revision(self, workspace: Workspace) -> str:

@@ -51,6 +51,10 @@ class StudyOptions:
     """Layers of a frozen encoder that the method 'features' reads."""
     bilstm_width: int | None = None
     """Size of a BiLSTM's output for a token, both directions together."""
+    layer_decay: float | None = None
+    """Factor between the learning rates of an encoder's layers, from the top down."""
+    redraw_layers: int | None = None
+    """Number of top layers that are initialised again before training, with the pooler."""
     dropout: float | None = None
     """Dropout rate that replaces the backbone's own."""
     schedule: str | None = None
@@ -185,6 +189,8 @@ class StudyOptions:
 _USERS: Mapping[str, str] = {
     "features": "the method 'features'",
     "bilstm_width": "methods with a BiLSTM, such as 'features' and 'finetune+bilstm'",
+    "layer_decay": "methods that train all layers, such as 'finetune'",
+    "redraw_layers": "methods that train all layers, such as 'finetune'",
 }
 """Option that some methods read -> these methods; the other special options are for some tasks."""
 
@@ -226,6 +232,8 @@ READERS: Mapping[str, Callable[[str], Any]] = {
     "loss-divisor": str,
     "features": str,
     "bilstm-width": number(int),
+    "layer-decay": number(float),
+    "redraw-layers": number(int),
     "dropout": number(float),
     "schedule": str,
     "paper-adam": _truth,

@@ -51,6 +51,11 @@ class WordsInUse:
         embedding.register_buffer(_ROWS, rows, persistent=False)
         self._hook = embedding.register_forward_pre_hook(_look_up)
 
+    @property
+    def weight(self) -> nn.Parameter:
+        """The weight of the embedding as it is now: the small table until `restore`, then the whole table."""
+        return self._embedding.get_parameter("weight")
+
     def restore(self, unused: float) -> None:
         """Put the whole table back with the trained rows. The other rows are multiplied by `unused`."""
         whole = self._full * unused

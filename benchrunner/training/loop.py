@@ -46,6 +46,8 @@ class Training:
     report: Callable[[int, int, Mapping[str, float]], None] = lambda step, steps, figures: None
     """Called after each step with its number, the number of all steps, and its figures: see `Event.figures`."""
     checkpoint_seconds: float = CHECKPOINT_SECONDS
+    rates: Mapping[str, float] = field(default_factory=dict)
+    """Factors of the learning rate by the name of a weight in `modules`, such as `encoder.pooler.bias`; else 1."""
     micro_tokens: int = field(init=False)
     """Largest number of tokens in a micro-batch: the recipe's, halved when memory runs out; part of the numerics."""
     diverged: int | None = field(init=False, default=None)
@@ -58,7 +60,7 @@ class Training:
     def __post_init__(self) -> None:
         self.micro_tokens = self.recipe.micro_tokens
         self.schedule = Schedule(self.features.batch_counts(self.recipe.batch_unit), self.recipe, self.seed)
-        self.optimizer = Optimizer(self.modules, self.recipe)
+        self.optimizer = Optimizer(self.modules, self.recipe, self.rates)
         self._unit_tokens = self.features.unit_tokens
         self._pending: list[tuple[int, torch.Tensor]] = []
         self._speed = Speed(self.features.batch_counts("sentences"))
@@ -98,6 +100,10 @@ class Training:
             if weight.requires_grad and weight.ndim > 1 and name not in tables
         )
         return {"train_tokens": tokens, "trained_weights": trained}
+
+    def decay_without_gradient(self, weight: nn.Parameter) -> float:
+        """Give the factor by which weight decay shrinks the rows of a trained weight that have no gradient."""
+        return self.schedule.decay_without_gradient(self.optimizer.rate_of(weight))
 
     def _steps(self, interrupt: HeldBack) -> None:
         self.first = self._resume()

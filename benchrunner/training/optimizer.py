@@ -25,21 +25,43 @@ def decay_groups(parameters: Iterable[nn.Parameter], weight_decay: float) -> lis
 
 
 class Optimizer:
-    """Turns the gradients of named modules into new weights: clips, then takes an AdamW step."""
+    """Turns the gradients of named modules into new weights: clips, then takes an AdamW step.
 
-    def __init__(self, modules: Mapping[str, nn.Module], recipe: Recipe) -> None:
+    `rates` has factors of the learning rate by the name of a weight, such as `encoder.pooler.bias`; without a factor,
+    a weight has the whole rate. Weights that need no gradient are not part of the optimizer, nor of its state.
+    """
+
+    def __init__(
+        self, modules: Mapping[str, nn.Module], recipe: Recipe, rates: Mapping[str, float] | None = None
+    ) -> None:
         self._recipe = recipe
         self.named = {
-            f"{part}.{name}": weight for part, module in modules.items() for name, weight in module.named_parameters()
+            f"{part}.{name}": weight
+            for part, module in modules.items()
+            for name, weight in module.named_parameters()
+            if weight.requires_grad
         }
+        self._rates = {id(weight): (rates or {}).get(name, 1.0) for name, weight in self.named.items()}
+        groups = [
+            {**group, "rate": rate}
+            for rate in sorted(set(self._rates.values()))
+            for group in decay_groups(self._of_rate(rate), recipe.weight_decay)
+        ]
         self._adam = torch.optim.AdamW(
-            decay_groups(self.named.values(), recipe.weight_decay),
+            groups,
             lr=recipe.lr,
             betas=(recipe.beta1, recipe.beta2),
             eps=recipe.epsilon,
             fused=True,
         )
         self._decay = [group["weight_decay"] for group in self._adam.param_groups]
+
+    def rate_of(self, weight: nn.Parameter) -> float:
+        """Give the factor between the learning rates of a weight and those that `step` is given."""
+        return self._rates[id(weight)]
+
+    def _of_rate(self, rate: float) -> Iterator[nn.Parameter]:
+        return (weight for weight in self.named.values() if self._rates[id(weight)] == rate)
 
     def clear(self) -> None:
         """Remove all gradients."""
@@ -50,15 +72,16 @@ class Optimizer:
         """Clip the gradients and change the weights. `step` counts from 0."""
         if self._recipe.clip:
             torch.nn.utils.clip_grad_norm_(self.named.values(), self._recipe.clip)
-        rate, epsilon = lr, self._recipe.epsilon
-        if not self._recipe.bias_correction:
-            # AdamW computes m / (1 - b1^t) / (sqrt(v / (1 - b2^t)) + e). With this rate and epsilon, that is
-            # lr * m / (sqrt(v) + e). AdamW multiplies the decay by its rate, so the decay is divided by it.
-            first, second = 1 - self._recipe.beta1 ** (step + 1), (1 - self._recipe.beta2 ** (step + 1)) ** 0.5
-            rate, epsilon = lr * first / second, self._recipe.epsilon / second
         for group, decay in zip(self._adam.param_groups, self._decay, strict=True):
+            asked = lr * group["rate"]
+            rate, epsilon = asked, self._recipe.epsilon
+            if not self._recipe.bias_correction:
+                # AdamW computes m / (1 - b1^t) / (sqrt(v / (1 - b2^t)) + e). With this rate and epsilon, that is
+                # lr * m / (sqrt(v) + e). AdamW multiplies the decay by its rate, so the decay is divided by it.
+                first, second = 1 - self._recipe.beta1 ** (step + 1), (1 - self._recipe.beta2 ** (step + 1)) ** 0.5
+                rate, epsilon = asked * first / second, self._recipe.epsilon / second
             group["lr"], group["eps"] = rate, epsilon
-            group["weight_decay"] = decay * lr / rate if rate else 0.0
+            group["weight_decay"] = decay * asked / rate if rate else 0.0
         self._adam.step()
 
     def state(self) -> Iterator[tuple[str, torch.Tensor]]:

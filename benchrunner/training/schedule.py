@@ -84,6 +84,9 @@ class Schedule:
         share = share_of_peak(step, self.steps, self.warmup, schedule=self.recipe.schedule)
         return self.recipe.lr * share
 
-    def decay_without_gradient(self) -> float:
-        """Give the factor by which weight decay shrinks a weight that has no gradient in any step."""
-        return math.prod(1 - self.lr(step) * self.recipe.weight_decay for step in range(self.steps))
+    def decay_without_gradient(self, rate: float = 1.0) -> float:
+        """Give the factor by which weight decay shrinks a weight that has no gradient in any step.
+
+        `rate` is the factor between the weight's learning rates and those of the schedule.
+        """
+        return math.prod(1 - self.lr(step) * rate * self.recipe.weight_decay for step in range(self.steps))

@@ -87,7 +87,7 @@ def fitted(
         patch.setattr(benchrunner.training.loop, "LOG_STEPS", log_steps)
         training.run()
     if words is not None and training.diverged is None:
-        words.restore(training.schedule.decay_without_gradient())
+        words.restore(training.decay_without_gradient(words.weight))
     return Fitted(training, encoder, head)
 
 
