@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchrunner import BackboneFamily, hookimpl
+from benchrunner import BackboneFamily, NamedRecipe, hookimpl
 from benchrunner_transformers.family import TransformersFamily
+from benchrunner_transformers.recipes import RECIPES
 
 
 @hookimpl
 def register_backbones() -> Iterator[BackboneFamily]:
     yield TransformersFamily()
+
+
+@hookimpl
+def register_recipes() -> Iterator[NamedRecipe]:
+    yield from RECIPES
