@@ -25,6 +25,9 @@ BATCH_UNITS = ("sentences", "sequences", "words")
 LOSS_DIVISORS = ("own-words", "mean-words")
 """Values of a recipe's `loss_divisor`."""
 
+SUMMARIES = ("pooler", "first", "last", "mean", "max")
+"""Values of a recipe's `summary`."""
+
 SPECIAL = (
     "stride",
     "context",
@@ -32,6 +35,7 @@ SPECIAL = (
     "loss_divisor",
     "features",
     "bilstm_width",
+    "summary",
     "layer_decay",
     "redraw_layers",
 )
@@ -55,6 +59,7 @@ _NAMED_VALUES: Mapping[str, Sequence[str]] = {
     "batch_unit": BATCH_UNITS,
     "loss_divisor": LOSS_DIVISORS,
     "features": LAYERS,
+    "summary": SUMMARIES,
     "sample": SAMPLES,
 }
 """Field -> its possible values."""
@@ -88,6 +93,10 @@ class Recipe:
     """Layers of a frozen encoder that the method `features` reads: one of `LAYERS`."""
     bilstm_width: int = 768
     """Size of a BiLSTM's output for a token, half of it from each direction (Devlin et al. 2019, 5.3)."""
+    summary: str = "pooler"
+    """Vector of a sequence that a linear layer reads: `pooler` is the encoder's own summary, such as BERT's pooled
+    first token; `first` and `last` are the last layer's state of that token; `mean` and `max` go over the last layer's
+    states of all tokens of the sequence, special tokens included."""
     layer_decay: float = 1.0
     """Factor between the learning rates of an encoder's layers, from the top down; 1 gives all layers the same rate.
     `methods.encoder_layers.learning_rates` has the formula (Clark et al. 2020)."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from benchrunner.errors import RequestError
-from benchrunner.recipes import BATCH_UNITS, CONTEXTS, LAYERS, LOSS_DIVISORS, SAMPLES, SCHEDULES
+from benchrunner.recipes import BATCH_UNITS, CONTEXTS, LAYERS, LOSS_DIVISORS, SAMPLES, SCHEDULES, SUMMARIES
 from benchrunner.studies.number_texts import numbers
 from benchrunner.studies.study import SELECT
 from benchrunner.text_settings import name_value_pairs
@@ -148,6 +148,12 @@ def _add_fields(group: argparse._ArgumentGroup) -> None:
         type=int,
         metavar="N",
         help="initialise the top N layers and the pooler again before training; finetune only (0)",
+    )
+    group.add_argument(
+        "--summary",
+        choices=SUMMARIES,
+        help="vector of a sequence that a linear layer reads: the encoder's own (pooler, the default), or the first, "
+        "the last, the mean or the maximum of its tokens' states",
     )
     group.add_argument("--dropout", type=float, metavar="RATE", help="dropout rate that replaces the backbone's own")
     group.add_argument(

@@ -28,7 +28,7 @@ class Finetune(Method):
     about: str = "train all weights with a linear layer on top"
     head: Kind = "linear"
     exports: bool = True
-    recipe_fields: tuple[str, ...] = ENCODER_FIELDS
+    recipe_fields: tuple[str, ...] = ("summary", *ENCODER_FIELDS)
     training_fields: tuple[str, ...] = ENCODER_FIELDS
 
     def fit(self, job: Job) -> Outcome:
@@ -75,4 +75,5 @@ class Finetune(Method):
         size, shape, seed = encoder.hidden_size, job.problem.head, job.fit.seed
         if self.head == "bilstm":
             return BiLstmHead(size, shape, seed=seed, width=job.fit.recipe.bilstm_width)
-        return LinearHead(size, shape, seed=seed, summary_bias=encoder.summary_head_bias)
+        bias, summary = encoder.summary_head_bias, job.fit.recipe.summary
+        return LinearHead(size, shape, seed=seed, summary_bias=bias, summary=summary)

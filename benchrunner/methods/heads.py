@@ -13,6 +13,7 @@ from torch import nn
 from benchrunner.backbones.encoder import Encoder
 from benchrunner.features.flat_batch import FlatBatch, time_order
 from benchrunner.features.randomness import generator
+from benchrunner.methods.summaries import summarize
 from benchrunner.problems.problem import HeadShape
 
 INITIAL_DEVIATION = 0.02
@@ -36,11 +37,17 @@ class Head(nn.Module, ABC):
 class LinearHead(Head):
     """Dropout, then a linear layer over each sequence's summary, its first token's state, or each token's state."""
 
-    def __init__(self, hidden: int, shape: HeadShape, *, seed: int, summary_bias: bool = True) -> None:
-        """Draw fresh weights. `summary_bias` says whether a layer that reads summaries has a bias."""
+    def __init__(
+        self, hidden: int, shape: HeadShape, *, seed: int, summary_bias: bool = True, summary: str = "pooler"
+    ) -> None:
+        """Draw fresh weights. `summary_bias` says whether a layer that reads the encoder's own summaries has a bias.
+
+        `summary` is the recipe's; it has no effect if the shape reads no summaries.
+        """
         super().__init__()
-        self.level, self.shape = shape.level, shape
-        self.output = nn.Linear(hidden, shape.width, bias=summary_bias or not shape.reads_summary)
+        self.level, self.shape, self.summary = shape.level, shape, summary
+        without_bias = shape.reads_summary and summary == "pooler" and not summary_bias
+        self.output = nn.Linear(hidden, shape.width, bias=not without_bias)
         draw(self.output.weight, generator(seed, "head"))
         if self.output.bias is not None:
             nn.init.zeros_(self.output.bias)
@@ -48,7 +55,7 @@ class LinearHead(Head):
     def forward(self, encoder: Encoder, batch: FlatBatch) -> torch.Tensor:
         hidden = encoder(batch)
         if self.shape.reads_summary:
-            hidden = encoder.summary(hidden, batch)
+            hidden = summarize(self.summary, encoder, hidden, batch)
         elif self.level == "sequence":
             hidden = hidden.index_select(0, batch.starts[:-1])
         else:

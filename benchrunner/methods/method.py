@@ -85,6 +85,11 @@ class Method(ABC):
     recipe_defaults: Mapping[str, Any] = {}
     """Values that replace those of a task's recipe, which are for fine-tuning."""
 
+    def fields_read(self, problem: Problem) -> frozenset[str]:
+        """Return the fields of `recipes.SPECIAL` that change a fit of this method to a problem."""
+        fields = problem.all_recipe_fields.union(self.recipe_fields)
+        return fields if problem.head.reads_summary else fields - {"summary"}
+
     def check(self, problem: Problem) -> None:
         """Raise a `RequestError` if the method cannot learn problems of this kind."""
         return

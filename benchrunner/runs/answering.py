@@ -157,6 +157,11 @@ def _export_fit(reference: str, target: Path, runner: Runner) -> None:
             f"The fit {fit.id} cannot be exported: no other library has a head for problems of the kind "
             f"'{problem.name}' (its export_kind is None). A new fit can still start from it as run:{fit.id}."
         )
+    if problem.head.reads_summary and fit.recipe.summary != "pooler":
+        raise RequestError(
+            f"The fit {fit.id} cannot be exported: its head reads the summary '{fit.recipe.summary}', and heads of "
+            "other libraries read the encoder's own summary. Fit with --summary pooler."
+        )
     encoder = fitted_backbone.saved(folder, runner.plugins, runner.workspace)[0].load(runner.workspace, seed=fit.seed)
     tensors = load_file(folder.model / "head.safetensors")
     weights = {name.removeprefix("output."): tensor for name, tensor in tensors.items()}

@@ -146,6 +146,6 @@ def _with_parts(family: BackboneFamily | None) -> Iterator[BackboneFamily]:
 
 def _without_ignored_fields(recipe: Recipe, task: Task, method: Method) -> Recipe:
     """Reset recipe fields that the problem and the method ignore, so that they do not change the fit's identity."""
-    known = {*task.problem.all_recipe_fields, *method.recipe_fields}
+    known = method.fields_read(task.problem)
     defaults = Recipe()
     return recipe.changed(**{name: getattr(defaults, name) for name in SPECIAL if name not in known})

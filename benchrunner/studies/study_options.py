@@ -51,6 +51,8 @@ class StudyOptions:
     """Layers of a frozen encoder that the method 'features' reads."""
     bilstm_width: int | None = None
     """Size of a BiLSTM's output for a token, both directions together."""
+    summary: str | None = None
+    """Vector of a sequence that a linear layer reads: `pooler`, `first`, `last`, `mean` or `max`, see `Recipe`."""
     layer_decay: float | None = None
     """Factor between the learning rates of an encoder's layers, from the top down."""
     redraw_layers: int | None = None
@@ -188,6 +190,7 @@ class StudyOptions:
 
 _USERS: Mapping[str, str] = {
     "features": "the method 'features'",
+    "summary": "methods with a linear layer, such as 'finetune', on tasks that ask about whole texts",
     "bilstm_width": "methods with a BiLSTM, such as 'features' and 'finetune+bilstm'",
     "layer_decay": "methods that train all layers, such as 'finetune'",
     "redraw_layers": "methods that train all layers, such as 'finetune'",
@@ -209,7 +212,7 @@ _HIDES: Mapping[str, Sequence[str]] = {
 
 def options_read(task: Task, method: str | None, runner: Runner) -> set[str]:
     """Name the special recipe fields that a task's fits read, by `method` or else by the task's own method."""
-    return {*task.problem.all_recipe_fields, *runner.plugins.method(method or task.method).recipe_fields}
+    return set(runner.plugins.method(method or task.method).fields_read(task.problem))
 
 
 def _truth(text: str) -> bool:
@@ -232,6 +235,7 @@ READERS: Mapping[str, Callable[[str], Any]] = {
     "loss-divisor": str,
     "features": str,
     "bilstm-width": number(int),
+    "summary": str,
     "layer-decay": number(float),
     "redraw-layers": number(int),
     "dropout": number(float),
