@@ -64,33 +64,52 @@ class Frame:
     after: tuple[int, ...]
     """Token ids after the last text."""
     unknown: int
-    """Token id for a word without pieces."""
+    """Token id for a word without pieces, and for a sequence without any token."""
     segments: tuple[int, int] = (0, 1)
-    """Segments of the tokens before the second text, and of the others; a single text is in the first segment only."""
+    """Segments of the first and of the second text."""
+    special_segments: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]] | None = None
+    """Segments of the tokens of `before`, `between` and `after`; None: all are in the segment of the first text, except
+    that `after` is in the segment of the second text if there is a second text."""
+    single: Frame | None = None
+    """Frame of single texts, if it has other special tokens or segments than the frame of pairs without `between`."""
 
     def size(self, *, pair: bool) -> int:
         """Return the number of special tokens in a sequence."""
+        if not pair and self.single is not None:
+            return self.single.size(pair=False)
         return len(self.before) + len(self.after) + pair * len(self.between)
 
     def join(self, first: Part, second: Part | None = None) -> Joined:
         """Make one sequence of each range of pieces, or of each pair of ranges."""
+        if second is None and self.single is not None:
+            return self.single.join(first)
         between = self.between if second is not None else ()
         counts = second.counts if second is not None else np.zeros_like(first.counts)
-        lengths = first.counts + counts + self.size(pair=second is not None)
+        lengths = np.maximum(first.counts + counts + self.size(pair=second is not None), 1)
         starts = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
         first_begins = starts[:-1] + len(self.before)
         second_begins = first_begins + first.counts + len(between)
-        tokens = np.empty(starts[-1], dtype=np.int32)
+        tokens = np.full(starts[-1], self.unknown, dtype=np.int32)  # stays where a sequence has no token
         segments = np.full(starts[-1], self.segments[0], dtype=np.int8)
-        for special, places in (
-            (self.before, starts[:-1]),
-            (between, first_begins + first.counts),
-            (self.after, second_begins + counts),
-        ):
-            for offset, token in enumerate(special):
-                tokens[places + offset] = token
         tokens[ranges(first_begins, first.counts)] = first.tokens[ranges(first.begins, first.counts)]
         if second is not None:
             tokens[ranges(second_begins, counts)] = second.tokens[ranges(second.begins, counts)]
-            segments[ranges(second_begins, counts + len(self.after))] = self.segments[1]
+            segments[ranges(second_begins, counts)] = self.segments[1]
+        special = zip(
+            (self.before, between, self.after),
+            (starts[:-1], first_begins + first.counts, second_begins + counts),
+            self._special_segments(pair=second is not None),
+            strict=True,
+        )
+        for special_tokens, places, special_segments in special:
+            for offset, (token, segment) in enumerate(zip(special_tokens, special_segments, strict=False)):
+                tokens[places + offset] = token
+                segments[places + offset] = segment
         return Joined(Sequences(tokens, segments, starts), first_begins, second_begins)
+
+    def _special_segments(self, *, pair: bool) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+        """Return the segments of the tokens of `before`, `between` and `after`."""
+        if self.special_segments is not None:
+            return self.special_segments
+        first, last = self.segments[0], self.segments[pair]
+        return (first,) * len(self.before), (first,) * len(self.between), (last,) * len(self.after)

@@ -38,6 +38,25 @@ def test_a_frame_that_ends_with_nothing_still_joins() -> None:
     assert bare.join(part((0, 1)), part((1, 1))).sequences.tokens.tolist() == [10, 2, 11]
 
 
+def test_special_tokens_have_segments_of_their_own() -> None:
+    """XLNet: A <sep> <cls>, or A <sep> B <sep> <cls>, with <cls> in segment 2."""
+    alone = Frame(before=(), between=(), after=(4, 3), unknown=0, special_segments=((), (), (0, 2)))
+    frame = Frame(before=(), between=(4,), after=(4, 3), unknown=0, special_segments=((), (0,), (1, 2)), single=alone)
+    pair = frame.join(part((0, 2), (5, 1)), part((3, 1), (6, 0))).sequences
+    assert pair.tokens.tolist() == [10, 11, 4, 13, 4, 3, 15, 4, 4, 3]
+    assert pair.segments.tolist() == [0, 0, 0, 1, 1, 2, 0, 0, 1, 2]
+    single = frame.join(part((0, 2))).sequences
+    assert single.tokens.tolist() == [10, 11, 4, 3] and single.segments.tolist() == [0, 0, 0, 2]
+    assert frame.size(pair=True) == 3 and frame.size(pair=False) == 2
+
+
+def test_a_sequence_without_any_token_is_the_unknown_token() -> None:
+    bare = Frame(before=(), between=(), after=(), unknown=9)
+    joined = bare.join(part((0, 0), (0, 2)), part((0, 0), (5, 1)))
+    assert joined.sequences.tokens.tolist() == [9, 10, 11, 15] and joined.sequences.starts.tolist() == [0, 1, 4]
+    assert joined.sequences.segments.tolist() == [0, 0, 0, 1]
+
+
 def test_an_encoder_without_pieces_says_what_it_cannot_do() -> None:
     class Bare(Encoder):
         """Whole texts only."""
