@@ -1,0 +1,32 @@
+"""Spans of pieces in their texts, without the white space at their ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+_SPACE = (
+    "\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680"
+    "\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+)
+"""The characters for which `str.isspace` is true."""
+
+
+def trimmed(texts: Sequence[str], spans: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Return the spans without white space at their ends, int32 (pieces, 2).
+
+    Pieces of byte-level BPE and of sentencepiece may begin with a space, which is no part of an answer. The span of a
+    piece of white space is empty, at the end of the piece. `counts` holds the number of pieces of each text.
+    """
+    codes = np.frombuffer("".join(texts).encode("utf-32-le"), dtype=np.uint32)
+    solid = np.flatnonzero(~np.isin(codes, [ord(character) for character in _SPACE]))  # not white space
+    if not len(solid) or not len(spans):
+        return np.stack([spans[:, 1], spans[:, 1]], axis=1)
+    sizes = np.array([len(text) for text in texts], dtype=np.int64)
+    offset = np.repeat(np.cumsum(sizes) - sizes, counts)[:, None]
+    begin, end = (spans + offset).T
+    next_solid = np.append(solid, len(codes))[np.searchsorted(solid, begin)]
+    last_solid = np.append(-1, solid)[np.searchsorted(solid, end)]
+    first = np.minimum(next_solid, end)
+    return (np.stack([first, np.maximum(last_solid + 1, first)], axis=1) - offset).astype(np.int32)

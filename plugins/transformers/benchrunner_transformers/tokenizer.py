@@ -1,0 +1,261 @@
+"""Fast tokenizers of transformers: the Rust tokenizer with results in flat arrays."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib.util import find_spec
+from itertools import chain
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from tokenizers import Encoding, Tokenizer
+
+from benchrunner import CheckpointError, RequestError
+from benchrunner.engine import Frame, Part, Pieces, Sequences
+from benchrunner_transformers.text_spans import trimmed
+
+_CHUNK = 4096
+"""Number of texts encoded at once: enough to keep all cores busy, few enough to limit the memory for token objects."""
+_PROBES = ("a", "the", ".", "0")
+"""Texts that show which tokens a tokenizer puts around a text. The first that has tokens is taken."""
+_WORDS = ("the", "of", "Paris", "x", "1998")
+"""Words that show whether a tokenizer needs a space before a word."""
+_RELATIVE_SEGMENTS = ("xlnet",)
+"""Model types that read segments although their configuration does not give a number of segments."""
+
+
+class HubTokenizer:
+    """The fast tokenizer of a checkpoint. Sequences are those of transformers, id for id.
+
+    A tokenizer without special tokens, such as GPT-2's, gives no token for an empty text; a sequence without any token
+    gets the token `frame.unknown`, which is the end-of-text token of GPT-2.
+    """
+
+    def __init__(self, tokenizer: Any, config: Any, origin: Path) -> None:
+        """Take a tokenizer of transformers and the model's configuration. `origin` is named in error messages."""
+        self._tokenizer, self._origin = tokenizer, origin
+        self._backend = _copy(tokenizer, origin)
+        self.reads_segments = _reads_segments(tokenizer, config)
+        """Whether the model takes segments. If not, all segments are 0, as in RoBERTa and GPT-2."""
+        self.frame = self._frame()
+        """The special tokens of a sequence."""
+        facts = [self._backend.to_str(), tokenizer.truncation_side, self.reads_segments, self.frame.unknown]
+        self.fingerprint = hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+        self._prefix = self._word_prefix()
+
+    @classmethod
+    def read(cls, folder: Path) -> HubTokenizer:
+        """Read the fast tokenizer of a checkpoint folder, without the network and without code from the folder."""
+        from transformers import AutoConfig, AutoTokenizer
+
+        _check_sentencepiece(folder)
+        options = {"local_files_only": True, "trust_remote_code": False}
+        try:
+            config = AutoConfig.from_pretrained(str(folder), **options)
+            tokenizer = AutoTokenizer.from_pretrained(str(folder), config=config, use_fast=True, **options)
+        except Exception as error:  # the classes of transformers and the Rust side raise exceptions of many kinds
+            raise CheckpointError(f"{folder}: the tokenizer cannot be read: {_first_sentence(error)}") from None
+        if not getattr(tokenizer, "is_fast", False):
+            raise CheckpointError(
+                f"{folder}: this model has no fast tokenizer ({type(tokenizer).__name__} is written in Python), "
+                "which benchrunner needs."
+            )
+        names = sorted({"tokenizer.json", *type(tokenizer).vocab_files_names.values()})
+        if not any((folder / name).is_file() for name in names):
+            raise CheckpointError(f"{folder}: there is no tokenizer; expected one of {', '.join(names)}.")
+        return cls(tokenizer, config, folder)
+
+    def save(self, folder: Path) -> None:
+        """Write tokenizer.json and tokenizer_config.json, which `read` and transformers read."""
+        self._tokenizer.save_pretrained(str(folder))
+
+    @property
+    def size(self) -> int:
+        """Number of embeddings that the tokens need: the largest token id plus one, added tokens included."""
+        return 1 + int(max(self._backend.get_vocab(with_added_tokens=True).values()))
+
+    @property
+    def summary_place(self) -> Literal["first", "last"]:
+        """Place of the token that stands for a whole sequence, if attention looks at both sides.
+
+        The place is the last token where no special token is before the text, as in XLNet and T5.
+        """
+        return "first" if self.frame.before else "last"
+
+    def pieces(self, texts: Sequence[str]) -> Pieces:
+        """Encode whole texts on all cores, without special tokens. Spans have no white space at their ends."""
+        return self._encode(texts, spans=True)
+
+    def _tokens(self, texts: Sequence[str]) -> Pieces:
+        """Encode whole texts as `pieces` does, in less time, with spans of no characters."""
+        return self._encode(texts, spans=False)
+
+    def _encode(self, texts: Sequence[str], *, spans: bool) -> Pieces:
+        encode = self._backend.encode_batch if spans else self._backend.encode_batch_fast
+        empty = np.empty(0, dtype=np.int32)  # np.concatenate needs at least one array
+        tokens, places, counts = [empty], [empty.reshape(0, 2)], [empty.astype(np.int64)]
+        for start in range(0, len(texts), _CHUNK):
+            chunk = texts[start : start + _CHUNK]
+            encodings = encode(chunk, add_special_tokens=False)
+            ids = [encoding.ids for encoding in encodings]
+            tokens.append(np.fromiter(chain.from_iterable(ids), dtype=np.int32))
+            counts.append(np.fromiter(map(len, ids), dtype=np.int64))
+            if spans:
+                offsets = chain.from_iterable(encoding.offsets for encoding in encodings)
+                flat = np.fromiter(chain.from_iterable(offsets), dtype=np.int32)
+                places.append(trimmed(chunk, flat.reshape(-1, 2), counts[-1]))
+        starts = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
+        return Pieces(np.concatenate(tokens), np.concatenate(places), starts)
+
+    def words(self, words: Sequence[str]) -> Pieces:
+        """Encode single words as they are encoded inside a sentence, after a space."""
+        if not self._prefix:
+            return self.pieces(words)
+        pieces = self.pieces([self._prefix + word for word in words])
+        spans = np.maximum(pieces.spans - len(self._prefix), 0).astype(np.int32)
+        return Pieces(pieces.tokens, spans, pieces.starts)
+
+    def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:
+        """Encode texts or pairs of texts on all cores; pairs that are too long lose tokens of the longer text."""
+        room = max_length - self.frame.size(pair=second is not None)
+        if room < (shortest := 1 if second is None else 2):
+            raise RequestError(
+                f"A sequence needs at least {max_length - room + shortest} tokens here; max_length is {max_length}."
+            )
+        firsts = self._tokens(first)
+        if second is None:
+            return self.frame.join(self._part(firsts, np.minimum(firsts.counts, room))).sequences
+        seconds = self._tokens(second)
+        counts = longest_first(firsts.counts, seconds.counts, room)
+        return self.frame.join(self._part(firsts, counts[0]), self._part(seconds, counts[1])).sequences
+
+    def _part(self, pieces: Pieces, counts: np.ndarray) -> Part:
+        """Keep `counts` pieces of each text: the first, or the last if the tokenizer truncates on the left."""
+        from_left = self._tokenizer.truncation_side == "left"
+        return Part(pieces.tokens, pieces.starts[1:] - counts if from_left else pieces.starts[:-1], counts)
+
+    def _frame(self) -> Frame:
+        """Find the special tokens by encoding a short text, alone and in a pair."""
+        text = next((text for text in _PROBES if self._backend.encode(text, add_special_tokens=False).ids), _PROBES[0])
+        alone = _parts(self._backend.encode(text), texts=1)
+        both = _parts(self._backend.encode(text, text), texts=2)
+        if alone is None or both is None:
+            raise CheckpointError(
+                f"{self._origin}: the tokenizer does not put the second text of a pair after the first text."
+            )
+        frame, single = self._frame_of(both), self._frame_of([*alone[:2], [], alone[1], alone[2]])
+        as_single = Frame(
+            frame.before, (), frame.after, frame.unknown, (frame.segments[0],) * 2, frame.special_segments
+        )
+        return frame if single == as_single else replace(frame, single=single)
+
+    def _frame_of(self, parts: Sequence[Sequence[tuple[int, int]]]) -> Frame:
+        """Make a frame of the tokens and segments before, in, between, in and after two texts."""
+        tokens = [tuple(token for token, _ in part) for part in parts]
+        segments = [tuple(segment if self.reads_segments else 0 for _, segment in part) for part in parts]
+        before, first, between, second, after = segments
+        usual = (first[:1] * len(before), first[:1] * len(between), second[:1] * len(after))
+        return Frame(
+            before=tokens[0],
+            between=tokens[2],
+            after=tokens[4],
+            unknown=self._unknown(),
+            segments=(first[0], second[0]),
+            special_segments=None if usual == (before, between, after) else (before, between, after),
+        )
+
+    def _unknown(self) -> int:
+        """Return the unknown token's id; where there is none, that of the end, of the start or of the padding."""
+        names = ("unk_token_id", "eos_token_id", "bos_token_id", "pad_token_id")
+        ids = (getattr(self._tokenizer, name) for name in names)
+        return next((int(token) for token in ids if token is not None), 0)
+
+    def _word_prefix(self) -> str:
+        """Return what must stand before a word, so that it gets its pieces inside a sentence: a space or nothing."""
+        start = self._ids("a")
+        for prefix in ("", " "):
+            if all(start + self._ids(prefix + word) == self._ids(f"a {word}") for word in _WORDS):
+                return prefix
+        return ""
+
+    def _ids(self, text: str) -> list[int]:
+        return list(self._backend.encode(text, add_special_tokens=False).ids)
+
+
+def longest_first(first: np.ndarray, second: np.ndarray, room: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return how many tokens of the texts of each pair are kept, if the longer text is cut first.
+
+    Where both texts must be cut, each keeps half of the room, and the longer text the odd token; of texts of equal
+    length, the second.
+    """
+    short, long = np.minimum(first, second), np.maximum(first, second)
+    half = np.minimum(short, room // 2)
+    kept = np.minimum(long, room - half)
+    return np.where(first > second, kept, half), np.where(first > second, half, kept)
+
+
+def _copy(tokenizer: Any, origin: Path) -> Tokenizer:
+    """Copy the Rust tokenizer, because truncation is a part of its state."""
+    try:
+        backend = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
+    except Exception as error:  # the Rust side raises plain Exception
+        raise CheckpointError(f"{origin}: the tokenizer cannot be copied: {_first_sentence(error)}") from None
+    backend.encode_special_tokens = tokenizer.split_special_tokens
+    backend.no_padding()
+    backend.no_truncation()
+    return backend
+
+
+def _reads_segments(tokenizer: Any, config: Any) -> bool:
+    """Say whether the model takes segments.
+
+    The tokenizers of transformers 5 give segments to the model for some families only, but the pre-training of more
+    families used them, for example ALBERT's and XLNet's: their configuration has more than one segment.
+    """
+    given = "token_type_ids" in tokenizer.model_input_names
+    return given or config.model_type in _RELATIVE_SEGMENTS or (getattr(config, "type_vocab_size", None) or 0) > 1
+
+
+def _parts(encoding: Encoding, *, texts: int) -> list[list[tuple[int, int]]] | None:
+    """Divide tokens and their segments into what is before, in, between and after the texts.
+
+    Return None if the texts are not in their order, or if a text has no token.
+    """
+    parts = [list[tuple[int, int]]() for _ in range(2 * texts + 1)]
+    place = 0
+    for token, segment, text in zip(encoding.ids, encoding.type_ids, encoding.sequence_ids, strict=True):
+        following = place + place % 2 if text is None else 2 * text + 1
+        if following < place:
+            return None
+        place = following
+        parts[place].append((token, segment))
+    return parts if all(parts[1::2]) else None
+
+
+def _check_sentencepiece(folder: Path) -> None:
+    """Raise `CheckpointError` if a sentencepiece model must be converted and the packages for this are missing."""
+    models = sorted(folder.glob("*.model"))
+    if not models or (folder / "tokenizer.json").is_file():
+        return
+    if missing := [name for name in ("sentencepiece", "google.protobuf") if not _is_installed(name)]:
+        raise CheckpointError(
+            f"{folder}: the tokenizer is the sentencepiece model {models[0].name}, which cannot be converted without "
+            f"{' and '.join(missing)}: pip install sentencepiece protobuf, or add the model's tokenizer.json."
+        )
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # a parent package is missing
+        return False
+
+
+def _first_sentence(error: Exception) -> str:
+    """Return the first line of an exception's message, as the end of a sentence."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return (lines[0] if lines else type(error).__name__).removesuffix(".") + "."

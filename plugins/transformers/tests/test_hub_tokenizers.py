@@ -1,0 +1,113 @@
+"""Text becomes the same numbers as in transformers, id for id and segment for segment, for tokenizers of every kind."""
+
+from __future__ import annotations
+
+import json
+import random
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tiny_tokenizers import KINDS, TEXTS, write_tokenizer
+
+from benchrunner.engine import Part, Pieces, Sequences
+from benchrunner_transformers.tokenizer import HubTokenizer
+
+ODD_TEXTS = [
+    "",
+    " ",
+    "\t\n",
+    "  two  spaces  ",
+    "Zażółć gęślą jaźń; café, naïve, Ångström, İstanbul, ß, ﬁ, Ⅷ.",
+    "你好,世界!这是 BERT。日本語テキスト 한국어",
+    "𠜎𠜱 😀 👩‍👩‍👧 🇩🇪",
+    "[CLS] a [SEP] b [MASK] [PAD] [UNK] </s> <s> <mask> <cls> <sep> <|endoftext|>",
+    "a [MASK]b <mask>c",
+    "##ing ing ##s un##believable ▁under Ġg",
+    "$1,234.56 -- it's 'quoted' \"twice\" (and) so-on... #tag @name e-mail@host.org",
+    "x" * 101,
+    "antidisestablishmentarianism" * 9,
+    "zero\u200bwidth soft\u00adhyphen null\x00byte bell\x07 nbsp\u00a0 line\u2028separator \ufeffbom \ufffd",
+    "Русский текст, Ελληνικά, עברית, العربية, ไทย, हिन्दी",
+    "e\u0301 a\u0308 combining",
+    "line\r\nbreaks\n\n\n and\ttabs",
+    "``quotes'' and 5 ½ ² ™",
+]
+
+
+def drawn_texts(count: int, seed: int) -> list[str]:
+    """Return the odd texts and texts of random words, of one to twenty words."""
+    source = random.Random(seed)
+    words = [word for text in [*TEXTS, *ODD_TEXTS] for word in text.split(" ")]
+    drawn = [" ".join(source.choices(words, k=source.randint(1, 20))) for _ in range(count - len(ODD_TEXTS))]
+    texts = [*ODD_TEXTS, *drawn]
+    source.shuffle(texts)
+    return texts
+
+
+FIRST, SECOND = drawn_texts(200, seed=1), drawn_texts(200, seed=2)
+
+
+@pytest.fixture(scope="module", params=[*KINDS, "bert cased"])
+def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[HubTokenizer, Any]:
+    """Return our tokenizer of a model type, and that of transformers."""
+    from transformers import AutoTokenizer
+
+    model_type = request.param.split()[0]
+    folder = tmp_path_factory.mktemp("tokenizer")
+    write_tokenizer(model_type, folder, lowercase="cased" not in request.param)
+    (folder / "config.json").write_text(json.dumps({"model_type": model_type}), encoding="utf-8")
+    return HubTokenizer.read(folder), AutoTokenizer.from_pretrained(folder)
+
+
+def rows(sequences: Sequences) -> list[tuple[list[int], list[int]]]:
+    assert sequences.tokens.dtype == np.int32 and sequences.segments.dtype == np.int8
+    ends = pairwise(sequences.starts.tolist())
+    return [(sequences.tokens[start:end].tolist(), sequences.segments[start:end].tolist()) for start, end in ends]
+
+
+def their_rows(
+    tokenizer: Any, ours: HubTokenizer, first: list[str], second: list[str] | None, length: int
+) -> list[tuple[list[int], list[int]]]:
+    """Return ids and segments of transformers; a sequence without tokens has the unknown token."""
+    encoded = tokenizer(first, second, truncation="longest_first", max_length=length, return_token_type_ids=True)
+    pairs = zip(encoded["input_ids"], encoded["token_type_ids"], strict=True)
+    unknown = [tokenizer.unk_token_id if tokenizer.unk_token_id is not None else tokenizer.eos_token_id]
+    given = ((ids, segments if ours.reads_segments else [0] * len(ids)) for ids, segments in pairs)
+    return [(ids, segments) if ids else (unknown, [0]) for ids, segments in given]
+
+
+def test_texts_and_pairs_are_those_of_transformers(both: tuple[HubTokenizer, Any]) -> None:
+    ours, theirs = both
+    for length in (40, 512):
+        assert rows(ours.assemble(FIRST, None, length)) == their_rows(theirs, ours, FIRST, None, length)
+        assert rows(ours.assemble(FIRST, SECOND, length)) == their_rows(theirs, ours, FIRST, SECOND, length)
+    first, second = ([text for text in texts if len(text) < 40][:60] for texts in (FIRST, SECOND))
+    for length in (7, 8, 9, 12):
+        assert rows(ours.assemble(first, second, length)) == their_rows(theirs, ours, first, second, length)
+
+
+def whole(pieces: Pieces) -> Part:
+    return Part(pieces.tokens, pieces.starts[:-1], pieces.counts)
+
+
+def test_pieces_in_their_frame_are_whole_sequences(both: tuple[HubTokenizer, Any]) -> None:
+    ours, _ = both
+    first, second = whole(ours.pieces(FIRST)), whole(ours.pieces(SECOND))
+    assert rows(ours.frame.join(first).sequences) == rows(ours.assemble(FIRST, None, 5000))
+    assert rows(ours.frame.join(first, second).sequences) == rows(ours.assemble(FIRST, SECOND, 5000))
+
+
+def test_a_saved_tokenizer_is_read_again(both: tuple[HubTokenizer, Any], tmp_path: Path) -> None:
+    ours, theirs = both
+    ours.assemble(FIRST[:3], None, 8)
+    ours.save(tmp_path)
+    (tmp_path / "config.json").write_text(
+        (Path(theirs.name_or_path) / "config.json").read_text(encoding="utf-8"), encoding="utf-8"
+    )
+    again = HubTokenizer.read(tmp_path)
+    assert (
+        again.fingerprint == ours.fingerprint and again.frame == ours.frame and again.size == ours.size == len(theirs)
+    )
