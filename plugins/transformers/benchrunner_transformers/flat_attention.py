@@ -1,0 +1,261 @@
+"""Models of transformers read flat batches, without padding: our own attention function takes the place of theirs.
+
+transformers lets a model's attention be replaced by a registered function. A flat batch of T tokens goes through such a
+model as one row, (1, T): embeddings, linear layers and norms treat every token in the same way, and our function lets
+every token attend to the tokens of its own sequence only.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import torch
+
+from benchrunner.engine import Block, FlatBatch, attend
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+NAME = "benchrunner_flat"
+"""Name of our attention function in the registries of transformers."""
+
+HARMLESS = frozenset(
+    {"deterministic", "is_causal", "output_hidden_states", "position_ids", "sliding_window", "use_cache"}
+)
+"""Arguments of attention functions that our function may ignore: which tokens a token sees is known from the mask."""
+
+FAULTS = (TypeError, ValueError, RuntimeError, AttributeError, LookupError)
+"""What the code of a model may raise if the model cannot read a flat batch."""
+
+
+class UnreadableError(ValueError):
+    """A model asks for something that attention over a flat batch does not compute."""
+
+
+@dataclass(frozen=True)
+class Sight:
+    """The tokens that each token of a sequence attends to. Models of transformers pass it on in place of a mask."""
+
+    direction: Literal["both", "left-to-right"]
+    window: int | None
+    """How many tokens away the farthest of these tokens is; None: as far as the sequence reaches."""
+
+
+def reads_flat(model: PreTrainedModel) -> bool:
+    """Whether the model computes the same states from a flat batch as its own code does from a padded batch.
+
+    First the model's class must declare that its attention is replaceable and that it takes positions. Then the states
+    of three short sequences are computed in both ways and compared. The weights and embeddings must be complete.
+    """
+    return _is_replaceable(model) and _agrees(model)
+
+
+def flat_states(model: PreTrainedModel, batch: FlatBatch) -> tuple[torch.Tensor, ...]:
+    """Compute the embeddings, then the states after each layer, as `output_hidden_states=True`: (T, hidden) each."""
+    return tuple(state[0] for state in _run(model, batch, all_states=True).hidden_states)
+
+
+def last_flat_state(model: PreTrainedModel, batch: FlatBatch) -> torch.Tensor:
+    """Compute the states of the last layer without keeping those of the other layers: (T, hidden)."""
+    state: torch.Tensor = _run(model, batch, all_states=False).last_hidden_state[0]
+    return state
+
+
+def takes_segments(model: PreTrainedModel) -> bool:
+    """Whether the model has embeddings for several segments (token types)."""
+    return "token_type_ids" in _arguments(model) and (getattr(model.config, "type_vocab_size", None) or 0) > 1
+
+
+def _run(model: PreTrainedModel, batch: FlatBatch, *, all_states: bool) -> Any:
+    """Run the model on a flat batch as one row. The attention function stays set, for recomputed layers."""
+    _register()
+    if model.config._attn_implementation != NAME:
+        model.config._attn_implementation = NAME
+    inputs = {
+        "input_ids": batch.tokens[None],
+        "attention_mask": torch.ones_like(batch.tokens)[None],  # so that masks are not guessed from the positions
+        "position_ids": _position_ids(model, batch)[None],
+        "flat_batch": batch,  # reaches `_attention`
+    }
+    return _call(model, inputs, batch.segments[None], all_states=all_states)
+
+
+def _call(model: PreTrainedModel, inputs: dict[str, Any], segments: torch.Tensor, *, all_states: bool) -> Any:
+    """Call the model with the inputs, and with the segments if the model takes them."""
+    if takes_segments(model):
+        inputs["token_type_ids"] = segments
+    if "use_cache" in _arguments(model):
+        inputs["use_cache"] = False
+    return model(**inputs, output_hidden_states=all_states, return_dict=True)
+
+
+def _arguments(model: PreTrainedModel) -> frozenset[str]:
+    """Return the names of the arguments that the model's forward pass takes."""
+    return frozenset(inspect.signature(type(model).forward).parameters)
+
+
+def _position_ids(model: PreTrainedModel, batch: FlatBatch) -> torch.Tensor:
+    """Compute the ids of the tokens' positions: int64 (T,).
+
+    RoBERTa and models like it count from the padding's id + 1, and do not count padding tokens inside the text.
+    """
+    padding = _padding_of_positions(model)
+    if padding is None:
+        return batch.positions
+    counted = (batch.tokens != padding).long()
+    before = counted.cumsum(0) - counted
+    first = torch.arange(len(counted), device=counted.device) - batch.positions  # first token of the token's sequence
+    return (before + counted - before[first]) * counted + padding
+
+
+def _padding_of_positions(model: PreTrainedModel) -> int | None:
+    """Return the padding's id if the model derives positions from it, else None."""
+    embeddings = getattr(model, "embeddings", None)
+    if hasattr(embeddings, "create_position_ids_from_input_ids"):
+        return int(embeddings.padding_idx)
+    return None
+
+
+def _register() -> None:
+    """Offer our functions to transformers under our name."""
+    from transformers.masking_utils import AttentionMaskInterface
+    from transformers.modeling_utils import AttentionInterface
+
+    AttentionInterface.register(NAME, _attention)
+    AttentionMaskInterface.register(NAME, _mask)
+
+
+def _mask(q_length: int, mask_function: Callable[..., torch.Tensor], use_vmap: bool = False, **_: object) -> Sight:
+    """Find out which tokens a model's layers may see; transformers calls this function to make a mask.
+
+    `mask_function` says of each pair of indices whether the first token sees the second token.
+    """
+    if use_vmap:
+        raise UnreadableError("The model changes the mask in ways of its own.")
+    rows, columns = torch.tensor([[0], [q_length // 2], [q_length - 1]]), torch.arange(q_length)[None]
+    visible = mask_function(0, 0, rows, columns).expand(3, q_length)
+    later, _, earlier = (visible.sum(1) - 1).tolist()
+    if not torch.equal(visible, (columns >= rows - earlier) & (columns <= rows + later)):
+        raise UnreadableError("The model's mask is not a window.")
+    everything = q_length - 1
+    if later == earlier:
+        return Sight("both", None if later == everything else later)
+    if later == 0:
+        return Sight("left-to-right", None if earlier == everything else earlier)
+    raise UnreadableError("The model's window is not equally wide on both sides.")
+
+
+def _attention(
+    module: torch.nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: object,
+    *,
+    scaling: float | None = None,
+    dropout: float = 0.0,
+    flat_batch: FlatBatch | None = None,
+    **options: object,
+) -> tuple[torch.Tensor, None]:
+    """Compute attention for transformers: (1, heads, T, size) three times -> (1, T, heads, size).
+
+    Keys and values may have fewer heads than queries.
+    """
+    unknown = sorted(
+        name for name in options.keys() - HARMLESS if options[name] is not None and options[name] is not False
+    )
+    if flat_batch is None or not isinstance(attention_mask, Sight) or unknown or key.shape[-1] != value.shape[-1]:
+        raise UnreadableError(f"Attention over a flat batch does not compute this model's attention: {unknown}.")
+    size = query.shape[-1]
+    factor = 1.0 if scaling is None else scaling * size**0.5  # `attend` divides by the root of the size
+    if not math.isclose(factor, 1.0):
+        query = query * factor
+    groups = query.shape[1] // key.shape[1]
+    parts = [part[0].transpose(0, 1).to(value.dtype) for part in (query, key, value)]  # (T, heads, size) each
+    parts = [part if part.shape[1] == query.shape[1] else part.repeat_interleave(groups, 1) for part in parts]
+    # Layers may share a module (ALBERT), and layers may be computed again in the backward pass. A number drawn from
+    # torch's generator names the place: it is new for each layer, and restored when the layer is computed again.
+    site = f"attention {torch.randint(2**62, ()).item()}" if dropout and flat_batch.dropping else ""
+    context = attend(
+        torch.stack(parts, 1),
+        flat_batch,
+        rate=dropout,
+        site=site,
+        direction=attention_mask.direction,
+        window=attention_mask.window,
+    )
+    return context.view(1, len(context), -1, size), None
+
+
+def _is_replaceable(model: PreTrainedModel) -> bool:
+    """Whether the model's class declares what reading a flat batch needs."""
+    parameters = inspect.signature(type(model).forward).parameters
+    return (
+        bool(getattr(model, "_supports_attention_backend", False))
+        and not getattr(model.config, "is_encoder_decoder", False)
+        and "position_ids" in parameters
+        and any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values())
+    )
+
+
+@torch.no_grad()
+def _agrees(model: PreTrainedModel) -> bool:
+    """Whether the states of short sequences are equal in a flat batch and in a padded batch.
+
+    Each state may differ by a ten-thousandth of its largest value (in half precision: by five hundredths).
+    """
+    batch, padded, mask = _examples(model)
+    tolerance = 1e-4 if model.dtype == torch.float32 else 5e-2
+    with _evaluating(model), torch.autocast(model.device.type, enabled=False):
+        model.config._attn_implementation = "eager"
+        inputs = {"input_ids": padded, "attention_mask": mask.long()}
+        try:
+            expected = _call(model, inputs, torch.zeros_like(padded), all_states=True).hidden_states
+            states = flat_states(model, batch)
+        except FAULTS:
+            return False
+    rows = [state[mask] for state in expected]
+    return len(states) == len(rows) and all(
+        torch.isfinite(state).all() and bool((state - row).abs().max() <= tolerance * row.abs().max())
+        for state, row in zip(states, rows, strict=True)
+    )
+
+
+def _examples(model: PreTrainedModel) -> tuple[FlatBatch, torch.Tensor, torch.Tensor]:
+    """Make three short sequences: as a flat batch, as padded token ids (3, length), and the mask of the real tokens."""
+    lengths, device = torch.tensor([3, 5, 5]), model.device
+    table = model.get_input_embeddings()
+    size, padding = len(table.weight), 0 if table.padding_idx is None else table.padding_idx
+    mask = torch.arange(5) < lengths[:, None]
+    ids = (1 + padding + torch.arange(15) * 7919 % (size - 1)) % size  # any ids but that of the padding
+    ids = torch.where(mask, ids.view(3, 5), padding)
+    positions = torch.arange(5).expand(3, 5)[mask].to(device)
+    batch = FlatBatch(
+        tokens=ids[mask].to(device),
+        segments=torch.zeros_like(positions),
+        positions=positions,
+        starts=torch.tensor([0, 3, 8, 13], dtype=torch.int32, device=device),
+        blocks=(Block(0, 1, 3), Block(3, 2, 5)),
+        restore=torch.arange(3, device=device),
+        targets={},
+        feature_positions=torch.zeros_like(positions),
+    )
+    return batch, ids.to(device), mask.to(device)
+
+
+@contextmanager
+def _evaluating(model: PreTrainedModel) -> Iterator[None]:
+    """Set the model to evaluation; set its mode and its attention function back at the end."""
+    implementation, training = model.config._attn_implementation, [module.training for module in model.modules()]
+    model.eval()
+    try:
+        yield
+    finally:
+        model.config._attn_implementation = implementation
+        for module, mode in zip(model.modules(), training, strict=True):
+            module.training = mode
