@@ -73,15 +73,17 @@ def grouped(
 ) -> torch.Tensor:
     """Compute torch's scaled_dot_product_attention for each block of equally long sequences, without padding."""
     outputs = []
-    for block in batch.blocks:
-        query, key, value = _blocks(qkv, block)
+    # Parts of a split share one gradient tensor; every slice would have a gradient tensor of the whole batch.
+    sizes = [*(block.stop - block.start for block in batch.blocks), len(qkv) - batch.real]
+    *parts, rest = qkv.split_with_sizes(sizes)
+    for block, part in zip(batch.blocks, parts, strict=True):
+        query, key, value = part.view(block.count, block.length, *qkv.shape[1:]).permute(2, 0, 3, 1, 4)
         masked = direction == "right-to-left" or _is_narrow(window, block)
         mask = ~_hidden(block.length, direction, window, qkv.device) if masked else None
         causal = direction == "left-to-right" and not masked
         context = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, is_causal=causal)
         outputs.append(context.transpose(1, 2).flatten(0, 1))
-    filling = qkv.new_zeros(len(qkv) - batch.real, *qkv.shape[2:])
-    return torch.cat([*outputs, filling])
+    return torch.cat([*outputs, torch.zeros_like(rest[:, 0])])
 
 
 def varlen(

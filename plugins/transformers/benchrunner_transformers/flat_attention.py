@@ -115,7 +115,7 @@ def _position_ids(model: PreTrainedModel, batch: FlatBatch) -> torch.Tensor:
 
 def _padding_of_positions(model: PreTrainedModel) -> int | None:
     """Return the padding's id if the model derives positions from it, else None."""
-    embeddings = getattr(model, "embeddings", None)
+    embeddings: Any = getattr(model, "embeddings", None)
     if hasattr(embeddings, "create_position_ids_from_input_ids"):
         return int(embeddings.padding_idx)
     return None
