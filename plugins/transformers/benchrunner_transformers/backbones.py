@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, final
 
 from benchrunner import Backbone, Workspace, download_checkpoint
 from benchrunner_transformers.reference import Reference
-from benchrunner_transformers.weight_files import WEIGHTS, weight_files
+from benchrunner_transformers.weight_files import SUMMARY, WEIGHTS, weight_files
 
 if TYPE_CHECKING:
     from benchrunner.engine import Encoder
@@ -73,7 +73,7 @@ def _revision(folder: Path, reference: Reference, workspace: Workspace) -> str:
     from benchrunner.engine import Cache
 
     cache, digest = Cache(workspace.cache), hashlib.sha256()
-    for path in (*(folder / name for name in ("config.json", *TOKENIZER_FILES)), *weight_files(folder)):
+    for path in (*(folder / name for name in ("config.json", SUMMARY, *TOKENIZER_FILES)), *weight_files(folder)):
         if path.is_file():
             digest.update(f"{path.name} {cache.file_hash(path)}\n".encode())
     if reference.encoder_only:

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any, final
 import torch
 from torch import nn
 
-from benchrunner import CheckpointError
 from benchrunner.engine import Encoder, ExportedHead, FlatBatch, Frame, Pieces, Sequences
 from benchrunner_transformers import dropout
 from benchrunner_transformers.configuration import MARK
+from benchrunner_transformers.export import check_logits, export_checkpoint
 from benchrunner_transformers.padding import OVERHEAD, Bucket, buckets, join
+from benchrunner_transformers.quiet import quiet
+from benchrunner_transformers.summary import Summary
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -29,10 +31,17 @@ class HubEncoder(Encoder):
     """A model of the library with its tokenizer."""
 
     def __init__(
-        self, model: PreTrainedModel, tokenizer: PlainTokenizer, *, max_length: int, encoder_only: bool
+        self,
+        model: PreTrainedModel,
+        summary: Summary,
+        tokenizer: PlainTokenizer,
+        *,
+        max_length: int,
+        encoder_only: bool,
     ) -> None:
         super().__init__()
         self.model, self.tokenizer, self.encoder_only = model, tokenizer, encoder_only
+        self.summary_layers, self.summary_head_bias = summary, summary.output_bias
         self.config = model.config.get_text_config()
         self.hidden_size, self.max_length = int(self.config.hidden_size), max_length
         self.dropout = dropout.configured_rate(self.config)
@@ -40,7 +49,6 @@ class HubEncoder(Encoder):
         padding = model.get_input_embeddings().padding_idx
         self._padding = 0 if padding is None else int(padding)
         self._takes_segments = _takes_segments(model)
-        self._looks_left_only = _looks_left_only(model)
 
     @property
     def word_embeddings(self) -> Sequence[nn.Embedding]:
@@ -70,19 +78,26 @@ class HubEncoder(Encoder):
             yield join(layer, batch)
 
     def summary(self, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
-        tokens = batch.starts[1:] - 1 if self._looks_left_only else batch.starts[:-1]
-        return hidden.index_select(0, tokens)
+        """Compute what the published architecture has between encoder and output layer: (T, H) -> (N, H)."""
+        return self.summary_layers(hidden, batch, self.dropout)  # type: ignore[no-any-return]
+
+    def token_states(self, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
+        return self.summary_layers.of_tokens(hidden, batch, self.dropout)
+
+    def draw_summary(self, source: torch.Generator) -> None:
+        self.summary_layers.draw(source)
 
     def save(self, folder: Path, head: ExportedHead | None = None) -> None:
-        if head is not None:
-            raise CheckpointError("A head on a model of the library transformers cannot be exported yet.")
         folder.mkdir(parents=True, exist_ok=True)
-        self.model.save_pretrained(folder)
+        with quiet():
+            export_checkpoint(self.model, self.summary_layers, self.tokenizer, head, folder)
+            if head is not None:
+                check_logits(self, head, folder, segments=self._takes_segments)
+                return
         path = folder / "config.json"
         settings = json.loads(path.read_text(encoding="utf-8"))
         settings[MARK] = {"part": "encoder" if self.encoder_only else "model", "max_length": self.max_length}
         path.write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
-        self.tokenizer.save(folder)
 
     def _buckets(self, batch: FlatBatch) -> list[Bucket]:
         overhead = OVERHEAD.get(batch.tokens.device.type, OVERHEAD["cuda"])
@@ -99,6 +114,8 @@ class HubEncoder(Encoder):
             inputs["attention_mask"] = bucket.mask(batch.tokens.device)
         if self._takes_segments:
             inputs["token_type_ids"] = bucket.pad(batch.segments, 0)
+        if self.config.model_type == "longformer":  # as in the published class for sentences
+            inputs["global_attention_mask"] = _first_tokens(inputs["input_ids"])
         with self._drawing(bucket, batch):
             outputs = self.model(**inputs, output_hidden_states=every)
         last = outputs[0]
@@ -121,10 +138,8 @@ def _takes_segments(model: PreTrainedModel) -> bool:
     return getattr(model.config, "type_vocab_size", 0) > 1 or model.config.model_type == "xlnet"
 
 
-@torch.no_grad()
-def _looks_left_only(model: PreTrainedModel) -> bool:
-    """Whether the state of a token depends on earlier tokens only: compares the first states of two sequences."""
-    padding = model.get_input_embeddings().padding_idx
-    first, second, third = [token for token in range(4) if token != padding][:3]
-    states = model.eval()(input_ids=torch.tensor([[first, second], [first, third]]))[0]
-    return bool(torch.equal(states[0, 0], states[1, 0]))
+def _first_tokens(tokens: torch.Tensor) -> torch.Tensor:
+    """Return a mask of the first token of every sequence: 1 there, 0 at other tokens."""
+    mask = torch.zeros_like(tokens)
+    mask[:, 0] = 1
+    return mask

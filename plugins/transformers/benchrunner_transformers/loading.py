@@ -6,20 +6,23 @@ taken.
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from benchrunner import CheckpointError, first_line
-from benchrunner.engine import derived
+from benchrunner.engine import derived, generator
 from benchrunner_transformers.configuration import configuration, mark, read_settings
 from benchrunner_transformers.encoder import HubEncoder
 from benchrunner_transformers.plain_tokenizer import PlainTokenizer
-from benchrunner_transformers.weight_files import read_shapes, read_tensors, weight_files
+from benchrunner_transformers.published_heads import BASE
+from benchrunner_transformers.quiet import quiet
+from benchrunner_transformers.summary import Summary
+from benchrunner_transformers.weight_files import SUMMARY, read_shapes, read_tensors, weight_files
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel
@@ -40,21 +43,55 @@ def load(folder: Path, *, seed: int, encoder_only: bool) -> HubEncoder:
     shapes = read_shapes(files)
     config = configuration(path, settings, tensors=len(shapes))
     tokenizer = PlainTokenizer.read(folder)
-    with _quiet():
+    with quiet():
         model_class, encoder_only = _model_class(path, config, encoder_only or mark(settings).get("part") == "encoder")
         _check_size(path, model_class, config, files)
-        notes = _check_weights(folder, model_class, config, _renamed(shapes, model_class, encoder_only))
+        left_out = _check_weights(folder, model_class, config, _renamed(shapes, model_class, encoder_only))
+        tensors = read_tensors(files)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(derived(seed, "missing weights"))
-            weights = _renamed(read_tensors(files), model_class, encoder_only)
+            weights = _renamed(tensors, model_class, encoder_only)
             model, _ = _from_weights(model_class, config, weights, torch.device("cpu"))
+        summary, notes = _summary(folder, model, tensors, left_out, seed=seed)
     if tokenizer.size > (embeddings := len(model.get_input_embeddings().weight)):
         raise CheckpointError(
             f"{folder}: the vocabulary has {tokenizer.size:,} tokens, the model only {embeddings:,} embeddings."
         )
-    encoder = HubEncoder(model, tokenizer, max_length=_max_length(model, tokenizer), encoder_only=encoder_only)
+    length = _max_length(model, tokenizer)
+    encoder = HubEncoder(model, summary, tokenizer, max_length=length, encoder_only=encoder_only)
     encoder.notes = tuple(notes)
     return encoder
+
+
+def _summary(
+    folder: Path, model: PreTrainedModel, tensors: Mapping[str, torch.Tensor], left_out: Sequence[str], *, seed: int
+) -> tuple[Summary, list[str]]:
+    """Make the summary with the weights of the checkpoint, or else with fresh ones, and remove the model's own pooler.
+
+    Also return notes on what is drawn, and on the weights of the checkpoint that are left out.
+    """
+    summary = Summary.of(model.config, otherwise="last" if _looks_left_only(model) else "first")
+    summary.draw(generator(seed, "summary"))
+    saved = read_tensors([folder / SUMMARY]) if (folder / SUMMARY).is_file() else {}
+    choice = any(str(name).endswith("ForMultipleChoice") for name in model.config.architectures or ())
+    taken = summary.take({**tensors, **saved}, choice=choice)
+    if "add_pooling_layer" in inspect.signature(type(model).__init__).parameters:
+        model.pooler = None  # the summary has its weights, and computes from flat states
+    notes = []
+    if heads := [name for name in left_out if name not in taken]:
+        notes.append(f"left out: weights of another task's head ({', '.join(heads[:_SHOWN_FAULTS])})")
+    if summary.head.dense.startswith(BASE) and not taken and any(True for _ in summary.parameters()):
+        notes.append("the checkpoint has no pooler; a fresh one is drawn from the seed")
+    return summary, notes
+
+
+@torch.no_grad()
+def _looks_left_only(model: PreTrainedModel) -> bool:
+    """Whether the state of a token depends on earlier tokens only: compares the first states of two sequences."""
+    padding = model.get_input_embeddings().padding_idx
+    first, second, third = [token for token in range(4) if token != padding][:3]
+    states = model.eval()(input_ids=torch.tensor([[first, second], [first, third]]))[0]
+    return bool(torch.equal(states[0, 0], states[1, 0]))
 
 
 def _model_class(path: Path, config: PreTrainedConfig, encoder_only: bool) -> tuple[type[PreTrainedModel], bool]:
@@ -105,11 +142,10 @@ def _check_size(
 def _check_weights(
     folder: Path, model_class: type[PreTrainedModel], config: PreTrainedConfig, shapes: Mapping[str, torch.Tensor]
 ) -> list[str]:
-    """Compare names and shapes of all weights with the model's; return notes on what is drawn and what is left out."""
+    """Compare names and shapes of all weights with the model's; return the names of weights that are left out."""
     model, report = _from_weights(model_class, config, shapes, torch.device("meta"))
     inside = _names_inside(model)
-    drawn = sorted(name for name in report["missing_keys"] if name.startswith(POOLER))
-    missing = report["missing_keys"] - set(drawn)
+    missing = {name for name in report["missing_keys"] if not name.startswith(POOLER)}
     unexpected = {name for name in report["unexpected_keys"] if inside(name)}
     faults = [f"missing: {name}" for name in sorted(missing)]
     faults += [f"unexpected: {name}" for name in sorted(unexpected)]
@@ -124,12 +160,7 @@ def _check_weights(
             shown.append(f"... and {more} more")
         lines = "\n".join(f"  - {fault}" for fault in shown)
         raise CheckpointError(f"{folder}: the weights are not those of this {model_class.__name__}:\n{lines}")
-    notes = []
-    if heads := sorted(name for name in report["unexpected_keys"] - unexpected if not name.startswith(_OTHER_HEADS)):
-        notes.append(f"left out: weights of another task's head ({', '.join(heads[:_SHOWN_FAULTS])})")
-    if drawn:
-        notes.append("the checkpoint has no pooler; a fresh one is drawn from the seed")
-    return notes
+    return sorted(name for name in report["unexpected_keys"] - unexpected if not name.startswith(_OTHER_HEADS))
 
 
 def _names_inside(model: PreTrainedModel) -> Any:
@@ -199,19 +230,3 @@ def _max_length(model: PreTrainedModel, tokenizer: PlainTokenizer) -> int:
         if name.endswith("position_embeddings") and isinstance(module, nn.Embedding) and module.padding_idx is not None:
             return len(module.weight) - module.padding_idx - 1
     return int(positions)
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep the library from printing reports and progress; it does so through process-wide settings."""
-    from transformers.utils import logging
-
-    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(verbosity)
-        if bars:
-            logging.enable_progress_bar()

@@ -21,6 +21,8 @@ WEIGHTS = (
 
 Only torch's weights_only loader opens a .bin file.
 """
+SUMMARY = "summary.safetensors"
+"""File in the folder of a fit with the weights between encoder and output layer."""
 
 
 def weight_files(folder: Path) -> list[Path]:

@@ -1,0 +1,357 @@
+"""Summaries and heads: what is exported computes the same logits in the library's own classes, for every family."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import json
+import warnings
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from benchrunner import CheckpointError, ExportKind
+from benchrunner.engine import Dropout, ExportedHead, Features, FlatBatch, Sequences, collate, generator
+from benchrunner_transformers.export import KINDS, export_checkpoint
+from benchrunner_transformers.summary import Summary
+
+BERT = {
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
+    "max_position_embeddings": 130,
+}
+ROBERTA = {**BERT, "type_vocab_size": 1}
+RIGHT = {**BERT, "num_key_value_heads": 2, "head_dim": 8}
+GPT = {"n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": 128}
+RELATIVE = {**BERT, "relative_attention": True, "pos_att_type": ["c2p", "p2c"], "type_vocab_size": 0}
+BART = {"d_model": 16, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 2, "encoder_ffn_dim": 32}
+BART |= {"decoder_attention_heads": 2, "decoder_ffn_dim": 32, "decoder_start_token_id": 2}
+T5 = {"d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 2, "num_heads": 2, "relative_attention_num_buckets": 8}
+XLM = {"emb_dim": 16, "n_layers": 2, "n_heads": 2}
+FAMILIES = {
+    "albert": {**BERT, "embedding_size": 8},
+    "bart": BART,
+    "bert": BERT,
+    "big_bird": {**BERT, "block_size": 16, "num_random_blocks": 2},
+    "deberta": RELATIVE,
+    "deberta-v2": {**RELATIVE, "position_buckets": 16, "norm_rel_ebd": "layer_norm", "share_att_key": True},
+    "distilbert": {"dim": 16, "n_layers": 2, "n_heads": 2, "hidden_dim": 32},
+    "electra": {**BERT, "embedding_size": 8},
+    "eurobert": RIGHT,
+    "fnet": BERT,
+    "gpt2": GPT,
+    "gpt_neox": BERT,
+    "longformer": {**ROBERTA, "attention_window": [8, 8]},
+    "modernbert": {**BERT, "local_attention": 8},
+    "mpnet": ROBERTA,
+    "openai-gpt": GPT,
+    "qwen2": RIGHT,
+    "qwen3": RIGHT,
+    "roberta": ROBERTA,
+    "t5": T5,
+    "xlm-roberta": ROBERTA,
+    "xlnet": {"d_model": 16, "n_layer": 2, "n_head": 2, "d_inner": 32},
+}
+"""Families of the README, with the settings of a tiny model."""
+MORE = {
+    "camembert": ROBERTA,
+    "convbert": BERT,
+    "data2vec-text": ROBERTA,
+    "ernie": BERT,
+    "flaubert": XLM,
+    "funnel": {"block_sizes": [1, 1], "d_model": 16, "n_head": 2, "d_head": 8, "d_inner": 32},
+    "llama": RIGHT,
+    "mbart": BART,
+    "megatron-bert": BERT,
+    "mobilebert": {**BERT, "intra_bottleneck_size": 16, "embedding_size": 16},
+    "mt5": T5,
+    "nomic_bert": BERT,
+    "rembert": {**BERT, "input_embedding_size": 8},
+    "roberta-prelayernorm": ROBERTA,
+    "roformer": BERT,
+    "squeezebert": {**BERT, "embedding_size": 16, "q_groups": 1, "k_groups": 1, "v_groups": 1},
+    "xlm": XLM,
+    "xlm-roberta-xl": ROBERTA,
+}
+"""Further families, some of which the table of published heads does not have."""
+MIXES_PADDING = ("convbert", "fnet", "funnel", "mobilebert")
+"""Families in which padding changes the states of tokens: their batches have no padding."""
+REFUSED = {
+    "bart": {"token_classification": "no AutoModelForTokenClassification", "multiple_choice": "no AutoModelForMult"},
+    "big_bird": {"question_answering": "feed-forward layer of its own", "multiple_choice": "applies tanh"},
+    "convbert": {"multiple_choice": "reads the last token"},
+    "deberta": {"multiple_choice": "no AutoModelForMultipleChoice"},
+    "eurobert": {"question_answering": "no AutoModel", "multiple_choice": "no AutoModel"},
+    "flaubert": {"multiple_choice": "has sequence_summary.summary.bias, .*, which this fit lacks"},
+    "funnel": {"single_label_classification": "computes more", "multiple_choice": "computes more"},
+    "gpt2": {"multiple_choice": "no AutoModel"},
+    "gpt_neox": {"multiple_choice": "no AutoModel"},
+    "llama": {"multiple_choice": "no AutoModel"},
+    "longformer": {
+        "token_classification": "no global attention",
+        "question_answering": "global attention on other tokens",
+        "multiple_choice": "global attention on other tokens",
+    },
+    "mbart": {"token_classification": "no AutoModel", "multiple_choice": "no AutoModel"},
+    "mt5": {
+        "single_label_classification": "computes more than a MT5EncoderModel",
+        "question_answering": "computes more",
+        "multiple_choice": "no AutoModel",
+    },
+    "nomic_bert": {"question_answering": "no AutoModel", "multiple_choice": "no AutoModel"},
+    "openai-gpt": {
+        "token_classification": "no AutoModel",
+        "question_answering": "no AutoModel",
+        "multiple_choice": "no AutoModel",
+    },
+    "qwen2": {"multiple_choice": "no AutoModel"},
+    "qwen3": {"multiple_choice": "no AutoModel"},
+    "roformer": {"multiple_choice": "reads the last token"},
+    "t5": {
+        "single_label_classification": "computes more than a T5EncoderModel",
+        "question_answering": "computes more",
+        "multiple_choice": "no AutoModel",
+    },
+    "xlm": {"multiple_choice": "which this fit lacks"},
+}
+"""Family -> kinds of heads that the library's own classes do not compute, with a part of the refusal."""
+SPECIAL = {"pad_token_id": 1, "bos_token_id": 0, "cls_token_id": 0, "eos_token_id": 2, "sep_token_id": 2}
+LENGTHS, VOCABULARY = (9, 5, 9, 7), 64
+LABELS = {"single_label_classification": 4, "token_classification": 5, "question_answering": 2, "multiple_choice": 1}
+
+
+class NoTokenizer:
+    def save(self, folder: Path) -> None:
+        """Write nothing: the tests give token ids."""
+
+
+@cache
+def model_of(family: str) -> Any:
+    """Make a random model of a family, T5's encoder alone, as the plugin loads it."""
+    from transformers import MODEL_FOR_TEXT_ENCODING_MAPPING, MODEL_MAPPING, AutoConfig
+
+    config = AutoConfig.for_model(family, **{**SPECIAL, "vocab_size": VOCABULARY, **{**FAMILIES, **MORE}[family]})
+    mapping = MODEL_FOR_TEXT_ENCODING_MAPPING if family in ("t5", "mt5") else MODEL_MAPPING
+    model_class = mapping[type(config)]
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = (model_class[0] if isinstance(model_class, tuple) else model_class)(config)
+        with torch.no_grad():
+            for weight in model.parameters():
+                weight.add_(torch.randn_like(weight), alpha=0.2)
+        for module in model.modules():  # the row of the padding is zero, as in every pre-trained model
+            if isinstance(module, nn.Embedding) and module.padding_idx is not None:
+                module.weight.data[module.padding_idx] = 0
+    if "add_pooling_layer" in inspect.signature(type(model).__init__).parameters:
+        model.pooler = None
+    return model.eval()
+
+
+@cache
+def flat(family: str) -> tuple[FlatBatch, list[torch.Tensor], torch.Tensor]:
+    """Make a ragged batch, and compute the states of its sequences one by one: (T, H)."""
+    source = np.random.default_rng(0)
+    lengths = (7,) * 4 if family in MIXES_PADDING else LENGTHS
+    rows = [[0, *source.integers(5, VOCABULARY, length - 2), 2] for length in lengths]
+    tokens = np.concatenate(rows).astype(np.int32)
+    sequences = Sequences(tokens, np.zeros_like(tokens, dtype=np.int8), np.concatenate([[0], np.cumsum(lengths)]))
+    batch = collate(Features.of(sequences), np.arange(len(rows)), torch.device("cpu"))
+    ordered = [batch.tokens[start:stop] for start, stop in zip(batch.starts[:-1], batch.starts[1:], strict=True)]
+    more = {"global_attention_mask": torch.tensor([[1]])} if family == "longformer" else {}
+    with torch.no_grad():
+        states = []
+        for row in ordered:
+            inputs = {name: torch.cat([mask, mask.new_zeros(1, len(row) - 1)], 1) for name, mask in more.items()}
+            states.append(model_of(family)(input_ids=row[None], **inputs)[0][0])
+    return batch, ordered, torch.cat(states)
+
+
+def summary_of(family: str) -> Summary:
+    summary = Summary.of(model_of(family).config, otherwise="last" if family == "llama" else "first")
+    summary.draw(generator(1, "summary"))
+    with torch.no_grad():
+        for index, weight in enumerate(summary.parameters()):
+            weight.add_(torch.randn(weight.shape, generator=generator(index, "change")), alpha=0.3)
+    return summary
+
+
+def head_of(kind: str, summary: Summary, width: int) -> ExportedHead:
+    labels, reads = LABELS[kind], KINDS[kind] in ("SEQUENCE_CLASSIFICATION", "MULTIPLE_CHOICE")
+    output = nn.Linear(width, labels, bias=summary.output_bias or not reads)
+    for index, weight in enumerate(output.parameters()):
+        nn.init.normal_(weight, generator=generator(index, kind))
+    names = tuple(f"label {number}" for number in range(labels)) if "classification" in kind else ()
+    tensors = {name: weight.detach() for name, weight in output.named_parameters()}
+    return ExportedHead(tensors, ExportKind(kind, names), reads)
+
+
+def expected_logits(family: str, summary: Summary, head: ExportedHead) -> torch.Tensor:
+    """Compute our own outputs, for sequences (N, labels) or for tokens (T, labels)."""
+    batch, _, hidden = flat(family)
+    with torch.no_grad():
+        states = summary(hidden, batch, 0.0) if head.reads_summary else summary.of_tokens(hidden, batch, 0.0)
+        return nn.functional.linear(states, head.tensors["weight"], head.tensors.get("bias"))
+
+
+def library_logits(family: str, kind: str, folder: Path, ordered: list[torch.Tensor]) -> torch.Tensor:
+    """Compute the logits of the exported model on a padded batch, in the shape of `expected_logits`."""
+    import transformers
+
+    auto = getattr(transformers, f"AutoModelFor{KINDS[kind].title().replace('_', '')}")
+    model, report = auto.from_pretrained(folder, output_loading_info=True)
+    assert not report["unexpected_keys"] and not report["mismatched_keys"]
+    assert all(".pooler." in name for name in report["missing_keys"]), report["missing_keys"]
+    side = "left" if family == "xlnet" else "right"
+    inputs = {
+        "input_ids": nn.utils.rnn.pad_sequence(ordered, batch_first=True, padding_value=1, padding_side=side),
+        "attention_mask": nn.utils.rnn.pad_sequence(
+            [torch.ones_like(row) for row in ordered], batch_first=True, padding_side=side
+        ),
+    }
+    if family == "fnet":  # the class takes no mask
+        del inputs["attention_mask"]
+    if kind == "multiple_choice":
+        inputs = {name: values[None] for name, values in inputs.items()}
+    with torch.no_grad():
+        outputs = model.eval()(**inputs)
+    if kind == "question_answering":
+        logits = torch.stack([outputs.start_logits, outputs.end_logits], 2)
+    else:
+        logits = outputs.logits
+    if kind == "multiple_choice":
+        return logits.view(-1, 1)
+    if kind == "single_label_classification":
+        return logits
+    longest = logits.shape[1]
+    return torch.cat(
+        [
+            row[longest - len(tokens) :] if side == "left" else row[: len(tokens)]
+            for row, tokens in zip(logits, ordered, strict=True)
+        ]
+    )
+
+
+def check_equal_logits(family: str, kind: str, folder: Path) -> None:
+    model, summary = model_of(family), summary_of(family)
+    _, ordered, hidden = flat(family)
+    head = head_of(kind, summary, hidden.shape[1])
+    if (reason := REFUSED.get(family, {}).get(kind)) is not None:
+        with pytest.raises(CheckpointError, match=f"^The head cannot be exported: .*{reason}"):
+            export_checkpoint(model, summary, NoTokenizer(), head, folder)
+        return
+    export_checkpoint(model, summary, NoTokenizer(), head, folder)
+    expected = expected_logits(family, summary, head)
+    assert expected.std() > 0.05
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        logits = library_logits(family, kind, folder, ordered)
+    torch.testing.assert_close(logits, expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", LABELS)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_exported_heads_have_equal_logits(family: str, kind: str, tmp_path: Path) -> None:
+    check_equal_logits(family, kind, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", LABELS)
+@pytest.mark.parametrize("family", MORE)
+def test_exported_heads_of_further_families(family: str, kind: str, tmp_path: Path) -> None:
+    check_equal_logits(family, kind, tmp_path)
+
+
+def save(family: str, kind: str, folder: Path, *, name: str = "", reads: bool | None = None) -> None:
+    """Export a head; `name` and `reads` replace its kind, and whether it reads summaries."""
+    summary = summary_of(family)
+    head = head_of(kind, summary, 16)
+    kind_of_head = ExportKind(name or kind, head.kind.labels)
+    reads = head.reads_summary if reads is None else reads
+    export_checkpoint(model_of(family), summary, NoTokenizer(), ExportedHead(head.tensors, kind_of_head, reads), folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "reads", "reason"),
+    [
+        ("ranking", True, "no class for heads of the kind 'ranking'; there are classes for single_label_class"),
+        ("multiple_choice", False, "RobertaForMultipleChoice reads the summary of a sequence, this head does not"),
+        ("token_classification", True, "RobertaForTokenClassification reads the states of the tokens, this head does"),
+    ],
+)
+def test_a_head_that_no_class_computes_is_refused(name: str, reads: bool, reason: str, tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match=reason):
+        save("roberta", "multiple_choice", tmp_path / "out", name=name, reads=reads)
+    assert not (tmp_path / "out").exists()
+
+
+def test_exported_configurations_say_what_logits_mean(tmp_path: Path) -> None:
+    save("gpt2", "single_label_classification", tmp_path, name="multi_label_classification")
+    settings = json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))
+    assert settings["architectures"] == ["GPT2ForSequenceClassification"]
+    assert settings["problem_type"] == "multi_label_classification"
+    assert settings["id2label"] == {str(number): f"label {number}" for number in range(4)}
+    assert settings["label2id"] == {f"label {number}": number for number in range(4)}
+
+
+def test_gpt2_finds_the_last_token_by_its_end_token(tmp_path: Path) -> None:
+    """GPT-2 has no padding token, and its class for sentences refuses batches without one."""
+    model = copy.copy(model_of("gpt2"))
+    model.config = copy.deepcopy(model.config)
+    model.config.pad_token_id = None
+    summary = summary_of("gpt2")
+    head = head_of("single_label_classification", summary, 16)
+    export_checkpoint(model, summary, NoTokenizer(), head, tmp_path)
+    assert json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))["pad_token_id"] == 2
+    assert model.config.pad_token_id is None, "the fit's own model stays as it is"
+
+
+@pytest.mark.parametrize(("family", "bias"), [("gpt2", False), ("qwen2", False), ("roberta", True), ("t5", True)])
+def test_the_output_bias_is_that_of_the_published_class(family: str, bias: bool) -> None:
+    assert summary_of(family).output_bias is bias
+
+
+def test_fresh_summaries_depend_only_on_the_seed() -> None:
+    torch.manual_seed(5)
+    first, same, other = (Summary.of(model_of("modernbert").config, otherwise="first") for _ in range(3))
+    for summary, seed in ((first, 1), (same, 1), (other, 2)):
+        summary.draw(generator(seed, "summary"))
+    assert list(first.state_dict()) == ["dense.weight", "norm.weight"]
+    assert torch.equal(first.dense.weight, same.dense.weight)
+    assert not torch.equal(first.dense.weight, other.dense.weight)
+    assert 0 < first.dense.weight.abs().max() <= 0.04 and bool((first.norm.weight == 1).all())
+
+
+@pytest.mark.parametrize("name", ["bert.pooler.dense", "pooler.dense", "summary.dense"])
+def test_a_trained_pooler_is_taken_over(name: str) -> None:
+    summary = summary_of("bert")
+    weights = {f"{name}.weight": torch.ones(16, 16), f"{name}.bias": torch.ones(16), "classifier.bias": torch.ones(2)}
+    assert summary.take(weights) == {f"{name}.weight", f"{name}.bias"}
+    assert bool((summary.dense.weight == 1).all()) and bool((summary.dense.bias == 1).all())
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [{}, {"classifier.dense.weight": (16, 16)}, {"classifier.dense.weight": (16, 8), "classifier.dense.bias": (16,)}],
+)
+def test_a_layer_that_does_not_fit_is_left_out_whole(weights: dict[str, tuple[int, ...]]) -> None:
+    summary = summary_of("roberta")
+    before = summary.dense.weight.clone()
+    assert summary.take({name: torch.ones(shape) for name, shape in weights.items()}) == set()
+    assert torch.equal(summary.dense.weight, before)
+
+
+def test_summaries_drop_below_the_dense_layer_where_published() -> None:
+    for family, drops in (("roberta", True), ("distilbert", False), ("modernbert", False)):
+        batch, _, hidden = flat(family)
+        batch, summary = replace(batch, dropout=Dropout(1, 2)), summary_of(family)
+        with torch.no_grad():
+            plain, first, second = (summary(hidden, batch, rate) for rate in (0.0, 0.5, 0.5))
+        assert torch.equal(first, second) and torch.equal(plain, first) is not drops
