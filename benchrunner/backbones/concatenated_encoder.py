@@ -59,7 +59,7 @@ class ConcatenatedEncoder(Encoder):
         self.max_length = min(part.max_length for part in parts)
         self.dropout = max(part.dropout for part in parts)
         """The rate for a head. Each part keeps the rate of its own configuration until `set_dropout`."""
-        self.tokenizer_fingerprint = parts[0].tokenizer_fingerprint
+        self.tokenizer_fingerprint, self.summary_place = parts[0].tokenizer_fingerprint, parts[0].summary_place
         self.notes = tuple(f"{name}: {note}" for name, part in zip(names, parts, strict=True) for note in part.notes)
 
     @property

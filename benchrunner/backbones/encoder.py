@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Literal, cast
 
 import torch
 from torch import nn
@@ -40,6 +40,9 @@ class Encoder(nn.Module, ABC):
     """Dropout rate of the encoder's configuration; methods may set another rate before training."""
     tokenizer_fingerprint: str
     """Hash of everything that decides how text becomes tokens; part of the keys of the cache."""
+    summary_place: Literal["first", "last"] = "first"
+    """Place of the token that stands for its whole sequence where no summary is computed; in span problems, it is the
+    answer "no answer". The token must have seen all others: if attention looks to the left only, it is the last."""
     summary_head_bias: bool = True
     """Whether an output layer on the summary has a bias. False for models whose published architecture has none."""
     notes: tuple[str, ...] = ()
@@ -130,6 +133,10 @@ class Encoder(nn.Module, ABC):
     @abstractmethod
     def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
         """Compute the embeddings, then the states after each layer: (T, hidden) each."""
+
+    def summary_tokens(self, batch: FlatBatch) -> torch.Tensor:
+        """Return the token at `summary_place` of each sequence, as a place in the batch: int32 (N,)."""
+        return batch.starts[:-1] if self.summary_place == "first" else batch.starts[1:] - 1
 
     @abstractmethod
     def summary(self, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:

@@ -35,7 +35,7 @@ class Head(nn.Module, ABC):
 
 
 class LinearHead(Head):
-    """Dropout, then a linear layer over each sequence's summary, its first token's state, or each token's state."""
+    """Dropout, then a linear layer over each sequence's summary, its summary token's state, or each token's state."""
 
     def __init__(
         self, hidden: int, shape: HeadShape, *, seed: int, summary_bias: bool = True, summary: str = "pooler"
@@ -57,7 +57,7 @@ class LinearHead(Head):
         if self.shape.reads_summary:
             hidden = summarize(self.summary, encoder, hidden, batch)
         elif self.level == "sequence":
-            hidden = hidden.index_select(0, batch.starts[:-1])
+            hidden = hidden.index_select(0, encoder.summary_tokens(batch))
         else:
             hidden = encoder.token_states(hidden, batch)
         states = batch.dropout(hidden, encoder.dropout, "head") if self.shape.dropout else hidden

@@ -34,8 +34,8 @@ class HeadShape:
     dropout: bool = True
     """Whether dropout is applied to the input of the output layer, as the released code does for all but spans."""
     summary: bool = True
-    """At level "sequence", what a linear head reads: True the encoder's summary, False the last state of the sequence's
-    first token."""
+    """At level "sequence", what a linear head reads: True the encoder's summary, False the last state of the token at
+    the encoder's `summary_place`."""
 
     @property
     def reads_summary(self) -> bool:

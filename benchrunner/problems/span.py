@@ -30,8 +30,8 @@ class Span(Problem):
 
     Columns: `id`, `question`, `context`; in rows that are labelled, `answers`, a list of right answers, and `starts`,
     the character at which each answer begins. A row without answers is a question that the context does not answer. If
-    there are such questions, the span of the first special token stands for "no answer"; it is the answer unless the
-    score of the best span is higher by more than `tau`, which is tuned on dev.
+    there are such questions, the span of the encoder's summary token, [CLS] of BERT, stands for "no answer"; it is the
+    answer unless the score of the best span is higher by more than `tau`, which is tuned on dev.
     """
 
     unanswerable: bool = False
@@ -102,7 +102,8 @@ class Span(Problem):
 
         guides = features.guides
         borders = np.searchsorted(features.owner, np.arange(table.num_rows + 1))
-        null_scores = outputs[features.starts[:-1]].sum(axis=1)
+        none = np.asarray(guides["none"])
+        null_scores = outputs[none].sum(axis=1)
         spans = np.asarray(guides["spans"])
         lists = []
         for row in range(table.num_rows):
@@ -111,7 +112,9 @@ class Span(Problem):
                 place = int(guides["place"][window])
                 scores = outputs[place : place + int(guides["count"][window])]
                 begin, null_score = int(guides["begin"][window]), float(null_scores[window])
-                windows.append(Window(begin, scores[:, 0], scores[:, 1], null_score))
+                inside = place <= none[window] < place + len(scores)
+                null_piece = int(none[window]) - place if inside else -1
+                windows.append(Window(begin, scores[:, 0], scores[:, 1], null_score, null_piece))
             text = int(guides["text"][borders[row]])
             lists.append(nbest(windows, spans[text:], size=self.n_best, longest=self.max_answer))
         return np.stack(lists)

@@ -32,19 +32,23 @@ class Window:
     """fp32 (pieces,): score of each piece as the end of an answer"""
     null: float
     """Score of "no answer"."""
+    null_piece: int = -1
+    """Piece whose own span stands for "no answer", if it is one of the window's: without special tokens, the last."""
 
 
 def nbest(windows: Sequence[Window], spans: np.ndarray, *, size: int, longest: int) -> np.ndarray:
     """Return the array of the `size` best spans of a text. `spans` holds the characters of the text's pieces.
 
-    A span has at most `longest` pieces. It must begin in the window in which its first piece has most context: where
-    windows overlap, a piece at the edge of one window is inside another.
+    A span has at most `longest` pieces, and begins and ends with a piece that has characters: pieces of white space
+    have none. It must begin in the window in which its first piece has most context: where windows overlap, a piece at
+    the edge of one window is inside another.
     """
     array = np.zeros((1 + size, 3), dtype=np.float32)
     array[:, SCORE] = -np.inf
     array[NONE, SCORE] = min(window.null for window in windows)
     candidates = [
-        _best(window, owned, size=size, longest=longest) for window, owned in zip(windows, _owned(windows), strict=True)
+        _best(window, owned, spans, size=size, longest=longest)
+        for window, owned in zip(windows, _owned(windows), strict=True)
     ]
     scores, first, last = (np.concatenate(parts) for parts in zip(*candidates, strict=True))
     order = np.argsort(-scores, kind="stable")[:size]
@@ -53,15 +57,21 @@ def nbest(windows: Sequence[Window], spans: np.ndarray, *, size: int, longest: i
     return array
 
 
-def _best(window: Window, owned: np.ndarray, *, size: int, longest: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _best(
+    window: Window, owned: np.ndarray, spans: np.ndarray, *, size: int, longest: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return scores, first pieces and last pieces of the best of all spans of a window with up to `longest` pieces."""
     pieces = len(window.starts)
     width = min(longest, max(pieces, 1))
-    starts = np.where(owned, window.starts, -np.inf).astype(np.float32)
-    ends = np.concatenate([window.ends, np.full(width - 1, -np.inf, dtype=np.float32)])
+    has_text = np.less(*spans[window.first : window.first + pieces].T)
+    starts = np.where(owned & has_text, window.starts, -np.inf).astype(np.float32)
+    ends = np.where(has_text, window.ends, -np.inf).astype(np.float32)
+    ends = np.concatenate([ends, np.full(width - 1, -np.inf, dtype=np.float32)])
     if not pieces:
         return starts, np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     scores = (starts[:, None] + np.lib.stride_tricks.sliding_window_view(ends, width)).ravel()
+    if window.null_piece >= 0:
+        scores[window.null_piece * width] = -np.inf
     chosen = np.sort(np.argpartition(-scores, size - 1)[:size]) if len(scores) > size else np.arange(len(scores))
     chosen = chosen[np.isfinite(scores[chosen])]
     first, length = np.divmod(chosen, width)

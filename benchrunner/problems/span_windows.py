@@ -22,10 +22,11 @@ def encoded_windows(table: pa.Table, encoder: Encoder, recipe: Recipe, *, max_qu
     """Encode each row as one or several windows: [CLS] question [SEP] part of the context [SEP].
 
     A window is a unit. The parts of a context begin `recipe.stride` pieces after one another. A question is cut to
-    `max_question` pieces, and to half of the sequence. Targets `start` and `end` are places in the window; both are 0,
-    the place of [CLS], where the window does not hold the whole answer.
+    `max_question` pieces, and to half of the sequence. Targets `start` and `end` are places in the window; both are the
+    place of the encoder's summary token, such as [CLS], where the window does not hold the whole answer.
 
-    Guides, for each window: `place`, the token of the features at which the context begins; `begin`, the number of the
+    Guides, for each window: `none`, the token of the features that stands for "no answer"; `place`, the token of the
+    features at which the context begins; `begin`, the number of the
     first piece in the context; `count`, the number of pieces; `text`, the row of `spans` that is the context's first
     piece. `spans` holds the characters of all pieces of all contexts.
     """
@@ -45,17 +46,20 @@ def encoded_windows(table: pa.Table, encoder: Encoder, recipe: Recipe, *, max_qu
     joined = encoder.frame.join(
         Part(questions.tokens, questions.starts[row], question_counts[row]), Part(contexts.tokens, first, counts)
     )
+    starts = joined.sequences.starts
+    none = starts[:-1] if encoder.summary_place == "first" else starts[1:] - 1
     targets = dict[str, np.ndarray]()
     if (answers := _answer_pieces(table, context_of, contexts)) is not None:
         inside = (answers[0][row] >= first) & (answers[1][row] < first + counts)
         for name, piece in zip(("start", "end"), answers, strict=True):
-            place = joined.second - joined.sequences.starts[:-1] + piece[row] - first
-            targets[name] = np.where(inside, place, 0)
+            place = joined.second + piece[row] - first
+            targets[name] = np.where(inside, place, none) - starts[:-1]
     return Features.of(
         joined.sequences,
         owner=row,
         targets=targets,
         guides={
+            "none": none,
             "place": joined.second,
             "begin": begins,
             "count": counts,

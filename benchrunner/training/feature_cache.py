@@ -48,6 +48,7 @@ class Cache:
                 "data": fingerprint(table),
                 "problem": problem.identity(),
                 "tokenizer": encoder.tokenizer_fingerprint,
+                "summary place": encoder.summary_place,
                 "length": min(recipe.max_length, encoder.max_length),
                 "recipe": {name: getattr(recipe, name) for name in problem.recipe_fields if name != "max_length"},
                 "training": training,

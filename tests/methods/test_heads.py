@@ -66,12 +66,14 @@ def test_a_sequence_is_its_two_ends_in_the_order_of_the_units() -> None:
         torch.testing.assert_close(outputs[row], expected, rtol=0, atol=1e-5)
 
 
-def test_a_head_without_summary_reads_the_first_tokens_state() -> None:
+@pytest.mark.parametrize(("place", "index"), [("first", 0), ("last", -1)])
+def test_a_head_without_summary_reads_the_summary_tokens_state(place: Literal["first", "last"], index: int) -> None:
     units = [5, 2, 9]
     batch, encoder = batch_of(units), TinyEncoder()
+    encoder.summary_place = place
     head = LinearHead(12, HeadShape("sequence", 2, summary=False), seed=1)
-    first = torch.stack([encoder(batch_of([unit]))[0] for unit in units])
-    torch.testing.assert_close(head(encoder, batch), head.output(first), rtol=0, atol=1e-6)
+    states = torch.stack([encoder(batch_of([unit]))[index] for unit in units])
+    torch.testing.assert_close(head(encoder, batch), head.output(states), rtol=0, atol=1e-6)
     pooled = LinearHead(12, HeadShape("sequence", 2), seed=1)
     assert not torch.allclose(head(encoder, batch), pooled(encoder, batch), atol=1e-3)
 

@@ -16,6 +16,7 @@ from benchrunner.data.rows import Rows
 from benchrunner.errors import BadRows, DataError, RequestError
 from benchrunner.features.arrays import Features
 from benchrunner.features.flat_batch import collate
+from benchrunner.features.pieces import Frame
 from benchrunner.metrics import Metric
 from benchrunner.problems.span import Span
 from benchrunner.problems.span_candidates import FROM, NONE, SCORE, TO, Window, average, nbest
@@ -128,6 +129,56 @@ def test_a_window_without_the_answer_has_none_as_its_target() -> None:
         begin <= 20 < begin + count for begin, count in zip(*map(features.guides.get, ("begin", "count")), strict=False)
     ]
     assert [start > 0 for start in features.targets["start"]] == inside and any(inside) and not all(inside)
+
+
+class BareEncoder(TinyEncoder):
+    """An encoder without special tokens whose last token stands for "no answer", like GPT-2."""
+
+    summary_place = "last"
+    frame = Frame(before=(), between=(), after=(), unknown=3)  # type: ignore[assignment]
+
+
+class EndEncoder(TinyEncoder):
+    """An encoder with its special tokens at the end, like XLNet."""
+
+    summary_place = "last"
+    frame = Frame(before=(), between=(2,), after=(2, 1), unknown=3)  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("encoder", [BareEncoder(), EndEncoder()])
+def test_the_last_token_can_stand_for_no_answer(encoder: TinyEncoder) -> None:
+    data = table(("who", "a b c d e", ["c d"]), ("who", "a b c", []))
+    features = MAYBE.encode(data, encoder, Recipe(max_length=64), training=False)
+    size = encoder.frame.size(pair=True)
+    assert features.lengths.tolist() == [1 + 5 + size, 1 + 3 + size]
+    place = 1 + len(encoder.frame.between)
+    assert features.targets["start"].tolist() == [place + 2, 3 + size]
+    assert features.targets["end"].tolist() == [place + 3, 3 + size]
+    outputs = scores_of_gold(features)
+    assert MAYBE.gather(outputs, features, data)[:, NONE, SCORE].tolist() == [0.0, 2.0]
+    outputs[features.starts[1:] - 1] -= 0.5
+    answers = MAYBE.gather(outputs, features, data)
+    assert MAYBE.decode(answers, data, {"tau": 0.0}) == ["c d", ""]
+    batch = collate(features, np.arange(2), CPU)
+    perfect = torch.from_numpy(100 * scores_of_gold(features))[batch.feature_positions]
+    assert MAYBE.loss(perfect, batch).item() == pytest.approx(0, abs=1e-6)
+
+
+def test_the_token_of_no_answer_is_no_answer_by_itself() -> None:
+    data = table(("who", "a b c", []))
+    features = MAYBE.encode(data, BareEncoder(), Recipe(max_length=64), training=False)
+    spans = MAYBE.gather(scores_of_gold(features), features, data)[0]
+    kept = [tuple(span) for span in spans[1:] if np.isfinite(span[SCORE])]
+    assert (4.0, 5.0, 2.0) not in kept and (2.0, 5.0, 1.0) in kept
+    assert spans[NONE, SCORE] == 2.0 and len(kept) == 5
+
+
+def test_white_space_does_not_begin_or_end_an_answer() -> None:
+    scores = np.array([0, 9, 0, 9], dtype=np.float32)
+    spans = np.array([[0, 2], [3, 3], [3, 5], [6, 6]], dtype=np.int32)
+    best = nbest([Window(0, scores, scores, 0.0)], spans, size=9, longest=4)
+    assert sorted(map(tuple, best[1:4, :2].tolist())) == [(0, 2), (0, 5), (3, 5)]
+    assert np.isneginf(best[4:, SCORE]).all()
 
 
 def test_a_question_longer_than_allowed_loses_its_end() -> None:

@@ -33,7 +33,7 @@ def encoder(case: str) -> Any:
     if not vocabulary.is_file():
         pytest.skip("no released vocabularies: set BENCHRUNNER_REAL_DATA to the folder above bert_vocab/ and squad/")
     tokenizer = bert.BertTokenizer.from_vocabulary(vocabulary)
-    return SimpleNamespace(pieces=tokenizer.pieces, frame=tokenizer.frame, max_length=512)
+    return SimpleNamespace(pieces=tokenizer.pieces, frame=tokenizer.frame, max_length=512, summary_place="first")
 
 
 def gold_outputs(features: Any) -> np.ndarray:
