@@ -42,7 +42,7 @@ def test_the_requirements_name_all_distributions() -> None:
 def test_both_install_commands_are_one_line(which: str, file: str) -> None:
     shown = re.search(rf"<!-- {which} command -->\n```sh\n(.*)\n```", README.read_text(encoding="utf-8"))
     assert shown, f"the README has no {which} command"
-    program = {"demo": "benchrunner demo", "test": "pytest"}[which]
+    program = {"demo": "benchrunner demo", "test": "pytest -n auto --dist loadfile"}[which]
     assert shown[1] == f"python3 -m venv .venv && .venv/bin/pip install -r {file} && .venv/bin/{program}"
 
 
