@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchrunner.backbones.concatenation import PREFIX
 from benchrunner.commands import options
 from benchrunner.commands.output import (
     DONE,
@@ -103,8 +105,13 @@ def _run_backbones(arguments: argparse.Namespace) -> int:
             f"Say {missing}: 'compare B1 B2 --tasks TASK', or 'compare --study NAME' with one of "
             "'benchrunner list studies'."
         )
+    for reference in arguments.backbones:
+        if "," in reference and not reference.startswith(PREFIX) and not Path(reference).exists():
+            raise RequestError(
+                f"Backbones are separated by blanks: {' '.join(reference.split(','))}, not '{reference}'."
+            )
     runner, executor = options.runner(arguments), options.executor(arguments)
-    published = options.published(arguments)
+    published = options.published(arguments, arguments.backbones)
     chosen = options.study_options(arguments)
     study = chosen.study(arguments.backbones, options.tasks(arguments, arguments.tasks), runner)
     if arguments.dry_run:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -77,12 +77,12 @@ def add_published(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def published(arguments: argparse.Namespace) -> PublishedChoice:
-    """Choose the published figures that stand beside ours."""
+def published(arguments: argparse.Namespace, backbones: Collection[str] = ()) -> PublishedChoice:
+    """Choose the published figures that stand beside ours: by default also those of the compared backbones."""
     from benchrunner.leaderboards.published_choice import choose_published
 
     names = None if arguments.published is None else arguments.published.split(",")
-    return choose_published(arguments.plugins.leaderboards.values(), names)
+    return choose_published(arguments.plugins.leaderboards.values(), names, backbones=backbones)
 
 
 def add_recipe(parser: argparse.ArgumentParser) -> None:

@@ -37,13 +37,17 @@ def run(arguments: argparse.Namespace) -> int:
     from benchrunner.commands.share_command import study_or_runs
     from benchrunner.reports.rendering import write_report
     from benchrunner.runs.runner import Runner
+    from benchrunner.studies.study import Result
 
-    runner, published = Runner(arguments.plugins, options.workspace(arguments)), options.published(arguments)
+    runner = Runner(arguments.plugins, options.workspace(arguments))
+    options.published(arguments)  # refuses an unknown system before the study is read
     with reserved_for_json(arguments.json):
         result = study_or_runs(arguments.study, runner)
         path: Path = arguments.out or Path(f"{result.name or 'report'}.html")
         if path.suffix.lower() not in (".html", ".htm"):
             raise RequestError(f"--out {path}: a report is a file of HTML; name a file that ends in .html.")
+        compared = result.study.backbones if isinstance(result, Result) else ()
+        published = options.published(arguments, compared)
         write_report(result, path, runner, published=published, title=arguments.title)
     if arguments.json:
         print_json({"path": str(path), "bytes": path.stat().st_size})

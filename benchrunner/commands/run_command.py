@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     from benchrunner.studies.study_run import run_study
 
     runner, executor = options.runner(arguments), options.executor(arguments)
-    chosen, published = options.study_options(arguments), options.published(arguments)
+    chosen, published = options.study_options(arguments), options.published(arguments, [arguments.backbone])
     tasks = options.tasks(arguments, arguments.tasks)
     study = chosen.study((_backbone(arguments, tasks),), tasks, runner)
     with reserved_for_json(arguments.json):

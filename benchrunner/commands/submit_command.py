@@ -47,7 +47,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the submission; exit code 1 if the leaderboard would not accept it."""
     from benchrunner.studies.submissions import write_submission
 
-    board, published = arguments.plugins.leaderboard(arguments.board), options.published(arguments)
+    board, published = (
+        arguments.plugins.leaderboard(arguments.board),
+        options.published(arguments, [arguments.backbone]),
+    )
     runner = options.runner(arguments)
     runs = _selected_runs(arguments, board, runner.workspace.runs) or arguments.ensemble or ()
     with reserved_for_json(arguments.json):

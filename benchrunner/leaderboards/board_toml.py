@@ -129,7 +129,7 @@ def _column(table: StrictTable) -> PublishedColumn:
 def _published(table: StrictTable, columns: Mapping[str, PublishedColumn]) -> PublishedRow:
     texts = {key: table.text(key, "") for key in ("variant", "version", "notes", "other_data")}
     system, source, cells = table.text("system"), table.text("source"), table.named_numbers("cells")
-    by_default = table.flag("by_default")
+    by_default, backbones = table.flag("by_default"), table.texts("backbones") if "backbones" in table else ()
     table.finish()
     for name in cells:
         if name not in columns:
@@ -137,4 +137,4 @@ def _published(table: StrictTable, columns: Mapping[str, PublishedColumn]) -> Pu
                 f"cells.{name}", f"there is no such column; the columns are {', '.join(columns) or 'none'}."
             )
     with table.naming("system"):
-        return PublishedRow(system, source, cells, **texts, by_default=by_default)
+        return PublishedRow(system, source, cells, **texts, by_default=by_default, backbones=backbones)

@@ -77,6 +77,8 @@ class PublishedRow:
     stands beside no figure of ours."""
     by_default: bool = False
     """Whether the row is shown beside our figures unless the user chooses other systems."""
+    backbones: tuple[str, ...] = ()
+    """Names of backbones that are this system: where one of them is compared, the row is shown by default too."""
 
     def __post_init__(self) -> None:
         if not self.system or "," in self.name or self.system in (ALL, NONE):

@@ -39,16 +39,24 @@ class PublishedChoice:
                 yield f"published: no figure of {name} is of these tasks and metrics"
 
 
-def choose_published(boards: Iterable[Leaderboard], names: Sequence[str] | None = None) -> PublishedChoice:
+def choose_published(
+    boards: Iterable[Leaderboard], names: Sequence[str] | None = None, *, backbones: Collection[str] = ()
+) -> PublishedChoice:
     """Choose published figures of leaderboards by the names of their systems; upper and lower case are the same.
 
     A system's name stands for all of its variants, and "SYSTEM (VARIANT)" for one. `all` and `none` stand alone.
-    Without names, the rows are chosen that their leaderboards show by default. Figures on other data than the task's
-    are never chosen.
+    Without names, the rows are chosen that their leaderboards show by default, and those of systems that are among the
+    `backbones`. Figures on other data than the task's are never chosen.
     """
     figures = [figure for board in boards for figure in board.figures if not figure.row.other_data]
     if names is None:
-        return PublishedChoice(tuple(figure for figure in figures if figure.row.by_default))
+        return PublishedChoice(
+            tuple(
+                figure
+                for figure in figures
+                if figure.row.by_default or not {*figure.row.backbones}.isdisjoint(backbones)
+            )
+        )
     requested = tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
     folded = {name.casefold() for name in requested}
     if not requested or (len(requested) > 1 and folded & {ALL, NONE}):

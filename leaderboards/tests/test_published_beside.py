@@ -77,7 +77,7 @@ def test_the_papers_average_never_stands_beside_the_glue_score() -> None:
 def test_qnli_of_the_first_version_stands_beside_nothing() -> None:
     [task] = tasks("glue/qnli")
     beside = choose_published(register_leaderboards(), ["all"]).beside_metric(task, "dev", "accuracy")
-    assert [figure.value for figure in beside] == [82.3, 79.8, 87.4, 90.5, 92.7]
+    assert [figure.value for figure in beside if figure.measures.kind == "test"] == [82.3, 79.8, 87.4, 90.5, 92.7]
 
 
 @pytest.mark.parametrize("names", [None, ["all"]])

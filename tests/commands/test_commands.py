@@ -52,6 +52,10 @@ REFUSED: dict[str, tuple[list[str], str]] = {
     "no run to start from": (["run", "mood", *HERE, "--init-from", ""], "There is no run ''"),
     "empty backbone": (["run", "mood", *HERE, "--backbone", ""], "There is no backbone ''"),
     "no tasks": (["run", "", "--backbone", "words"], "at least one backbone and one task"),
+    "commas between backbones": (
+        ["compare", "words,tiny/words", "--tasks", "mood", *HERE],
+        "Backbones are separated by blanks: words tiny/words, not 'words,tiny/words'.",
+    ),
     "only commas": (["compare", "words", "--tasks", ",,"], "at least one backbone and one task"),
     "lr in words": (["run", "mood", "--lr", "small"], "'small' is not a list of numbers such as 1,2"),
     "lr with a gap": (["run", "mood", "--lr", "1e-5,,2e-5"], "is not a list of numbers"),
