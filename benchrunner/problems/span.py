@@ -112,8 +112,8 @@ class Span(Problem):
                 place = int(guides["place"][window])
                 scores = outputs[place : place + int(guides["count"][window])]
                 begin, null_score = int(guides["begin"][window]), float(null_scores[window])
-                inside = place <= none[window] < place + len(scores)
-                null_piece = int(none[window]) - place if inside else -1
+                is_piece = self.unanswerable and place <= none[window] < place + len(scores)
+                null_piece = int(none[window]) - place if is_piece else -1
                 windows.append(Window(begin, scores[:, 0], scores[:, 1], null_score, null_piece))
             text = int(guides["text"][borders[row]])
             lists.append(nbest(windows, spans[text:], size=self.n_best, longest=self.max_answer))

@@ -2,64 +2,23 @@
 
 from __future__ import annotations
 
-import json
-import random
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from tiny_tokenizers import KINDS, TEXTS, write_tokenizer
+from tokenizer_samples import NAMES, drawn_texts, read_both
 
 from benchrunner.engine import Part, Pieces, Sequences
 from benchrunner_transformers.tokenizer import HubTokenizer
 
-ODD_TEXTS = [
-    "",
-    " ",
-    "\t\n",
-    "  two  spaces  ",
-    "Zażółć gęślą jaźń; café, naïve, Ångström, İstanbul, ß, ﬁ, Ⅷ.",
-    "你好,世界!这是 BERT。日本語テキスト 한국어",
-    "𠜎𠜱 😀 👩‍👩‍👧 🇩🇪",
-    "[CLS] a [SEP] b [MASK] [PAD] [UNK] </s> <s> <mask> <cls> <sep> <|endoftext|>",
-    "a [MASK]b <mask>c",
-    "##ing ing ##s un##believable ▁under Ġg",
-    "$1,234.56 -- it's 'quoted' \"twice\" (and) so-on... #tag @name e-mail@host.org",
-    "x" * 101,
-    "antidisestablishmentarianism" * 9,
-    "zero\u200bwidth soft\u00adhyphen null\x00byte bell\x07 nbsp\u00a0 line\u2028separator \ufeffbom \ufffd",
-    "Русский текст, Ελληνικά, עברית, العربية, ไทย, हिन्दी",
-    "e\u0301 a\u0308 combining",
-    "line\r\nbreaks\n\n\n and\ttabs",
-    "``quotes'' and 5 ½ ² ™",
-]
-
-
-def drawn_texts(count: int, seed: int) -> list[str]:
-    """Return the odd texts and texts of random words, of one to twenty words."""
-    source = random.Random(seed)
-    words = [word for text in [*TEXTS, *ODD_TEXTS] for word in text.split(" ")]
-    drawn = [" ".join(source.choices(words, k=source.randint(1, 20))) for _ in range(count - len(ODD_TEXTS))]
-    texts = [*ODD_TEXTS, *drawn]
-    source.shuffle(texts)
-    return texts
-
-
 FIRST, SECOND = drawn_texts(200, seed=1), drawn_texts(200, seed=2)
 
 
-@pytest.fixture(scope="module", params=[*KINDS, "bert cased"])
+@pytest.fixture(scope="module", params=NAMES)
 def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[HubTokenizer, Any]:
-    """Return our tokenizer of a model type, and that of transformers."""
-    from transformers import AutoTokenizer
-
-    model_type = request.param.split()[0]
-    folder = tmp_path_factory.mktemp("tokenizer")
-    write_tokenizer(model_type, folder, lowercase="cased" not in request.param)
-    (folder / "config.json").write_text(json.dumps({"model_type": model_type}), encoding="utf-8")
-    return HubTokenizer.read(folder), AutoTokenizer.from_pretrained(folder)
+    return read_both(request.param, tmp_path_factory.mktemp("tokenizer"))
 
 
 def rows(sequences: Sequences) -> list[tuple[list[int], list[int]]]:

@@ -1,0 +1,210 @@
+"""Pieces know their characters, and answers come out without spaces around them; words are pieces inside a sentence."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tiny_tokenizers import TEXTS
+from tokenizer_samples import ODD_TEXTS, read_both
+
+from benchrunner import Recipe
+from benchrunner.problems.span import Span
+from benchrunner_transformers.text_spans import trimmed
+from benchrunner_transformers.tokenizer import HubTokenizer
+
+NAMES = (
+    "albert",
+    "bert",
+    "big_bird",
+    "deberta",
+    "deberta-v2",
+    "eurobert",
+    "gpt2",
+    "gpt_neox",
+    "modernbert",
+    "mpnet",
+    "openai-gpt",
+    "qwen2",
+    "roberta",
+    "t5",
+    "xlnet",
+)
+"""Model types, one for each way to split texts."""
+REAL = Path(os.environ.get("BENCHRUNNER_REAL_DATA", "nowhere"))
+PROBLEM = Span(max_answer=400, n_best=3)
+BYTE_LEVEL = ("deberta", "gpt2", "gpt_neox", "roberta")
+"""Tokenizers that transformers lets split words with a space before each, if `add_prefix_space` is given."""
+NOT_COMPARED = ("eurobert", "modernbert", "qwen2")
+"""Tokenizers for which transformers ignores `add_prefix_space`, or puts a space before each part of a word."""
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[HubTokenizer, Any]:
+    return read_both(request.param, tmp_path_factory.mktemp("tokenizer"))
+
+
+def encoder(tokenizer: HubTokenizer) -> Any:
+    """Make the parts of an encoder that encoding uses."""
+    return SimpleNamespace(
+        pieces=tokenizer.pieces, frame=tokenizer.frame, max_length=9999, summary_place=tokenizer.summary_place
+    )
+
+
+def questions(rows: list[tuple[str, str, str, int]]) -> pa.Table:
+    """Make a checked table of (question, context, answer, first character of the answer)."""
+    return pa.table(
+        {
+            "id": [str(number) for number in range(len(rows))],
+            "question": [question for question, _, _, _ in rows],
+            "context": [context for _, context, _, _ in rows],
+            "answers": [[answer] for _, _, answer, _ in rows],
+            "starts": [[start] for _, _, _, start in rows],
+        }
+    )
+
+
+def drawn_questions(count: int) -> list[tuple[str, str, str, int]]:
+    """Draw contexts of words with all kinds of white space between them; answers are of one to four words."""
+    source, words = random.Random(3), [word for text in [*TEXTS, *ODD_TEXTS] for word in text.split()]
+    rows = []
+    for _ in range(count):
+        parts = [source.choice(words) for _ in range(source.randint(5, 40))]
+        spaces = source.choices([" ", " ", " ", "  ", "\n", "\t", "\n\n", "\u00a0"], k=len(parts))
+        starts = np.cumsum([0, *(len(part + space) for part, space in zip(parts, spaces, strict=True))])
+        context = "".join(part + space for part, space in zip(parts, spaces, strict=True))
+        first = source.randrange(len(parts))
+        last = min(first + source.randint(0, 3), len(parts) - 1)
+        answer = context[starts[first] : starts[last] + len(parts[last])]
+        rows.append(("What is it?", context, answer, int(starts[first])))
+    return rows
+
+
+def squad_rows(count: int) -> list[tuple[str, str, str, int]]:
+    """Take rows of the real dev file, spread over all articles."""
+    path = REAL / "squad" / "dev-v1.1.json"
+    if not path.is_file():
+        pytest.skip("no squad/dev-v1.1.json: set BENCHRUNNER_REAL_DATA to the folder above squad/")
+    articles = json.loads(path.read_text(encoding="utf-8"))["data"]
+    rows = [
+        (entry["question"], paragraph["context"], answer["text"], answer["answer_start"])
+        for article in articles
+        for paragraph in article["paragraphs"]
+        for entry in paragraph["qas"]
+        for answer in entry["answers"][:1]
+    ]
+    return rows[:: len(rows) // count]
+
+
+def check_gold(tokenizer: HubTokenizer, rows: list[tuple[str, str, str, int]]) -> int:
+    """Decode the outputs of a model that knows the answers; return the number of answers that are not at pieces."""
+    data = questions(rows)
+    features = PROBLEM.encode(data, encoder(tokenizer), Recipe(max_length=9999, stride=9999), training=False)
+    outputs = np.zeros((len(features.tokens), 2), dtype=np.float32)
+    for column, name in enumerate(("start", "end")):
+        outputs[features.starts[:-1] + features.targets[name], column] = 1.0
+    answers = PROBLEM.decode(PROBLEM.gather(outputs, features, data), data, {})
+    inside = 0
+    for (_, context, gold, start), answer in zip(rows, answers, strict=True):
+        spans = tokenizer.pieces([context]).spans
+        if start in spans[:, 0] and start + len(gold) in spans[:, 1]:
+            assert answer == gold
+        else:
+            assert answer == answer.strip()
+            inside += 1
+    return inside
+
+
+def their_best(tokenizer: Any, question: str, context: str, scores: np.ndarray) -> str:
+    """Decode scores of the context's tokens as the examples of transformers do (run_qa.py), trying every span.
+
+    Answers lose the spaces at their ends, as the official scorer cuts them off, and no answer begins or ends with a
+    piece of white space.
+    """
+    encoded = tokenizer(question, context, return_offsets_mapping=True)
+    offsets = [span for span, text in zip(encoded["offset_mapping"], encoded.sequence_ids(0), strict=True) if text == 1]
+    assert len(offsets) == len(scores)
+    blank = np.array([not context[start:end].strip() for start, end in offsets])
+    totals = np.where(blank, -np.inf, scores.T).T[:, :1] + np.where(blank, -np.inf, scores[:, 1])
+    distance = np.arange(len(scores)) - np.arange(len(scores))[:, None]
+    totals[(distance < 0) | (distance >= PROBLEM.max_answer)] = -np.inf
+    first, last = divmod(int(totals.argmax()), len(scores))
+    return context[offsets[first][0] : offsets[last][1]].strip()
+
+
+def check_scores(ours: HubTokenizer, theirs: Any, rows: list[tuple[str, str, str, int]]) -> None:
+    """Compare the answers to random scores with those of transformers."""
+    data = questions(rows)
+    features = PROBLEM.encode(data, encoder(ours), Recipe(max_length=9999, stride=9999), training=False)
+    outputs = np.random.default_rng(5).normal(size=(len(features.tokens), 2)).astype(np.float32)
+    answers = PROBLEM.decode(PROBLEM.gather(outputs, features, data), data, {})
+    places, counts = features.guides["place"], features.guides["count"]
+    for row, (question, context, _, _) in enumerate(rows):
+        scores = outputs[places[row] : places[row] + counts[row]]
+        assert answers[row] == their_best(theirs, question, context, scores), row
+
+
+def test_answers_of_words_come_out_as_they_were(both: tuple[HubTokenizer, Any]) -> None:
+    ours, _ = both
+    check_gold(ours, drawn_questions(100))
+
+
+def test_the_best_spans_are_those_of_transformers(both: tuple[HubTokenizer, Any]) -> None:
+    check_scores(*both, drawn_questions(30))
+
+
+@pytest.mark.parametrize("name", ["roberta", "gpt2", "qwen2", "albert", "deberta-v2"])
+def test_real_answers_come_out_as_they_were(name: str, tmp_path: Path) -> None:
+    rows = squad_rows(300)
+    ours, theirs = read_both(name, tmp_path)
+    assert check_gold(ours, rows) < 10
+    check_scores(ours, theirs, rows[:60])
+
+
+def test_pieces_of_one_character_have_its_span(tmp_path: Path) -> None:
+    ours, _ = read_both("roberta", tmp_path)
+    pieces = ours.pieces(["ab 😀 ż"])
+    spans = [tuple(span) for span in pieces.spans.tolist()]
+    assert spans.count((3, 4)) == 4 and spans.count((5, 6)) == 2
+
+
+def test_spans_lose_white_space_at_their_ends() -> None:
+    spans = np.array([[0, 3], [3, 4], [4, 6], [0, 2], [2, 5]], dtype=np.int32)
+    counts = np.array([3, 0, 2])
+    expected = [[1, 3], [4, 4], [4, 5], [2, 2], [4, 5]]
+    assert trimmed([" ab\u2003c\n", "", "  \u00a0 ż"[:4] + "ż"], spans, counts).tolist() == expected
+    assert trimmed(["  "], spans[3:4], np.array([1])).tolist() == [[2, 2]]
+
+
+def test_words_have_the_pieces_that_they_have_in_a_sentence(both: tuple[HubTokenizer, Any]) -> None:
+    ours, _ = both
+    words = [word for text in TEXTS for word in text.split()]
+    pieces, sentence = ours.words(words), ours.pieces(["a", "a " + " ".join(words)])
+    assert [*sentence.tokens[: sentence.starts[1]], *pieces.tokens] == sentence.tokens[sentence.starts[1] :].tolist()
+    for word, (start, end) in zip(words, pairwise(pieces.starts), strict=True):
+        spans = pieces.spans[start:end]
+        assert spans[:, 0].min() == 0 and spans[:, 1].max() == len(word) and end > start
+
+
+def test_words_are_those_of_transformers(both: tuple[HubTokenizer, Any]) -> None:
+    ours, theirs = both
+    folder = theirs.name_or_path
+    model_type = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))["model_type"]
+    if model_type in NOT_COMPARED:
+        return
+    if model_type in BYTE_LEVEL:
+        theirs = type(theirs).from_pretrained(folder, add_prefix_space=True)
+    words = [word for text in [*TEXTS, *ODD_TEXTS] for word in text.split()]
+    words = [word for word in words if not any(special in word for special in theirs.get_added_vocab())]
+    encoded = theirs(words, is_split_into_words=True, add_special_tokens=False)
+    pieces = ours.words(words)
+    assert pieces.tokens.tolist() == encoded["input_ids"]
+    assert np.repeat(np.arange(len(words)), pieces.counts).tolist() == encoded.word_ids()
