@@ -6,6 +6,7 @@
 from benchrunner.backbones.attention import attend
 from benchrunner.backbones.encoder import Encoder, ExportedHead
 from benchrunner.backbones.recurrence import read_one_way
+from benchrunner.backbones.stacked_linear import StackedLinear
 from benchrunner.features.arrays import IGNORED, Features, Sequences
 from benchrunner.features.flat_batch import Block, FlatBatch, collate, ranges, rounding
 from benchrunner.features.pieces import Frame, Joined, Part, Pieces
@@ -30,6 +31,7 @@ __all__ = [
     "Part",
     "Pieces",
     "Sequences",
+    "StackedLinear",
     "attend",
     "collate",
     "decay_groups",

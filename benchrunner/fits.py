@@ -12,7 +12,17 @@ from typing import Any
 
 from benchrunner.recipes import Recipe
 
-LATER_FIELDS = ("sample", "batch_unit", "loss_divisor", "bilstm_width", "summary", "layer_decay", "redraw_layers")
+LATER_FIELDS = (
+    "sample",
+    "batch_unit",
+    "loss_divisor",
+    "bilstm_width",
+    "summary",
+    "layer_decay",
+    "redraw_layers",
+    "lora_rank",
+    "lora_alpha",
+)
 """Recipe fields that were added after the first fits. At its default value, such a field is not part of a fit's id,
 so that older fits keep their ids."""
 

@@ -38,6 +38,8 @@ SPECIAL = (
     "summary",
     "layer_decay",
     "redraw_layers",
+    "lora_rank",
+    "lora_alpha",
 )
 """Names of the fields that only some problems or methods read."""
 
@@ -102,6 +104,10 @@ class Recipe:
     `methods.encoder_layers.learning_rates` has the formula (Clark et al. 2020)."""
     redraw_layers: int = 0
     """Number of top layers that are initialised again before training, with the pooler (Zhang et al. 2021)."""
+    lora_rank: int = 8
+    """Rank of the updates that the method `lora` trains: the width between their two matrices."""
+    lora_alpha: float = 16.0
+    """Scale of the updates that the method `lora` trains: an update counts `lora_alpha / lora_rank` times."""
     warmup: float = 0.1
     """Share of the steps in which the learning rate rises from zero, rounded down to whole steps."""
     schedule: str = "released"
@@ -134,13 +140,15 @@ class Recipe:
     def __post_init__(self) -> None:
         for parameter in dataclasses.fields(self):
             self._settle(parameter.name, str(parameter.type))
-        positive = ("epochs", "batch_size", "max_length", "stride", "micro_tokens", "epsilon")
+        positive = ("epochs", "batch_size", "max_length", "stride", "micro_tokens", "epsilon", "lora_rank")
         for name in positive:
             if not getattr(self, name) > 0:
                 raise RequestError(f"A recipe's {name} must be above zero, not {getattr(self, name)}.")
         for name in ("lr", "weight_decay", "clip"):
             if not 0 <= getattr(self, name) < float("inf"):
                 raise RequestError(f"A recipe's {name} must be a number from zero up, not {getattr(self, name)}.")
+        if not 0 < self.lora_alpha < float("inf"):
+            raise RequestError(f"A recipe's lora_alpha must be a number above zero, not {self.lora_alpha}.")
         if not 0 < self.layer_decay <= 1:
             raise RequestError(f"A recipe's layer_decay must be above 0 and at most 1, not {self.layer_decay}.")
         if self.redraw_layers < 0:

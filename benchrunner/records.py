@@ -28,8 +28,8 @@ class Record:
     """Durations in seconds, and rates per second."""
     work: Mapping[str, float] = field(default_factory=dict)
     """Amount of computation of a training: `train_tokens`, the tokens that it read, each once in every epoch, and
-    `trained_weights`, the weights in matrices that it changed, without those of embeddings. Empty where this was not
-    counted."""
+    `trained_weights`, the weights in matrices that it changed, without those of embeddings. `frozen_weights` are those
+    in matrices that it kept, but computed with in every step. Empty where this was not counted."""
     numerics: Mapping[str, Any] = field(default_factory=dict)
     """How the result was computed (device, threads, versions): equal ids and equal numerics give equal bits."""
     notes: tuple[str, ...] = ()

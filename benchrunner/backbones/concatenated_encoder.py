@@ -67,6 +67,10 @@ class ConcatenatedEncoder(Encoder):
         return [embedding for encoder in self._encoders for embedding in encoder.word_embeddings]
 
     @property
+    def fresh_modules(self) -> Sequence[nn.Module]:
+        return [module for encoder in self._encoders for module in encoder.fresh_modules]
+
+    @property
     def layers(self) -> Sequence[nn.Module]:
         """The layers of all parts side by side: a layer is the list of the parts' layers of one depth."""
         return [nn.ModuleList(layer) for layer in zip(*(encoder.layers for encoder in self._encoders), strict=True)]

@@ -59,6 +59,14 @@ class Encoder(nn.Module, ABC):
         return ()
 
     @property
+    def fresh_modules(self) -> Sequence[nn.Module]:
+        """Modules whose weights the checkpoint lacks, so that loading drew them from the seed; for example a pooler.
+
+        The method `lora` trains these modules whole, although it keeps all other weights of the encoder.
+        """
+        return ()
+
+    @property
     def layers(self) -> Sequence[nn.Module]:
         """Modules of the layers, the lowest first, without the embeddings and without the weights of `summary`.
 

@@ -155,6 +155,10 @@ def _add_fields(group: argparse._ArgumentGroup) -> None:
         help="vector of a sequence that a linear layer reads: the encoder's own (pooler, the default), or the first, "
         "the last, the mean or the maximum of its tokens' states",
     )
+    group.add_argument("--lora-rank", type=int, metavar="N", help="rank of the updates that --method lora trains (8)")
+    group.add_argument(
+        "--lora-alpha", type=float, metavar="A", help="scale of these updates: they count A / rank times (16)"
+    )
     group.add_argument("--dropout", type=float, metavar="RATE", help="dropout rate that replaces the backbone's own")
     group.add_argument(
         "--schedule",

@@ -39,7 +39,7 @@ class Finetune(Method):
         encoder = steps.load_encoder(job, seed=job.fit.seed)
         recipe = job.fit.recipe
         encoder_layers.redraw(encoder, recipe.redraw_layers, seed=job.fit.seed)
-        head = self._head(encoder, job)
+        head = self.make_head(encoder, job)
         notes = [*encoder.notes, *steps.take_over_head(job, {"head": head})]
         started = time.monotonic()
         features = steps.encode(job, job.train.table, encoder, training=True)
@@ -61,7 +61,7 @@ class Finetune(Method):
 
         assert job.backbone is not None
         encoder = job.backbone.load(job.workspace, seed=job.fit.seed)
-        head = self._head(encoder, job)
+        head = self.make_head(encoder, job)
         saved_model.load({"head": head}, job.model)
         encoder.to(job.device).eval()
         head.to(job.device).eval()
@@ -69,7 +69,8 @@ class Finetune(Method):
         outputs = steps.predict(job, lambda batch: head(encoder, batch), features, head.level)
         return job.problem.gather(outputs, features, table)
 
-    def _head(self, encoder: Encoder, job: Job) -> Head:
+    def make_head(self, encoder: Encoder, job: Job) -> Head:
+        """Make the head of a job, with fresh weights."""
         from benchrunner.methods.heads import BiLstmHead, LinearHead
 
         size, shape, seed = encoder.hidden_size, job.problem.head, job.fit.seed

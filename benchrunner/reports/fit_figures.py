@@ -20,6 +20,8 @@ CURVE_POINTS = 48
 """Largest number of points of a learning curve. A point is the mean of neighbouring lines of the log."""
 FLOPS_PER_WEIGHT = 6
 """Floating-point operations of training for each token and weight: 2 forward, 4 backward (Kaplan et al. 2020, 2.1)."""
+FLOPS_PER_FROZEN_WEIGHT = 4
+"""The same for a weight that is not trained: 2 forward, 2 for the gradient of the states below it."""
 
 
 def curves(result: CellResult, runner: Runner) -> Iterator[Curve]:
@@ -80,11 +82,16 @@ def cost(result: CellResult, records: Mapping[str, Record]) -> Cost:
         fits=len(listed),
         seconds=sum(record.timings.get("seconds", 0.0) for record in listed),
         tokens=sum(work["train_tokens"] for work in works) if is_counted else None,
-        flops=sum(FLOPS_PER_WEIGHT * work["train_tokens"] * work["trained_weights"] for work in works)
-        if is_counted
-        else None,
+        flops=sum(map(_flops, works)) if is_counted else None,
         devices=tuple(sorted({_device(record) for record in listed} - {""})),
     )
+
+
+def _flops(work: Mapping[str, float]) -> float:
+    """Estimate the floating-point operations of a training. Fits of earlier versions do not count frozen weights."""
+    trained = FLOPS_PER_WEIGHT * work["trained_weights"]
+    frozen = FLOPS_PER_FROZEN_WEIGHT * work.get("frozen_weights", 0)
+    return work["train_tokens"] * (trained + frozen)
 
 
 def _device(record: Record) -> str:

@@ -57,6 +57,10 @@ class StudyOptions:
     """Factor between the learning rates of an encoder's layers, from the top down."""
     redraw_layers: int | None = None
     """Number of top layers that are initialised again before training, with the pooler."""
+    lora_rank: int | None = None
+    """Rank of the updates that the method 'lora' trains."""
+    lora_alpha: float | None = None
+    """Scale of the updates that the method 'lora' trains, which is divided by the rank."""
     dropout: float | None = None
     """Dropout rate that replaces the backbone's own."""
     schedule: str | None = None
@@ -194,6 +198,8 @@ _USERS: Mapping[str, str] = {
     "bilstm_width": "methods with a BiLSTM, such as 'features' and 'finetune+bilstm'",
     "layer_decay": "methods that train all layers, such as 'finetune'",
     "redraw_layers": "methods that train all layers, such as 'finetune'",
+    "lora_rank": "the method 'lora'",
+    "lora_alpha": "the method 'lora'",
 }
 """Option that some methods read -> these methods; the other special options are for some tasks."""
 
@@ -238,6 +244,8 @@ READERS: Mapping[str, Callable[[str], Any]] = {
     "summary": str,
     "layer-decay": number(float),
     "redraw-layers": number(int),
+    "lora-rank": number(int),
+    "lora-alpha": number(float),
     "dropout": number(float),
     "schedule": str,
     "paper-adam": _truth,

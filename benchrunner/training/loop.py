@@ -35,7 +35,8 @@ class Training:
 
     model: Callable[[FlatBatch], torch.Tensor]
     modules: Mapping[str, nn.Module]
-    """The modules that are trained and kept in checkpoints, by name."""
+    """The modules that take part in training, by name. Their weights that need a gradient are trained, and are kept in
+    checkpoints; the others stay as they are."""
     features: Features
     problem: Problem
     recipe: Recipe
@@ -94,12 +95,12 @@ class Training:
         layers = [layer for module in self.modules.values() for layer in module.modules()]
         tables = {id(layer.weight) for layer in layers if isinstance(layer, nn.Embedding)}
         weights = {id(weight): weight for module in self.modules.values() for weight in module.parameters()}
-        trained = sum(
-            weight.numel()
-            for name, weight in weights.items()
-            if weight.requires_grad and weight.ndim > 1 and name not in tables
-        )
-        return {"train_tokens": tokens, "trained_weights": trained}
+        matrices = [weight for name, weight in weights.items() if weight.ndim > 1 and name not in tables]
+        return {
+            "train_tokens": tokens,
+            "trained_weights": sum(weight.numel() for weight in matrices if weight.requires_grad),
+            "frozen_weights": sum(weight.numel() for weight in matrices if not weight.requires_grad),
+        }
 
     def decay_without_gradient(self, weight: nn.Parameter) -> float:
         """Give the factor by which weight decay shrinks the rows of a trained weight that have no gradient."""

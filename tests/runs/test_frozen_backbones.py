@@ -46,7 +46,7 @@ def made(tmp_path: Path) -> Runner:
 
 def test_a_method_that_trains_a_frozen_backbone_is_refused(made: Runner) -> None:
     task = made.plugins.task("mood")
-    for method in ("finetune", "finetune+bilstm"):
+    for method in ("finetune", "finetune+bilstm", "lora"):
         with pytest.raises(RequestError, match=rf"tiny/frozen is a frozen .*'{method.replace('+', '.')}'.*features"):
             made.plan(task, "frozen", method=method)
 

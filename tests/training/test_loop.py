@@ -244,4 +244,8 @@ def test_the_work_of_a_training_is_counted(tmp_path: Path) -> None:
     tables = {id(layer.weight) for layer in made.encoder.modules() if isinstance(layer, torch.nn.Embedding)}
     weights = [*made.encoder.parameters(), *made.head.parameters()]
     matrices = sum(weight.numel() for weight in weights if weight.ndim > 1 and id(weight) not in tables)
-    assert made.training.work == {"train_tokens": len(data.tokens) * RECIPE.epochs, "trained_weights": matrices}
+    assert made.training.work == {
+        "train_tokens": len(data.tokens) * RECIPE.epochs,
+        "trained_weights": matrices,
+        "frozen_weights": 0,
+    }

@@ -48,6 +48,7 @@ def read(folder: Path, *, seed: int) -> Bert:
         draw_weight(model.pooler.weight, config, generator(seed, "pooler"))
         torch.nn.init.zeros_(model.pooler.bias)
         weights |= {f"pooler.dense.{name}": tensor.detach() for name, tensor in model.pooler.named_parameters()}
+        model.has_fresh_pooler = True
         notes.append("the checkpoint has no pooler; a fresh one is drawn from the seed")
     _check(model, weights, path)
     _fill(model, weights)

@@ -16,7 +16,7 @@ from torch import nn
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
-from benchrunner.engine import Encoder, ExportedHead, FlatBatch, Frame, Pieces, Sequences, attend
+from benchrunner.engine import Encoder, ExportedHead, FlatBatch, Frame, Pieces, Sequences, StackedLinear, attend
 from benchrunner_bert.checkpoint_writer import write_encoder
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.tokenizer import BertTokenizer
@@ -72,7 +72,7 @@ class Layer(nn.Module):
         self.index, self.heads, self.direction = index, config.heads, config.direction
         self.activation = ACTIVATIONS[config.activation]
         # One product gives query, key and value: the three published matrices are stacked.
-        self.qkv = nn.Linear(config.hidden, 3 * config.hidden)
+        self.qkv = StackedLinear(config.hidden, config.hidden, count=3)
         self.attention_output = nn.Linear(config.hidden, config.hidden)
         self.attention_norm = nn.LayerNorm(config.hidden, eps=config.epsilon)
         self.inner = nn.Linear(config.hidden, config.inner)
@@ -101,6 +101,9 @@ class Bert(Encoder):
     pass drops the same values as the first.
     """
 
+    has_fresh_pooler: bool = False
+    """Whether the checkpoint has no pooler, so that its weights are drawn from the seed."""
+
     def __init__(self, config: Configuration, tokenizer: BertTokenizer) -> None:
         super().__init__()
         self.config, self.tokenizer = config, tokenizer
@@ -115,6 +118,10 @@ class Bert(Encoder):
     @property
     def word_embeddings(self) -> Sequence[nn.Embedding]:
         return (self.embeddings.word,)
+
+    @property
+    def fresh_modules(self) -> Sequence[nn.Module]:
+        return (self.pooler,) if self.has_fresh_pooler else ()
 
     def set_dropout(self, rate: float) -> None:
         self.dropout = self.attention_dropout = rate

@@ -1,0 +1,278 @@
+"""The method `lora` against its formula written out with plain torch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors import safe_open
+from safetensors.torch import load_file
+from torch import nn
+from torch.func import functional_call
+from torch.nn import functional
+
+from benchrunner import RequestError, Runner
+from benchrunner.backbones.stacked_linear import StackedLinear
+from benchrunner.features.flat_batch import FlatBatch, collate
+from benchrunner.features.randomness import generator
+from benchrunner.fits import Fit
+from benchrunner.methods.heads import LinearHead
+from benchrunner.methods.low_rank import LowRankUpdates
+from benchrunner.recipes import Recipe
+from benchrunner.runs.planner import Planner
+from benchrunner.testing import MOOD, WEIGHTS, TinyEncoder
+from benchrunner.training.checkpoints import Checkpoint
+from benchrunner.training.schedule import Schedule
+from inline import QUICK, mood, runner
+from tiny_fits import CPU, features
+
+RANK, ALPHA, SEED = 3, 6.0, 5
+LINEAR = ("qkv", "dense")
+"""Linear layers of the tiny encoder."""
+RECIPE = QUICK.changed(lora_rank=RANK, lora_alpha=ALPHA, dropout=0.0, epochs=4, weight_decay=0.2)
+
+
+class Conv1D(nn.Module):
+    """A linear layer like that of transformers' GPT models: its weight is (inputs, outputs)."""
+
+    def __init__(self, linear: nn.Linear) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(linear.weight.detach().T.contiguous())
+        self.bias = nn.Parameter(linear.bias.detach().clone())
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.addmm(self.bias, x, self.weight)
+
+
+class Gone(BaseException):
+    """Stands for a kill of the process, which leaves no record."""
+
+
+class Fresh(TinyEncoder):
+    """An encoder whose summary layer the checkpoint lacks."""
+
+    @property
+    def fresh_modules(self) -> Sequence[nn.Module]:
+        return (self.dense,)
+
+
+def batch(count: int = 12) -> FlatBatch:
+    return collate(features(60), np.arange(count), CPU)
+
+
+def outputs(encoder: TinyEncoder) -> tuple[torch.Tensor, torch.Tensor]:
+    """Compute the states and the summaries of a batch."""
+    hidden = encoder(batch())
+    return hidden, encoder.summary(hidden, batch())
+
+
+def first_a(name: str, inputs: int) -> torch.Tensor:
+    """Draw A as the published code does: uniformly between -1 / sqrt(inputs) and 1 / sqrt(inputs)."""
+    bound = inputs**-0.5
+    return torch.empty(RANK, inputs).uniform_(-bound, bound, generator=generator(SEED, "low-rank update", name))
+
+
+def updated(encoder: TinyEncoder) -> LowRankUpdates:
+    """Make updates of an encoder whose B is not zero, as after training."""
+    updates = LowRankUpdates(encoder, rank=RANK, alpha=ALPHA, seed=SEED)
+    source = torch.Generator().manual_seed(1)
+    for name, weight in updates.named_parameters():
+        if name.endswith(".b"):
+            nn.init.normal_(weight, std=0.5, generator=source)
+    return updates
+
+
+def fitted_with_lora(folder: Path, recipe: Recipe = RECIPE) -> tuple[Runner, Fit]:
+    fit_runner = runner(folder)
+    fit = fit_runner.plan(fit_runner.plugins.task("mood"), "words", recipe=recipe, method="lora", seed=SEED)
+    assert fit_runner.run(fit).status == "done"
+    return fit_runner, fit
+
+
+def trained_by_hand(fit_runner: Runner, recipe: Recipe) -> dict[str, torch.Tensor]:
+    """Train A, B and the head with torch's AdamW through W + (alpha / rank) B A, and return the merged weights."""
+    encoder, head = TinyEncoder(dropout=0.0), LinearHead(12, MOOD.head, seed=SEED)
+    weights = {name: weight.detach().clone() for name, weight in encoder.named_parameters()}
+    a = {name: first_a(name, 12).requires_grad_() for name in LINEAR}
+    b = {name: torch.zeros(len(weights[f"{name}.weight"]), RANK, requires_grad=True) for name in LINEAR}
+
+    def merged() -> dict[str, torch.Tensor]:
+        changes = {f"{name}.weight": weights[f"{name}.weight"] + ALPHA / RANK * b[name] @ a[name] for name in LINEAR}
+        return {**weights, **changes}
+
+    task = mood()
+    rows = Planner(fit_runner.plugins, fit_runner.workspace).training_rows(task, recipe, SEED)
+    data = task.problem.encode(rows.table, encoder, recipe, training=True)
+    matrices = [*a.values(), *b.values(), head.output.weight]
+    optimizer = torch.optim.AdamW(
+        [{"params": matrices, "weight_decay": recipe.weight_decay}, {"params": head.output.bias, "weight_decay": 0.0}],
+        betas=(recipe.beta1, recipe.beta2),
+        eps=recipe.epsilon,
+    )
+    schedule, labels = Schedule(data.batch_counts("sentences"), recipe, SEED), torch.from_numpy(data.targets["label"])
+    assert schedule.steps == 24
+    for step in range(schedule.steps):
+        units = schedule.batch(step)
+        for group in optimizer.param_groups:
+            group["lr"] = schedule.lr(step)
+        optimizer.zero_grad()
+        flat = collate(data, units, CPU)
+        states = functional_call(encoder, merged(), (flat,))
+        sums = torch.stack([part.mean(0) for part in states.split(flat.starts.diff().tolist())])
+        summary = torch.tanh(functional.linear(sums, merged()["dense.weight"], weights["dense.bias"]))
+        logits = head.output(summary).index_select(0, flat.restore)
+        functional.cross_entropy(logits, labels[units]).backward()
+        nn.utils.clip_grad_norm_([*matrices, head.output.bias], recipe.clip)
+        optimizer.step()
+    return {name: weight.detach() for name, weight in {**merged(), **dict(head.named_parameters())}.items()}
+
+
+def test_training_equals_the_formula_and_keeps_all_other_weights(tmp_path: Path) -> None:
+    fit_runner, fit = fitted_with_lora(tmp_path)
+    model = fit_runner.folder(fit).model
+    saved, expected = (
+        {**load_file(model / WEIGHTS), **load_file(model / "head.safetensors")},
+        trained_by_hand(fit_runner, RECIPE),
+    )
+    start = TinyEncoder().state_dict()
+    assert saved.keys() == expected.keys()
+    for name, weight in saved.items():
+        torch.testing.assert_close(weight, expected[name], rtol=0, atol=1e-5, msg=name)
+        if name not in ("qkv.weight", "dense.weight", "output.weight", "output.bias"):
+            assert torch.equal(weight, start[name]), name
+    for name in LINEAR:
+        update = saved[f"{name}.weight"] - start[f"{name}.weight"]
+        assert update.abs().max() > 1e-2
+        assert torch.linalg.matrix_rank(update, atol=1e-4) == RANK
+
+
+def test_before_training_the_encoder_computes_what_it_did() -> None:
+    encoder, plain = TinyEncoder(), TinyEncoder()
+    updates = LowRankUpdates(encoder, rank=RANK, alpha=ALPHA, seed=SEED)
+    assert all(map(torch.equal, outputs(encoder), outputs(plain)))
+    for name, update in zip(LINEAR, updates.updates, strict=True):
+        torch.testing.assert_close(update.get_parameter("a").detach(), first_a(name, 12))
+
+
+@pytest.mark.parametrize("kind", ["linear", "transposed", "stacked"])
+def test_merged_weights_compute_what_the_updates_did(kind: str) -> None:
+    encoder = TinyEncoder()
+    if kind == "transposed":
+        encoder.qkv = Conv1D(encoder.qkv)  # type: ignore[assignment]
+    elif kind == "stacked":
+        stacked = StackedLinear(12, 12, count=3)
+        stacked.load_state_dict(encoder.qkv.state_dict())
+        encoder.qkv = stacked
+    plain = outputs(encoder)
+    updates = updated(encoder)
+    separate = outputs(encoder)
+    assert (separate[0] - plain[0]).abs().max() > 1e-2
+    updates.merge()
+    for merged, before in zip(outputs(encoder), separate, strict=True):
+        torch.testing.assert_close(merged, before, rtol=0, atol=1e-5)
+
+
+def test_stacked_matrices_have_updates_of_their_own() -> None:
+    """The update of query, key and value has the rank of three updates, as if they were three layers."""
+    stacked = StackedLinear(12, 12, count=3)
+    encoder = TinyEncoder()
+    stacked.load_state_dict(encoder.qkv.state_dict())
+    encoder.qkv = stacked
+    start = stacked.weight.detach().clone()
+    updates = updated(encoder)
+    states = torch.randn(7, 12, generator=torch.Generator().manual_seed(2))
+    added = updates.updates[0](states)
+    a, b = (updates.updates[0].get_parameter(name).detach() for name in ("a", "b"))
+    for part in range(3):
+        rows, low = slice(12 * part, 12 * (part + 1)), slice(RANK * part, RANK * (part + 1))
+        torch.testing.assert_close(added[:, rows], ALPHA / RANK * states @ a[low].T @ b[rows].T)
+    updates.merge()
+    assert torch.linalg.matrix_rank(stacked.weight.detach() - start, atol=1e-4) == 3 * RANK
+
+
+def test_layers_that_share_a_weight_share_its_update() -> None:
+    encoder = TinyEncoder()
+    encoder.second = nn.Linear(12, 12)
+    encoder.second.weight = encoder.dense.weight
+    encoder.decoder = nn.Linear(12, 97)
+    encoder.decoder.weight = encoder.word.weight
+    start = encoder.dense.weight.detach().clone()
+    updates = updated(encoder)
+    assert len(updates.updates) == len(LINEAR), "an output layer that is the table of embeddings has none"
+    a, b = (updates.updates[1].get_parameter(name).detach() for name in ("a", "b"))
+    updates.merge()
+    torch.testing.assert_close(encoder.dense.weight.detach(), start + ALPHA / RANK * b @ a)
+
+
+def test_fresh_modules_are_trained_whole() -> None:
+    encoder = Fresh()
+    updates = LowRankUpdates(encoder, rank=RANK, alpha=ALPHA, seed=SEED)
+    assert len(updates.updates) == 1
+    trained = {name for name, weight in encoder.named_parameters() if weight.requires_grad}
+    assert trained == {"dense.weight", "dense.bias"}
+
+
+def test_an_encoder_without_linear_layers_is_refused() -> None:
+    encoder = TinyEncoder()
+    del encoder.qkv, encoder.dense
+    with pytest.raises(RequestError, match=r"has no linear layers.*Use --method finetune"):
+        LowRankUpdates(encoder, rank=RANK, alpha=ALPHA, seed=SEED)
+
+
+def test_a_killed_fit_goes_on_exactly_from_what_is_trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = RECIPE.changed(dropout=0.1)
+    fit_runner, fit = fitted_with_lora(tmp_path / "whole", recipe)
+    expected = {path.name: path.read_bytes() for path in fit_runner.folder(fit).model.glob("*.safetensors")}
+    save, other = Checkpoint.save, runner(tmp_path / "killed")
+    killed = Runner(other.plugins, other.workspace, device="cpu", checkpoint_seconds=0)
+    kept: list[set[str]] = []
+
+    def save_and_die(checkpoint: Checkpoint, step: int, *more: Any) -> None:
+        save(checkpoint, step, *more)
+        if step == 9:
+            with safe_open(killed.folder(fit).checkpoint / "state.safetensors", framework="np") as file:
+                kept.append(set(file.keys()))
+            raise Gone
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoint, "save", save_and_die)
+        with pytest.raises(Gone):
+            killed.run(fit)
+    weights = {f"updates.updates.{at}.{name}" for at in range(2) for name in "ab"}
+    weights |= {"head.output.weight", "head.output.bias"}
+    assert kept == [{f"{kind}/{name}" for kind in ("weight", "exp_avg", "exp_avg_sq") for name in weights}]
+    assert killed.run(fit).status == "done"
+    left = {path.name: path.read_bytes() for path in killed.folder(fit).model.glob("*.safetensors")}
+    assert left == expected
+
+
+def test_the_work_counts_trained_and_frozen_weights(tmp_path: Path) -> None:
+    fit_runner, fit = fitted_with_lora(tmp_path)
+    record = fit_runner.folder(fit).record()
+    assert record is not None
+    frozen = 12 * 36 + 12 * 12
+    trained = RANK * (12 + 36) + RANK * (12 + 12) + 2 * 12
+    assert (record.work["trained_weights"], record.work["frozen_weights"]) == (trained, frozen)
+
+
+def test_the_answers_are_those_of_the_merged_encoder(tmp_path: Path) -> None:
+    fit_runner, fit = fitted_with_lora(tmp_path)
+    assert len(fit_runner.predict(fit, "dev").answers) == 24
+    again = fit_runner.plan(fit_runner.plugins.task("mood"), f"run:{fit.id}", recipe=QUICK)
+    assert fit_runner.run(again).status == "done", "finetune goes on from the merged encoder"
+
+
+def test_rank_and_alpha_are_part_of_the_identity_for_lora_alone(tmp_path: Path) -> None:
+    fit_runner = runner(tmp_path)
+    task = fit_runner.plugins.task("mood")
+    recipes = [QUICK, QUICK.changed(lora_rank=2), QUICK.changed(lora_alpha=1.0)]
+    counts = {
+        method: len({fit_runner.plan(task, "words", recipe=recipe, method=method).id for recipe in recipes})
+        for method in ("lora", "finetune")
+    }
+    assert counts == {"lora": 3, "finetune": 1}
+    assert fit_runner.plan(task, "words", method="lora").recipe.lr == 5e-4
