@@ -96,7 +96,7 @@ class Recipe:
     bilstm_width: int = 768
     """Size of a BiLSTM's output for a token, half of it from each direction (Devlin et al. 2019, 5.3)."""
     summary: str = "pooler"
-    """Vector of a sequence that a linear layer reads: `pooler` is the encoder's own summary, such as BERT's pooled
+    """Vector of a sequence that a linear layer reads: `pooler` is the encoder's own summary, for example a pooled
     first token; `first` and `last` are the last layer's state of that token; `mean` and `max` go over the last layer's
     states of all tokens of the sequence, special tokens included."""
     layer_decay: float = 1.0

@@ -30,7 +30,7 @@ class Span(Problem):
 
     Columns: `id`, `question`, `context`; in rows that are labelled, `answers`, a list of right answers, and `starts`,
     the character at which each answer begins. A row without answers is a question that the context does not answer. If
-    there are such questions, the span of the encoder's summary token, [CLS] of BERT, stands for "no answer"; it is the
+    there are such questions, the span of the encoder's summary token, such as [CLS], stands for "no answer"; it is the
     answer unless the score of the best span is higher by more than `tau`, which is tuned on dev.
     """
 
