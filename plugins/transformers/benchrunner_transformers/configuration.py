@@ -31,6 +31,7 @@ _IGNORED = (
     "output_attentions",
     "output_hidden_states",
     "problem_type",
+    "quantization_config",
     "return_dict",
     "torch_dtype",
     "transformers_weights",
@@ -75,7 +76,7 @@ def configuration(path: Path, settings: Mapping[str, Any], *, tensors: int) -> P
     """Make the library's configuration object; `tensors` is the number of tensors in the files of weights."""
     from transformers import CONFIG_MAPPING
 
-    if "quantization_config" in settings:
+    if settings.get("quantization_config"):
         raise CheckpointError(f"{path}: the weights are quantized; only weights in floating point can be fine-tuned.")
     for key in _LAYER_COUNTS:
         if isinstance(count := settings.get(key), int) and count > tensors:

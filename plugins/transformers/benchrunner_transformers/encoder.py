@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Literal, final
 
 import torch
 from torch import nn
 
+from benchrunner import RequestError
 from benchrunner.engine import Encoder, ExportedHead, FlatBatch, Frame, Pieces, Sequences
-from benchrunner_transformers import dropout
+from benchrunner_transformers import big_bird, dropout, layers
 from benchrunner_transformers.configuration import MARK
 from benchrunner_transformers.export import check_logits, export_checkpoint
+from benchrunner_transformers.flat_attention import flat_states, last_flat_state, reads_flat
+from benchrunner_transformers.habits import Habits
 from benchrunner_transformers.padding import OVERHEAD, Bucket, buckets, join
 from benchrunner_transformers.quiet import quiet
 from benchrunner_transformers.summary import Summary
@@ -23,7 +25,7 @@ from benchrunner_transformers.summary import Summary
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-    from benchrunner_transformers.plain_tokenizer import PlainTokenizer
+    from benchrunner_transformers.tokenizer import HubTokenizer
 
 
 @final
@@ -34,8 +36,10 @@ class HubEncoder(Encoder):
         self,
         model: PreTrainedModel,
         summary: Summary,
-        tokenizer: PlainTokenizer,
+        tokenizer: HubTokenizer,
+        habits: Habits,
         *,
+        summary_place: Literal["first", "last"],
         max_length: int,
         encoder_only: bool,
     ) -> None:
@@ -46,17 +50,29 @@ class HubEncoder(Encoder):
         self.hidden_size, self.max_length = int(self.config.hidden_size), max_length
         self.dropout = dropout.configured_rate(self.config)
         self.tokenizer_fingerprint = tokenizer.fingerprint
-        padding = model.get_input_embeddings().padding_idx
-        self._padding = 0 if padding is None else int(padding)
-        self._takes_segments = _takes_segments(model)
+        self.summary_place = summary_place
+        self._habits, self._reads_flat = habits, reads_flat(model)
+        self._rate: float | None = None  # of dropout, if it is not the configuration's
 
     @property
     def word_embeddings(self) -> Sequence[nn.Embedding]:
         table = self.model.get_input_embeddings()
         return (table,) if isinstance(table, nn.Embedding) else ()
 
+    @property
+    def layers(self) -> Sequence[nn.Module]:
+        if modules := layers.layers_of(self.model):
+            return modules
+        raise RequestError(
+            f"{type(self.model).__name__} has no layers with weights of their own, so that this backbone cannot be "
+            "fitted with the options layer-decay and redraw-layers. Leave them out."
+        )
+
+    def draw_layer(self, index: int, source: torch.Generator) -> None:
+        layers.draw(self.model, self.layers[index], source)
+
     def set_dropout(self, rate: float) -> None:
-        self.dropout = rate
+        self.dropout = self._rate = rate
         dropout.set_rate(self.model, rate)
 
     def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:
@@ -65,14 +81,25 @@ class HubEncoder(Encoder):
     def pieces(self, texts: Sequence[str]) -> Pieces:
         return self.tokenizer.pieces(texts)
 
+    def words(self, words: Sequence[str]) -> Pieces:
+        return self.tokenizer.words(words)
+
     @property
     def frame(self) -> Frame:
         return self.tokenizer.frame
 
     def forward(self, batch: FlatBatch) -> torch.Tensor:
+        if self._reads_flat:
+            with self._ready(batch, "flat"):
+                return last_flat_state(self.model, batch)
         return join([self._states(bucket, batch, every=False)[-1] for bucket in self._buckets(batch)], batch)
 
     def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
+        if self._reads_flat:
+            with self._ready(batch, "flat"):
+                states = flat_states(self.model, batch)
+            yield from states
+            return
         parts = [self._states(bucket, batch, every=True) for bucket in self._buckets(batch)]
         for layer in zip(*parts, strict=True):
             yield join(layer, batch)
@@ -92,7 +119,7 @@ class HubEncoder(Encoder):
         with quiet():
             export_checkpoint(self.model, self.summary_layers, self.tokenizer, head, folder)
             if head is not None:
-                check_logits(self, head, folder, segments=self._takes_segments)
+                check_logits(self, head, folder, segments=self._habits.takes_segments)
                 return
         path = folder / "config.json"
         settings = json.loads(path.read_text(encoding="utf-8"))
@@ -101,41 +128,46 @@ class HubEncoder(Encoder):
 
     def _buckets(self, batch: FlatBatch) -> list[Bucket]:
         overhead = OVERHEAD.get(batch.tokens.device.type, OVERHEAD["cuda"])
-        if self.config.model_type == "fnet":  # it mixes all places of a sequence, padding too, and takes no mask
+        if self._habits.mixes_padding:
             return buckets(batch.blocks, overhead=overhead, group=lambda length: length)
+        if self.config.model_type == big_bird.MODEL_TYPE:
+            return buckets(batch.blocks, overhead=overhead, group=big_bird.length_group(self.config))
         return buckets(batch.blocks, overhead=overhead)
 
     def _states(self, bucket: Bucket, batch: FlatBatch, *, every: bool) -> list[torch.Tensor]:
         """Compute the states of a bucket's tokens: those of the last layer, or embeddings and all layers."""
-        if self.model.training != batch.dropping:
-            self.model.train(batch.dropping)
-        inputs: dict[str, Any] = {"input_ids": bucket.pad(batch.tokens, self._padding)}
-        if bucket.padded:
+        if self.config.model_type == big_bird.MODEL_TYPE:
+            changed = big_bird.choose_attention(self.model, bucket.longest)
+            if changed and self._rate is not None:
+                dropout.set_rate(self.model, self._rate)
+        inputs: dict[str, Any] = {"input_ids": bucket.pad(batch.tokens, self._habits.padding)}
+        if bucket.padded and self._habits.takes_mask:
             inputs["attention_mask"] = bucket.mask(batch.tokens.device)
-        if self._takes_segments:
+        if self._habits.takes_segments:
             inputs["token_type_ids"] = bucket.pad(batch.segments, 0)
         if self.config.model_type == "longformer":  # as in the published class for sentences
             inputs["global_attention_mask"] = _first_tokens(inputs["input_ids"])
-        with self._drawing(bucket, batch):
+        with self._ready(batch, f"bucket {bucket.blocks[0].start}"):
             outputs = self.model(**inputs, output_hidden_states=every)
         last = outputs[0]
         if not every:
             return [bucket.unpad(last)]
         states = outputs.get("hidden_states") or outputs["decoder_hidden_states"]
-        return [*(bucket.unpad(layer) for layer in states[:-1]), bucket.unpad(last)]
+        # Layers that shorten the sequence, as Funnel's, have no states of tokens.
+        states = [layer for layer in states[:-1] if layer.shape[1] >= bucket.longest]
+        return [*(bucket.unpad(layer) for layer in states), bucket.unpad(last)]
 
-    def _drawing(self, bucket: Bucket, batch: FlatBatch) -> AbstractContextManager[None]:
-        """Return the context in which dropout masks of a bucket are drawn; no context if nothing is dropped."""
-        if not batch.dropping:
-            return nullcontext()
-        return dropout.drawn_from(batch.dropout, f"bucket {bucket.blocks[0].start}", batch.tokens.device)
+    @contextmanager
+    def _ready(self, batch: FlatBatch, site: str) -> Iterator[None]:
+        """Prepare a forward pass: set the model's mode, and draw dropout masks from the seed of the site.
 
-
-def _takes_segments(model: PreTrainedModel) -> bool:
-    """Whether the model reads segments: it has embeddings for more than one, or relative segments like XLNet."""
-    if "token_type_ids" not in inspect.signature(model.forward).parameters:
-        return False
-    return getattr(model.config, "type_vocab_size", 0) > 1 or model.config.model_type == "xlnet"
+        The mode may differ from the encoder's: only the batch says whether to drop.
+        """
+        if self.model.training != batch.dropping:
+            self.model.train(batch.dropping)
+        drawing = dropout.drawn_from(batch.dropout, site, batch.tokens.device) if batch.dropping else nullcontext()
+        with quiet(), drawing:
+            yield
 
 
 def _first_tokens(tokens: torch.Tensor) -> torch.Tensor:

@@ -10,7 +10,7 @@ import inspect
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 
@@ -18,10 +18,11 @@ from benchrunner import CheckpointError, first_line
 from benchrunner.engine import derived, generator
 from benchrunner_transformers.configuration import configuration, mark, read_settings
 from benchrunner_transformers.encoder import HubEncoder
-from benchrunner_transformers.plain_tokenizer import PlainTokenizer
+from benchrunner_transformers.habits import Habits
 from benchrunner_transformers.published_heads import BASE
 from benchrunner_transformers.quiet import quiet
 from benchrunner_transformers.summary import Summary
+from benchrunner_transformers.tokenizer import HubTokenizer
 from benchrunner_transformers.weight_files import SUMMARY, read_shapes, read_tensors, weight_files
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ POOLER = "pooler."
 """Start of the names of a pooler's weights: the only weights that a checkpoint may lack."""
 _SHOWN_FAULTS = 20
 """Number of faults that an error lists."""
+_USUAL_LENGTH = 512
+"""Tokens of the longest sequence of a model that has no limit of its own: BERT's."""
 _OTHER_HEADS = ("cls.", "lm_head.", "predictions.", "sop_classifier.", "discriminator_predictions.", "vocab_")
 """Starts of the names of pre-training heads. Fine-tuning never uses them, so no note says that they are left out."""
 
@@ -42,35 +45,52 @@ def load(folder: Path, *, seed: int, encoder_only: bool) -> HubEncoder:
     files = weight_files(folder)
     shapes = read_shapes(files)
     config = configuration(path, settings, tensors=len(shapes))
-    tokenizer = PlainTokenizer.read(folder)
     with quiet():
+        tokenizer = HubTokenizer.read(folder, config)
         model_class, encoder_only = _model_class(path, config, encoder_only or mark(settings).get("part") == "encoder")
-        _check_size(path, model_class, config, files)
+        model = _made_on_meta(path, model_class, config)
+        _check_size(path, model, files)
+        if tokenizer.size > (embeddings := len(model.get_input_embeddings().weight)):
+            raise CheckpointError(
+                f"{folder}: the vocabulary has {tokenizer.size:,} tokens, the model only {embeddings:,} embeddings."
+            )
         left_out = _check_weights(folder, model_class, config, _renamed(shapes, model_class, encoder_only))
         tensors = read_tensors(files)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(derived(seed, "missing weights"))
             weights = _renamed(tensors, model_class, encoder_only)
             model, _ = _from_weights(model_class, config, weights, torch.device("cpu"))
-        summary, notes = _summary(folder, model, tensors, left_out, seed=seed)
-    if tokenizer.size > (embeddings := len(model.get_input_embeddings().weight)):
-        raise CheckpointError(
-            f"{folder}: the vocabulary has {tokenizer.size:,} tokens, the model only {embeddings:,} embeddings."
+        habits = Habits.of(model.eval())
+        decodes = getattr(config, "is_encoder_decoder", False) and not encoder_only
+        place = "last" if habits.left_to_right or decodes else tokenizer.summary_place
+        summary, notes = _summary(folder, model, tensors, left_out, place=place, seed=seed)
+        encoder = HubEncoder(
+            model,
+            summary,
+            tokenizer,
+            habits,
+            summary_place=place,
+            max_length=_max_length(model, tokenizer),
+            encoder_only=encoder_only,
         )
-    length = _max_length(model, tokenizer)
-    encoder = HubEncoder(model, summary, tokenizer, max_length=length, encoder_only=encoder_only)
     encoder.notes = tuple(notes)
     return encoder
 
 
 def _summary(
-    folder: Path, model: PreTrainedModel, tensors: Mapping[str, torch.Tensor], left_out: Sequence[str], *, seed: int
+    folder: Path,
+    model: PreTrainedModel,
+    tensors: Mapping[str, torch.Tensor],
+    left_out: Sequence[str],
+    *,
+    place: Literal["first", "last"],
+    seed: int,
 ) -> tuple[Summary, list[str]]:
     """Make the summary with the weights of the checkpoint, or else with fresh ones, and remove the model's own pooler.
 
     Also return notes on what is drawn, and on the weights of the checkpoint that are left out.
     """
-    summary = Summary.of(model.config, otherwise="last" if _looks_left_only(model) else "first")
+    summary = Summary.of(model.config, otherwise=place)
     summary.draw(generator(seed, "summary"))
     saved = read_tensors([folder / SUMMARY]) if (folder / SUMMARY).is_file() else {}
     choice = any(str(name).endswith("ForMultipleChoice") for name in model.config.architectures or ())
@@ -83,15 +103,6 @@ def _summary(
     if summary.head.dense.startswith(BASE) and not taken and any(True for _ in summary.parameters()):
         notes.append("the checkpoint has no pooler; a fresh one is drawn from the seed")
     return summary, notes
-
-
-@torch.no_grad()
-def _looks_left_only(model: PreTrainedModel) -> bool:
-    """Whether the state of a token depends on earlier tokens only: compares the first states of two sequences."""
-    padding = model.get_input_embeddings().padding_idx
-    first, second, third = [token for token in range(4) if token != padding][:3]
-    states = model.eval()(input_ids=torch.tensor([[first, second], [first, third]]))[0]
-    return bool(torch.equal(states[0, 0], states[1, 0]))
 
 
 def _model_class(path: Path, config: PreTrainedConfig, encoder_only: bool) -> tuple[type[PreTrainedModel], bool]:
@@ -117,16 +128,18 @@ def _model_class(path: Path, config: PreTrainedConfig, encoder_only: bool) -> tu
         return type(model_class(config).get_encoder()), True
 
 
-def _check_size(
-    path: Path, model_class: type[PreTrainedModel], config: PreTrainedConfig, files: Sequence[Path]
-) -> None:
-    """Refuse a configuration whose model its files of weights or the memory of this machine cannot hold."""
+def _made_on_meta(path: Path, model_class: type[PreTrainedModel], config: PreTrainedConfig) -> PreTrainedModel:
+    """Make the model that a configuration describes, without memory for its weights."""
     try:
         with torch.device("meta"):
-            model = model_class(config)
+            return model_class(config)
     except Exception as error:  # the model classes raise many kinds of errors for numbers that do not fit together
         reason = first_line(error)
         raise CheckpointError(f"{path}: {model_class.__name__} cannot be made of these settings: {reason}") from None
+
+
+def _check_size(path: Path, model: PreTrainedModel, files: Sequence[Path]) -> None:
+    """Refuse a model that its files of weights or the memory of this machine cannot hold."""
     count = sum(weight.numel() for weight in model.parameters())
     size = sum(file.stat().st_size for file in files)
     if count > size:
@@ -214,7 +227,7 @@ def _renamed(
     return {new: weights[name] for name, new in names.items()}
 
 
-def _max_length(model: PreTrainedModel, tokenizer: PlainTokenizer) -> int:
+def _max_length(model: PreTrainedModel, tokenizer: HubTokenizer) -> int:
     """Return the number of tokens of the longest sequence that the model can read.
 
     RoBERTa and its relatives number positions from the padding id plus 1 on, so that the first rows of the table of
@@ -225,7 +238,7 @@ def _max_length(model: PreTrainedModel, tokenizer: PlainTokenizer) -> int:
     config = model.config.get_text_config()
     positions = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None) or 0
     if positions < 1:  # positions are relative, without a limit: XLNet says -1
-        return tokenizer.max_length
+        return tokenizer.max_length or _USUAL_LENGTH
     for name, module in model.named_modules():
         if name.endswith("position_embeddings") and isinstance(module, nn.Embedding) and module.padding_idx is not None:
             return len(module.weight) - module.padding_idx - 1

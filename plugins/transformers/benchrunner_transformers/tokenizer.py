@@ -24,6 +24,8 @@ _PROBES = ("a", "the", ".", "0")
 """Texts that show which tokens a tokenizer puts around a text. The first that has tokens is taken."""
 _WORDS = ("the", "of", "Paris", "x", "1998")
 """Words that show whether a tokenizer needs a space before a word."""
+_NO_LIMIT = 1_000_000
+"""Lengths from here on are the library's way to say that the longest sequence is unknown."""
 _RELATIVE_SEGMENTS = ("xlnet",)
 """Model types that read segments although their configuration does not give a number of segments."""
 
@@ -48,14 +50,17 @@ class HubTokenizer:
         self._prefix = self._word_prefix()
 
     @classmethod
-    def read(cls, folder: Path) -> HubTokenizer:
-        """Read the fast tokenizer of a checkpoint folder, without the network and without code from the folder."""
+    def read(cls, folder: Path, config: Any = None) -> HubTokenizer:
+        """Read the fast tokenizer of a checkpoint folder, without the network and without code from the folder.
+
+        `config` is the model's configuration; without it, config.json is read.
+        """
         from transformers import AutoConfig, AutoTokenizer
 
         _check_sentencepiece(folder)
         options = {"local_files_only": True, "trust_remote_code": False}
         try:
-            config = AutoConfig.from_pretrained(str(folder), **options)
+            config = config or AutoConfig.from_pretrained(str(folder), **options)
             tokenizer = AutoTokenizer.from_pretrained(str(folder), config=config, use_fast=True, **options)
         except Exception as error:  # the classes of transformers and the Rust side raise exceptions of many kinds
             raise CheckpointError(f"{folder}: the tokenizer cannot be read: {_first_sentence(error)}") from None
@@ -72,6 +77,12 @@ class HubTokenizer:
     def save(self, folder: Path) -> None:
         """Write tokenizer.json and tokenizer_config.json, which `read` and transformers read."""
         self._tokenizer.save_pretrained(str(folder))
+
+    @property
+    def max_length(self) -> int | None:
+        """Number of tokens of the longest sequence; None if tokenizer_config.json does not say."""
+        limit = int(self._tokenizer.model_max_length)
+        return limit if limit < _NO_LIMIT else None
 
     @property
     def size(self) -> int:

@@ -1,0 +1,43 @@
+"""The layers of a model of the library: find them, and draw their weights anew."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+
+def layers_of(model: PreTrainedModel) -> Sequence[nn.Module]:
+    """Find the layers, the lowest first: the encoder's, then the decoder's.
+
+    Return none if the layers have no weights of their own, as in ALBERT, or if there is no list of all layers.
+    """
+    config = model.config.get_text_config()
+    if getattr(config, "is_encoder_decoder", False):
+        return [*_list_of(model.get_encoder(), _count(config)), *_list_of(model.get_decoder(), config.decoder_layers)]
+    return _list_of(model, _count(config))
+
+
+@torch.no_grad()
+def draw(model: PreTrainedModel, layer: nn.Module, source: torch.Generator) -> None:
+    """Draw the weights of a layer as the library draws those of a model without pre-training."""
+    for weight in layer.parameters():
+        weight._is_hf_initialized = False  # type: ignore[attr-defined]  # the library draws no other weight
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(int(torch.randint(2**62, (), generator=source)))
+        layer.apply(model._init_weights)
+
+
+def _count(config: object) -> int:
+    return int(getattr(config, "num_hidden_layers", 0))
+
+
+def _list_of(module: nn.Module, count: int) -> list[nn.Module]:
+    """Return the outermost list of `count` modules of one class."""
+    lists = [part for part in module.modules() if isinstance(part, nn.ModuleList) and len(part) == count]
+    return next((list(part) for part in lists if len({type(layer) for layer in part}) == 1), [])

@@ -1,0 +1,208 @@
+"""Checkpoints that cannot be loaded: one sentence each, exit code 2, and no memory taken for the model."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import resource
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from tiny_models import write_model
+from tiny_tokenizers import write_tokenizer
+
+from benchrunner import CheckpointError, Settings, Workspace
+from benchrunner_transformers.family import TransformersFamily
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("roberta")
+    write_model("roberta", folder)
+    return folder
+
+
+def refusal(folder: Path | str, *, offline: bool = False) -> str:
+    """Load a model that cannot be loaded, and return the error."""
+    home = Path(folder) / "home"
+    workspace = Workspace(runs=home, cache=home, settings=Settings(offline=offline))
+    with pytest.raises(CheckpointError) as caught:
+        backbone = TransformersFamily().find(str(folder), workspace)
+        assert backbone is not None
+        backbone.load(workspace, seed=0)
+    return str(caught.value)
+
+
+def change_settings(folder: Path, **changes: Any) -> None:
+    path = folder / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def change_weights(folder: Path, change: Callable[[dict[str, torch.Tensor]], None]) -> None:
+    weights = load_file(folder / "model.safetensors")
+    change(weights)
+    save_file(weights, folder / "model.safetensors")
+
+
+@pytest.fixture
+def folder(original: Path, tmp_path: Path) -> Path:
+    for file in original.iterdir():
+        if file.is_file():
+            (tmp_path / file.name).write_bytes(file.read_bytes())
+    return tmp_path
+
+
+def test_missing_and_unexpected_weights_are_listed(folder: Path) -> None:
+    def change(weights: dict[str, torch.Tensor]) -> None:
+        weights["encoder.layer.2.output.dense.bias"] = weights.pop("encoder.layer.1.output.dense.bias")
+        weights["embeddings.LayerNorm.weight"] = torch.ones(8)
+
+    change_weights(folder, change)
+    assert refusal(folder) == (
+        f"{folder}: the weights are not those of this RobertaModel:\n"
+        "  - missing: encoder.layer.1.output.dense.bias\n"
+        "  - unexpected: encoder.layer.2.output.dense.bias\n"
+        "  - embeddings.LayerNorm.weight: (8,) where the configuration asks for (16,)"
+    )
+
+
+def test_a_checkpoint_without_weights_is_refused(folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    assert refusal(folder) == f"{folder}: no weights; model.safetensors or pytorch_model.bin was expected."
+
+
+def test_damaged_weights_are_refused(folder: Path) -> None:
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-5])
+    assert refusal(folder).startswith(f"{path}: the weights cannot be read: ")
+
+
+def test_the_vocabulary_must_fit_the_embeddings(folder: Path) -> None:
+    tokens = write_tokenizer("qwen2", folder)
+    embeddings = json.loads((folder / "config.json").read_text())["vocab_size"]
+    if tokens <= embeddings:
+        change_settings(folder, vocab_size=tokens - 10)
+        change_weights(
+            folder,
+            lambda weights: weights.update(
+                {
+                    "embeddings.word_embeddings.weight": weights["embeddings.word_embeddings.weight"][
+                        : tokens - 10
+                    ].clone()
+                }
+            ),
+        )
+        embeddings = tokens - 10
+    assert refusal(folder) == f"{folder}: the vocabulary has {tokens} tokens, the model only {embeddings} embeddings."
+
+
+def test_a_model_without_tokenizer_is_refused(folder: Path) -> None:
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        (folder / name).unlink()
+    message = refusal(folder)
+    assert message.startswith(f"{folder}: ") and "tokenizer" in message and "\n" not in message
+
+
+def test_an_unknown_architecture_is_refused(folder: Path) -> None:
+    change_settings(folder, model_type="roberto")
+    message = refusal(folder)
+    assert message.startswith(f"{folder}/config.json: transformers ")
+    assert message.endswith(" has no architecture 'roberto'.")
+
+
+def test_code_of_the_checkpoint_is_refused(folder: Path) -> None:
+    (folder / "modeling.py").write_text("raise SystemExit('code of the checkpoint ran')")
+    change_settings(folder, model_type="roberto", auto_map={"AutoModel": "modeling.Roberto"})
+    assert "asks for code of its own (auto_map), which benchrunner never runs" in refusal(folder)
+
+
+def test_code_of_the_checkpoint_never_runs(folder: Path) -> None:
+    """An architecture that the library has is computed by the library, whatever the checkpoint asks for."""
+    (folder / "modeling.py").write_text("raise SystemExit('code of the checkpoint ran')")
+    names = {"AutoModel": "modeling.A", "AutoConfig": "modeling.B", "AutoTokenizer": ["modeling.C", "modeling.C"]}
+    change_settings(folder, auto_map=names, attn_implementation="somebody/kernels", quantization_config=None)
+    workspace = Workspace(runs=folder, cache=folder)
+    backbone = TransformersFamily().find(str(folder), workspace)
+    assert backbone is not None
+    encoder = backbone.load(workspace, seed=0)
+    assert type(encoder.get_submodule("model")).__module__ == "transformers.models.roberta.modeling_roberta"
+
+
+@pytest.mark.parametrize(
+    "changes, part",
+    [
+        ({"hidden_size": 1 << 40}, "cannot be made of these settings"),
+        ({"vocab_size": 10**13}, "describes"),
+        ({"max_position_embeddings": 10**12}, "describes"),
+        ({"num_hidden_layers": 10**9}, "num_hidden_layers is 1,000,000,000, but the weights are only "),
+        ({"num_hidden_layers": -3}, "unexpected: encoder.layer.0"),
+        ({"num_attention_heads": 3}, "cannot be made of these settings"),
+        ({"hidden_act": "magic"}, "cannot be made of these settings"),
+        ({"intermediate_size": "many"}, "not a configuration of 'roberta'"),
+        ({"quantization_config": {"quant_method": "bitsandbytes"}}, "the weights are quantized"),
+    ],
+)
+def test_absurd_settings_are_refused_without_memory(folder: Path, changes: dict[str, Any], part: str) -> None:
+    change_settings(folder, **changes)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    message = refusal(folder)
+    assert part in message and str(folder) in message
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000, "kilobytes"
+
+
+def test_an_absurd_number_of_labels_takes_no_memory(folder: Path) -> None:
+    change_settings(folder, num_labels=10**9)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    workspace = Workspace(runs=folder, cache=folder)
+    backbone = TransformersFamily().find(str(folder), workspace)
+    assert backbone is not None
+    backbone.load(workspace, seed=0)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000, "kilobytes"
+
+
+def test_pickles_hold_tensors_only(folder: Path, tmp_path: Path) -> None:
+    class Code:
+        def __reduce__(self) -> tuple[Any, ...]:
+            return exec, (f"open({str(tmp_path / 'ran')!r}, 'w')",)
+
+    (folder / "model.safetensors").unlink()
+    torch.save({"embeddings.word_embeddings.weight": Code()}, folder / "pytorch_model.bin")
+    assert "the weights cannot be read" in refusal(folder)
+    (folder / "pytorch_model.bin").write_bytes(pickle.dumps(Code()))
+    assert "the weights cannot be read" in refusal(folder)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_pickled_tensors_may_not_be_larger_than_their_file(folder: Path) -> None:
+    """A tensor of one number repeated 10^12 times takes a few bytes on disk."""
+    weights = load_file(folder / "model.safetensors")
+    (folder / "model.safetensors").unlink()
+    weights["embeddings.word_embeddings.weight"] = torch.zeros(1).expand(10**11, 16)
+    torch.save(weights, folder / "pytorch_model.bin")
+    change_settings(folder, vocab_size=10**11)
+    assert "the files of weights have only" in refusal(folder)
+
+
+def test_adapters_and_other_files_are_not_read(folder: Path) -> None:
+    """A file of the library peft would make transformers load another model from the network."""
+    (folder / "adapter_config.json").write_text('{"base_model_name_or_path": "somebody/else"}')
+    (folder / "generation_config.json").write_text("nonsense")
+    workspace = Workspace(runs=folder, cache=folder)
+    backbone = TransformersFamily().find(str(folder), workspace)
+    assert backbone is not None
+    backbone.load(workspace, seed=0)
+
+
+def test_a_hub_id_offline_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for reference in ("somebody/absent", "FacebookAI/roberta-base"):
+        workspace = Workspace(runs=tmp_path, cache=tmp_path, settings=Settings(offline=True))
+        with pytest.raises(CheckpointError, match="is not in the local cache") as caught:
+            backbone = TransformersFamily().find(reference, workspace)
+            assert backbone is not None
+            backbone.load(workspace, seed=0)
+        assert "\n" not in str(caught.value)

@@ -1,0 +1,158 @@
+"""States and gradients of every family on ragged batches, beside those of transformers for each sequence alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tiny_models import SETTINGS, write_model
+
+from benchrunner import Workspace
+from benchrunner.engine import Encoder, Features, FlatBatch, collate
+from benchrunner_transformers.family import TransformersFamily
+
+TEXTS = [
+    "The old man sat by the river.",
+    "dog",
+    "What is the name of the dog? Nobody knew how long.",
+    "Come in, she said",
+    "the the the the the",
+    "She opened the window, looked outside and saw that everything was covered with snow. Then she closed it quickly.",
+]
+SECOND = ["It rains.", "A quick brown fox", "", "Yes, he did.", "the dog", "What is it?"]
+NAMES = [*(name for name in SETTINGS if name != "funnel"), "bart:encoder", "roberta:padded", "gpt2:padded"]
+"""Model types, the encoder of BART alone, and models that read flat batches but are given padded batches."""
+
+
+def loaded(folder: Path, suffix: str = "") -> Encoder:
+    """Load a model in this plugin, also a BERT."""
+    workspace = Workspace(runs=folder / "runs", cache=folder / "cache")
+    backbone = TransformersFamily().find(f"transformers:{folder}{suffix}", workspace)
+    assert backbone is not None
+    return backbone.load(workspace, seed=0).eval()
+
+
+def batch_of(encoder: Encoder, first: Sequence[str], second: Sequence[str] | None) -> tuple[FlatBatch, Features]:
+    features = Features.of(encoder.assemble(first, second, 120))
+    return collate(features, np.arange(len(first)), torch.device("cpu"), multiple=7), features
+
+
+def states_alone(model: Any, features: Features, row: int, *, segments: bool) -> list[torch.Tensor]:
+    """Compute the states of one sequence with transformers."""
+    place = slice(features.starts[row], features.starts[row + 1])
+    inputs = {"input_ids": torch.from_numpy(features.tokens[place].astype(np.int64))[None]}
+    if segments:
+        inputs["token_type_ids"] = torch.from_numpy(features.segments[place].astype(np.int64))[None]
+    if model.config.model_type == "longformer":  # as in the published class for sentences
+        inputs["global_attention_mask"] = (torch.arange(len(inputs["input_ids"][0])) == 0).long()[None]
+    outputs = model(**inputs, output_hidden_states=True)
+    states = outputs.get("hidden_states") or outputs["decoder_hidden_states"]
+    return [*(layer[0] for layer in states[:-1]), outputs.last_hidden_state[0]]
+
+
+def gradients(model: torch.nn.Module) -> dict[str, torch.Tensor]:
+    return {
+        name.removeprefix("model."): weight.grad.clone()
+        for name, weight in model.named_parameters()
+        if weight.grad is not None and bool(weight.grad.any())
+    }
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_states_and_gradients_are_those_of_transformers(name: str, tmp_path: Path) -> None:
+    from transformers import T5EncoderModel
+
+    model_type, _, part = name.partition(":")
+    whole = write_model(model_type, tmp_path)
+    model = (
+        whole.get_encoder()
+        if part == "encoder"
+        else T5EncoderModel.from_pretrained(tmp_path)
+        if model_type == "t5"
+        else whole
+    )
+    segments = model_type in ("albert", "bert", "big_bird", "electra", "fnet", "xlnet")
+    encoder = loaded(tmp_path, ":encoder" if part == "encoder" else "")
+    if part == "padded":
+        encoder._reads_flat = False  # type: ignore[assignment]
+    for second in (None, SECOND):
+        batch, features = batch_of(encoder, TEXTS, second)
+        states = list(encoder.hidden_states(batch))
+        assert torch.equal(encoder(batch), states[-1])
+        assert states[-1].shape == (len(batch.tokens), encoder.hidden_size)
+        expected = [
+            states_alone(model, features, row, segments=segments) for row in np.argsort(features.lengths, kind="stable")
+        ]
+        assert len(states) == len(expected[0])
+        for layer, parts in zip(states, zip(*expected, strict=True), strict=True):
+            torch.testing.assert_close(layer[: batch.real], torch.cat(parts), atol=1e-5, rtol=0)
+    weights = torch.randn(batch.real, encoder.hidden_size, generator=torch.Generator().manual_seed(1))
+    (states[-1][: batch.real] * weights).sum().backward()
+    (torch.cat([layers[-1] for layers in expected]) * weights).sum().backward()
+    ours, theirs = gradients(encoder), gradients(model)
+    assert ours.keys() == theirs.keys() and len(ours) > 10
+    for weight, gradient in theirs.items():
+        largest = gradient.abs().max()
+        assert (ours[weight] - gradient).abs().max() <= 1e-4 * max(1, largest), weight
+
+
+def test_long_sequences_of_big_bird_attend_to_blocks(tmp_path: Path) -> None:
+    """Blocks of 16 are attended to above 144 tokens; the library forgets this after a short batch."""
+    model = write_model("big_bird", tmp_path)
+    encoder = loaded(tmp_path)
+    encoder.max_length = 250
+    texts = ["river boats " * count for count in (5, 30, 60, 25, 58, 44, 45)]
+    features = Features.of(encoder.assemble(texts, None, 250))
+    assert sorted(features.lengths)[0] < 144 < sorted(features.lengths)[-3]
+    batch = collate(features, np.arange(len(texts)), torch.device("cpu"))
+    states = encoder(batch)
+    for number, row in enumerate(np.argsort(features.lengths, kind="stable")):
+        model.set_attention_type("block_sparse")
+        expected = states_alone(model, features, row, segments=True)[-1]
+        start, stop = batch.starts[number : number + 2].tolist()
+        torch.testing.assert_close(states[start:stop], expected, atol=1e-5, rtol=0)
+
+
+def test_dropout_depends_on_seed_and_step_only(tmp_path: Path) -> None:
+    from benchrunner.engine import Dropout
+
+    write_model("roberta", tmp_path)
+    encoder = loaded(tmp_path)
+    features = Features.of(encoder.assemble(TEXTS, None, 120))
+
+    def states(dropout: Dropout | None) -> torch.Tensor:
+        batch = collate(features, np.arange(len(TEXTS)), torch.device("cpu"), dropout=dropout)
+        return encoder.train()(batch)
+
+    before = torch.get_rng_state()
+    first = states(Dropout(3, 0, 0))
+    torch.rand(5)
+    assert torch.equal(first, states(Dropout(3, 0, 0)))
+    assert not torch.equal(first, states(Dropout(3, 1, 0)))
+    plain = states(None)
+    assert not torch.equal(first, plain)
+    encoder.set_dropout(0.0)
+    assert torch.equal(plain, states(Dropout(3, 0, 0)))
+    torch.set_rng_state(before)
+
+
+@pytest.mark.parametrize("model_type", ["gpt2", "xlnet", "bart", "modernbert", "t5", "deberta-v2"])
+def test_layers_are_drawn_as_without_pre_training(model_type: str, tmp_path: Path) -> None:
+    write_model(model_type, tmp_path)
+    encoder = loaded(tmp_path)
+    count = len(encoder.layers)
+    assert count == {"bart": 4, "modernbert": 3}.get(model_type, 2)
+    assert set(encoder.depths().values()) >= set(range(count + 1))
+    before = {name: weight.clone() for name, weight in encoder.named_parameters()}
+    encoder.draw_layer(count - 1, torch.Generator().manual_seed(1))
+    changed = {name for name, weight in encoder.named_parameters() if not torch.equal(weight, before[name])}
+    assert changed and {encoder.depths()[name] for name in changed} == {count}
+    once = {name: weight.clone() for name, weight in encoder.named_parameters()}
+    encoder.draw_layer(count - 1, torch.Generator().manual_seed(1))
+    assert all(torch.equal(weight, once[name]) for name, weight in encoder.named_parameters())
+    deviations = [once[name].std() for name in changed if once[name].ndim == 2]
+    assert max(deviations) < 0.9 * max(before[name].std() for name in changed if once[name].ndim == 2)

@@ -1,0 +1,105 @@
+"""Tiny random models of every family's real architecture, written in the hub's layout with their tokenizers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from tiny_tokenizers import write_tokenizer
+from tokenizers import Tokenizer
+
+_BERT_LIKE = {
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
+    "max_position_embeddings": 128,
+}
+_ROBERTA_LIKE = {**_BERT_LIKE, "max_position_embeddings": 130, "type_vocab_size": 1}
+_LEFT_TO_RIGHT = {**_BERT_LIKE, "num_key_value_heads": 1, "head_dim": 8}
+_SPECIAL = {
+    "pad_token_id": ("<pad>", "[PAD]", "<|padding|>", "<|pad|>", "<|endoftext|>", "<unk>"),
+    "bos_token_id": ("<s>", "[CLS]", "<cls>", "<|begin_of_text|>", "<|endoftext|>", "<unk>"),
+    "eos_token_id": ("</s>", "[SEP]", "<sep>", "<|end_of_text|>", "<|endoftext|>", "<unk>"),
+    "cls_token_id": ("<s>", "[CLS]", "<cls>", "<|begin_of_text|>"),
+    "sep_token_id": ("</s>", "[SEP]", "<sep>", "<|end_of_text|>"),
+}
+"""Settings of special tokens -> the tokens that they may be, of which the first in the vocabulary is taken."""
+SETTINGS: Mapping[str, Mapping[str, Any]] = {
+    "albert": {**_BERT_LIKE, "embedding_size": 8},
+    "bart": {
+        "d_model": 16,
+        "encoder_layers": 2,
+        "decoder_layers": 2,
+        "encoder_attention_heads": 2,
+        "decoder_attention_heads": 2,
+        "encoder_ffn_dim": 32,
+        "decoder_ffn_dim": 32,
+        "max_position_embeddings": 128,
+        "decoder_start_token_id": 2,
+    },
+    "bert": _BERT_LIKE,
+    "big_bird": {**_BERT_LIKE, "max_position_embeddings": 256, "block_size": 16, "num_random_blocks": 2},
+    "camembert": _ROBERTA_LIKE,
+    "deberta": {**_BERT_LIKE, "relative_attention": True, "pos_att_type": ["c2p", "p2c"], "type_vocab_size": 0},
+    "deberta-v2": {
+        **_BERT_LIKE,
+        "relative_attention": True,
+        "position_buckets": 16,
+        "norm_rel_ebd": "layer_norm",
+        "share_att_key": True,
+        "pos_att_type": ["p2c", "c2p"],
+        "position_biased_input": False,
+        "type_vocab_size": 0,
+        "max_relative_positions": -1,
+    },
+    "distilbert": {"dim": 16, "n_layers": 2, "n_heads": 2, "hidden_dim": 32, "max_position_embeddings": 128},
+    "electra": {**_BERT_LIKE, "embedding_size": 8},
+    "eurobert": {**_LEFT_TO_RIGHT, "num_key_value_heads": 2},
+    "fnet": {**_BERT_LIKE, "type_vocab_size": 4},
+    "funnel": {"block_sizes": [1, 1], "d_model": 16, "n_head": 2, "d_head": 8, "d_inner": 32},
+    "gpt2": {"n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": 128},
+    "gpt_neox": {**_BERT_LIKE, "rotary_pct": 0.25},
+    "longformer": {**_ROBERTA_LIKE, "attention_window": [8, 8]},
+    "modernbert": {**_BERT_LIKE, "num_hidden_layers": 3, "local_attention": 8, "max_position_embeddings": 128},
+    "mpnet": _ROBERTA_LIKE,
+    "openai-gpt": {"n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": 128},
+    "qwen2": _LEFT_TO_RIGHT,
+    "qwen3": _LEFT_TO_RIGHT,
+    "roberta": _ROBERTA_LIKE,
+    "t5": {"d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 2, "num_heads": 2, "relative_attention_num_buckets": 8},
+    "xlm-roberta": _ROBERTA_LIKE,
+    "xlnet": {"d_model": 16, "n_layer": 2, "n_head": 2, "d_inner": 32},
+}
+"""Model type -> settings of a tiny model."""
+
+
+def write_model(model_type: str, folder: Path, *, seed: int = 0, **changes: Any) -> Any:
+    """Write a random model and its tokenizer to a folder; return the model. `changes` replace settings.
+
+    Weights are drawn with the deviation 0.2, ten times the usual one, so that every part of the model matters.
+    """
+    from transformers import AutoConfig, AutoModel
+
+    vocabulary = write_tokenizer(model_type, folder)
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    special = {key: _first_id(tokenizer, tokens) for key, tokens in _SPECIAL.items()}
+    settings = {**special, "vocab_size": vocabulary, **SETTINGS[model_type], **changes}
+    config = AutoConfig.for_model(model_type, **{key: value for key, value in settings.items() if value is not None})
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = AutoModel.from_config(config)
+        with torch.no_grad():
+            for weight in model.parameters():
+                weight.add_(torch.randn_like(weight), alpha=0.2)
+    for module in model.modules():  # the row of the padding stays zero, as in every pre-trained model
+        if isinstance(module, torch.nn.Embedding) and module.padding_idx is not None:
+            module.weight.data[module.padding_idx] = 0
+    model.save_pretrained(folder)
+    return model.eval()
+
+
+def _first_id(tokenizer: Tokenizer, tokens: tuple[str, ...]) -> int | None:
+    return next((number for token in tokens if (number := tokenizer.token_to_id(token)) is not None), None)
