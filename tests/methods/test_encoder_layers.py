@@ -147,7 +147,7 @@ def test_a_second_stage_goes_on_from_the_head_at_other_rates(tmp_path: Path) -> 
     assert any("head goes on" in note for note in fit_runner.run(second).notes)
 
 
-def test_both_fields_are_part_of_the_identity_of_methods_that_read_them(tmp_path: Path) -> None:
+def test_both_fields_are_part_of_a_fits_identity(tmp_path: Path) -> None:
     fit_runner = runner(tmp_path)
     task = fit_runner.plugins.task("mood")
     recipes = [QUICK, QUICK.changed(layer_decay=0.9), QUICK.changed(redraw_layers=1)]

@@ -158,7 +158,7 @@ def test_asking_changes_nothing_about_the_model() -> None:
     assert (model.config._attn_implementation, [module.training for module in model.modules()]) == before
 
 
-def test_padding_tokens_inside_a_text_have_no_position_in_roberta() -> None:
+def test_padding_inside_a_text_has_no_position_in_roberta() -> None:
     model, batch = named("roberta").eval(), batch_of()
     batch.tokens[[4, 5, 20]] = PADDING
     for state, row in zip(flat_states(model, batch), padded_states(model, batch), strict=True):
