@@ -13,6 +13,7 @@ from torch import nn
 
 from benchrunner.backbones.concatenation_layout import write_layout
 from benchrunner.backbones.encoder import Encoder, ExportedHead
+from benchrunner.backbones.export_kind import ExportKind
 from benchrunner.errors import CheckpointError, RequestError
 from benchrunner.features.arrays import Features, Sequences
 from benchrunner.features.flat_batch import FlatBatch, collate
@@ -120,6 +121,10 @@ class ConcatenatedEncoder(Encoder):
         """Concatenate the parts' summaries, each of its own columns of the states."""
         parts = self._with_columns(hidden, batch)
         return torch.cat([encoder.summary(states, part_batch) for encoder, states, part_batch in parts], dim=1)
+
+    def prepare_for(self, kind: ExportKind | None) -> None:
+        for encoder in self._encoders:
+            encoder.prepare_for(kind)
 
     def token_states(self, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
         parts = self._with_columns(hidden, batch)

@@ -150,6 +150,13 @@ class Encoder(nn.Module, ABC):
     def summary(self, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
         """Compute a vector for each sequence of the batch: (T, hidden) -> (N, hidden)."""
 
+    def prepare_for(self, kind: ExportKind | None) -> None:
+        """Choose the published architecture for heads of a kind, before a head is trained or reads states.
+
+        Only models whose published architecture below the output layer depends on the kind override this method. For
+        example, a model may have global attention on other tokens for spans than for sentences.
+        """
+
     def token_states(self, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
         """Compute the vectors that an output layer for tokens reads, by default the states: (T, hidden) -> (T, hidden).
 

@@ -73,6 +73,7 @@ class Finetune(Method):
         """Make the head of a job, with fresh weights."""
         from benchrunner.methods.heads import BiLstmHead, LinearHead
 
+        encoder.prepare_for(job.problem.export_kind)
         size, shape, seed = encoder.hidden_size, job.problem.head, job.fit.seed
         if self.head == "bilstm":
             return BiLstmHead(size, shape, seed=seed, width=job.fit.recipe.bilstm_width)

@@ -58,6 +58,18 @@ def test_states_and_summaries_are_those_of_the_parts() -> None:
     assert same(encoder.token_states(layers[-1], batch), layers[-1])
 
 
+def test_every_part_is_prepared_for_the_kind_of_head() -> None:
+    class Choosy(TinyEncoder):
+        kind: ExportKind | None = None
+
+        def prepare_for(self, kind: ExportKind | None) -> None:
+            self.kind = kind
+
+    parts = [Choosy(), Choosy()]
+    ConcatenatedEncoder(("one", "two"), parts).prepare_for(ExportKind("regression"))
+    assert [part.kind for part in parts] == [ExportKind("regression")] * 2
+
+
 def test_texts_are_read_as_the_first_part_reads_them() -> None:
     encoder, first = loaded("one", "two"), TinyEncoder()
     for tokens, expected in (

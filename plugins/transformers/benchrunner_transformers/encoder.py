@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any, Literal, final
 import torch
 from torch import nn
 
-from benchrunner import RequestError
+from benchrunner import ExportKind, RequestError
 from benchrunner.engine import Encoder, ExportedHead, FlatBatch, Frame, Pieces, Sequences
-from benchrunner_transformers import big_bird, dropout, layers
+from benchrunner_transformers import big_bird, dropout, layers, longformer
 from benchrunner_transformers.configuration import MARK
 from benchrunner_transformers.export import check_logits, export_checkpoint
 from benchrunner_transformers.flat_attention import flat_states, last_flat_state, reads_flat
 from benchrunner_transformers.habits import Habits
 from benchrunner_transformers.padding import OVERHEAD, Bucket, buckets, join
+from benchrunner_transformers.published_heads import KINDS, Kind
 from benchrunner_transformers.quiet import quiet
 from benchrunner_transformers.summary import Summary
 
@@ -46,6 +47,7 @@ class HubEncoder(Encoder):
         super().__init__()
         self.model, self.tokenizer, self.encoder_only = model, tokenizer, encoder_only
         self.summary_layers, self.summary_head_bias = summary, summary.output_bias
+        self._kind: Kind | None = None
         self.config = model.config.get_text_config()
         self.hidden_size, self.max_length = int(self.config.hidden_size), max_length
         self.dropout = dropout.configured_rate(self.config)
@@ -108,6 +110,10 @@ class HubEncoder(Encoder):
         """Compute what the published architecture has between encoder and output layer: (T, H) -> (N, H)."""
         return self.summary_layers(hidden, batch, self.dropout)  # type: ignore[no-any-return]
 
+    def prepare_for(self, kind: ExportKind | None) -> None:
+        self._kind = None if kind is None else KINDS.get(kind.name)
+        self.summary_layers.prepare_for(self._kind)
+
     def token_states(self, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
         return self.summary_layers.of_tokens(hidden, batch, self.dropout)
 
@@ -116,10 +122,13 @@ class HubEncoder(Encoder):
 
     def save(self, folder: Path, head: ExportedHead | None = None) -> None:
         folder.mkdir(parents=True, exist_ok=True)
+        if head is not None:
+            self.prepare_for(head.kind)
+        segments = self._habits.takes_segments
         with quiet():
-            export_checkpoint(self.model, self.summary_layers, self.tokenizer, head, folder)
+            export_checkpoint(self.model, self.summary_layers, self.tokenizer, head, folder, segments=segments)
             if head is not None:
-                check_logits(self, head, folder, segments=self._habits.takes_segments)
+                check_logits(self, head, folder, segments=segments)
                 return
         path = folder / "config.json"
         settings = json.loads(path.read_text(encoding="utf-8"))
@@ -145,8 +154,9 @@ class HubEncoder(Encoder):
             inputs["attention_mask"] = bucket.mask(batch.tokens.device)
         if self._habits.takes_segments:
             inputs["token_type_ids"] = bucket.pad(batch.segments, 0)
-        if self.config.model_type == "longformer":  # as in the published class for sentences
-            inputs["global_attention_mask"] = _first_tokens(inputs["input_ids"])
+        if self.config.model_type == longformer.MODEL_TYPE:
+            separator = self.config.sep_token_id
+            inputs["global_attention_mask"] = longformer.global_tokens(inputs["input_ids"], self._kind, separator)
         with self._ready(batch, f"bucket {bucket.blocks[0].start}"):
             outputs = self.model(**inputs, output_hidden_states=every)
         last = outputs[0]
@@ -168,10 +178,3 @@ class HubEncoder(Encoder):
         drawing = dropout.drawn_from(batch.dropout, site, batch.tokens.device) if batch.dropping else nullcontext()
         with quiet(), drawing:
             yield
-
-
-def _first_tokens(tokens: torch.Tensor) -> torch.Tensor:
-    """Return a mask of the first token of every sequence: 1 there, 0 at other tokens."""
-    mask = torch.zeros_like(tokens)
-    mask[:, 0] = 1
-    return mask

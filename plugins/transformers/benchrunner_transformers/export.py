@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -13,22 +13,13 @@ from torch import nn
 
 from benchrunner import CheckpointError
 from benchrunner.engine import Encoder, ExportedHead, Features, collate
-from benchrunner_transformers.published_heads import Kind, made_on_meta, output_layer, published_class
+from benchrunner_transformers.published_heads import KINDS, Kind, made_on_meta, output_layer, published_class
 from benchrunner_transformers.summary import Summary
 from benchrunner_transformers.weight_files import SUMMARY
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel
 
-KINDS: Mapping[str, Kind] = {
-    "single_label_classification": "SEQUENCE_CLASSIFICATION",
-    "multi_label_classification": "SEQUENCE_CLASSIFICATION",
-    "regression": "SEQUENCE_CLASSIFICATION",
-    "multiple_choice": "MULTIPLE_CHOICE",
-    "question_answering": "QUESTION_ANSWERING",
-    "token_classification": "TOKEN_CLASSIFICATION",
-}
-"""Name of an `ExportKind` -> kind of the library's class."""
 _NEAR = 1e-3
 """Largest difference of logits, relative to the largest logit, that rounding can explain."""
 _READS_SUMMARY: tuple[Kind, ...] = ("SEQUENCE_CLASSIFICATION", "MULTIPLE_CHOICE")
@@ -41,11 +32,18 @@ class SavedTokenizer(Protocol):
 
 
 def export_checkpoint(
-    model: PreTrainedModel, summary: Summary, tokenizer: SavedTokenizer, head: ExportedHead | None, folder: Path
+    model: PreTrainedModel,
+    summary: Summary,
+    tokenizer: SavedTokenizer,
+    head: ExportedHead | None,
+    folder: Path,
+    *,
+    segments: bool = False,
 ) -> None:
     """Write a checkpoint: with a head, one for the library's own class; without, the base model and the summary.
 
-    Raise `CheckpointError` if no class of the library computes what this model computes.
+    `segments` says whether the model takes segments; the exported tokenizer then gives them. Raise `CheckpointError` if
+    no class of the library computes what this model computes.
     """
     if head is not None:
         published = published_model(model, summary, head)
@@ -54,6 +52,17 @@ def export_checkpoint(
         model.save_pretrained(folder)
         _save_summary(summary, folder)
     tokenizer.save(folder)
+    if segments:
+        _let_tokenizer_give_segments(folder / "tokenizer_config.json")
+
+
+def _let_tokenizer_give_segments(path: Path) -> None:
+    """Add segments to what a tokenizer gives. The library's tokenizers of ALBERT, BigBird and XLNet leave them out."""
+    settings = json.loads(path.read_text(encoding="utf-8"))
+    names = settings.get("model_input_names", ["input_ids", "attention_mask"])
+    if "token_type_ids" not in names:
+        settings["model_input_names"] = [*names, "token_type_ids"]
+        path.write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
 
 
 def published_model(model: PreTrainedModel, summary: Summary, head: ExportedHead) -> PreTrainedModel:

@@ -49,6 +49,8 @@ class PublishedHead:
     """Whether dropout is applied to the input of the dense layer, too; before the output layer it always is."""
     choice_dense: str = ""
     """Name of the dense layer in ...ForMultipleChoice, where the name is another."""
+    choice_activation: str = ""
+    """Name of the activation in ...ForMultipleChoice, where it is another."""
     for_tokens: bool = False
     """Whether the same layers stand below the output layer of classes for tokens and spans."""
     refusals: Mapping[Kind, str] = field(default_factory=dict)
@@ -68,7 +70,6 @@ _POOLER = PublishedHead(dense=f"{BASE}pooler.dense", activation="tanh")
 _ROBERTA = PublishedHead(
     dense="classifier.dense", activation="tanh", drops_input=True, choice_dense=f"{BASE}pooler.dense"
 )
-_GLOBAL = "computes global attention on other tokens than the first, which this fit did not"
 _SUMMARY = PublishedHead(
     token="config.summary_type", dense="sequence_summary.summary", activation="config.summary_activation"
 )
@@ -77,24 +78,33 @@ _SEQUENCE_TO_SEQUENCE = PublishedHead(
     token="last", dense="classification_head.dense", activation="tanh", drops_input=True
 )
 _LAST = PublishedHead(token="last")
-_TANH_IN_CHOICE = "applies tanh in its pooler, where this summary has the activation of the other layers"
 _LAST_IN_CHOICE = "reads the last token without a dense layer, and this summary the first with a dense layer"
 _OTHER_POOLER = replace(
-    _ROBERTA, activation="config.hidden_act", choice_dense="", refusals={"MULTIPLE_CHOICE": _TANH_IN_CHOICE}
+    _ROBERTA, activation="config.hidden_act", choice_dense="", refusals={"MULTIPLE_CHOICE": _LAST_IN_CHOICE}
 )
+KINDS: Mapping[str, Kind] = {
+    "single_label_classification": "SEQUENCE_CLASSIFICATION",
+    "multi_label_classification": "SEQUENCE_CLASSIFICATION",
+    "regression": "SEQUENCE_CLASSIFICATION",
+    "multiple_choice": "MULTIPLE_CHOICE",
+    "question_answering": "QUESTION_ANSWERING",
+    "token_classification": "TOKEN_CLASSIFICATION",
+}
+"""Name of an `ExportKind` -> kind of the library's class."""
 HEADS: Mapping[str, PublishedHead] = {
     "albert": PublishedHead(dense=f"{BASE}pooler", activation="tanh"),
     "bart": _SEQUENCE_TO_SEQUENCE,
     "bert": _POOLER,
-    "big_bird": replace(
-        _OTHER_POOLER,
-        refusals={
-            "MULTIPLE_CHOICE": _TANH_IN_CHOICE,
-            "QUESTION_ANSWERING": "has a feed-forward layer of its own and masks the question",
-        },
+    "big_bird": PublishedHead(
+        dense="classifier.dense",
+        activation="config.hidden_act",
+        drops_input=True,
+        choice_dense=f"{BASE}pooler",
+        choice_activation="tanh",
+        refusals={"QUESTION_ANSWERING": "has a feed-forward layer of its own and masks the question"},
     ),
     "camembert": _ROBERTA,
-    "convbert": replace(_OTHER_POOLER, refusals={"MULTIPLE_CHOICE": _LAST_IN_CHOICE}),
+    "convbert": _OTHER_POOLER,
     "data2vec-text": _ROBERTA,
     "deberta": _DEBERTA,
     "deberta-v2": _DEBERTA,
@@ -108,14 +118,7 @@ HEADS: Mapping[str, PublishedHead] = {
     "fnet": _POOLER,
     "gpt2": _LAST,
     "gpt_neox": _LAST,
-    "longformer": replace(
-        _ROBERTA,
-        refusals={
-            "MULTIPLE_CHOICE": _GLOBAL,
-            "QUESTION_ANSWERING": _GLOBAL,
-            "TOKEN_CLASSIFICATION": "computes no global attention, and this fit did on the first token",
-        },
-    ),
+    "longformer": _ROBERTA,
     "mbart": _SEQUENCE_TO_SEQUENCE,
     "megatron-bert": _POOLER,
     "mobilebert": _POOLER,
@@ -135,7 +138,7 @@ HEADS: Mapping[str, PublishedHead] = {
     "rembert": _POOLER,
     "roberta": _ROBERTA,
     "roberta-prelayernorm": _ROBERTA,
-    "roformer": replace(_OTHER_POOLER, refusals={"MULTIPLE_CHOICE": _LAST_IN_CHOICE}),
+    "roformer": _OTHER_POOLER,
     "squeezebert": _POOLER,
     "t5": _SEQUENCE_TO_SEQUENCE,
     "umt5": _SEQUENCE_TO_SEQUENCE,

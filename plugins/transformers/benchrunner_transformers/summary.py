@@ -12,6 +12,7 @@ from torch import nn
 from benchrunner.engine import FlatBatch
 from benchrunner_transformers.published_heads import (
     BASE,
+    Kind,
     PublishedHead,
     made_on_meta,
     output_layer,
@@ -29,11 +30,10 @@ class Summary(nn.Module):
 
     def __init__(self, head: PublishedHead, dense: nn.Linear | None, norm: nn.Module | None, deviation: float) -> None:
         """Take the layers. `deviation` is the standard deviation of fresh weights."""
-        from transformers.activations import ACT2FN
-
         super().__init__()
         self.head, self.dense, self.norm, self.deviation = head, dense, norm, deviation
-        self.activation = ACT2FN[head.activation] if head.activation and dense is not None else nn.Identity()
+        self.activation: nn.Module = nn.Identity()
+        self.prepare_for(None)
         self.output_bias = True
         """Whether the published output layer on the summary has a bias."""
         self.base_name = ""
@@ -64,6 +64,13 @@ class Summary(nn.Module):
         output = modules.get(output_layer(model, _LABELS, head))
         summary.output_bias = getattr(output, "bias", None) is not None if output is not None else True
         return summary
+
+    def prepare_for(self, kind: Kind | None) -> None:
+        """Choose the activation of the published class for heads of a kind; None for the class for sentences."""
+        from transformers.activations import ACT2FN
+
+        name = (kind == "MULTIPLE_CHOICE" and self.head.choice_activation) or self.head.activation
+        self.activation = ACT2FN[name] if name and self.dense is not None else nn.Identity()
 
     @torch.no_grad()
     def draw(self, source: torch.Generator) -> None:

@@ -18,7 +18,9 @@ from torch import nn
 
 from benchrunner import CheckpointError, ExportKind
 from benchrunner.engine import Dropout, ExportedHead, Features, FlatBatch, Sequences, collate, generator
-from benchrunner_transformers.export import KINDS, export_checkpoint
+from benchrunner_transformers.export import export_checkpoint
+from benchrunner_transformers.longformer import global_tokens
+from benchrunner_transformers.published_heads import KINDS, Kind
 from benchrunner_transformers.summary import Summary
 
 BERT = {
@@ -86,7 +88,7 @@ MIXES_PADDING = ("convbert", "fnet", "funnel", "mobilebert")
 """Families in which padding changes the states of tokens: their batches have no padding."""
 REFUSED = {
     "bart": {"token_classification": "no AutoModelForTokenClassification", "multiple_choice": "no AutoModelForMult"},
-    "big_bird": {"question_answering": "feed-forward layer of its own", "multiple_choice": "applies tanh"},
+    "big_bird": {"question_answering": "feed-forward layer of its own"},
     "convbert": {"multiple_choice": "reads the last token"},
     "deberta": {"multiple_choice": "no AutoModelForMultipleChoice"},
     "eurobert": {"question_answering": "no AutoModel", "multiple_choice": "no AutoModel"},
@@ -95,11 +97,6 @@ REFUSED = {
     "gpt2": {"multiple_choice": "no AutoModel"},
     "gpt_neox": {"multiple_choice": "no AutoModel"},
     "llama": {"multiple_choice": "no AutoModel"},
-    "longformer": {
-        "token_classification": "no global attention",
-        "question_answering": "global attention on other tokens",
-        "multiple_choice": "global attention on other tokens",
-    },
     "mbart": {"token_classification": "no AutoModel", "multiple_choice": "no AutoModel"},
     "mt5": {
         "single_label_classification": "computes more than a MT5EncoderModel",
@@ -156,21 +153,27 @@ def model_of(family: str) -> Any:
 
 
 @cache
-def flat(family: str) -> tuple[FlatBatch, list[torch.Tensor], torch.Tensor]:
-    """Make a ragged batch, and compute the states of its sequences one by one: (T, H)."""
+def flat(family: str, kind: Kind | None = None) -> tuple[FlatBatch, list[torch.Tensor], torch.Tensor]:
+    """Make a ragged batch, and compute the states of its sequences one by one: (T, H).
+
+    Only Longformer's states depend on the kind of the head.
+    """
     source = np.random.default_rng(0)
     lengths = (7,) * 4 if family in MIXES_PADDING else LENGTHS
     rows = [[0, *source.integers(5, VOCABULARY, length - 2), 2] for length in lengths]
+    if family == "longformer":  # two texts with two separators between them
+        rows = [[*row[:2], 2, 2, *row[2:]] for row in rows]
     tokens = np.concatenate(rows).astype(np.int32)
-    sequences = Sequences(tokens, np.zeros_like(tokens, dtype=np.int8), np.concatenate([[0], np.cumsum(lengths)]))
+    sequences = Sequences(
+        tokens, np.zeros_like(tokens, dtype=np.int8), np.concatenate([[0], np.cumsum(list(map(len, rows)))])
+    )
     batch = collate(Features.of(sequences), np.arange(len(rows)), torch.device("cpu"))
     ordered = [batch.tokens[start:stop] for start, stop in zip(batch.starts[:-1], batch.starts[1:], strict=True)]
-    more = {"global_attention_mask": torch.tensor([[1]])} if family == "longformer" else {}
     with torch.no_grad():
         states = []
         for row in ordered:
-            inputs = {name: torch.cat([mask, mask.new_zeros(1, len(row) - 1)], 1) for name, mask in more.items()}
-            states.append(model_of(family)(input_ids=row[None], **inputs)[0][0])
+            more = {"global_attention_mask": global_tokens(row[None], kind, 2)} if family == "longformer" else {}
+            states.append(model_of(family)(input_ids=row[None], **more)[0][0])
     return batch, ordered, torch.cat(states)
 
 
@@ -195,7 +198,9 @@ def head_of(kind: str, summary: Summary, width: int) -> ExportedHead:
 
 def expected_logits(family: str, summary: Summary, head: ExportedHead) -> torch.Tensor:
     """Compute our own outputs, for sequences (N, labels) or for tokens (T, labels)."""
-    batch, _, hidden = flat(family)
+    kind = KINDS[head.kind.name]
+    batch, _, hidden = flat(family, kind)
+    summary.prepare_for(kind)
     with torch.no_grad():
         states = summary(hidden, batch, 0.0) if head.reads_summary else summary.of_tokens(hidden, batch, 0.0)
         return nn.functional.linear(states, head.tensors["weight"], head.tensors.get("bias"))
