@@ -1,4 +1,4 @@
-"""A model of the library transformers as an encoder: reads flat batches in padded buckets."""
+"""A model of the library transformers as an encoder: reads flat batches without padding, or in padded buckets."""
 
 from __future__ import annotations
 

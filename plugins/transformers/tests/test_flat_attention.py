@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -156,6 +157,13 @@ def test_asking_changes_nothing_about_the_model() -> None:
     before = model.config._attn_implementation, [module.training for module in model.modules()]
     assert reads_flat(model)
     assert (model.config._attn_implementation, [module.training for module in model.modules()]) == before
+
+
+def test_a_saved_model_does_not_name_our_attention(tmp_path: Path) -> None:
+    model = named("bert").eval()
+    last_flat_state(model, batch_of())
+    model.save_pretrained(tmp_path)
+    assert "flat" not in (tmp_path / "config.json").read_text()
 
 
 def test_padding_inside_a_text_has_no_position_in_roberta() -> None:

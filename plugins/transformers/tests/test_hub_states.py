@@ -24,7 +24,23 @@ TEXTS = [
     "She opened the window, looked outside and saw that everything was covered with snow. Then she closed it quickly.",
 ]
 SECOND = ["It rains.", "A quick brown fox", "", "Yes, he did.", "the dog", "What is it?"]
-NAMES = [*(name for name in SETTINGS if name != "funnel"), "bart:encoder", "roberta:padded", "gpt2:padded"]
+FLAT = (
+    "albert",
+    "bert",
+    "camembert",
+    "distilbert",
+    "electra",
+    "eurobert",
+    "gpt2",
+    "gpt_neox",
+    "modernbert",
+    "qwen2",
+    "qwen3",
+    "roberta",
+    "xlm-roberta",
+)
+"""Model types that read flat batches without padding."""
+NAMES = [*(name for name in SETTINGS if name != "funnel"), "bart:encoder", *(f"{name}:padded" for name in FLAT)]
 """Model types, the encoder of BART alone, and models that read flat batches but are given padded batches."""
 
 
@@ -77,6 +93,7 @@ def test_states_and_gradients_are_those_of_transformers(name: str, tmp_path: Pat
     )
     segments = model_type in ("albert", "bert", "big_bird", "electra", "fnet", "xlnet")
     encoder = loaded(tmp_path, ":encoder" if part == "encoder" else "")
+    assert encoder._reads_flat == (model_type in FLAT)
     if part == "padded":
         encoder._reads_flat = False  # type: ignore[assignment]
     for second in (None, SECOND):
