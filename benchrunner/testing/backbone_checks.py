@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, final
@@ -14,6 +15,7 @@ import torch
 from benchrunner.backbones.backbone import Backbone, BackboneFamily
 from benchrunner.backbones.encoder import Encoder
 from benchrunner.data.rows import Rows
+from benchrunner.errors import RequestError
 from benchrunner.features.flat_batch import collate
 from benchrunner.fits import Fit
 from benchrunner.methods.finetune import Finetune
@@ -35,7 +37,8 @@ def check_backbone(backbone: Backbone, family: BackboneFamily, workspace: Worksp
 
     Two calls must give the same revision, and two loads with one seed the same weights. Summaries must have the right
     shape, and a sequence's summary must not depend on the other sequences of its batch. An encoder that is saved (to
-    `folder`) and read again must compute the same summaries, both as it was loaded and after a fit of a few steps.
+    `folder`) and read again must compute the same summaries, both as it was loaded and after a fit of a few steps. If
+    the encoder says what its layers are, initialising a layer must change the weights of this layer alone.
     """
     faults: list[str] = []
     if backbone.revision(workspace) != backbone.revision(workspace):
@@ -55,6 +58,7 @@ def check_backbone(backbone: Backbone, family: BackboneFamily, workspace: Worksp
         elif not torch.equal(summaries, _summaries(saved.load(workspace, seed=1).eval(), texts)):
             faults.append("saved and read again, the encoder is another model")
     faults += _training_faults(backbone, family, workspace)
+    faults += _layer_faults(reloaded)
     refuse(backbone.name, faults)
 
 
@@ -69,6 +73,39 @@ def _shape_faults(encoder: Encoder, texts: Sequence[str], summaries: torch.Tenso
             yield "a sequence's summary depends on the other sequences in its batch"
     if encoder.assemble(texts, None, 3).starts.tolist()[-1] > 3 * len(texts):
         yield "assemble keeps more tokens than max_length"
+
+
+def _layer_faults(encoder: Encoder) -> Iterator[str]:
+    """Yield a fault if depths are missing, or if initialising the highest layer or the summary changes other weights.
+
+    An encoder that does not say what its layers are, or does not initialise them, is not checked.
+    """
+    with contextlib.suppress(RequestError):
+        depths, count = encoder.depths(), len(encoder.layers)
+        if depths.keys() != dict(encoder.named_parameters()).keys():
+            yield "depths does not give the names of named_parameters"
+            return
+        source, before = torch.Generator().manual_seed(0), _weights(encoder)
+        encoder.draw_layer(count - 1, source)
+        yield from _drawing_faults("draw_layer", encoder, before, depths, count)
+        before = _weights(encoder)
+        encoder.draw_summary(source)
+        yield from _drawing_faults("draw_summary", encoder, before, depths, count + 1)
+
+
+def _drawing_faults(
+    method: str, encoder: Encoder, before: Mapping[str, torch.Tensor], depths: Mapping[str, int], depth: int
+) -> Iterator[str]:
+    """Yield a fault if other weights than those of a depth changed, or none of them."""
+    changed = [name for name, weight in encoder.named_parameters() if not torch.equal(weight, before[name])]
+    if outside := [name for name in changed if depths[name] != depth]:
+        yield f"{method} changes a weight of another depth, {outside[0]}"
+    elif not changed and depth in depths.values():
+        yield f"{method} changes no weight"
+
+
+def _weights(encoder: Encoder) -> dict[str, torch.Tensor]:
+    return {name: weight.detach().clone() for name, weight in encoder.named_parameters()}
 
 
 def _training_faults(backbone: Backbone, family: BackboneFamily, workspace: Workspace) -> Iterator[str]:

@@ -78,6 +78,12 @@ class Another(TinyBackbone):
             encoder.assemble = lambda first, second, most: whole(first, second, 64)  # type: ignore[method-assign]
         if self.name == "forgetful":
             encoder.save = lambda folder, head=None: TinyEncoder().save(folder)  # type: ignore[method-assign]
+        if self.name == "mistaken":
+            encoder.draw_layer = lambda index, source: encoder.draw_summary(source)  # type: ignore[method-assign]
+        if self.name == "idle":
+            encoder.draw_layer = lambda index, source: None  # type: ignore[method-assign]
+        if self.name == "shallow":
+            encoder.depths = lambda: {"word.weight": 0}  # type: ignore[method-assign]
         return encoder
 
 
@@ -87,6 +93,9 @@ FAULTS = {
     "mixed": "depends on the other sequences in its batch",
     "long": "assemble keeps more tokens than max_length",
     "forgetful": "fitted, saved and read again, the encoder is another model",
+    "mistaken": "draw_layer changes a weight of another depth, dense.weight",
+    "idle": "draw_layer changes no weight",
+    "shallow": "depths does not give the names of named_parameters",
 }
 
 
