@@ -10,7 +10,7 @@ _SPACE = (
     "\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680"
     "\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 )
-"""The characters for which `str.isspace` is true."""
+"""The characters for which `str.isspace` is true, in order."""
 
 
 def trimmed(texts: Sequence[str], spans: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -20,13 +20,15 @@ def trimmed(texts: Sequence[str], spans: np.ndarray, counts: np.ndarray) -> np.n
     piece of white space is empty, at the end of the piece. `counts` holds the number of pieces of each text.
     """
     codes = np.frombuffer("".join(texts).encode("utf-32-le"), dtype=np.uint32)
-    solid = np.flatnonzero(~np.isin(codes, [ord(character) for character in _SPACE]))  # not white space
-    if not len(solid) or not len(spans):
-        return np.stack([spans[:, 1], spans[:, 1]], axis=1)
+    is_space = np.zeros(ord(_SPACE[-1]) + 2, dtype=bool)  # by the character's number; the last for all further ones
+    is_space[[ord(character) for character in _SPACE]] = True
+    is_solid = ~is_space[np.minimum(codes, len(is_space) - 1)]
+    solid = np.flatnonzero(is_solid)
+    rank = np.append(0, np.cumsum(is_solid, dtype=np.int32))  # number of solid characters before each character
     sizes = np.array([len(text) for text in texts], dtype=np.int64)
     offset = np.repeat(np.cumsum(sizes) - sizes, counts)[:, None]
     begin, end = (spans + offset).T
-    next_solid = np.append(solid, len(codes))[np.searchsorted(solid, begin)]
-    last_solid = np.append(-1, solid)[np.searchsorted(solid, end)]
+    next_solid = np.append(solid, len(codes))[rank[begin]]
+    last_solid = np.append(-1, solid)[rank[end]]
     first = np.minimum(next_solid, end)
     return (np.stack([first, np.maximum(last_solid + 1, first)], axis=1) - offset).astype(np.int32)

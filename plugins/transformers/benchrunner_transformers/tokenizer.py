@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -14,9 +13,10 @@ from typing import Any, Literal
 import numpy as np
 from tokenizers import Encoding, Tokenizer
 
-from benchrunner import CheckpointError, RequestError
+from benchrunner import CheckpointError, RequestError, first_line
 from benchrunner.engine import Frame, Part, Pieces, Sequences
 from benchrunner_transformers.text_spans import trimmed
+from benchrunner_transformers.tokenizer_files import read_configuration, read_tokenizer
 
 _CHUNK = 4096
 """Number of texts encoded at once: enough to keep all cores busy, few enough to limit the memory for token objects."""
@@ -55,24 +55,8 @@ class HubTokenizer:
 
         `config` is the model's configuration; without it, config.json is read.
         """
-        from transformers import AutoConfig, AutoTokenizer
-
-        _check_sentencepiece(folder)
-        options = {"local_files_only": True, "trust_remote_code": False}
-        try:
-            config = config or AutoConfig.from_pretrained(str(folder), **options)
-            tokenizer = AutoTokenizer.from_pretrained(str(folder), config=config, use_fast=True, **options)
-        except Exception as error:  # the classes of transformers and the Rust side raise exceptions of many kinds
-            raise CheckpointError(f"{folder}: the tokenizer cannot be read: {_first_sentence(error)}") from None
-        if not getattr(tokenizer, "is_fast", False):
-            raise CheckpointError(
-                f"{folder}: this model has no fast tokenizer ({type(tokenizer).__name__} is written in Python), "
-                "which benchrunner needs."
-            )
-        names = sorted({"tokenizer.json", *type(tokenizer).vocab_files_names.values()})
-        if not any((folder / name).is_file() for name in names):
-            raise CheckpointError(f"{folder}: there is no tokenizer; expected one of {', '.join(names)}.")
-        return cls(tokenizer, config, folder)
+        config = config or read_configuration(folder)
+        return cls(read_tokenizer(folder, config), config, folder)
 
     def save(self, folder: Path) -> None:
         """Write tokenizer.json and tokenizer_config.json, which `read` and transformers read."""
@@ -214,7 +198,7 @@ def _copy(tokenizer: Any, origin: Path) -> Tokenizer:
     try:
         backend = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
     except Exception as error:  # the Rust side raises plain Exception
-        raise CheckpointError(f"{origin}: the tokenizer cannot be copied: {_first_sentence(error)}") from None
+        raise CheckpointError(f"{origin}: the tokenizer cannot be copied: {first_line(error)}") from None
     backend.encode_special_tokens = tokenizer.split_special_tokens
     backend.no_padding()
     backend.no_truncation()
@@ -245,28 +229,3 @@ def _parts(encoding: Encoding, *, texts: int) -> list[list[tuple[int, int]]] | N
         place = following
         parts[place].append((token, segment))
     return parts if all(parts[1::2]) else None
-
-
-def _check_sentencepiece(folder: Path) -> None:
-    """Raise `CheckpointError` if a sentencepiece model must be converted and the packages for this are missing."""
-    models = sorted(folder.glob("*.model"))
-    if not models or (folder / "tokenizer.json").is_file():
-        return
-    if missing := [name for name in ("sentencepiece", "google.protobuf") if not _is_installed(name)]:
-        raise CheckpointError(
-            f"{folder}: the tokenizer is the sentencepiece model {models[0].name}, which cannot be converted without "
-            f"{' and '.join(missing)}: pip install sentencepiece protobuf, or add the model's tokenizer.json."
-        )
-
-
-def _is_installed(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except ModuleNotFoundError:  # a parent package is missing
-        return False
-
-
-def _first_sentence(error: Exception) -> str:
-    """Return the first line of an exception's message, as the end of a sentence."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return (lines[0] if lines else type(error).__name__).removesuffix(".") + "."

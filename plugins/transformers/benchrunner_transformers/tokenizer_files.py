@@ -1,0 +1,97 @@
+"""Read the tokenizer of a checkpoint folder: a fast tokenizer, without the network and without code from the folder."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from tokenizers import Tokenizer
+
+from benchrunner import CheckpointError, first_line, read_json_object
+
+_FILES = ("tokenizer.json", "vocab*.txt", "vocab*.json", "*.model", "*.tiktoken", "*.vocab")
+"""Files that hold vocabularies."""
+_OPTIONS = {"local_files_only": True, "trust_remote_code": False}
+
+
+def read_configuration(folder: Path) -> Any:
+    """Read config.json as a configuration object of transformers."""
+    from transformers import AutoConfig
+
+    try:
+        return AutoConfig.from_pretrained(str(folder), **_OPTIONS)
+    except Exception as error:  # the classes of transformers raise exceptions of many kinds
+        raise CheckpointError(f"{folder}: the configuration cannot be read: {first_line(error)}") from None
+
+
+def read_tokenizer(folder: Path, config: Any) -> Any:
+    """Read the tokenizer of a model with this configuration, as transformers' AutoTokenizer does."""
+    from transformers import AutoTokenizer
+
+    _check_files(folder)
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(str(folder), config=config, use_fast=True, **_OPTIONS)
+    except Exception as error:  # the classes of transformers and the Rust side raise exceptions of many kinds
+        if slow := _slow_class(config.model_type):
+            raise _no_fast_tokenizer(folder, slow) from None
+        _check_json(folder / "tokenizer.json")
+        raise CheckpointError(f"{folder}: the tokenizer cannot be read: {first_line(error)}") from None
+    if not tokenizer.is_fast:
+        raise _no_fast_tokenizer(folder, type(tokenizer).__name__)
+    names = sorted({"tokenizer.json", *type(tokenizer).vocab_files_names.values()})
+    if not any((folder / name).is_file() for name in names):
+        raise CheckpointError(f"{folder}: there is no tokenizer; expected one of {', '.join(names)}.")
+    return tokenizer
+
+
+def _slow_class(model_type: str) -> str:
+    """Return the name of a model type's tokenizer class if it is written in Python, else an empty text."""
+    from transformers import PreTrainedTokenizerFast
+    from transformers.models.auto.tokenization_auto import TOKENIZER_MAPPING_NAMES, tokenizer_class_from_name
+
+    name = TOKENIZER_MAPPING_NAMES.get(model_type) or ""
+    tokenizer_class = tokenizer_class_from_name(name) if name else None
+    is_slow = isinstance(tokenizer_class, type) and not issubclass(tokenizer_class, PreTrainedTokenizerFast)
+    return name if is_slow else ""
+
+
+def _no_fast_tokenizer(folder: Path, name: str) -> CheckpointError:
+    return CheckpointError(
+        f"{folder}: this model has no fast tokenizer, which benchrunner needs: {name} is written in Python."
+    )
+
+
+def _check_files(folder: Path) -> None:
+    """Raise `CheckpointError` if there is no tokenizer, if it asks for code, or if packages to read it are missing."""
+    settings = folder / "tokenizer_config.json"
+    code = read_json_object(settings, error=CheckpointError).get("auto_map") if settings.is_file() else None
+    if code and (not isinstance(code, dict) or code.get("AutoTokenizer")):
+        raise CheckpointError(
+            f"{settings}: the tokenizer asks for code of its own (auto_map), which benchrunner never runs."
+        )
+    if not any(path for pattern in _FILES for path in folder.glob(pattern)):
+        raise CheckpointError(f"{folder}: there is no tokenizer, neither tokenizer.json nor a vocabulary.")
+    models = sorted(folder.glob("*.model"))
+    if not models or (folder / "tokenizer.json").is_file():
+        return
+    if missing := [name for name in ("sentencepiece", "google.protobuf") if not _is_installed(name)]:
+        raise CheckpointError(
+            f"{folder}: the tokenizer is the sentencepiece model {models[0].name}, which cannot be converted without "
+            f"{' and '.join(missing)}: pip install sentencepiece protobuf, or add the model's tokenizer.json."
+        )
+
+
+def _check_json(path: Path) -> None:
+    """Raise `CheckpointError` if there is a tokenizer.json that is no tokenizer."""
+    try:
+        Tokenizer.from_file(str(path)) if path.is_file() else None
+    except Exception as error:  # the Rust side raises plain Exception
+        raise CheckpointError(f"{path}: not a tokenizer: {error}.") from None
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # a parent package is missing
+        return False

@@ -1,0 +1,135 @@
+"""Folders with vocabulary files only are read, and folders without a usable tokenizer get one sentence."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_tokenizers import TEXTS, write_tokenizer
+from tokenizer_samples import write_samples
+
+from benchrunner import CheckpointError, RequestError
+from benchrunner_transformers import tokenizer_files
+from benchrunner_transformers.tokenizer import HubTokenizer
+
+
+def vocabulary(folder: Path) -> tuple[list[str], list[list[str]]]:
+    """Return the tokens and the merges of a tokenizer.json, and remove the file."""
+    path = folder / "tokenizer.json"
+    contents = json.loads(path.read_text(encoding="utf-8"))
+    path.unlink()
+    ids = contents["model"]["vocab"] | {token["content"]: token["id"] for token in contents["added_tokens"]}
+    return sorted(ids, key=ids.__getitem__), contents["model"].get("merges", [])
+
+
+def test_a_vocab_txt_is_enough(tmp_path: Path) -> None:
+    write_samples("bert", tmp_path)
+    expected = HubTokenizer.read(tmp_path).assemble(TEXTS, TEXTS[::-1], 60).tokens.tolist()
+    tokens, _ = vocabulary(tmp_path)
+    (tmp_path / "vocab.txt").write_text("".join(f"{token}\n" for token in tokens), encoding="utf-8")
+    assert HubTokenizer.read(tmp_path).assemble(TEXTS, TEXTS[::-1], 60).tokens.tolist() == expected
+
+
+@pytest.mark.parametrize("model_type", ["deberta", "gpt2", "roberta"])
+def test_a_vocabulary_with_merges_is_enough(model_type: str, tmp_path: Path) -> None:
+    write_samples(model_type, tmp_path)
+    expected = HubTokenizer.read(tmp_path).assemble(TEXTS, TEXTS[::-1], 60).tokens.tolist()
+    tokens, merges = vocabulary(tmp_path)
+    numbered = {token: number for number, token in enumerate(tokens)}
+    (tmp_path / "vocab.json").write_text(json.dumps(numbered), encoding="utf-8")
+    lines = ["#version: 0.2", *(" ".join(merge) for merge in merges)]
+    (tmp_path / "merges.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert HubTokenizer.read(tmp_path).assemble(TEXTS, TEXTS[::-1], 60).tokens.tolist() == expected
+
+
+def refusal(folder: Path, model_type: str = "roberta", **settings: Any) -> str:
+    """Read the tokenizer of a folder that has none that could be read, and return the error."""
+    (folder / "config.json").write_text(json.dumps({"model_type": model_type}), encoding="utf-8")
+    if settings:
+        (folder / "tokenizer_config.json").write_text(json.dumps(settings), encoding="utf-8")
+    with pytest.raises(CheckpointError) as caught:
+        HubTokenizer.read(folder)
+    message = str(caught.value)
+    assert "\n" not in message
+    return message.removeprefix(f"{folder}")
+
+
+@pytest.mark.parametrize("model_type", ["bert", "modernbert", "roberta", "t5"])
+def test_a_folder_without_tokenizer_is_refused(model_type: str, tmp_path: Path) -> None:
+    assert refusal(tmp_path, model_type) == ": there is no tokenizer, neither tokenizer.json nor a vocabulary."
+
+
+def test_a_vocabulary_of_another_kind_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "vocab.txt").write_text("a\nb\n", encoding="utf-8")
+    assert refusal(tmp_path) == ": there is no tokenizer; expected one of merges.txt, tokenizer.json, vocab.json."
+
+
+def test_a_tokenizer_that_asks_for_code_is_refused(tmp_path: Path) -> None:
+    write_tokenizer("roberta", tmp_path)
+    (tmp_path / "own.py").write_text("raise SystemExit('the code ran')", encoding="utf-8")
+    assert refusal(tmp_path, auto_map={"AutoTokenizer": ["own.Own", "own.Own"]}) == (
+        "/tokenizer_config.json: the tokenizer asks for code of its own (auto_map), which benchrunner never runs."
+    )
+
+
+@pytest.mark.parametrize(("model_type", "name"), [("canine", "CanineTokenizer"), ("xlm", "XLMTokenizer")])
+def test_a_model_without_fast_tokenizer_is_refused(model_type: str, name: str, tmp_path: Path) -> None:
+    (tmp_path / "vocab.json").write_text("{}", encoding="utf-8")
+    expected = f": this model has no fast tokenizer, which benchrunner needs: {name} is written in Python."
+    assert refusal(tmp_path, model_type) == expected
+
+
+@pytest.mark.parametrize("text", ["{}", "{nonsense"])
+def test_a_damaged_tokenizer_is_refused(text: str, tmp_path: Path) -> None:
+    (tmp_path / "tokenizer.json").write_text(text, encoding="utf-8")
+    assert refusal(tmp_path).startswith("/tokenizer.json: not a tokenizer: ")
+
+
+def test_a_sentencepiece_model_needs_its_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokenizer_files, "_is_installed", lambda module: module != "sentencepiece")
+    (tmp_path / "spm.model").write_bytes(b"")
+    assert refusal(tmp_path, "deberta-v2") == (
+        ": the tokenizer is the sentencepiece model spm.model, which cannot be converted without sentencepiece: "
+        "pip install sentencepiece protobuf, or add the model's tokenizer.json."
+    )
+
+
+def test_sequences_need_room_for_a_token_of_each_text(tmp_path: Path) -> None:
+    write_samples("roberta", tmp_path)
+    tokenizer = HubTokenizer.read(tmp_path)
+    with pytest.raises(RequestError, match="A sequence needs at least 6 tokens here; max_length is 5"):
+        tokenizer.assemble(["a"], ["b"], 5)
+    with pytest.raises(RequestError, match="A sequence needs at least 3 tokens here; max_length is 2"):
+        tokenizer.assemble(["a"], None, 2)
+    assert tokenizer.assemble([], None, 9).starts.tolist() == [0] and tokenizer.pieces([]).starts.tolist() == [0]
+
+
+def test_truncation_on_the_left_keeps_the_last_tokens(tmp_path: Path) -> None:
+    from transformers import AutoTokenizer
+
+    write_samples("roberta", tmp_path)
+    settings = tmp_path / "tokenizer_config.json"
+    contents = json.loads(settings.read_text(encoding="utf-8")) | {"truncation_side": "left"}
+    settings.write_text(json.dumps(contents), encoding="utf-8")
+    theirs = AutoTokenizer.from_pretrained(tmp_path)(TEXTS, TEXTS[::-1], truncation="longest_first", max_length=30)
+    ours = HubTokenizer.read(tmp_path).assemble(TEXTS, TEXTS[::-1], 30)
+    assert ours.tokens.tolist() == [token for row in theirs["input_ids"] for token in row]
+
+
+def test_a_large_vocabulary_is_read_without_the_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For vocabularies of more than 100,000 tokens, transformers asks the hub about the model if it may."""
+
+    def refuse(*arguments: Any, **options: Any) -> Any:
+        raise AssertionError("the network is asked")
+
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    write_samples("xlm-roberta", tmp_path)
+    path = tmp_path / "tokenizer.json"
+    contents = json.loads(path.read_text(encoding="utf-8"))
+    contents["model"]["vocab"] += [[f"piece {number}", -20.0] for number in range(100_000)]
+    path.write_text(json.dumps(contents), encoding="utf-8")
+    assert HubTokenizer.read(tmp_path).size == 100_405
