@@ -70,7 +70,7 @@ class Finetune(Method):
         return job.problem.gather(outputs, features, table)
 
     def make_head(self, encoder: Encoder, job: Job) -> Head:
-        """Make the head of a job, with fresh weights."""
+        """Make the head of a job, with fresh weights, and prepare the encoder for this kind of head."""
         from benchrunner.methods.heads import BiLstmHead, LinearHead
 
         encoder.prepare_for(job.problem.export_kind)

@@ -82,6 +82,7 @@ _LAST_IN_CHOICE = "reads the last token without a dense layer, and this summary 
 _OTHER_POOLER = replace(
     _ROBERTA, activation="config.hidden_act", choice_dense="", refusals={"MULTIPLE_CHOICE": _LAST_IN_CHOICE}
 )
+_OTHER_CHOICES = replace(_OTHER_POOLER, choice_dense="pre_classifier", choice_activation="relu", refusals={})
 KINDS: Mapping[str, Kind] = {
     "single_label_classification": "SEQUENCE_CLASSIFICATION",
     "multi_label_classification": "SEQUENCE_CLASSIFICATION",
@@ -113,12 +114,17 @@ HEADS: Mapping[str, PublishedHead] = {
         dense="classifier.dense", activation="gelu", drops_input=True, choice_dense="sequence_summary.summary"
     ),
     "ernie": _POOLER,
+    "esm": _ROBERTA,
     "eurobert": PublishedHead(token="config.classifier_pooling", dense="dense", activation="gelu"),
     "flaubert": PublishedHead(token="config.summary_type"),
     "fnet": _POOLER,
     "gpt2": _LAST,
     "gpt_neox": _LAST,
+    "gte": _POOLER,
+    "ibert": _ROBERTA,
+    "jina_embeddings_v3": _ROBERTA,
     "longformer": _ROBERTA,
+    "luke": _POOLER,
     "mbart": _SEQUENCE_TO_SEQUENCE,
     "megatron-bert": _POOLER,
     "mobilebert": _POOLER,
@@ -129,15 +135,22 @@ HEADS: Mapping[str, PublishedHead] = {
         norm="head.norm",
         for_tokens=True,
     ),
+    "modernbert-decoder": PublishedHead(
+        token="last", dense="head.dense", activation="config.classifier_activation", norm="head.norm"
+    ),
     "mpnet": _ROBERTA,
     "mt5": _SEQUENCE_TO_SEQUENCE,
+    "mvp": _SEQUENCE_TO_SEQUENCE,
     "nomic_bert": _POOLER,
+    "nystromformer": _OTHER_CHOICES,
     "openai-gpt": _LAST,
+    "plbart": _SEQUENCE_TO_SEQUENCE,
     "qwen2": _LAST,
     "qwen3": _LAST,
     "rembert": _POOLER,
     "roberta": _ROBERTA,
     "roberta-prelayernorm": _ROBERTA,
+    "roc_bert": _POOLER,
     "roformer": _OTHER_POOLER,
     "squeezebert": _POOLER,
     "t5": _SEQUENCE_TO_SEQUENCE,
@@ -146,6 +159,8 @@ HEADS: Mapping[str, PublishedHead] = {
     "xlm-roberta": _ROBERTA,
     "xlm-roberta-xl": _ROBERTA,
     "xlnet": _SUMMARY,
+    "xmod": _ROBERTA,
+    "yoso": _OTHER_CHOICES,
 }
 """Model type -> published head."""
 
