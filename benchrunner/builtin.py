@@ -10,6 +10,7 @@ from benchrunner.methods.frozen_features import FrozenFeatures
 from benchrunner.methods.lora import Lora
 from benchrunner.methods.majority import Majority
 from benchrunner.methods.method import Method
+from benchrunner.methods.probing.probe import Probe
 from benchrunner.plugins.hookspecs import hookimpl
 from benchrunner.runs.executors import Local
 
@@ -23,6 +24,7 @@ def register_methods() -> Iterator[Method]:
     yield FrozenFeatures()
     about = "frozen encoder, its layers into a BiLSTM with attention between the texts of a pair"
     yield FrozenFeatures("features+attention", about, reader="attention")
+    yield Probe()
     yield Majority()
 
 

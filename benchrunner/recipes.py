@@ -43,6 +43,22 @@ SPECIAL = (
 )
 """Names of the fields that only some problems or methods read."""
 
+STEP_FIELDS = (
+    "lr",
+    "epochs",
+    "batch_size",
+    "warmup",
+    "schedule",
+    "weight_decay",
+    "beta1",
+    "beta2",
+    "epsilon",
+    "bias_correction",
+    "clip",
+    "dropout",
+)
+"""Names of the fields that only methods with optimizer steps read."""
+
 LAYERS = (
     "embeddings",
     "second-to-last",
@@ -92,7 +108,7 @@ class Recipe:
     """What the summed loss of a batch of words is divided by: `own-words` is the number of words in this batch;
     `mean-words` is the mean number of words of the fit's batches, so that each word of the data counts equally."""
     features: str = "concat-last-4"
-    """Layers of a frozen encoder that the method `features` reads: one of `LAYERS`."""
+    """Layers of a frozen encoder that the methods `features` and `probe` read: one of `LAYERS`."""
     bilstm_width: int = 768
     """Size of a BiLSTM's output for a token, half of it from each direction (Devlin et al. 2019, 5.3)."""
     summary: str = "pooler"

@@ -132,7 +132,7 @@ def _add_fields(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--features",
         choices=LAYERS,
-        help="layers of a frozen encoder that the methods 'features' and 'features+attention' read",
+        help="layers of a frozen encoder that the methods 'features', 'features+attention' and 'probe' read",
     )
     group.add_argument(
         "--bilstm-width", type=int, metavar="N", help="output of a BiLSTM for a token, both directions together (768)"
@@ -152,8 +152,8 @@ def _add_fields(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--summary",
         choices=SUMMARIES,
-        help="vector of a sequence that a linear layer reads: the encoder's own (pooler, the default), or the first, "
-        "the last, the mean or the maximum of its tokens' states",
+        help="vector of a sequence that a linear layer reads: the encoder's own (pooler), or the first, the last, the "
+        "mean or the maximum of its tokens' states (default: pooler; of the method 'probe', mean)",
     )
     group.add_argument("--lora-rank", type=int, metavar="N", help="rank of the updates that --method lora trains (8)")
     group.add_argument(

@@ -1,4 +1,4 @@
-"""The hidden states of a frozen encoder: computed once for a data set, and cached in a file for each layer."""
+"""The states of a frozen encoder, or summaries of its sequences: computed once for a data set, cached by layer."""
 
 from __future__ import annotations
 
@@ -6,25 +6,84 @@ import contextlib
 import hashlib
 import shutil
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 import torch
 
 from benchrunner.errors import FitError
 from benchrunner.features.arrays import Features
-from benchrunner.features.flat_batch import collate, micro_batches, rounding
+from benchrunner.features.flat_batch import FlatBatch, collate, micro_batches, ranges, rounding
 from benchrunner.locks import held
+from benchrunner.methods.summaries import summarize
 from benchrunner.progress import Event
 
 if TYPE_CHECKING:
     from benchrunner.backbones.encoder import Encoder
     from benchrunner.methods.method import Job
 
-KIND = np.float16
-"""Type of the cached states. Half precision rounds by 1 / 2048 and halves files that can be many gigabytes."""
+
+class Content(ABC):
+    """What the cache keeps of each layer."""
+
+    kind: type[np.floating]
+    """Type of the numbers."""
+    suffix: str
+    """Ending of the names of the files, without the extension."""
+
+    @abstractmethod
+    def count(self, features: Features) -> int:
+        """Return the number of vectors of each layer."""
+
+    @abstractmethod
+    def places(self, features: Features, batch: FlatBatch, units: np.ndarray) -> np.ndarray:
+        """Return the index in the file of each vector of a batch of units."""
+
+    @abstractmethod
+    def vectors(self, encoder: Encoder, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
+        """Compute the vectors of a batch from the states of a layer."""
+
+
+@final
+class TokenStates(Content):
+    """The state of each token. Half precision rounds by 1 / 2048 and halves files that can be many gigabytes."""
+
+    kind, suffix = np.float16, ""
+
+    def count(self, features: Features) -> int:
+        return len(features.tokens)
+
+    def places(self, features: Features, batch: FlatBatch, units: np.ndarray) -> np.ndarray:
+        return np.asarray(batch.feature_positions[: batch.real].cpu().numpy())
+
+    def vectors(self, encoder: Encoder, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
+        return hidden[: batch.real]
+
+
+@final
+@dataclass(frozen=True)
+class Summaries(Content):
+    """The summary of each sequence that a recipe's `summary` names, of the states of a layer."""
+
+    choice: str
+    kind = np.float32
+
+    @property
+    def suffix(self) -> str:  # type: ignore[override]
+        return f"-{self.choice}"
+
+    def count(self, features: Features) -> int:
+        return len(features.owner)
+
+    def places(self, features: Features, batch: FlatBatch, units: np.ndarray) -> np.ndarray:
+        return ranges(features.groups[units], np.diff(features.groups)[units])
+
+    def vectors(self, encoder: Encoder, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
+        return summarize(self.choice, encoder, hidden, batch).index_select(0, batch.restore)
 
 
 def depth(encoder: Encoder, features: Features, device: torch.device) -> int:
@@ -36,23 +95,36 @@ def depth(encoder: Encoder, features: Features, device: torch.device) -> int:
 
 def states(encoder: Encoder, features: Features, layers: Sequence[int], job: Job) -> list[np.ndarray]:
     """Give the states of each layer, (tokens, hidden) in the order of the features, computed or from the cache."""
+    return _vectors(TokenStates(), encoder, features, layers, job)
+
+
+def summaries(encoder: Encoder, features: Features, layers: Sequence[int], job: Job, choice: str) -> list[np.ndarray]:
+    """Give a summary of each sequence for each layer, (sequences, hidden), computed or from the cache."""
+    return _vectors(Summaries(choice), encoder, features, layers, job)
+
+
+def _vectors(
+    content: Content, encoder: Encoder, features: Features, layers: Sequence[int], job: Job
+) -> list[np.ndarray]:
     folder = job.cache.folder / "states" / _key(features, job)
-    files = {layer: folder / f"layer-{layer:02}.npy" for layer in layers}
-    if _missing(files, features, encoder):
+    files = {layer: folder / f"layer-{layer:02}{content.suffix}.npy" for layer in layers}
+    if _missing(content, files, features, encoder):
         waiting = Event("waiting", text="another process computes the same states")
         with held(folder, lambda: job.report(waiting)):
-            _fill(folder, files, encoder, features, job)
+            _fill(folder, content, files, encoder, features, job)
     return [np.load(file, mmap_mode="r", allow_pickle=False) for file in files.values()]
 
 
-def _fill(folder: Path, files: Mapping[int, Path], encoder: Encoder, features: Features, job: Job) -> None:
+def _fill(
+    folder: Path, content: Content, files: Mapping[int, Path], encoder: Encoder, features: Features, job: Job
+) -> None:
     """Compute the missing files and remove what a killed process left. The caller holds the folder's lock."""
     for leftover in folder.glob("*.part"):
         shutil.rmtree(leftover, ignore_errors=True)
-    if missing := _missing(files, features, encoder):
+    if missing := _missing(content, files, features, encoder):
         part = Path(tempfile.mkdtemp(dir=folder, suffix=".part"))
         try:
-            _compute(encoder, features, {layer: part / files[layer].name for layer in missing}, job)
+            _compute(content, encoder, features, {layer: part / files[layer].name for layer in missing}, job)
             for layer in missing:
                 (part / files[layer].name).replace(files[layer])
         finally:
@@ -69,37 +141,39 @@ def _key(features: Features, job: Job) -> str:
     return digest.hexdigest()[:16]
 
 
-def _missing(files: Mapping[int, Path], features: Features, encoder: Encoder) -> list[int]:
-    return [layer for layer, file in files.items() if not _whole(file, features, encoder)]
+def _missing(content: Content, files: Mapping[int, Path], features: Features, encoder: Encoder) -> list[int]:
+    shape = (content.count(features), encoder.hidden_size)
+    return [layer for layer, file in files.items() if not _whole(file, shape, content)]
 
 
-def _whole(file: Path, features: Features, encoder: Encoder) -> bool:
+def _whole(file: Path, shape: tuple[int, int], content: Content) -> bool:
     with contextlib.suppress(OSError, ValueError, EOFError):
         states = np.load(file, mmap_mode="r", allow_pickle=False)
-        return bool(states.shape == (len(features.tokens), encoder.hidden_size) and states.dtype == KIND)
+        return bool(states.shape == shape and states.dtype == content.kind)
     return False
 
 
-def _compute(encoder: Encoder, features: Features, files: dict[int, Path], job: Job) -> None:
-    """Run the encoder over all features and write the states of each layer to its file."""
-    shape, recipe = (len(features.tokens), encoder.hidden_size), job.fit.recipe
+def _compute(content: Content, encoder: Encoder, features: Features, files: dict[int, Path], job: Job) -> None:
+    """Run the encoder over all features and write the vectors of each layer to its file."""
+    shape, recipe = (content.count(features), encoder.hidden_size), job.fit.recipe
     arrays = {
-        layer: np.lib.format.open_memmap(file, mode="w+", dtype=KIND, shape=shape) for layer, file in files.items()
+        layer: np.lib.format.open_memmap(file, mode="w+", dtype=content.kind, shape=shape)
+        for layer, file in files.items()
     }
     device, done = torch.device(job.device), 0
     with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=recipe.precision == "bf16"):
         for units in micro_batches(np.arange(features.units), features.unit_tokens, recipe.micro_tokens):
             batch = collate(features, units, device, multiple=rounding(recipe.precision))
-            positions = batch.feature_positions[: batch.real].cpu().numpy()
+            places = content.places(features, batch, units)
             for layer, hidden in enumerate(encoder.hidden_states(batch)):
                 if layer in arrays:
-                    states = hidden[: batch.real].to(torch.float16).cpu().numpy()
-                    if not np.isfinite(states).all():
+                    vectors = content.vectors(encoder, hidden, batch).float().cpu().numpy().astype(content.kind)
+                    if not np.isfinite(vectors).all():
                         raise FitError(
-                            f"The states of layer {layer} are too large for half precision, so that the method "
-                            "'features' cannot use this backbone. Use the method 'finetune'."
+                            f"States of layer {layer} are too large for the type {np.dtype(content.kind)}, so that the "
+                            f"method '{job.fit.method}' cannot use this backbone. Use the method 'finetune'."
                         )
-                    arrays[layer][positions] = states
+                    arrays[layer][places] = vectors
             done += len(units)
             job.report(Event("predicting", done, features.units))
     for array in arrays.values():

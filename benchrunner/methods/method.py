@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from benchrunner.progress import Event
+from benchrunner.recipes import STEP_FIELDS, Recipe
 from benchrunner.workspace import CHECKPOINT_SECONDS
 
 if TYPE_CHECKING:
@@ -75,6 +76,8 @@ class Method(ABC):
     """False for methods that do not read the text: their fits are the same for every backbone."""
     trains_encoder: bool = True
     """False for methods that leave the backbone's weights as they are; only these take a backbone that is `frozen`."""
+    trains_in_steps: bool = True
+    """False for methods without optimizer steps: `recipes.STEP_FIELDS`, such as the learning rate, mean nothing."""
     exports: bool = False
     """True if `head.safetensors` holds a linear layer named `output`, which `export` can write for other libraries."""
     recipe_fields: tuple[str, ...] = ()
@@ -86,12 +89,16 @@ class Method(ABC):
     """Values that replace those of a task's recipe, which are for fine-tuning."""
 
     def fields_read(self, problem: Problem) -> frozenset[str]:
-        """Return the fields of `recipes.SPECIAL` that change a fit of this method to a problem."""
-        fields = problem.all_recipe_fields.union(self.recipe_fields)
+        """Return the fields of `recipes.SPECIAL` and `recipes.STEP_FIELDS` that change a fit to a problem."""
+        fields = problem.all_recipe_fields.union(self.recipe_fields, STEP_FIELDS if self.trains_in_steps else ())
         return fields if problem.head.reads_summary else fields - {"summary"}
 
     def check(self, problem: Problem) -> None:
         """Raise a `RequestError` if the method cannot learn problems of this kind."""
+        return
+
+    def check_recipe(self, recipe: Recipe, problem: Problem) -> None:
+        """Raise a `RequestError` if the method cannot use the values of a recipe together."""
         return
 
     @abstractmethod

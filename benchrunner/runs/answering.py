@@ -23,7 +23,9 @@ from benchrunner.runs.folder import RunFolder, find_run
 from benchrunner.tasks.user_files import read_questions
 
 if TYPE_CHECKING:
+    from benchrunner.backbones.encoder import Encoder
     from benchrunner.fits import Fit
+    from benchrunner.problems.problem import Problem
     from benchrunner.runs.runner import Runner
     from benchrunner.tasks.task import Task
 
@@ -145,17 +147,22 @@ def _export_fit(reference: str, target: Path, runner: Runner) -> None:
     folder = find_run(runner.workspace.runs, reference)
     runner = runner.in_runs_folder(folder.path.parent)
     fit = _finished(folder, runner)
-    if not runner.plugins.method(fit.method).needs_backbone:
+    method, problem = runner.plugins.method(fit.method), runner.plugins.task(fit.task).problem
+    if not method.needs_backbone:
         raise RequestError(f"The fit {fit.id} is of the method '{fit.method}', which leaves no model.")
-    if not runner.plugins.method(fit.method).exports:
+    if not method.exports:
         raise RequestError(f"The fit {fit.id} is of the method '{fit.method}', whose head no other library knows.")
-    problem = runner.plugins.task(fit.task).problem
     if json.loads(json.dumps(problem.identity())) != fit.problem:
         raise RequestError(f"The fit {fit.id} cannot be exported: the problem of {fit.task} changed since it was made.")
     if (kind := problem.export_kind) is None:
         raise RequestError(
             f"The fit {fit.id} cannot be exported: no other library has a head for problems of the kind "
             f"'{problem.name}' (its export_kind is None). A new fit can still start from it as run:{fit.id}."
+        )
+    if "features" in method.recipe_fields and fit.recipe.features != "last":
+        raise RequestError(
+            f"The fit {fit.id} cannot be exported: its head reads the layers '{fit.recipe.features}', and heads of "
+            "other libraries read the last layer. Fit with --features last."
         )
     if problem.head.reads_summary and fit.recipe.summary != "pooler":
         raise RequestError(
@@ -165,8 +172,23 @@ def _export_fit(reference: str, target: Path, runner: Runner) -> None:
     encoder = fitted_backbone.saved(folder, runner.plugins, runner.workspace)[0].load(runner.workspace, seed=fit.seed)
     tensors = load_file(folder.model / "head.safetensors")
     weights = {name.removeprefix("output."): tensor for name, tensor in tensors.items()}
+    if not method.trains_encoder:
+        _check_frozen_head(fit, problem, encoder, has_bias="bias" in weights)
     head = ExportedHead(weights, kind, problem.head.reads_summary)
     write_folder_atomically(target, lambda part: encoder.save(part, head))
+
+
+def _check_frozen_head(fit: Fit, problem: Problem, encoder: Encoder, *, has_bias: bool) -> None:
+    """Raise a `RequestError` if a head that was fitted to states as they are is not the backbone's published head."""
+    from benchrunner.backbones.encoder import Encoder
+
+    if problem.head.reads_summary and has_bias and not encoder.summary_head_bias:
+        reason = "it has a bias, and the published output layer of this backbone has none"
+    elif problem.head.level == "token" and type(encoder).token_states is not Encoder.token_states:
+        reason = "it reads the states of the last layer, and the published head of this backbone has a layer between"
+    else:
+        return
+    raise RequestError(f"The head of the fit {fit.id} cannot be exported: {reason}. Use the method 'finetune'.")
 
 
 def _convert(source: Path, target: Path, plugins: Plugins) -> None:

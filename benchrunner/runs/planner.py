@@ -15,7 +15,7 @@ from benchrunner.files import write_json
 from benchrunner.fits import Fit, identity
 from benchrunner.methods.method import Method
 from benchrunner.plugins.registry import Plugins
-from benchrunner.recipes import SPECIAL, Recipe
+from benchrunner.recipes import SPECIAL, STEP_FIELDS, Recipe
 from benchrunner.runs import fitted_backbone
 from benchrunner.tasks.task import Task
 from benchrunner.training.row_sample import training_rows
@@ -36,6 +36,7 @@ class Planner:
         """Return the fit of a backbone to a task, with its identity. Nothing runs."""
         method.check(task.problem)
         recipe = _without_ignored_fields(recipe or task.recipe.changed(**method.recipe_defaults), task, method)
+        method.check_recipe(recipe, task.problem)
         revision, family = "", None
         if method.needs_backbone:
             loadable, family = self.checked_backbone(backbone)
@@ -148,4 +149,4 @@ def _without_ignored_fields(recipe: Recipe, task: Task, method: Method) -> Recip
     """Reset recipe fields that the problem and the method ignore, so that they do not change the fit's identity."""
     known = method.fields_read(task.problem)
     defaults = Recipe()
-    return recipe.changed(**{name: getattr(defaults, name) for name in SPECIAL if name not in known})
+    return recipe.changed(**{name: getattr(defaults, name) for name in (*SPECIAL, *STEP_FIELDS) if name not in known})

@@ -48,7 +48,7 @@ class StudyOptions:
     loss_divisor: str | None = None
     """What the summed loss of a batch of words is divided by: `own-words` or `mean-words`."""
     features: str | None = None
-    """Layers of a frozen encoder that the method 'features' reads."""
+    """Layers of a frozen encoder that the methods 'features' and 'probe' read."""
     bilstm_width: int | None = None
     """Size of a BiLSTM's output for a token, both directions together."""
     summary: str | None = None
@@ -141,12 +141,20 @@ class StudyOptions:
         return dataclasses.replace(self, **{name: value for name, value in below.given.items() if name not in hidden})
 
     def without_unread(self, read: Collection[str]) -> StudyOptions:
-        """Drop the options for special fields of recipes unless `read` names them."""
-        unread: dict[str, Any] = {name: None for name in SPECIAL if name not in read}
+        """Drop the options for recipe fields that not every fit reads, unless `read` names the fields."""
+        steps = _OF_STEPS if not _trains_in_steps(read) else ()
+        unread: dict[str, Any] = {name: None for name in (*SPECIAL, *steps) if name not in read}
         return dataclasses.replace(self, **unread)
 
     def check_read(self, read: Collection[str]) -> None:
-        """Raise a `RequestError` if an option for a special field of recipes is given and `read` does not name it."""
+        """Raise a `RequestError` if an option is given for a recipe field that `read` does not name."""
+        for name in _OF_STEPS:
+            if getattr(self, name) is not None and not _trains_in_steps(read):
+                option = "recipe" if name == "preset" else name.replace("_", "-")
+                raise RequestError(
+                    f"The option {option} is for methods that train in steps, such as 'finetune': no fit of this study "
+                    "does. Leave it out."
+                )
         for name in SPECIAL:
             if getattr(self, name) is not None and name not in read:
                 option, users = name.replace("_", "-"), _USERS.get(name, "tasks of another kind")
@@ -192,9 +200,12 @@ class StudyOptions:
         return {name: getattr(self, name) for name in names}
 
 
+_OF_STEPS = ("lr", "epochs", "batch_size", "grid", "preset", "dropout", "schedule", "paper_adam")
+"""Options that only methods with optimizer steps read."""
+
 _USERS: Mapping[str, str] = {
-    "features": "the method 'features'",
-    "summary": "methods with a linear layer, such as 'finetune', on tasks that ask about whole texts",
+    "features": "the methods 'features' and 'probe'",
+    "summary": "methods with a linear layer, such as 'finetune' and 'probe', on tasks that ask about whole texts",
     "bilstm_width": "methods with a BiLSTM, such as 'features' and 'finetune+bilstm'",
     "layer_decay": "methods that train all layers, such as 'finetune'",
     "redraw_layers": "methods that train all layers, such as 'finetune'",
@@ -217,8 +228,13 @@ _HIDES: Mapping[str, Sequence[str]] = {
 
 
 def options_read(task: Task, method: str | None, runner: Runner) -> set[str]:
-    """Name the special recipe fields that a task's fits read, by `method` or else by the task's own method."""
+    """Name the recipe fields that a task's fits read: `Method.fields_read` of `method`, or else of the task's own."""
     return set(runner.plugins.method(method or task.method).fields_read(task.problem))
+
+
+def _trains_in_steps(read: Collection[str]) -> bool:
+    """Return whether a fit that reads these recipe fields is trained in optimizer steps."""
+    return "lr" in read
 
 
 def _truth(text: str) -> bool:

@@ -12,7 +12,7 @@ from benchrunner.methods.method import Method
 from benchrunner.metrics import Score
 from benchrunner.notebook_bar import in_notebook
 from benchrunner.progress import watched
-from benchrunner.recipes import Recipe
+from benchrunner.recipes import STEP_FIELDS, Grid, Recipe
 from benchrunner.records import Record
 from benchrunner.runs.executors import Local
 from benchrunner.runs.predictor import MAJORITY
@@ -106,7 +106,15 @@ def grid_and_seeds(study: Study, task: Task, method: Method) -> tuple[list[Recip
     base = task.recipe.changed(**method.recipe_defaults).changed(**preset).changed(**study.changes)
     if not method.needs_backbone:  # nothing is learned, so recipes and seeds make no difference
         return [base], study.seeds[:1]
-    return list(study.grid.points(base)), study.seeds
+    if not method.trains_in_steps:
+        base = base.changed(**{name: getattr(Recipe(), name) for name in STEP_FIELDS})
+    choices = {name: values for name, values in study.grid.choices.items() if _is_read(name, method)}
+    return list(Grid(choices).points(base)), study.seeds
+
+
+def _is_read(name: str, method: Method) -> bool:
+    """Return whether a field of a grid changes the fits of a method."""
+    return method.trains_in_steps or name not in STEP_FIELDS
 
 
 def run_fits(
@@ -175,8 +183,11 @@ def fit_work(fit: Fit, runner: Runner) -> float:
 
 
 def rows_read(task: Task, method: Method, recipe: Recipe, runner: Runner) -> int:
-    """Count the training rows that a fit reads, each once in every epoch; 0 for a method that learns nothing."""
+    """Count the training rows that a fit reads, each once in every epoch; 0 for a method that learns nothing.
+
+    A method without steps reads each row once.
+    """
     if not method.needs_backbone:
         return 0
     rows = len(runner.rows(task, task.train))
-    return min(rows, recipe.limit_train or rows) * recipe.epochs
+    return min(rows, recipe.limit_train or rows) * (recipe.epochs if method.trains_in_steps else 1)

@@ -4,33 +4,57 @@ from __future__ import annotations
 
 import importlib.metadata
 import platform
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
 from benchrunner.backbones.attention import implementation
+from benchrunner.recipes import Recipe
 from benchrunner.training.loop import Training
 
 
 def of(training: Training) -> dict[str, Any]:
     """Describe how a finished training was computed, for its record."""
-    device, threads = training.device, training.checkpoint.threads
+    device, threads, recipe = training.device, training.checkpoint.threads, training.recipe
     return {
-        "device": device.type,
-        "device_name": torch.cuda.get_device_name(device)
-        if device.type == "cuda"
-        else platform.processor() or platform.machine(),
+        **_machine(device, recipe),
         # A list if the fit was resumed with another number of threads: its last bits may then differ.
         "threads": threads[0] if len(threads) == 1 else threads,
-        "precision": training.recipe.precision,
-        "attention": {"train": _kernel(training, dropping=True), "predict": _kernel(training, dropping=False)},
+        "attention": {name: _kernel(device, recipe, dropping=name == "train") for name in ("train", "predict")},
         "micro_tokens": training.micro_tokens,
-        "micro_tokens_asked": training.recipe.micro_tokens,
-        "versions": {name: importlib.metadata.version(name) for name in ("torch", "numpy", "tokenizers")},
+        "micro_tokens_asked": recipe.micro_tokens,
+        "versions": _versions(),
+    }
+
+
+def of_frozen(device_name: str, recipe: Recipe, *, libraries: Sequence[str]) -> dict[str, Any]:
+    """Describe how a fit over a frozen encoder was computed whose head other libraries fitted."""
+    device = torch.device(device_name)
+    return {
+        **_machine(device, recipe),
+        "threads": torch.get_num_threads(),
+        "attention": {"predict": _kernel(device, recipe, dropping=False)},
+        "micro_tokens": recipe.micro_tokens,
+        "micro_tokens_asked": recipe.micro_tokens,
+        "versions": _versions(libraries),
+    }
+
+
+def _machine(device: torch.device, recipe: Recipe) -> dict[str, Any]:
+    processor = platform.processor() or platform.machine()
+    return {
+        "device": device.type,
+        "device_name": torch.cuda.get_device_name(device) if device.type == "cuda" else processor,
+        "precision": recipe.precision,
         "python": platform.python_version(),
     }
 
 
-def _kernel(training: Training, *, dropping: bool) -> str:
-    kind = torch.bfloat16 if training.recipe.precision == "bf16" else torch.float32
-    return str(getattr(implementation(training.device, kind, 64, dropping=dropping), "__name__", "?"))
+def _versions(further: Sequence[str] = ()) -> dict[str, str]:
+    return {name: importlib.metadata.version(name) for name in ("torch", "numpy", "tokenizers", *further)}
+
+
+def _kernel(device: torch.device, recipe: Recipe, *, dropping: bool) -> str:
+    kind = torch.bfloat16 if recipe.precision == "bf16" else torch.float32
+    return str(getattr(implementation(device, kind, 64, dropping=dropping), "__name__", "?"))

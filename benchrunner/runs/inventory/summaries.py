@@ -235,7 +235,9 @@ def sorted_runs(runs: Iterable[RunSummary], by: str) -> list[RunSummary]:
 def recipe_text(run: RunSummary) -> str:
     """Write the recipe of a run in few words: what is usually varied, then other fields that are not the defaults."""
     recipe = {**_DEFAULTS, **run.recipe}
-    usual = f"lr {recipe['lr']:g}, {recipe['epochs']} ep, batch {recipe['batch_size']}, seed {run.seed}"
+    usual = f"seed {run.seed}"
+    if run.method != "probe":  # a probe has no steps
+        usual = f"lr {recipe['lr']:g}, {recipe['epochs']} ep, batch {recipe['batch_size']}, {usual}"
     varied = {"lr", "epochs", "batch_size"}
     others = [f"{name} {_value(value)}" for name, value in run.recipe.items() if name not in varied]
     words = ", ".join((usual, *others))

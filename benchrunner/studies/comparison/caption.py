@@ -8,6 +8,7 @@ from typing import Any, final
 
 from benchrunner.leaderboards.published_choice import PublishedChoice, captions
 from benchrunner.named_recipes import NamedRecipe
+from benchrunner.recipes import STEP_FIELDS
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.comparison.conclusions import conclusion
 from benchrunner.studies.comparison.layout import comparison_rows
@@ -115,7 +116,8 @@ def _recipe_text(result: Result) -> str:
     methods = dict.fromkeys(cell.restarts[0].method for cell in cells)
     parts = ["/".join(methods)] if methods else []
     for name, text in _CAPTION_FIELDS:
-        values = dict.fromkeys(str(value) for cell in cells if (value := getattr(cell.chosen, name)) is not None)
+        reading = (cell for cell in cells if name not in STEP_FIELDS or _trained_in_steps(cell, result))
+        values = dict.fromkeys(str(value) for cell in reading if (value := getattr(cell.chosen, name)) is not None)
         if values:
             parts.append(text.format("/".join(values)))
     return ", ".join(parts)
@@ -125,7 +127,7 @@ def _chosen_rates(result: Result) -> str:
     """Say which learning rate was chosen in each cell; a single rate for all cells is said once."""
     rates: dict[str, list[str]] = {}
     for cell in result.cells:
-        if cell.chosen is not None:
+        if cell.chosen is not None and _trained_in_steps(cell, result):
             rates.setdefault(cell.cell.task.name, []).append(f"{cell.chosen.lr:g}")
     every = {rate for values in rates.values() for rate in values}
     if len(every) == 1:
@@ -133,6 +135,13 @@ def _chosen_rates(result: Result) -> str:
     shown = (f"{task} {values[0] if len(set(values)) == 1 else ', '.join(values)}" for task, values in rates.items())
     order = f" (in the order {', '.join(result.study.backbones)})" if len(result.study.backbones) > 1 else ""
     return f"learning rate chosen on dev{order}: {'; '.join(shown)}" if rates else ""
+
+
+def _trained_in_steps(cell: CellResult, result: Result) -> bool:
+    """Return whether the fits of a cell have a learning rate; methods without steps have none."""
+    if result.runner is None or not cell.restarts:
+        return True
+    return result.runner.plugins.method(cell.restarts[0].method).trains_in_steps
 
 
 def _run_ids(result: Result) -> Iterator[str]:

@@ -1,0 +1,1 @@
+"""The method `probe`: linear models of scikit-learn on the vectors of a frozen encoder."""

@@ -1,0 +1,83 @@
+"""Probing: a linear model of scikit-learn on vectors of a frozen encoder, as a baseline that takes seconds."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, final
+
+from benchrunner.errors import RequestError
+from benchrunner.methods.method import Job, Method, Outcome
+from benchrunner.methods.probing.kinds import KINDS
+from benchrunner.problems.problem import Problem
+from benchrunner.recipes import Recipe
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+
+SEED_NOTE = "the seed of a probe draws only the folds of its cross-validation, so restarts are nearly equal"
+"""Note of every probe."""
+
+
+@final
+class Probe(Method):
+    """Runs the encoder once over each data set and fits a logistic or a ridge regression to its vectors."""
+
+    name = "probe"
+    about = "frozen encoder with a logistic or ridge regression on top; a baseline within seconds"
+    exports = True
+    trains_encoder = False
+    trains_in_steps = False
+    recipe_fields = ("features", "summary")
+    recipe_defaults = {"features": "last", "summary": "mean"}
+
+    def check(self, problem: Problem) -> None:
+        if problem.export_kind is None or problem.export_kind.name not in KINDS:
+            raise RequestError(
+                f"The method 'probe' has no linear model for problems of the kind '{problem.name}': it fits labels, "
+                "numbers, choices and tags. Choose --method finetune."
+            )
+
+    def check_recipe(self, recipe: Recipe, problem: Problem) -> None:
+        if problem.head.reads_summary and recipe.summary == "pooler" and recipe.features != "last":
+            raise RequestError(
+                f"The method 'probe' cannot read --features {recipe.features} with --summary pooler: the encoder's own "
+                "summary is made for the last layer. Choose --features last, or --summary first, last, mean or max."
+            )
+
+    def fit(self, job: Job) -> Outcome:
+        from benchrunner.methods import steps
+        from benchrunner.methods.probing import inputs, linear, strength
+        from benchrunner.training import numerics
+
+        assert job.train is not None
+        encoder = steps.load_encoder(job, seed=0)  # the encoder is frozen: its weights do not depend on the seed
+        started = time.monotonic()
+        read = inputs.read(encoder, job, job.train.table)
+        encode_seconds, started = time.monotonic() - started, time.monotonic()
+        scaling = linear.Scaling.of(read.vectors)
+        samples = inputs.samples(read, scaling, job)
+        model = strength.fitted(samples, job)
+        layer = scaling.folded(model.layer, shifted=samples.kind.has_bias)
+        seconds = time.monotonic() - started
+        steps.save(job, encoder, {"head": layer.as_module()})
+        return Outcome(
+            timings={
+                "encode_seconds": encode_seconds,
+                "train_seconds": seconds,
+                "examples_per_second": len(job.train) / seconds,
+            },
+            work={"train_tokens": read.tokens, "trained_weights": layer.weight.size},
+            numerics=numerics.of_frozen(job.device, job.fit.recipe, libraries=("scikit-learn", "scipy")),
+            notes=(*encoder.notes, *model.notes, SEED_NOTE),
+        )
+
+    def predict(self, job: Job, table: pa.Table) -> np.ndarray:
+        from benchrunner.methods import saved_model
+        from benchrunner.methods.probing import inputs, linear
+
+        assert job.backbone is not None
+        read = inputs.read(job.backbone.load(job.workspace, seed=job.fit.seed), job, table)
+        module = linear.empty_module(read.vectors.shape[1], job.problem.head.width)
+        saved_model.load({"head": module}, job.model)
+        return job.problem.gather(linear.Layer.of(module).outputs(read.vectors), read.sequences, table)

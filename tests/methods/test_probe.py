@@ -1,0 +1,389 @@
+"""The method `probe`: scikit-learn's linear models on vectors of a frozen encoder, saved as one linear layer."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import log_loss
+from sklearn.model_selection import PredefinedSplit, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from benchrunner import Choose, Fit, MultiLabel, Regress, RequestError, Runner, Tag, Task
+from benchrunner.commands.main import main
+from benchrunner.data.sources import RowsFrom
+from benchrunner.features.flat_batch import collate
+from benchrunner.methods import frozen_states
+from benchrunner.methods.method import Job
+from benchrunner.methods.probing.kinds import KINDS, Samples
+from benchrunner.methods.probing.linear import ABSENT, Layer, Scaling
+from benchrunner.methods.probing.strength import PENALTIES, fitted
+from benchrunner.problems.span import Span
+from benchrunner.recipes import Recipe
+from benchrunner.tasks.task import Split
+from benchrunner.testing import TinyEncoder, sentences
+from inline import plugins, runner
+
+
+def vectors(count: int = 60, width: int = 5) -> np.ndarray:
+    """Draw vectors whose inputs have means and deviations of very different sizes; the last input is constant."""
+    drawn = np.random.default_rng(0).normal(size=(count, width)) * np.logspace(-2, 3, width) + np.arange(width) * 7
+    drawn[:, -1] = 3.25
+    return drawn.astype(np.float32)
+
+
+def labels(count: int, number: int) -> np.ndarray:
+    return np.random.default_rng(1).integers(0, number, count)
+
+
+def probed(kind: str, inputs: np.ndarray, targets: np.ndarray, *, outputs: int, penalty: float = 10.0) -> Layer:
+    """Fit the linear layer of a kind of problem to vectors as they are."""
+    scaling = Scaling.of(inputs)
+    samples = KINDS[kind].samples(scaling.scaled(inputs), targets, np.arange(len(inputs)), outputs)
+    return scaling.folded(samples.kind.fit(samples, penalty), shifted=samples.kind.has_bias)
+
+
+def logistic(penalty: float = 10.0) -> Any:
+    return make_pipeline(StandardScaler(), LogisticRegression(C=1 / penalty, tol=1e-8, max_iter=10_000))
+
+
+def test_two_labels_have_the_decision_of_scikit_learn() -> None:
+    inputs, targets = vectors(), labels(60, 2)
+    outputs = probed("single_label_classification", inputs, targets, outputs=2).outputs(inputs.astype(float))
+    expected = logistic().fit(inputs.astype(float), targets).decision_function(inputs.astype(float))
+    np.testing.assert_allclose(outputs[:, 1] - outputs[:, 0], expected, atol=1e-4)
+
+
+def test_three_labels_have_the_probabilities_of_scikit_learn() -> None:
+    inputs, targets = vectors(), labels(60, 3)
+    outputs = probed("single_label_classification", inputs, targets, outputs=3).outputs(inputs.astype(float))
+    expected = logistic().fit(inputs.astype(float), targets).predict_proba(inputs.astype(float))
+    powers = np.exp(outputs - outputs.max(axis=1, keepdims=True))
+    np.testing.assert_allclose(powers / powers.sum(axis=1, keepdims=True), expected, atol=1e-3)
+
+
+def test_each_of_several_labels_has_a_regression_of_its_own() -> None:
+    inputs, targets = vectors(), np.stack([labels(60, 2), labels(61, 2)[1:], np.ones(60), np.zeros(60)], axis=1)
+    outputs = probed("multi_label_classification", inputs, targets, outputs=4).outputs(inputs.astype(float))
+    for number in range(2):
+        expected = logistic().fit(inputs.astype(float), targets[:, number]).decision_function(inputs.astype(float))
+        np.testing.assert_allclose(outputs[:, number], expected, atol=1e-4)
+    np.testing.assert_allclose(outputs[:, 2:], np.log(121) * np.array([[1, -1]] * 60))
+
+
+def test_a_number_is_that_of_ridge_regression() -> None:
+    inputs, targets = vectors(), vectors()[:, 1] / 3 + labels(60, 4)
+    outputs = probed("regression", inputs, targets, outputs=1).outputs(inputs.astype(float))
+    model = make_pipeline(StandardScaler(), Ridge(alpha=10.0)).fit(inputs.astype(float), targets)
+    np.testing.assert_allclose(outputs[:, 0], model.predict(inputs.astype(float)), atol=1e-5)
+
+
+def test_choices_maximise_the_likelihood_of_the_right_text() -> None:
+    """At the maximum, the gradient of the penalised likelihood of all pairs of right and wrong text is zero."""
+    rows, inputs = labels(20, 3), vectors()
+    layer = probed("multiple_choice", inputs, rows, outputs=1)
+    assert layer.weight.shape == (1, 5) and layer.bias.tolist() == [0.0]
+    scaling = Scaling.of(inputs)
+    texts, weight = (
+        scaling.scaled(inputs).reshape(20, 3, 5),
+        layer.weight[0] * np.where(np.isinf(scaling.deviation), 0, scaling.deviation),
+    )
+    gradient = 10.0 * weight
+    for row, right in enumerate(rows):
+        for wrong in {0, 1, 2} - {int(right)}:
+            difference = texts[row, right] - texts[row, wrong]
+            gradient -= difference / (1 + np.exp(difference @ weight))
+    np.testing.assert_allclose(gradient, 0, atol=1e-3)
+
+
+def test_a_label_without_training_rows_is_never_the_answer() -> None:
+    inputs, targets = vectors(), labels(60, 2) * 2
+    layer = probed("single_label_classification", inputs, targets, outputs=4)
+    assert layer.bias[[1, 3]].tolist() == [ABSENT, ABSENT]
+    expected = logistic().fit(inputs.astype(float), targets).predict(inputs.astype(float))
+    assert layer.outputs(inputs.astype(float)).argmax(axis=1).tolist() == expected.tolist()
+
+
+def test_training_rows_of_a_single_label_give_that_label() -> None:
+    layer = probed("single_label_classification", vectors(), np.ones(60, dtype=int), outputs=3)
+    assert set(layer.outputs(vectors().astype(float)).argmax(axis=1).tolist()) == {1}
+
+
+def test_a_constant_input_has_no_weight_for_all_its_rounding() -> None:
+    inputs = vectors()
+    inputs[::2, -1] = np.nextafter(inputs[0, -1], np.float32(9))
+    layer = probed("single_label_classification", inputs, labels(60, 2), outputs=2)
+    assert not layer.weight[:, -1].any() and layer.weight[1, :-1].all()
+
+
+def quiet_job(seed: int = 0) -> Job:
+    fit = Fit("task", "backbone", "probe", Recipe(), seed, "data", {}, "revision", {})
+    nothing: Any = None
+    return Job(fit, nothing, nothing, nothing, "cpu", Path(), Path(), Path(), lambda event: None)
+
+
+def test_the_penalty_has_the_least_held_out_loss() -> None:
+    """The reference is scikit-learn's own cross-validation, over the same folds and all penalties."""
+    from benchrunner.methods.probing.strength import _folds
+
+    targets = labels(300, 2)
+    inputs = np.random.default_rng(2).normal(size=(300, 20))
+    inputs[:, 0] += 2 * targets
+    samples = Samples(inputs, targets, np.arange(300), 2, KINDS["single_label_classification"])
+    folds = PredefinedSplit(_folds(samples, 0))
+    losses = {}
+    for penalty in PENALTIES:
+        model = LogisticRegression(C=1 / penalty)
+        losses[penalty] = log_loss(targets, cross_val_predict(model, inputs, targets, cv=folds, method="predict_proba"))
+    best = min(losses, key=lambda penalty: losses[penalty])
+    assert best not in (PENALTIES[0], PENALTIES[-1])
+    assert fitted(samples, quiet_job()).notes == (f"cross-validation chose C = {1 / best:g}",)
+
+
+def test_folds_keep_units_together_and_the_shares_of_labels() -> None:
+    from benchrunner.methods.probing.strength import _folds
+
+    units = np.repeat(np.arange(50), 3)
+    samples = Samples(np.zeros((150, 1)), np.repeat(np.arange(50) % 2, 3), units, 2, KINDS["token_classification"])
+    folds, others = _folds(samples, 0), _folds(samples, 1)
+    assert all(len(set(folds[units == unit])) == 1 for unit in range(50))
+    assert np.bincount(folds).tolist() == [30] * 5 and not np.array_equal(folds, others)
+    assert all(samples.targets[folds == fold].mean() == 0.5 for fold in range(5))
+
+
+def test_the_penalty_is_chosen_on_a_limited_number_of_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    from benchrunner.methods.probing import strength
+
+    monkeypatch.setattr(strength, "CHOOSING_SAMPLES", 40)
+    samples = Samples(np.zeros((90, 1)), labels(90, 2), np.repeat(np.arange(30), 3), 2, KINDS["token_classification"])
+    folds = strength._folds(samples, 0)
+    assert (folds >= 0).sum() == 39, "13 sentences of 3 words"
+
+
+def kinds_of_task(kind: str) -> Task:
+    """Make a task of a kind over made-up sentences whose answer is in their words."""
+
+    def rows(count: int, seed: int) -> dict[str, list[Any]]:
+        made = sentences(count, seed=seed)
+        glad = [int(label == "glad") for label in made["label"]]
+        if kind == "choose":
+            moods = [[text for text, mood in zip(made["a"], glad, strict=True) if mood == label] for label in (0, 1)]
+            places = [row % 2 for row in range(count // 3)]
+            pairs = [[moods[0][row], moods[1][row]][:: 1 if place else -1] for row, place in enumerate(places)]
+            return {"a": ["A day."] * len(pairs), "choices": pairs, "label": places}
+        if kind == "tag":
+            words = [text.split() for text in made["a"]]
+            return {"words": words, "labels": [["BO"[word not in ("river", "walk")] for word in row] for row in words]}
+        columns: dict[str, list[Any]] = {
+            "regress": [float(label) for label in glad],
+            "labels": [["glad"] if label else [] for label in glad],
+        }
+        return {"a": made["a"], ("labels" if kind == "labels" else "label"): columns[kind]}
+
+    problem: Any = {
+        "choose": Choose(2),
+        "tag": Tag(("O", "B")),
+        "regress": Regress(0, 1),
+        "labels": MultiLabel(("glad", "sad")),
+    }[kind]
+    splits = {
+        role: Split(role, (RowsFrom(lambda workspace, seed=seed: rows(160, seed)),))  # type: ignore[misc, arg-type]
+        for seed, role in enumerate(("train", "dev"))
+    }
+    from benchrunner import ACCURACY
+
+    return Task(f"mine/{kind}", "About glad words.", problem, splits, (ACCURACY,), Recipe(context="sentence"))
+
+
+def probe(made: Runner, task: str, *, seed: int = 0, **changes: Any) -> Fit:
+    method, found = made.plugins.method("probe"), made.plugins.task(task)
+    recipe = found.recipe.changed(**{**method.recipe_defaults, **changes})
+    return made.plan(found, "words", method="probe", recipe=recipe, seed=seed)
+
+
+@pytest.mark.parametrize("kind", ["choose", "tag", "regress", "labels"])
+def test_every_kind_but_spans_is_learned(kind: str, tmp_path: Path) -> None:
+    made = runner(tmp_path, register_tasks=[kinds_of_task(kind)])
+    fit = probe(made, kind, features="last" if kind == "tag" else "embeddings")
+    record = made.run(fit)
+    assert record.status == "done", record.reason
+    task = made.plugins.task(kind)
+    rows = made.rows(task, "dev")
+    answers, gold = made.predict(fit, "dev").answers, task.problem.gold(rows.table)
+    assert gold is not None and len(answers) == len(gold)
+    if kind == "regress":
+        assert np.corrcoef(answers, gold)[0, 1] > 0.6
+        return
+    right = [answer == wanted for answer, wanted in zip(answers, gold, strict=True)]
+    assert np.mean(right) > 0.75, f"far more than chance: {np.mean(right):.2f}"
+
+
+def test_answers_are_those_of_scikit_learn_on_the_same_vectors(tmp_path: Path) -> None:
+    made = runner(tmp_path)
+    task, encoder = made.plugins.task("mood"), TinyEncoder().eval()
+    fit = probe(made, "mood", summary="mean")
+    record = made.run(fit)
+    inputs = {}
+    for split in ("train", "dev"):
+        features = task.problem.encode(made.rows(task, split).table, encoder, fit.recipe, training=False)
+        means = []
+        for unit in range(features.units):  # one sequence at a time, without the method's own code
+            states = encoder(collate(features, np.array([unit]), torch.device("cpu")))
+            means.append(states.mean(0).detach().numpy())
+        inputs[split] = (np.stack(means).astype(float), features.targets["label"])
+    strength = next(note for note in record.notes if "cross-validation" in note).rpartition(" ")[2]
+    model = make_pipeline(StandardScaler(), LogisticRegression(C=float(strength), tol=1e-8)).fit(*inputs["train"])
+    outputs = made.outputs(fit, made.rows(task, "dev"))
+    expected = model.decision_function(inputs["dev"][0])
+    np.testing.assert_allclose(outputs[:, 1] - outputs[:, 0], expected, atol=1e-4)
+    assert made.predict(fit, "dev").answers == [task.problem.labels[label] for label in model.predict(inputs["dev"][0])]
+
+
+def test_a_probe_reads_the_cache_and_leaves_the_encoder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = runner(tmp_path)
+    fit = probe(made, "mood")
+    record = made.run(fit)
+    assert record.work == {"train_tokens": record.work["train_tokens"], "trained_weights": 24}
+    assert record.timings["examples_per_second"] > 0 and record.numerics["versions"]["scikit-learn"]
+    (file,) = (tmp_path / "cache" / "states").glob("*/*.npy")
+    assert file.name == "layer-01-mean.npy" and np.load(file).shape == (48, 12)
+    tensors = load_file(made.folder(fit).model / "head.safetensors")
+    assert {name: tensor.shape for name, tensor in tensors.items()} == {"output.weight": (2, 12), "output.bias": (2,)}
+    assert {path.suffix for path in made.folder(fit).model.iterdir()} == {".safetensors", ".json"}
+    monkeypatch.setattr(frozen_states, "_compute", None)  # another seed computes no states again
+    other = probe(made, "mood", seed=1)
+    assert other.id != fit.id and made.run(other).status == "done"
+
+
+def test_a_probe_killed_after_its_states_begins_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from benchrunner.methods.probing import strength
+
+    unbroken = runner(tmp_path / "unbroken")
+    fit = probe(unbroken, "mood")
+    unbroken.run(fit)
+    broken = runner(tmp_path / "broken")
+    with monkeypatch.context() as patch:
+        patch.setattr(strength, "fitted", lambda samples, job: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            broken.run(fit)
+    monkeypatch.setattr(frozen_states, "_compute", None)
+    assert broken.run(fit).status == "done"
+    heads = [(made.folder(fit).model / "head.safetensors").read_bytes() for made in (unbroken, broken)]
+    assert heads[0] == heads[1]
+
+
+def test_predicting_needs_no_scikit_learn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = runner(tmp_path)
+    fit = probe(made, "mood")
+    made.run(fit)
+    for name in [name for name in sys.modules if name.split(".")[0] == "sklearn"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    assert made.outputs(fit, made.rows(made.plugins.task("mood"), "dev")).shape == (24, 2)
+
+
+def test_only_what_a_probe_reads_changes_its_identity(tmp_path: Path) -> None:
+    made = runner(tmp_path)
+    steps: dict[str, Any] = {
+        "lr": 0.5,
+        "epochs": 9,
+        "batch_size": 3,
+        "warmup": 0.5,
+        "dropout": 0.5,
+        "schedule": "after-warmup",
+    }
+    assert len({probe(made, "mood", **{name: value}).id for name, value in steps.items()}) == 1
+    read: dict[str, Any] = {
+        "max_length": 9,
+        "limit_train": 20,
+        "features": "embeddings",
+        "summary": "max",
+        "micro_tokens": 99,
+    }
+    assert len({probe(made, "mood", **{name: value}).id for name, value in read.items()}) == len(read)
+
+
+def test_weighted_sums_of_layers_are_means(tmp_path: Path) -> None:
+    from benchrunner.methods.probing import inputs
+
+    made = runner(tmp_path)
+    parts = {}
+    for features in ("embeddings", "last", "weighted-sum-with-embeddings"):
+        fit = probe(made, "mood", features=features)
+        assert made.run(fit).status == "done"
+        job = replace(
+            quiet_job(), fit=fit, problem=made.plugins.task("mood").problem, cache=made._fitter.cache, code={}
+        )
+        parts[features] = inputs.read(TinyEncoder(), job, made.rows(made.plugins.task("mood"), "train").table).vectors
+    mean = (parts["embeddings"] + parts["last"]) / 2
+    np.testing.assert_allclose(parts["weighted-sum-with-embeddings"], mean, atol=1e-6)
+
+
+def test_spans_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match="no linear model for problems of the kind 'span'"):
+        plugins().method("probe").check(Span())
+    with pytest.raises(RequestError, match="--features embeddings with --summary pooler"):
+        probe(runner(tmp_path), "mood", features="embeddings", summary="pooler")
+
+
+@pytest.mark.parametrize("option", [["--lr", "1e-3"], ["--grid", "paper"], ["--dropout", "0.1"], ["--paper-adam"]])
+def test_options_of_training_steps_are_refused(
+    option: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runner(tmp_path)
+    words = ["run", "mood", "--backbone", "words", "--method", "probe", *option]
+    words += ["--runs", str(tmp_path / "runs"), "--data", str(tmp_path / "data")]
+    assert main(words, plugins=plugins()) == 2
+    assert f"The option {option[0][2:]} is for methods that train in steps" in capsys.readouterr().err
+
+
+def test_a_comparison_by_probe_shows_no_learning_rate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runner(tmp_path)
+    words = [
+        "compare",
+        "words",
+        "--tasks",
+        "mood",
+        "--method",
+        "probe",
+        "--restarts",
+        "2",
+        "--quiet",
+    ]
+    words += ["--runs", str(tmp_path / "runs"), "--data", str(tmp_path / "data")]
+    assert main(words, plugins=plugins()) == 0
+    shown = capsys.readouterr().out
+    assert "probe, 128 tokens" in shown and "restarts are nearly equal" in " ".join(shown.split())
+    assert "epochs" not in shown and "learning rate" not in shown
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({}, "reads the summary 'mean'"),
+        ({"features": "embeddings"}, "reads the layers 'embeddings'"),
+        ({"summary": "pooler"}, ""),
+    ],
+)
+def test_a_probe_of_the_encoders_own_summary_is_exported(
+    changes: dict[str, Any], reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = runner(tmp_path)
+    fit = probe(made, "mood", **changes)
+    made.run(fit)
+    code = main(["export", fit.id, str(tmp_path / "out"), "--runs", str(tmp_path / "runs")], plugins=plugins())
+    assert code == (2 if reason else 0) and reason in capsys.readouterr().err
+    if not reason:
+        tensors, head = (
+            load_file(tmp_path / "out" / "tiny.safetensors"),
+            load_file(made.folder(fit).model / "head.safetensors"),
+        )
+        assert (tensors["head.weight"] == head["output.weight"]).all()
