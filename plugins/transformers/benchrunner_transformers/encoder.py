@@ -58,8 +58,10 @@ class HubEncoder(Encoder):
 
     @property
     def word_embeddings(self) -> Sequence[nn.Embedding]:
+        """The table of the tokens, unless another module has the same weight."""
         table = self.model.get_input_embeddings()
-        return (table,) if isinstance(table, nn.Embedding) else ()
+        holders = [module for module in self.modules() if getattr(module, "weight", None) is table.weight]
+        return (table,) if isinstance(table, nn.Embedding) and holders == [table] else ()
 
     @property
     def layers(self) -> Sequence[nn.Module]:

@@ -60,6 +60,7 @@ def load(folder: Path, *, seed: int, encoder_only: bool) -> HubEncoder:
             torch.manual_seed(derived(seed, "missing weights"))
             weights = _renamed(tensors, model_class, encoder_only)
             model, _ = _from_weights(model_class, config, weights, torch.device("cpu"))
+        _share_table(model)
         habits = Habits.of(model.eval())
         decodes = getattr(config, "is_encoder_decoder", False) and not encoder_only
         place = "last" if habits.left_to_right or decodes else tokenizer.summary_place
@@ -107,6 +108,7 @@ def _summary(
 
 def _model_class(path: Path, config: PreTrainedConfig, encoder_only: bool) -> tuple[type[PreTrainedModel], bool]:
     """Choose the class of the model; for encoder-decoder models, say whether it is that of the encoder alone."""
+    import transformers
     from transformers import MODEL_MAPPING
     from transformers.models.auto.modeling_auto import MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES
 
@@ -114,16 +116,13 @@ def _model_class(path: Path, config: PreTrainedConfig, encoder_only: bool) -> tu
     model_class = model_class[0] if isinstance(model_class, tuple) else model_class
     if model_class.main_input_name != "input_ids":
         raise CheckpointError(f"{path}: {model_class.__name__} reads no text.")
-    if not getattr(config, "is_encoder_decoder", False):
-        if encoder_only:
-            raise CheckpointError(f"{path}: {model_class.__name__} has no separate encoder: leave ':encoder' out.")
-        return model_class, False
-    import transformers
-
-    if name := MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES.get(config.model_type):
+    name = MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES.get(config.model_type, "")
+    if name.endswith("EncoderModel"):  # T5 and its relatives
         return getattr(transformers, name), True
     if not encoder_only:
         return model_class, False
+    if not getattr(config, "is_encoder_decoder", False):
+        raise CheckpointError(f"{path}: {model_class.__name__} has no separate encoder: leave ':encoder' out.")
     with torch.device("meta"):
         return type(model_class(config).get_encoder()), True
 
@@ -225,6 +224,18 @@ def _renamed(
             inside |= dict.fromkeys(embeddings, "embed_tokens.weight")
         names = inside
     return {new: weights[name] for name, new in names.items()}
+
+
+def _share_table(model: PreTrainedModel) -> None:
+    """Let encoder and decoder look up tokens in one module, where the library has several modules with one weight.
+
+    Training replaces the weight of a module by that of the tokens in use: see `Encoder.word_embeddings`.
+    """
+    table = model.get_input_embeddings()
+    for name, module in list(model.named_modules(remove_duplicate=False)):
+        is_twin = module is not table and type(module) is type(table) and module.weight is table.weight
+        if is_twin and getattr(module, "embed_scale", None) == getattr(table, "embed_scale", None):
+            model.set_submodule(name, table)
 
 
 def _max_length(model: PreTrainedModel, tokenizer: HubTokenizer) -> int:

@@ -1,0 +1,130 @@
+"""Fits of models of transformers: every family keeps the contract of backbones, and resumes to the same bits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tiny_models import SETTINGS, write_model
+
+from benchrunner import Backbone, Choose, Event, Fit, Job, Problem, Recipe, Regress, Rows, Span, Tag, Workspace
+from benchrunner.engine import Cache
+from benchrunner.testing import check_backbone, sentences
+from benchrunner_transformers.family import TransformersFamily
+
+QUICK = ("bart", "fnet", "gpt2", "roberta", "t5")
+"""Model types that every run of the tests fits; the others are slow tests."""
+FAMILIES = [
+    pytest.param(name, id=name, marks=() if name in QUICK else pytest.mark.slow)
+    for name in SETTINGS
+    if name != "funnel"
+]
+WORDS = sentences(24, shortest=4, longest=9)["a"]
+
+
+def _spans() -> dict[str, list[Any]]:
+    answers = [[text.split()[1]] for text in WORDS]
+    places = [[text.index(answer)] for text, [answer] in zip(WORDS, answers, strict=True)]
+    names = [f"q{number}" for number in range(len(WORDS))]
+    return {"id": names, "question": ["what"] * len(WORDS), "context": WORDS, "answers": answers, "starts": places}
+
+
+PROBLEMS: dict[str, tuple[Problem, dict[str, list[Any]]]] = {
+    "regress": (
+        Regress(0, 1),
+        {"a": WORDS, "b": WORDS[::-1], "label": [len(text) / 100 for text in WORDS]},
+    ),
+    "choose": (
+        Choose(2),
+        {"a": WORDS, "choices": [[text, "the river"] for text in WORDS], "label": [n % 2 for n in range(len(WORDS))]},
+    ),
+    "span": (Span(), _spans()),
+    "tag": (
+        Tag(("O", "B-X", "I-X")),
+        {"words": [text.split() for text in WORDS], "labels": [["B-X", *["O"] * text.count(" ")] for text in WORDS]},
+    ),
+}
+"""Kind of problem -> problem and made-up rows."""
+
+
+class Killed(Exception):
+    """Stands for a kill of the process."""
+
+
+def job_of(home: Path, problem: Problem, rows: dict[str, list[Any]], backbone: Backbone, kill_at: int = 0) -> Job:
+    """Make the job of a fit in a folder. `kill_at` is the step after which the fit is killed; 0: it is not."""
+
+    def report(event: Event) -> None:
+        if event.kind == "step" and event.done == kill_at:
+            raise Killed
+
+    recipe = Recipe(lr=1e-3, epochs=2, batch_size=6, max_length=40, stride=10, dropout=0.1, context="sentence")
+    workspace = Workspace(home / "runs", home / "cache")
+    return Job(
+        fit=Fit("task", backbone.name, "finetune", recipe, 0, "", problem.identity(), "", {}),
+        problem=problem,
+        workspace=workspace,
+        cache=Cache(home / "cache"),
+        device="cpu",
+        model=home / "model",
+        checkpoint=home / "checkpoint",
+        log=home / "log.jsonl",
+        report=report,
+        train=Rows(pa.table(rows), "rows"),
+        backbone=backbone,
+        checkpoint_seconds=0,
+    )
+
+
+def fitted(home: Path, kind: str, model: Path, *, kill_at: int = 0) -> np.ndarray:
+    """Fine-tune, killed after a step and resumed if asked; return the predictions of the saved model."""
+    from benchrunner.methods.finetune import Finetune
+
+    problem, rows = PROBLEMS[kind]
+    backbone = backbone_of(model)
+    table = problem.check(Rows(pa.table(rows), "rows"), labelled=True)
+    job = replace(job_of(home, problem, rows, backbone, kill_at), train=Rows(table, "rows"))
+    if kill_at:
+        with pytest.raises(Killed):
+            Finetune().fit(job)
+        job = replace(job, report=lambda event: None)
+    outcome = Finetune().fit(job)
+    assert outcome.status == "done" and outcome.work["train_tokens"] > 0
+    return Finetune().predict(replace(job, backbone=backbone_of(job.model), cache=Cache(home / "again")), table)
+
+
+@pytest.mark.parametrize("model_type", FAMILIES)
+def test_a_killed_fit_ends_with_the_same_bits(model_type: str, tmp_path: Path) -> None:
+    """Regression on pairs, choices, spans and tags take turns from family to family."""
+    kind = list(PROBLEMS)[list(SETTINGS).index(model_type) % len(PROBLEMS)]
+    write_model(model_type, tmp_path / "start")
+    whole = fitted(tmp_path / "whole", kind, tmp_path / "start")
+    resumed = fitted(tmp_path / "killed", kind, tmp_path / "start", kill_at=5)
+    assert np.isfinite(whole).all() and whole.std() > 0
+    np.testing.assert_array_equal(whole, resumed)
+
+
+@pytest.mark.parametrize("kind", PROBLEMS)
+@pytest.mark.parametrize(
+    "model_type", ["roberta", *(pytest.param(name, marks=pytest.mark.slow) for name in ("xlnet", "gpt2", "bart"))]
+)
+def test_every_kind_of_problem_is_fitted(model_type: str, kind: str, tmp_path: Path) -> None:
+    write_model(model_type, tmp_path / "start")
+    assert np.isfinite(fitted(tmp_path / "fit", kind, tmp_path / "start")).all()
+
+
+@pytest.mark.parametrize("model_type", FAMILIES)
+def test_the_contract_of_backbones_is_kept(model_type: str, tmp_path: Path) -> None:
+    write_model(model_type, tmp_path / "start")
+    workspace = Workspace(tmp_path / "runs", tmp_path / "cache")
+    check_backbone(backbone_of(tmp_path / "start"), TransformersFamily(), workspace, tmp_path / "saved")
+
+
+def backbone_of(folder: Path) -> Backbone:
+    backbone = TransformersFamily().find(f"transformers:{folder}", Workspace(folder, folder))
+    assert backbone is not None
+    return backbone
