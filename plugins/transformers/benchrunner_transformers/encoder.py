@@ -126,7 +126,7 @@ class HubEncoder(Encoder):
         folder.mkdir(parents=True, exist_ok=True)
         if head is not None:
             self.prepare_for(head.kind)
-        segments = self._habits.takes_segments
+        segments = self._habits.takes_segments and self.tokenizer.reads_segments
         with quiet():
             export_checkpoint(self.model, self.summary_layers, self.tokenizer, head, folder, segments=segments)
             if head is not None:

@@ -57,7 +57,7 @@ def export_checkpoint(
 
 
 def _let_tokenizer_give_segments(path: Path) -> None:
-    """Add segments to what a tokenizer gives. The library's tokenizers of ALBERT, BigBird and XLNet leave them out."""
+    """Add segments to what a tokenizer gives. The library's tokenizers of ALBERT and XLNet leave them out."""
     settings = json.loads(path.read_text(encoding="utf-8"))
     names = settings.get("model_input_names", ["input_ids", "attention_mask"])
     if "token_type_ids" not in names:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Self, final
 
 import torch
 
+from benchrunner_transformers.tokenizer import RELATIVE_SEGMENTS
+
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
@@ -38,7 +40,7 @@ class Habits:
         """Run a model in evaluation mode."""
         arguments = inspect.signature(model.forward).parameters
         segments = "token_type_ids" in arguments and (
-            (getattr(model.config, "type_vocab_size", None) or 0) > 1 or model.config.model_type == "xlnet"
+            (getattr(model.config, "type_vocab_size", None) or 0) > 1 or model.config.model_type in RELATIVE_SEGMENTS
         )
         table = model.get_input_embeddings()
         padding = 0 if table.padding_idx is None else int(table.padding_idx)

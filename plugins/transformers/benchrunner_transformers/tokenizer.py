@@ -26,8 +26,10 @@ _WORDS = ("the", "of", "Paris", "x", "1998")
 """Words that show whether a tokenizer needs a space before a word."""
 _NO_LIMIT = 1_000_000
 """Lengths from here on are the library's way to say that the longest sequence is unknown."""
-_RELATIVE_SEGMENTS = ("xlnet",)
+RELATIVE_SEGMENTS = ("funnel", "xlnet")
 """Model types that read segments although their configuration does not give a number of segments."""
+_ONE_SEGMENT = ("big_bird",)
+"""Model types whose pre-training and published fine-tuning used the first of their segments only."""
 
 
 class HubTokenizer:
@@ -211,8 +213,11 @@ def _reads_segments(tokenizer: Any, config: Any) -> bool:
     The tokenizers of transformers 5 give segments to the model for some families only, but the pre-training of more
     families used them, for example ALBERT's and XLNet's: their configuration has more than one segment.
     """
+    count = getattr(config, "type_vocab_size", None)
+    if count == 1 or config.model_type in _ONE_SEGMENT:
+        return False
     given = "token_type_ids" in tokenizer.model_input_names
-    return given or config.model_type in _RELATIVE_SEGMENTS or (getattr(config, "type_vocab_size", None) or 0) > 1
+    return given or config.model_type in RELATIVE_SEGMENTS or (count or 0) > 1
 
 
 def _parts(encoding: Encoding, *, texts: int) -> list[list[tuple[int, int]]] | None:

@@ -70,3 +70,35 @@ def test_a_saved_tokenizer_is_read_again(both: tuple[HubTokenizer, Any], tmp_pat
     assert (
         again.fingerprint == ours.fingerprint and again.frame == ours.frame and again.size == ours.size == len(theirs)
     )
+
+
+@pytest.mark.parametrize("name", ["albert", "bert", "fnet", "funnel", "xlnet"])
+def test_models_with_segments_get_them(name: str, tmp_path: Path) -> None:
+    tokenizer, _ = read_both(name, tmp_path)
+    assert tokenizer.reads_segments and tokenizer.assemble(["a"], ["b"], 20).segments.max() > 0
+
+
+@pytest.mark.parametrize("name", ["big_bird", "distilbert", "gpt2", "modernbert", "roberta"])
+def test_models_without_segments_get_none(name: str, tmp_path: Path) -> None:
+    tokenizer, _ = read_both(name, tmp_path)
+    assert not tokenizer.assemble(["a"], ["b"], 20).segments.any()
+    frame = tokenizer.frame
+    assert frame.segments == (0, 0) and frame.special_segments is None and frame.single is None
+
+
+def test_special_tokens_of_xlnet_are_at_the_end(tmp_path: Path) -> None:
+    tokenizer, theirs = read_both("xlnet", tmp_path)
+    separator, summary = theirs.convert_tokens_to_ids(["<sep>", "<cls>"])
+    frame = tokenizer.frame
+    assert (frame.before, frame.between, frame.after) == ((), (separator,), (separator, summary))
+    assert frame.special_segments == ((), (0,), (1, 2)) and frame.segments == (0, 1)
+    assert frame.single is not None and frame.single.special_segments == ((), (), (0, 2))
+    assert tokenizer.summary_place == "last"
+
+
+@pytest.mark.parametrize("name", ["gpt2", "gpt_neox", "qwen2"])
+def test_an_empty_text_is_the_end_of_text_token(name: str, tmp_path: Path) -> None:
+    tokenizer, theirs = read_both(name, tmp_path)
+    end = theirs.convert_tokens_to_ids("<|endoftext|>")
+    assert rows(tokenizer.assemble(["", "a"], None, 9))[0] == ([end], [0])
+    assert rows(tokenizer.assemble([""], [""], 9)) == [([end], [0])] and tokenizer.summary_place == "last"
