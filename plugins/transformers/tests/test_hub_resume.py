@@ -30,9 +30,6 @@ sys.exit(main(plugins=discover(extra=extra, installed=False)))
 """
 """A program that runs a command with the tiny task `mood`, and kills itself after a step."""
 
-BY_DEFAULT = ("roberta", "deberta-v2")
-"""A model without padding and one with padding."""
-
 
 def fit(home: Path, model: Path, *, last: int) -> int:
     """Fit the model below a folder, with a checkpoint after every step; die after step `last`."""
@@ -67,10 +64,9 @@ def left_by(home: Path) -> dict[str, bytes]:
     return {str(file.relative_to(run)): file.read_bytes() for file in files if file.is_file()}
 
 
-@pytest.mark.parametrize(
-    "model_type", [pytest.param(name, marks=[pytest.mark.slow] * (name not in BY_DEFAULT)) for name in SETTINGS]
-)
-def test_a_killed_fit_ends_bit_identical(model_type: str, tmp_path: Path) -> None:
+@pytest.mark.slow
+@pytest.mark.parametrize("model_type", list(SETTINGS))
+def test_a_fit_after_kill_9_ends_bit_identical(model_type: str, tmp_path: Path) -> None:
     model = tmp_path / "model"
     model.mkdir()
     write_model(model_type, model)
