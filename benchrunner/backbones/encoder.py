@@ -62,7 +62,8 @@ class Encoder(nn.Module, ABC):
     def fresh_modules(self) -> Sequence[nn.Module]:
         """Modules whose weights the checkpoint lacks, so that loading drew them from the seed; for example a pooler.
 
-        The method `lora` trains these modules whole, although it keeps all other weights of the encoder.
+        They are trained like a part of the head: the method `lora` trains them whole, although it keeps all other
+        weights of the encoder, and `layer_decay` does not lower their learning rate.
         """
         return ()
 

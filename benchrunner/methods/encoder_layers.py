@@ -17,14 +17,15 @@ def learning_rates(encoder: Encoder, decay: float) -> Iterator[tuple[str, float]
 
     The formula is that of ELECTRA's released code (Clark et al. 2020, `optimization.py`): in an encoder of L layers, a
     weight of depth d has the factor decay ** (L + 2 - d). Embeddings have the depth 0, the lowest layer 1 and the
-    highest L. The head has the depth L + 2, which is the whole rate. ELECTRA has no weights between the highest layer
-    and the head; a pooler gets the depth between them, L + 1.
+    highest L. The head has the depth L + 2, which is the whole rate; so have the encoder's fresh modules. ELECTRA has
+    no pre-trained weights between the highest layer and the head; a pooler gets the depth between them, L + 1.
     """
     if decay == 1:
         return
-    head_depth = len(encoder.layers) + 2
+    head_depth, weights = len(encoder.layers) + 2, dict(encoder.named_parameters())
+    fresh = {weight for module in encoder.fresh_modules for weight in module.parameters()}
     for name, depth in encoder.depths().items():
-        yield name, decay ** (head_depth - depth)
+        yield name, 1.0 if weights[name] in fresh else decay ** (head_depth - depth)
 
 
 def redraw(encoder: Encoder, count: int, *, seed: int) -> None:

@@ -79,6 +79,13 @@ def test_layer_decay_equals_a_loop_with_a_rate_for_each_weight(tmp_path: Path) -
     assert (trained["word.weight"][unused] - start).abs().max() > 1e-3, "rows without a gradient shrink at their rate"
 
 
+def test_fresh_modules_have_the_rate_of_the_head(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TinyEncoder, "fresh_modules", property(lambda encoder: [encoder.dense]))
+    expected = {**RATES, "dense": 1.0}
+    for name, rate in learning_rates(TinyEncoder(), DECAY):
+        assert rate == pytest.approx(expected[name.split(".")[0]]), name
+
+
 def test_finetune_passes_the_rates_on(tmp_path: Path) -> None:
     slow, whole = (fit(tmp_path / f"{decay}", layer_decay=decay, epochs=1)[1] for decay in (1e-6, 1.0))
     start = TinyEncoder().state_dict()

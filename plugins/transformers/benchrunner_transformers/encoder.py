@@ -64,6 +64,10 @@ class HubEncoder(Encoder):
         return (table,) if isinstance(table, nn.Embedding) and holders == [table] else ()
 
     @property
+    def fresh_modules(self) -> Sequence[nn.Module]:
+        return (self.summary_layers,) if self.summary_layers.is_fresh else ()
+
+    @property
     def layers(self) -> Sequence[nn.Module]:
         if modules := layers.layers_of(self.model):
             return modules

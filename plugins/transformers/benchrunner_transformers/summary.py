@@ -36,6 +36,8 @@ class Summary(nn.Module):
         self.prepare_for(None)
         self.output_bias = True
         """Whether the published output layer on the summary has a bias."""
+        self.is_fresh = True
+        """Whether no checkpoint gave the weights."""
         self.base_name = ""
         """Name of the base model in the published class."""
 
@@ -103,6 +105,7 @@ class Summary(nn.Module):
             places[names[0]] = weight, weights[names[0]]
         for weight, value in places.values():
             weight.copy_(value)
+        self.is_fresh = False
         return set(places)
 
     def published_weights(self, *, choice: bool = False) -> dict[str, torch.Tensor]:
