@@ -22,6 +22,8 @@ _CHUNK = 4096
 """Number of texts encoded at once: enough to keep all cores busy, few enough to limit the memory for token objects."""
 _PROBES = ("a", "the", ".", "0")
 """Texts that show which tokens a tokenizer puts around a text. The first that has tokens is taken."""
+_UNUSUAL = "\U00012000"
+"""A cuneiform sign, which vocabularies lack unless they have bytes."""
 _WORDS = ("the", "of", "Paris", "x", "1998")
 """Words that show whether a tokenizer needs a space before a word."""
 _NO_LIMIT = 1_000_000
@@ -43,6 +45,7 @@ class HubTokenizer:
         """Take a tokenizer of transformers and the model's configuration. `origin` is named in error messages."""
         self._tokenizer, self._origin = tokenizer, origin
         self._backend = _copy(tokenizer, origin)
+        _check_unknown(self._backend, origin)
         self.reads_segments = _reads_segments(tokenizer, config)
         """Whether the model takes segments. If not, all segments are 0, as in RoBERTa and GPT-2."""
         self.frame = self._frame()
@@ -205,6 +208,14 @@ def _copy(tokenizer: Any, origin: Path) -> Tokenizer:
     backend.no_padding()
     backend.no_truncation()
     return backend
+
+
+def _check_unknown(backend: Tokenizer, origin: Path) -> None:
+    """Raise `CheckpointError` if the tokenizer fails at text that its vocabulary does not cover."""
+    try:
+        backend.encode(_UNUSUAL)
+    except Exception as error:  # the Rust side raises plain Exception
+        raise CheckpointError(f"{origin}: the tokenizer cannot encode every text: {first_line(error)}.") from None
 
 
 def _reads_segments(tokenizer: Any, config: Any) -> bool:

@@ -88,6 +88,13 @@ def test_a_damaged_tokenizer_is_refused(text: str, tmp_path: Path) -> None:
     assert refusal(tmp_path).startswith("/tokenizer.json: not a tokenizer: ")
 
 
+def test_a_vocabulary_without_unknown_token_is_refused(tmp_path: Path) -> None:
+    write_tokenizer("bert", tmp_path)
+    (tmp_path / "tokenizer_config.json").unlink()
+    message = refusal(tmp_path, "funnel")
+    assert message.startswith(": the tokenizer cannot encode every text: WordPiece error: Missing [UNK] token")
+
+
 def test_a_sentencepiece_model_needs_its_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokenizer_files, "_is_installed", lambda module: module != "sentencepiece")
     (tmp_path / "spm.model").write_bytes(b"")
