@@ -45,6 +45,8 @@ class Encoder(nn.Module, ABC):
     answer "no answer". The token must have seen all others: if attention looks to the left only, it is the last."""
     summary_head_bias: bool = True
     """Whether an output layer on the summary has a bias. False for models whose published architecture has none."""
+    libraries: tuple[str, ...] = ()
+    """Distributions besides torch whose code computes the states; the record of a fit has their versions."""
     notes: tuple[str, ...] = ()
     """Remarks on the loading, for example which weights the checkpoint lacks; one sentence each."""
 

@@ -24,7 +24,7 @@ def of(training: Training) -> dict[str, Any]:
         "attention": {name: _kernel(device, recipe, dropping=name == "train") for name in ("train", "predict")},
         "micro_tokens": training.micro_tokens,
         "micro_tokens_asked": recipe.micro_tokens,
-        "versions": _versions(),
+        "versions": _versions(_libraries(training)),
     }
 
 
@@ -49,6 +49,12 @@ def _machine(device: torch.device, recipe: Recipe) -> dict[str, Any]:
         "precision": recipe.precision,
         "python": platform.python_version(),
     }
+
+
+def _libraries(training: Training) -> list[str]:
+    """Return the names of the libraries that compute the encoder's states besides torch."""
+    parts = [part for module in training.modules.values() for part in module.modules()]
+    return sorted({library for part in parts for library in getattr(part, "libraries", ())})
 
 
 def _versions(further: Sequence[str] = ()) -> dict[str, str]:

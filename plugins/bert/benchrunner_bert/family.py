@@ -26,6 +26,16 @@ RELEASED = {
         "google-bert/bert-large-cased-whole-word-masking",
         "LARGE with capital letters, pre-trained with whole words masked",
     ),
+    "bert/base-multilingual-cased": (
+        "google-bert/bert-base-multilingual-cased",
+        "BASE, 104 languages, cased",
+    ),
+    "bert/base-multilingual-uncased": ("google-bert/bert-base-multilingual-uncased", "BASE, 102 languages"),
+    "bert/spanbert-base-cased": ("SpanBERT/spanbert-base-cased", "SpanBERT (Joshi et al. 2020): 12 layers"),
+    "bert/spanbert-large-cased": (
+        "SpanBERT/spanbert-large-cased",
+        "SpanBERT (Joshi et al. 2020): 24 layers, 1024 wide",
+    ),
 }
 """Our name -> repository on the hub, and a line about the model."""
 

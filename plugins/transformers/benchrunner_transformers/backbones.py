@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.metadata
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-from benchrunner import Backbone, Workspace, download_checkpoint
+from benchrunner import Backbone, Workspace, download_checkpoint, write_atomically
 from benchrunner_transformers.reference import Reference
 from benchrunner_transformers.weight_files import SUMMARY, WEIGHTS, weight_files
 
@@ -69,7 +70,7 @@ class HubModel(Backbone):
 
 
 def _revision(folder: Path, reference: Reference, workspace: Workspace) -> str:
-    """Hash all files of a model that loading reads, and which part of the model is used."""
+    """Hash all files of a model that loading reads, and which part of the model is used; check the model."""
     from benchrunner.engine import Cache
 
     cache, digest = Cache(workspace.cache), hashlib.sha256()
@@ -78,4 +79,18 @@ def _revision(folder: Path, reference: Reference, workspace: Workspace) -> str:
             digest.update(f"{path.name} {cache.file_hash(path)}\n".encode())
     if reference.encoder_only:
         digest.update(b"encoder only\n")
+    _check_once(folder, reference, digest.hexdigest(), workspace)
     return digest.hexdigest()
+
+
+def _check_once(folder: Path, reference: Reference, revision: str, workspace: Workspace) -> None:
+    """Check a checkpoint that was not checked before with this version of the library.
+
+    The check is part of a backbone's revision, so that a command ends before its first fit.
+    """
+    memory = workspace.cache / "checked" / f"{revision}-transformers-{importlib.metadata.version('transformers')}"
+    if not memory.exists():
+        from benchrunner_transformers.checking import check
+
+        check(folder, encoder_only=reference.encoder_only)
+        write_atomically(memory, lambda part: part.touch())

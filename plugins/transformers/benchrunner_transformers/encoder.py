@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 class HubEncoder(Encoder):
     """A model of the library with its tokenizer."""
 
+    libraries = ("transformers",)
+
     def __init__(
         self,
         model: PreTrainedModel,

@@ -33,7 +33,7 @@ def refusal(folder: Path | str, *, offline: bool = False) -> str:
     with pytest.raises(CheckpointError) as caught:
         backbone = TransformersFamily().find(str(folder), workspace)
         assert backbone is not None
-        backbone.load(workspace, seed=0)
+        backbone.revision(workspace)  # a command asks for it before its first fit
     return str(caught.value)
 
 
@@ -112,6 +112,23 @@ def test_an_unknown_architecture_is_refused(folder: Path) -> None:
     message = refusal(folder)
     assert message.startswith(f"{folder}/config.json: transformers ")
     assert message.endswith(" has no architecture 'roberto'.")
+
+
+def test_a_command_with_a_bad_checkpoint_exits_with_2(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from benchrunner.commands.main import main
+
+    change_settings(folder, num_hidden_layers=10**9)
+    for name in ("RUNS", "CACHE"):
+        monkeypatch.setenv(f"BENCHRUNNER_{name}", str(folder / "home"))
+    texts = "0\tIt rains.\tIt is wet.\tentailment\n1\tIt rains.\tIt is dry.\tnot_entailment\n"
+    (folder / "RTE").mkdir()
+    for split in ("train", "dev"):
+        (folder / "RTE" / f"{split}.tsv").write_text(f"index\tsentence1\tsentence2\tlabel\n{texts}")
+    assert main(["run", "glue/rte", "--backbone", str(folder), "--data", str(folder), "--offline", "--quiet"]) == 2
+    error = capsys.readouterr().err
+    assert "num_hidden_layers is 1,000,000,000, but the weights are only " in error and "Traceback" not in error
 
 
 def test_code_of_the_checkpoint_is_refused(folder: Path) -> None:

@@ -1,0 +1,187 @@
+"""Check a checkpoint before memory is taken: settings, tokenizer, sizes, and names and shapes of all weights.
+
+The weights are compared with the model that the settings describe, on torch's meta device.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+import torch
+
+from benchrunner import CheckpointError, first_line
+from benchrunner_transformers.configuration import configuration, mark, read_settings
+from benchrunner_transformers.quiet import quiet
+from benchrunner_transformers.tokenizer import HubTokenizer
+from benchrunner_transformers.weight_files import read_shapes, weight_files
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedConfig, PreTrainedModel
+
+POOLER = "pooler."
+"""Start of the names of a pooler's weights: the only weights that a checkpoint may lack."""
+SHOWN_FAULTS = 20
+"""Number of faults that an error lists."""
+_OTHER_HEADS = ("cls.", "lm_head.", "predictions.", "sop_classifier.", "discriminator_predictions.", "vocab_")
+"""Starts of the names of pre-training heads. Fine-tuning never uses them, so no note says that they are left out."""
+
+
+@final
+@dataclass(frozen=True)
+class Checkpoint:
+    """A checkpoint that was checked."""
+
+    folder: Path
+    files: tuple[Path, ...]
+    """The files of weights."""
+    config: PreTrainedConfig
+    tokenizer: HubTokenizer
+    model_class: type[PreTrainedModel]
+    encoder_only: bool
+    """Whether the model is the encoder of a checkpoint that has an encoder and a decoder."""
+    left_out: tuple[str, ...]
+    """Names of the weights that are no part of the encoder."""
+
+
+def check(folder: Path, *, encoder_only: bool) -> Checkpoint:
+    """Read everything but the weights, and compare it; raise `CheckpointError` if it does not fit together."""
+    path = folder / "config.json"
+    settings = read_settings(path)
+    files = weight_files(folder)
+    shapes = read_shapes(files)
+    config = configuration(path, settings, tensors=len(shapes))
+    with quiet():
+        tokenizer = HubTokenizer.read(folder, config)
+        model_class, encoder_only = _model_class(path, config, encoder_only or mark(settings).get("part") == "encoder")
+        model = _made_on_meta(path, model_class, config)
+        _check_size(path, model, files)
+        if tokenizer.size > (embeddings := len(model.get_input_embeddings().weight)):
+            raise CheckpointError(
+                f"{folder}: the vocabulary has {tokenizer.size:,} tokens, the model only {embeddings:,} embeddings."
+            )
+        left_out = _check_weights(folder, model_class, config, renamed(shapes, model_class, encoder_only))
+    return Checkpoint(folder, tuple(files), config, tokenizer, model_class, encoder_only, tuple(left_out))
+
+
+def _model_class(path: Path, config: PreTrainedConfig, encoder_only: bool) -> tuple[type[PreTrainedModel], bool]:
+    """Choose the class of the model; for encoder-decoder models, say whether it is that of the encoder alone."""
+    import transformers
+    from transformers import MODEL_MAPPING
+    from transformers.models.auto.modeling_auto import MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES
+
+    model_class = MODEL_MAPPING[type(config)]
+    model_class = model_class[0] if isinstance(model_class, tuple) else model_class
+    if model_class.main_input_name != "input_ids":
+        raise CheckpointError(f"{path}: {model_class.__name__} reads no text.")
+    name = MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES.get(config.model_type, "")
+    if name.endswith("EncoderModel"):  # T5 and its relatives
+        return getattr(transformers, name), True
+    if not encoder_only:
+        return model_class, False
+    if not getattr(config, "is_encoder_decoder", False):
+        raise CheckpointError(f"{path}: {model_class.__name__} has no separate encoder: leave ':encoder' out.")
+    with torch.device("meta"):
+        return type(model_class(config).get_encoder()), True
+
+
+def _made_on_meta(path: Path, model_class: type[PreTrainedModel], config: PreTrainedConfig) -> PreTrainedModel:
+    """Make the model that a configuration describes, without memory for its weights."""
+    try:
+        with torch.device("meta"):
+            return model_class(config)
+    except Exception as error:  # the model classes raise many kinds of errors for numbers that do not fit together
+        reason = first_line(error)
+        raise CheckpointError(f"{path}: {model_class.__name__} cannot be made of these settings: {reason}") from None
+
+
+def _check_size(path: Path, model: PreTrainedModel, files: Sequence[Path]) -> None:
+    """Refuse a model that its files of weights or the memory of this machine cannot hold."""
+    count = sum(weight.numel() for weight in model.parameters())
+    size = sum(file.stat().st_size for file in files)
+    if count > size:
+        raise CheckpointError(f"{path} describes {count:,} weights; the files of weights have only {size:,} bytes.")
+    needed = 4 * count + sum(buffer.numel() * buffer.element_size() for buffer in model.buffers())
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > memory:
+        raise CheckpointError(
+            f"{path} describes a model of {needed / 1e9:,.0f} GB; this machine has {memory / 1e9:,.0f} GB of memory."
+        )
+
+
+def _check_weights(
+    folder: Path, model_class: type[PreTrainedModel], config: PreTrainedConfig, shapes: Mapping[str, torch.Tensor]
+) -> list[str]:
+    """Compare names and shapes of all weights with the model's; return the names of weights that are left out."""
+    model, report = from_weights(model_class, config, shapes, torch.device("meta"))
+    inside = _names_inside(model)
+    missing = {name for name in report["missing_keys"] if not name.startswith(POOLER)}
+    unexpected = {name for name in report["unexpected_keys"] if inside(name)}
+    faults = [f"missing: {name}" for name in sorted(missing)]
+    faults += [f"unexpected: {name}" for name in sorted(unexpected)]
+    faults += [
+        f"{name}: {tuple(actual)} where the configuration asks for {tuple(expected)}"
+        for name, actual, expected in sorted(report["mismatched_keys"])
+    ]
+    faults += report["error_msgs"]
+    if faults:
+        shown = faults[:SHOWN_FAULTS]
+        if more := len(faults) - len(shown):
+            shown.append(f"... and {more} more")
+        lines = "\n".join(f"  - {fault}" for fault in shown)
+        raise CheckpointError(f"{folder}: the weights are not those of this {model_class.__name__}:\n{lines}")
+    return sorted(name for name in report["unexpected_keys"] - unexpected if not name.startswith(_OTHER_HEADS))
+
+
+def _names_inside(model: PreTrainedModel) -> Callable[[str], bool]:
+    """Return a function that tells whether a weight that the model lacks would be one of its layers."""
+    prefix, children = f"{model.base_model_prefix}.", {name for name, _ in model.named_children()}
+
+    def inside(name: str) -> bool:
+        part = name.removeprefix(prefix).partition(".")[0]
+        return part in children and part != POOLER.rstrip(".")
+
+    return inside
+
+
+def from_weights(
+    model_class: type[PreTrainedModel],
+    config: PreTrainedConfig,
+    weights: Mapping[str, torch.Tensor],
+    device: torch.device,
+) -> tuple[PreTrainedModel, Mapping[str, Any]]:
+    """Make a model with given weights in fp32, and return the library's report on missing and unexpected weights.
+
+    The library reads no file and no network here: it gets neither a path nor a name.
+    """
+    model, report = model_class.from_pretrained(
+        None,
+        config=config,
+        state_dict=dict(weights),
+        dtype=torch.float32,
+        device_map=device,
+        output_loading_info=True,
+        ignore_mismatched_sizes=device.type == "meta",
+    )
+    return model, report
+
+
+def renamed(
+    weights: Mapping[str, torch.Tensor], model_class: type[PreTrainedModel], encoder_only: bool
+) -> Mapping[str, torch.Tensor]:
+    """Rename the weights of a whole model for the class of its encoder, and leave out the other weights."""
+    from transformers.models.auto.modeling_auto import MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES
+
+    if not encoder_only or model_class.__name__ in MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES.values():
+        return weights
+    names = {name: name.removeprefix(f"{model_class.base_model_prefix}.") for name in weights}
+    if any(name.startswith("encoder.") for name in names.values()):
+        embeddings = {name for name in names if names[name] == "shared.weight"}
+        inside = {name: new.removeprefix("encoder.") for name, new in names.items() if new.startswith("encoder.")}
+        if "embed_tokens.weight" not in inside.values():
+            inside |= dict.fromkeys(embeddings, "embed_tokens.weight")
+        names = inside
+    return {new: weights[name] for name, new in names.items()}
