@@ -153,7 +153,7 @@ def _add_fields(group: argparse._ArgumentGroup) -> None:
         "--summary",
         choices=SUMMARIES,
         help="vector of a sequence that a linear layer reads: the encoder's own (pooler), or the first, the last, the "
-        "mean or the maximum of its tokens' states (default: pooler; of the method 'probe', mean)",
+        "mean or the maximum of its tokens' states (default: pooler)",
     )
     group.add_argument("--lora-rank", type=int, metavar="N", help="rank of the updates that --method lora trains (8)")
     group.add_argument(

@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-SEED_NOTE = "the seed of a probe draws only the folds of its cross-validation, so restarts are nearly equal"
-"""Note of every probe."""
-
 
 @final
 class Probe(Method):
@@ -29,7 +26,7 @@ class Probe(Method):
     trains_encoder = False
     trains_in_steps = False
     recipe_fields = ("features", "summary")
-    recipe_defaults = {"features": "last", "summary": "mean"}
+    recipe_defaults = {"features": "last", "summary": "pooler"}
 
     def check(self, problem: Problem) -> None:
         if problem.export_kind is None or problem.export_kind.name not in KINDS:
@@ -69,7 +66,7 @@ class Probe(Method):
             },
             work={"train_tokens": read.tokens, "trained_weights": layer.weight.size},
             numerics=numerics.of_frozen(job.device, job.fit.recipe, libraries=("scikit-learn", "scipy")),
-            notes=(*encoder.notes, *model.notes, SEED_NOTE),
+            notes=(*encoder.notes, model.note),
         )
 
     def predict(self, job: Job, table: pa.Table) -> np.ndarray:

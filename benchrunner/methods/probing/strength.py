@@ -26,6 +26,7 @@ CHOOSING_SAMPLES = 10_000
 PATIENCE = 2
 """Number of weaker penalties in a row that must be worse than the best before the search stops. The loss has a single
 minimum but for noise, and fits with weak penalties are the slowest."""
+SEED_NOTE = "the seed draws only its folds, so restarts are nearly equal"
 
 
 @final
@@ -34,7 +35,8 @@ class Fitted:
     """A fitted linear layer."""
 
     layer: Layer
-    notes: tuple[str, ...]
+    note: str
+    """Says how strong the penalty is."""
 
 
 def fitted(samples: Samples, job: Job) -> Fitted:
@@ -44,12 +46,12 @@ def fitted(samples: Samples, job: Job) -> Fitted:
     if folds.max() > 0:
         penalty = _best_penalty(samples.of(folds >= 0), folds[folds >= 0], job)
         value = penalty if samples.kind.parameter == "alpha" else 1 / penalty
-        note = f"cross-validation chose {samples.kind.parameter} = {value:g}"
+        note = f"cross-validation chose {samples.kind.parameter} = {value:g}; {SEED_NOTE}"
     steps = len(PENALTIES) + 1
     job.report(Event("step", steps - 1, steps))
     layer = samples.kind.fit(samples, penalty)
     job.report(Event("step", steps, steps))
-    return Fitted(layer, (note,))
+    return Fitted(layer, note)
 
 
 def _best_penalty(samples: Samples, folds: np.ndarray, job: Job) -> float:
