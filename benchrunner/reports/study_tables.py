@@ -29,8 +29,9 @@ def _rows(result: StudyFileResult) -> Iterator[tuple[str, tuple[str, ...], bool]
 
 
 def _text(result: StudyFileResult, system: System, column: Column) -> str:
+    """Write a figure, with its interval on a second line."""
     interval = result.statistics.interval_shown((system.name, column.name))
-    return f"{table.figure_text(result, system, column)} {interval}".rstrip()
+    return f"{table.figure_text(result, system, column)}\n{interval}".rstrip()
 
 
 def _published(result: StudyFileResult, name: str) -> tuple[str, ...]:

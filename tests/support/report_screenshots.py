@@ -2,12 +2,16 @@
 
 Fits the demo's two backbones to five tasks of generated data in FOLDER, with two learning rates and three seeds (up to
 half an hour on a core; finished fits are not fitted again), writes a report there, and photographs parts of it.
+
+With a report, `.../report_screenshots.py three-backbones.html`, photographs the results of this report, for
+docs/results.md.
 """
 
 from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import browsers
@@ -36,10 +40,10 @@ def study(folder: Path) -> tuple[Result, Runner]:
     return run_study(asked, runner, show_progress=True), runner
 
 
-def photograph(report: Path, folder: Path) -> None:
-    """Write the pictures of a report."""
+def photograph(report: Path, pictures: Mapping[str, str], folder: Path) -> None:
+    """Write pictures of a report. `pictures` are file names with the parts of the page that they leave out."""
     page = report.read_text(encoding="utf-8")
-    for name, left_out in HIDDEN.items():
+    for name, left_out in pictures.items():
         with tempfile.TemporaryDirectory() as home:
             copy = Path(home) / "page.html"
             style = f"{left_out} {{ display: none }} h2 {{ margin-top: 0 !important }}</style>"
@@ -49,6 +53,9 @@ def photograph(report: Path, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    home = Path(sys.argv[1]).resolve()
-    result, made = study(home)
-    photograph(write_report(result, home / "report.html", made), ROOT / "docs" / "images")
+    place, images = Path(sys.argv[1]).resolve(), ROOT / "docs" / "images"
+    if place.is_file():
+        photograph(place, {f"{place.stem}.png": HIDDEN["report-results.png"]}, images)
+    else:
+        result, made = study(place)
+        photograph(write_report(result, place / "report.html", made), HIDDEN, images)
