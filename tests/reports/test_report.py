@@ -235,3 +235,6 @@ def test_a_study_file_shows_its_table_and_curves(study: tuple[Result, Runner]) -
     assert report.table.series[0].at == (1.0, 2.0) and report.table.series[0].means == (70.0, 71.0)
     page = rendered(report)
     assert "pairs along steps" in page and "77.5" in page and "task-0-made-classify" in page
+    assert f"<small><bdi>{NAMES[0]}" not in page
+    twice = rendered(gather(StudyFileResult(file, entries, (result, result)), made))
+    assert twice.count(f"made/classify</bdi> <small><bdi>{NAMES[0]}, {NAMES[1]}") == 4, "two links and two headings"
