@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -31,6 +32,29 @@ from benchrunner.recipes import Recipe
 from benchrunner.tasks.task import Split
 from benchrunner.testing import TinyEncoder, sentences
 from inline import plugins, runner
+
+STUDY = """
+title = "Fine-tuning and probing"
+about = "what training the encoder is worth"
+
+[recipe]
+restarts = "2"
+epochs = "1,2"
+
+[[system]]
+name = "tuned"
+backbone = "words"
+
+[[system]]
+name = "probed"
+backbone = "words"
+method = "probe"
+recipe = {summary = "mean"}
+
+[[column]]
+name = "mood"
+task = "mood"
+"""
 
 
 def vectors(count: int = 60, width: int = 5) -> np.ndarray:
@@ -363,6 +387,17 @@ def test_a_comparison_by_probe_shows_no_learning_rate(tmp_path: Path, capsys: py
     shown = capsys.readouterr().out
     assert "probe, 128 tokens" in shown and "restarts are nearly equal" in " ".join(shown.split())
     assert "epochs" not in shown and "learning rate" not in shown
+
+
+def test_a_study_file_probes_beside_a_grid_of_fine_tuning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runner(tmp_path)
+    (tmp_path / "study.toml").write_text(STUDY)
+    words = ["compare", "--study", str(tmp_path / "study.toml"), "--dry-run", "--json"]
+    words += ["--runs", str(tmp_path / "runs"), "--data", str(tmp_path / "data")]
+    assert main(words, plugins=plugins()) == 0
+    lines = {line["systems"][0]: line for line in json.loads(capsys.readouterr().out)["fits"]}
+    counts = {name: (line["method"], line["fits"], line["rows"]) for name, line in lines.items()}
+    assert counts == {"tuned": ("finetune", 4, 288), "probed": ("probe", 2, 96)}, "epochs make no grid of probes"
 
 
 @pytest.mark.parametrize(
