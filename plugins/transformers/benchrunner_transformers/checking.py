@@ -6,6 +6,7 @@ The weights are compared with the model that the settings describe, on torch's m
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,8 @@ POOLER = "pooler."
 """Start of the names of a pooler's weights: the only weights that a checkpoint may lack."""
 SHOWN_FAULTS = 20
 """Number of faults that an error lists."""
+_DECODER = re.compile(r"(\w+\.)?decoder\.")
+"""Starts of the names of a decoder's weights, which an encoder alone does not have."""
 _OTHER_HEADS = ("cls.", "lm_head.", "predictions.", "sop_classifier.", "discriminator_predictions.", "vocab_")
 """Starts of the names of pre-training heads. Fine-tuning never uses them, so no note says that they are left out."""
 
@@ -58,8 +61,9 @@ def check(folder: Path, *, encoder_only: bool) -> Checkpoint:
         tokenizer = HubTokenizer.read(folder, config)
         model_class, encoder_only = _model_class(path, config, encoder_only or mark(settings).get("part") == "encoder")
         model = _made_on_meta(path, model_class, config)
+        embeddings = _embeddings(path, model)
         _check_size(path, model, files)
-        if tokenizer.size > (embeddings := len(model.get_input_embeddings().weight)):
+        if tokenizer.size > embeddings:
             raise CheckpointError(
                 f"{folder}: the vocabulary has {tokenizer.size:,} tokens, the model only {embeddings:,} embeddings."
             )
@@ -80,12 +84,28 @@ def _model_class(path: Path, config: PreTrainedConfig, encoder_only: bool) -> tu
     name = MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES.get(config.model_type, "")
     if name.endswith("EncoderModel"):  # T5 and its relatives
         return getattr(transformers, name), True
-    if not encoder_only:
+    if not getattr(config, "is_encoder_decoder", False) and not encoder_only:
+        return model_class, False
+    if not encoder_only and _decodes_its_input(_made_on_meta(path, model_class, config)):
         return model_class, False
     if not getattr(config, "is_encoder_decoder", False):
         raise CheckpointError(f"{path}: {model_class.__name__} has no separate encoder: leave ':encoder' out.")
-    with torch.device("meta"):
-        return type(model_class(config).get_encoder()), True
+    return type(_made_on_meta(path, model_class, config).get_encoder()), True
+
+
+def _decodes_its_input(model: PreTrainedModel) -> bool:
+    """Whether the decoder of a model reads the input itself, shifted by one token, as BART's does.
+
+    Models whose decoder needs an input of its own raise `ValueError` without one.
+    """
+    try:
+        with torch.device("meta"):
+            model(input_ids=torch.zeros(1, 2, dtype=torch.long))
+    except ValueError:
+        return False
+    except Exception:  # a part of the model that cannot run without values, which is behind the check of the input
+        return True
+    return True
 
 
 def _made_on_meta(path: Path, model_class: type[PreTrainedModel], config: PreTrainedConfig) -> PreTrainedModel:
@@ -96,6 +116,14 @@ def _made_on_meta(path: Path, model_class: type[PreTrainedModel], config: PreTra
     except Exception as error:  # the model classes raise many kinds of errors for numbers that do not fit together
         reason = first_line(error)
         raise CheckpointError(f"{path}: {model_class.__name__} cannot be made of these settings: {reason}") from None
+
+
+def _embeddings(path: Path, model: PreTrainedModel) -> int:
+    """Return the number of tokens that a model has embeddings for."""
+    try:
+        return len(model.get_input_embeddings().weight)
+    except (AttributeError, NotImplementedError, TypeError):
+        raise CheckpointError(f"{path}: {type(model).__name__} has no table of token embeddings.") from None
 
 
 def _check_size(path: Path, model: PreTrainedModel, files: Sequence[Path]) -> None:
@@ -133,7 +161,9 @@ def _check_weights(
             shown.append(f"... and {more} more")
         lines = "\n".join(f"  - {fault}" for fault in shown)
         raise CheckpointError(f"{folder}: the weights are not those of this {model_class.__name__}:\n{lines}")
-    return sorted(name for name in report["unexpected_keys"] - unexpected if not name.startswith(_OTHER_HEADS))
+    heads = (name for name in report["unexpected_keys"] - unexpected if not name.startswith(_OTHER_HEADS))
+    parts = {name for name, _ in model.named_children()}
+    return sorted(name for name in heads if not ("decoder" not in parts and _DECODER.match(name)))
 
 
 def _names_inside(model: PreTrainedModel) -> Callable[[str], bool]:

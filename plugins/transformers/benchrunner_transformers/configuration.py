@@ -97,11 +97,16 @@ def mark(settings: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _without_code(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Leave out what is ignored, also in the configurations of parts."""
-    return {
-        key: _without_code(value) if isinstance(value, dict) else value
-        for key, value in settings.items()
-        if key not in (*_IGNORED, MARK)
-    }
+    return {key: _value(value) for key, value in settings.items() if key not in (*_IGNORED, MARK)}
+
+
+def _value(value: Any) -> Any:
+    """Decode the library's spelling of numbers that JSON does not have, such as infinity."""
+    if isinstance(value, list):
+        return [_value(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return float(value["__float__"]) if value.keys() == {"__float__"} else _without_code(value)
 
 
 def _reason(error: Exception) -> str:

@@ -171,9 +171,9 @@ class HubEncoder(Encoder):
         if not every:
             return [bucket.unpad(last)]
         states = outputs.get("hidden_states") or outputs["decoder_hidden_states"]
-        # Layers that shorten the sequence, as Funnel's, have no states of tokens.
-        states = [layer for layer in states[:-1] if layer.shape[1] >= bucket.longest]
-        return [*(bucket.unpad(layer) for layer in states), bucket.unpad(last)]
+        if self.config.model_type == "funnel":  # its layers shorten the sequence, so that they have no states of tokens
+            return [bucket.unpad(last)]
+        return [*(bucket.unpad(layer) for layer in states[:-1]), bucket.unpad(last)]
 
     @contextmanager
     def _ready(self, batch: FlatBatch, site: str) -> Iterator[None]:

@@ -18,9 +18,12 @@ def layers_of(model: PreTrainedModel) -> Sequence[nn.Module]:
     Return none if the layers have no weights of their own, as in ALBERT, or if there is no list of all layers.
     """
     config = model.config.get_text_config()
-    if getattr(config, "is_encoder_decoder", False):
-        return [*_list_of(model.get_encoder(), _count(config)), *_list_of(model.get_decoder(), config.decoder_layers)]
-    return _list_of(model, _count(config))
+    count = int(getattr(config, "num_hidden_layers", 0))
+    if not getattr(config, "is_encoder_decoder", False):
+        return _list_of(model, count)
+    counts = {"encoder": count, "decoder": getattr(config, "decoder_layers", getattr(config, "num_decoder_layers", 0))}
+    parts = {name: part for name in counts if (part := getattr(model, name, None)) is not None}
+    return [layer for name, part in parts.items() for layer in _list_of(part, counts[name])] or _list_of(model, count)
 
 
 @torch.no_grad()
@@ -31,10 +34,6 @@ def draw(model: PreTrainedModel, layer: nn.Module, source: torch.Generator) -> N
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(torch.randint(2**62, (), generator=source)))
         layer.apply(model._init_weights)
-
-
-def _count(config: object) -> int:
-    return int(getattr(config, "num_hidden_layers", 0))
 
 
 def _list_of(module: nn.Module, count: int) -> list[nn.Module]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import torch
 
+from benchrunner import CheckpointError, first_line
 from benchrunner.engine import derived, generator
 from benchrunner_transformers.checking import SHOWN_FAULTS, Checkpoint, check, from_weights, renamed
 from benchrunner_transformers.encoder import HubEncoder
@@ -36,7 +37,12 @@ def load(folder: Path, *, seed: int, encoder_only: bool) -> HubEncoder:
             weights = renamed(tensors, checkpoint.model_class, checkpoint.encoder_only)
             model, _ = from_weights(checkpoint.model_class, checkpoint.config, weights, torch.device("cpu"))
         _share_table(model)
-        habits = Habits.of(model.eval())
+        try:
+            habits = Habits.of(model.eval())
+        except Exception as error:  # models raise many kinds of errors where they need more than token ids
+            raise CheckpointError(
+                f"{folder}: {type(model).__name__} cannot be run on token ids alone: {first_line(error)}"
+            ) from None
         decodes = getattr(checkpoint.config, "is_encoder_decoder", False) and not checkpoint.encoder_only
         place = "last" if habits.left_to_right or decodes else checkpoint.tokenizer.summary_place
         summary, notes = _summary(checkpoint, model, tensors, place=place, seed=seed)

@@ -75,6 +75,13 @@ def test_a_checkpoint_without_weights_is_refused(folder: Path) -> None:
     assert refusal(folder) == f"{folder}: no weights; model.safetensors or pytorch_model.bin was expected."
 
 
+def test_models_that_read_no_token_ids_are_refused(folder: Path) -> None:
+    change_settings(folder, model_type="canine")
+    assert refusal(folder) == f"{folder}/config.json: CanineModel has no table of token embeddings."
+    change_settings(folder, model_type="vit")
+    assert refusal(folder) == f"{folder}/config.json: ViTModel reads no text."
+
+
 def test_damaged_weights_are_refused(folder: Path) -> None:
     path = folder / "model.safetensors"
     path.write_bytes(path.read_bytes()[:-5])
