@@ -78,6 +78,10 @@ class HubEncoder(Encoder):
             "fitted with the options layer-decay and redraw-layers. Leave them out."
         )
 
+    def depths(self) -> dict[str, int]:
+        depths = super().depths()
+        return {name: 0 if layers.is_below(name) else depth for name, depth in depths.items()}
+
     def draw_layer(self, index: int, source: torch.Generator) -> None:
         layers.draw(self.model, self.layers[index], source)
 
@@ -126,7 +130,12 @@ class HubEncoder(Encoder):
         return self.summary_layers.of_tokens(hidden, batch, self.dropout)
 
     def draw_summary(self, source: torch.Generator) -> None:
+        """Initialise the layers of the summary, and the norm above the model's layers if there is one."""
         self.summary_layers.draw(source)
+        depths, top = self.depths(), len(self.layers) + 1
+        for name, module in self.model.named_modules():
+            if top in {depths.get(f"model.{name}.{weight}") for weight, _ in module.named_parameters(recurse=False)}:
+                layers.draw(self.model, module, source)
 
     def save(self, folder: Path, head: ExportedHead | None = None) -> None:
         folder.mkdir(parents=True, exist_ok=True)

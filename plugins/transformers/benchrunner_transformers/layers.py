@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,18 @@ from torch import nn
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
+
+
+_BELOW = re.compile(r"model\.encoder\.(LayerNorm|conv)\.|model\.(decoder|encoder)\.layernorm_embedding\.")
+"""Names of weights that stand after the lowest layers in the list of modules, but are used below or between them.
+
+They are DeBERTa's norm of its table of relative positions and its convolution, and the norms of BART's embeddings.
+"""
+
+
+def is_below(name: str) -> bool:
+    """Whether a weight of the encoder counts as an embedding, although it is registered after the layers."""
+    return bool(_BELOW.match(name))
 
 
 def layers_of(model: PreTrainedModel) -> Sequence[nn.Module]:
