@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+import signal
 import subprocess
+import threading
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -142,7 +144,8 @@ class _Jobs:
             ]
             run_fit = RunFit()  # type: ignore[no-untyped-call]
             try:
-                jobs = self._executor.map_array(run_fit, orders, [self._progress(fit) for fit in fits])
+                with _sigint_reaches_children():
+                    jobs = self._executor.map_array(run_fit, orders, [self._progress(fit) for fit in fits])
             except (RuntimeError, ValueError, subprocess.SubprocessError, OSError) as error:
                 raise RequestError(f"SLURM does not take the jobs: {last_line(error)}") from None
             self._running += zip(fits, jobs, strict=True)
@@ -174,3 +177,20 @@ class _Jobs:
                 event = Event(progress["kind"], progress["done"], progress["total"], progress["text"])
                 if progress["fit"] == fit.id:
                     self._runner.report(fit, event)
+
+
+@contextlib.contextmanager
+def _sigint_reaches_children() -> Iterator[None]:
+    """Let processes that are started inside react to SIGINT, with which submitit cancels jobs on this machine.
+
+    A command in the background (nohup ... &) ignores SIGINT, and so would every process that it starts.
+    """
+    ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    if not ignored or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 import types
@@ -146,7 +147,18 @@ def test_missing_plugins_and_modules_are_named(home: Home, monkeypatch: pytest.M
         list(SlurmExecutor(TRY).run(fits, made))
 
 
-def test_ctrl_c_cancels_jobs_which_leave_checkpoints(home: Home) -> None:
+@pytest.mark.parametrize("handler", [signal.default_int_handler, signal.SIG_IGN], ids=["terminal", "background"])
+def test_ctrl_c_cancels_jobs_which_leave_checkpoints(home: Home, handler: Any) -> None:
+    """A command in the background (nohup ... &) ignores SIGINT; its jobs are cancelled all the same."""
+    outside = signal.signal(signal.SIGINT, handler)
+    try:
+        _cancel(home)
+        assert signal.getsignal(signal.SIGINT) is handler
+    finally:
+        signal.signal(signal.SIGINT, outside)
+
+
+def _cancel(home: Home) -> None:
     made = home.runner()
     [fit] = home.fits(made, 1, epochs=100_000)
 
