@@ -17,3 +17,10 @@ def narrow_bilstm(monkeypatch: pytest.MonkeyPatch) -> None:
 
     narrow = {**Recipe().as_dict(), "bilstm_width": 32}
     monkeypatch.setattr(Recipe.__init__, "__defaults__", tuple(narrow.values()))
+
+
+@pytest.fixture(autouse=True)
+def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hide from a test that an earlier test pre-trained in this process, which then counts as a run's only process."""
+    for name in ("RANK", "WORLD_SIZE"):
+        monkeypatch.delenv(name, raising=False)
