@@ -120,6 +120,13 @@ def _add_grid(group: argparse._ArgumentGroup) -> None:
 
 def _add_fields(group: argparse._ArgumentGroup) -> None:
     """Add the recipe fields that have one value in a study."""
+    _add_sequence_fields(group)
+    _add_method_fields(group)
+    _add_training_fields(group)
+
+
+def _add_sequence_fields(group: argparse._ArgumentGroup) -> None:
+    """Add what says how rows become sequences and batches."""
     group.add_argument("--max-length", type=int, metavar="N", help="tokens of one sequence")
     group.add_argument("--stride", type=int, metavar="N", help="tokens between the starts of windows over a long text")
     group.add_argument("--context", choices=CONTEXTS, help="what a sequence shows around a sentence of a document")
@@ -129,6 +136,10 @@ def _add_fields(group: argparse._ArgumentGroup) -> None:
         choices=LOSS_DIVISORS,
         help="divide the summed loss of a batch of words by its own words, or by the mean number of words of a batch",
     )
+
+
+def _add_method_fields(group: argparse._ArgumentGroup) -> None:
+    """Add what only some methods read."""
     group.add_argument(
         "--features",
         choices=LAYERS,
@@ -159,6 +170,10 @@ def _add_fields(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--lora-alpha", type=float, metavar="A", help="scale of these updates: they count A / rank times (16)"
     )
+
+
+def _add_training_fields(group: argparse._ArgumentGroup) -> None:
+    """Add what every training reads, and which rows it learns from."""
     group.add_argument("--dropout", type=float, metavar="RATE", help="dropout rate that replaces the backbone's own")
     group.add_argument(
         "--schedule",
