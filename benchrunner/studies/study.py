@@ -109,7 +109,7 @@ class Study:
 @final
 @dataclass(frozen=True)
 class Candidate:
-    """One grid point with its restarts."""
+    """One recipe of the grid, with the fits that use it: one for each seed."""
 
     recipe: Recipe
     fits: tuple[Fit, ...]

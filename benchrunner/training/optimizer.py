@@ -93,7 +93,7 @@ class Optimizer:
                     yield f"{moment}/{name}", self._adam.state[weight][moment]
 
     def restore(self, tensors: Mapping[str, torch.Tensor], step: int) -> None:
-        """Restore what `state` gave after `step` steps."""
+        """Put back the weights and moments that `state` gave after `step` optimizer steps."""
         for name, weight in self.named.items():
             with torch.no_grad():
                 weight.copy_(tensors[f"weight/{name}"])

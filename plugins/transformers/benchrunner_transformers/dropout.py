@@ -45,7 +45,7 @@ def configured_rate(config: object) -> float:
 
 
 def set_rate(model: nn.Module, rate: float) -> None:
-    """Set the rate of every dropout in the model."""
+    """Set the dropout rate of all modules: of dropout layers, and of modules that keep a rate as an attribute."""
     for module in model.modules():
         if isinstance(module, nn.Dropout):
             module.p = rate

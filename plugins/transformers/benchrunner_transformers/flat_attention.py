@@ -34,7 +34,7 @@ FAULTS = (TypeError, ValueError, RuntimeError, AttributeError, LookupError)
 
 
 class UnreadableError(ValueError):
-    """A model asks for something that attention over a flat batch does not compute."""
+    """The model's attention needs a mask or a term that attention over a flat batch cannot compute."""
 
 
 @dataclass(frozen=True)
