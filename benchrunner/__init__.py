@@ -45,8 +45,6 @@ from benchrunner.estimates import CommandEstimate
 from benchrunner.executor import Executor, FitRunner
 from benchrunner.file_faults import Faults, quoted
 from benchrunner.files import (
-    read_json,
-    read_json_object,
     read_text,
     write_atomically,
     write_folder_atomically,
@@ -54,6 +52,7 @@ from benchrunner.files import (
 )
 from benchrunner.fits import Fit, Prediction
 from benchrunner.interrupts import HeldBack
+from benchrunner.json_files import find_json_object, read_json, read_json_object
 from benchrunner.leaderboards.board_toml import read_leaderboard
 from benchrunner.leaderboards.checking import find_faults
 from benchrunner.leaderboards.file_kinds.columns_file import Columns
@@ -298,6 +297,7 @@ __all__ = [
     "f1_weighted",
     "find_faults",
     "find_file",
+    "find_json_object",
     "find_study",
     "first_line",
     "flush_to_disk",

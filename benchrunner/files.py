@@ -1,4 +1,4 @@
-"""Atomic writing of files and folders, and reading of text and JSON."""
+"""Atomic writing of files and folders, and reading of text and of regular files."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ import errno
 import json
 import os
 import shutil
+import stat
 import tempfile
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from benchrunner.errors import DataError, RequestError
-from benchrunner.file_faults import quoted
 from benchrunner.platform_facts import current_umask, flush_to_disk
 
 
@@ -85,50 +84,39 @@ def write_json(path: Path, value: Any) -> None:
     write_atomically(path, lambda part: part.write_text(text, encoding="utf-8"))
 
 
+def read_regular_file(path: Path, limit: int | None = None) -> bytes:
+    """Read a regular file whole; raise a `DataError` for a folder, a pipe, a device or more than `limit` bytes.
+
+    A pipe may never end, and a device may have no end, so neither is opened. Raises `OSError` as `open` does.
+    """
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise DataError(f"{path}: not a regular file, but {_kind(path)}.")
+    with path.open("rb") as file:
+        content = file.read(-1 if limit is None else limit + 1)
+    if limit is not None and len(content) > limit:
+        raise DataError(f"{path}: larger than {limit:,} bytes, which is the most that is read of such a file.")
+    return content
+
+
+def _kind(path: Path) -> str:
+    mode = path.stat().st_mode
+    if stat.S_ISDIR(mode):
+        return "a folder"
+    return "a pipe" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"
+
+
 def read_text(path: Path, advice: str = "convert the file and try again.") -> str:
     """Read a UTF-8 file without its byte order mark; raise a `DataError` with the line that is not UTF-8."""
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        return decode_text(path.read_bytes(), path, advice)
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}.") from None
+
+
+def decode_text(content: bytes, path: Path, advice: str) -> str:
+    """Decode UTF-8 without its byte order mark; raise a `DataError` that names the path and the line."""
+    try:
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise DataError(f"{path}:{line}: not UTF-8 text ({error.reason}); {advice}") from None
-
-
-def read_json(path: Path, *, error: type[RequestError] = DataError, advice: str = "") -> Any:
-    """Read a JSON file strictly, or raise `error` with the file, the line and the advice.
-
-    An object with the same key twice is refused: other readers would silently keep only one of the values.
-    """
-    try:
-        return json.loads(read_text(path, "is it a JSON file?"), object_pairs_hook=_unique_keys)
-    except json.JSONDecodeError as fault:
-        reason = f"{path}:{fault.lineno}: not valid JSON at column {fault.colno}: {fault.msg}."
-    except (ValueError, RecursionError) as fault:  # a number of thousands of digits, brackets a thousand deep
-        reason = f"{path}: not JSON that can be read: {fault}."
-    except _RepeatedKey as fault:
-        reason = f"{path}: the key {fault} stands twice in one object; each must stand once."
-    except DataError as fault:
-        reason = str(fault)
-    raise error(f"{reason} {advice}".rstrip())
-
-
-def read_json_object(path: Path, *, error: type[RequestError] = DataError, advice: str = "") -> dict[str, Any]:
-    """Read a JSON file that holds an object, as `read_json` does."""
-    value = read_json(path, error=error, advice=advice)
-    if not isinstance(value, dict):
-        raise error(f"{path}: a JSON object was expected. {advice}".rstrip())
-    return value
-
-
-class _RepeatedKey(Exception):
-    """A key that an object of a JSON file has twice."""
-
-
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    values = dict(pairs)
-    if len(values) < len(pairs):
-        key, _ = Counter(key for key, _ in pairs).most_common(1)[0]
-        raise _RepeatedKey(quoted(key))
-    return values

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import difflib
-import json
+import re
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar, final
 
-from benchrunner.errors import BenchrunnerError
+from benchrunner.errors import BenchrunnerError, DataError
+from benchrunner.files import decode_text, read_regular_file
+from benchrunner.json_files import DEPTH_LIMIT, check_depth, read_json
 
 T = TypeVar("T")
 
 _REQUIRED: Any = object()
+_TOML_LIMIT = 1 << 20
+"""Largest size of a TOML file in bytes. People write these files; tomllib parses about one megabyte in a second."""
+_KEY = r"""(?:[A-Za-z0-9_-]++|"[^"\n]*+"|'[^'\n]*+')"""
+_LONG_KEY = re.compile(rf"""(?<![A-Za-z0-9_"'-]){_KEY}(?:[ \t]*+\.[ \t]*+{_KEY}){{{DEPTH_LIMIT},}}+""")
 
 
 @final
@@ -29,25 +35,28 @@ class StrictTable:
     def toml(cls, path: Path, error: type[BenchrunnerError]) -> StrictTable:
         """Read the top table of a TOML file."""
         try:
-            return cls(path, tomllib.loads(path.read_text("utf-8")), error)
+            text = decode_text(read_regular_file(path, _TOML_LIMIT), path, "is it a TOML file?")
+            if _LONG_KEY.search(text):  # tomllib takes hours for a key of 100,000 parts
+                raise DataError(f"{path}: not valid TOML: a key has more than {DEPTH_LIMIT} parts.")
+            data = tomllib.loads(text.replace("\r\n", "\n"))
+            check_depth(data, path)
         except OSError as reason:
             raise error(f"{path}: cannot be read: {reason.strerror}.") from None
-        except ValueError as reason:  # not UTF-8, or not TOML: the latter names line and column
+        except DataError as reason:
+            raise error(str(reason)) from None
+        except ValueError as reason:  # names line and column
             raise error(f"{path}: not valid TOML: {reason}.") from None
         except RecursionError:
             raise error(f"{path}: not valid TOML: lists or tables are nested too deep.") from None
+        return cls(path, data, error)
 
     @classmethod
     def json(cls, path: Path, error: type[BenchrunnerError]) -> StrictTable:
         """Read the top table of a JSON file."""
         try:
-            data = json.loads(path.read_text("utf-8"))
-        except OSError as reason:
-            raise error(f"{path}: cannot be read: {reason.strerror}.") from None
-        except ValueError as reason:
-            raise error(f"{path}: not valid JSON: {reason}.") from None
-        except RecursionError:
-            raise error(f"{path}: not valid JSON: lists or objects are nested too deep.") from None
+            data = read_json(path)
+        except DataError as reason:
+            raise error(str(reason)) from None
         if not isinstance(data, dict):
             raise error(f"{path}: expected a JSON object, found {_kind(data)}.")
         return cls(path, data, error)

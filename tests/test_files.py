@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import os
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from benchrunner import CheckpointError, DataError, RequestError, first_line, read_json, read_json_object
+from benchrunner import (
+    CheckpointError,
+    DataError,
+    RequestError,
+    find_json_object,
+    first_line,
+    read_json,
+    read_json_object,
+)
 from benchrunner.files import check_place
+from benchrunner.strict_tables import StrictTable
 
 
 def written(folder: Path, content: bytes) -> Path:
@@ -30,7 +41,12 @@ def test_json_is_read_with_or_without_a_byte_order_mark(tmp_path: Path) -> None:
         (b'{"a": 1,\n"b" 2}', "file.json:2: not valid JSON at column 5"),
         (b'{"a": "\n\xff"}', "file.json:2: not UTF-8 text"),
         (b'{"a": {"b": 1, "b": 2}}', "file.json: the key 'b' stands twice in one object"),
-        (b"1" * 5000, "file.json: not JSON that can be read: Exceeds the limit"),
+        (b"1" * 5000, "file.json: not valid JSON: a number has thousands of digits"),
+        (b"[" * 100_000, "file.json: lists and objects are nested more than 100 deep"),
+        (b'{"a":' * 100_000, "file.json: lists and objects are nested more than 100 deep"),
+        (b"[" * 900 + b"]" * 900, "file.json: lists and objects are nested more than 100 deep"),
+        (b"[1, 2", "file.json:1: not valid JSON at column 6"),
+        (b"\x00" * 40, "file.json:1: not valid JSON at column 1"),
         (b"[]", "file.json: a JSON object was expected"),
     ],
 )
@@ -45,6 +61,50 @@ def test_a_broken_json_file_is_refused(tmp_path: Path, content: bytes, reason: s
 def test_a_missing_json_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match=r"gone\.json: cannot be read: No such file or directory\."):
         read_json(tmp_path / "gone.json", error=CheckpointError)
+    assert find_json_object(tmp_path / "gone.json") is None
+
+
+@pytest.mark.parametrize(
+    ("place", "kind"),
+    [("folder", "a folder"), ("pipe", "a pipe"), ("/dev/zero", "a device"), ("/dev/full", "a device")],
+)
+def test_only_regular_json_and_toml_files_are_opened(tmp_path: Path, place: str, kind: str) -> None:
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    path = tmp_path / place
+    for read in (read_json, find_json_object, partial(StrictTable.json, error=DataError)):
+        with pytest.raises(DataError, match=f"{place}: not a regular file, but {kind}"):
+            read(path)
+    with pytest.raises(DataError, match=f"{place}: not a regular file, but {kind}"):
+        StrictTable.toml(path, DataError)
+
+
+def test_a_json_file_of_gigabytes_is_refused_unread(tmp_path: Path) -> None:
+    path = tmp_path / "file.json"
+    with path.open("wb") as file:
+        file.truncate(5 << 30)
+    with pytest.raises(DataError, match=r"file\.json: larger than 33,554,432 bytes"):
+        read_json(path)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "a = " + "[" * 100_000,
+        "a = " + "{b = " * 100_000,
+        ".".join(["a"] * 100_000) + " = 1",
+        "[" + " . ".join(['"a"'] * 100_000) + "]",
+        "a" * 1_000_000,
+        "a = [1, 2",
+        "\x00" * 40,
+    ],
+    ids=["brackets", "tables", "key", "header", "word", "half", "zeros"],
+)
+def test_a_broken_toml_file_is_one_sentence(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text(content)
+    with pytest.raises(DataError, match=r"^[^\n]*study\.toml: [^\n]{20,200}$"):
+        StrictTable.toml(path, DataError)
 
 
 @pytest.mark.parametrize(("error", "line"), [(ValueError("\na\nb"), "a"), (KeyError(), "KeyError")])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchrunner.errors import CheckpointError, first_line
-from benchrunner.files import read_json_object
+from benchrunner.json_files import read_json_object
 from benchrunner.workspace import Workspace
 
 _SHARDS = ".index.json"

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from benchrunner.errors import RequestError, UnknownName, described
 from benchrunner.files import write_json
 from benchrunner.fits import Fit, Prediction
+from benchrunner.json_files import find_json_object
 from benchrunner.locks import held
 from benchrunner.records import Record
 
@@ -126,10 +127,11 @@ class RunFolder:
 
 def _read(path: Path, understand: Callable[[Mapping[str, Any]], T]) -> T | None:
     """Read a JSON file; None if it is missing, a `RequestError` if it is damaged."""
-    try:
-        return understand(json.loads(path.read_text(encoding="utf-8")))
-    except FileNotFoundError:
+    data = find_json_object(path, error=RequestError, advice="Remove its folder, and it is made again.")
+    if data is None:
         return None
+    try:
+        return understand(data)
     except (ValueError, KeyError, TypeError, AttributeError, RequestError) as error:
         reason = f"{type(error).__name__}: {error}"
         raise RequestError(f"{path}: cannot be read by this version ({reason}); remove its folder.") from None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import Any, final
 
 from benchrunner.data.rows import Rows
 from benchrunner.errors import FitError
 from benchrunner.fits import Fit, Prediction
+from benchrunner.json_files import read_json_object
 from benchrunner.runs.predictor import MAJORITY, Predicted
 from benchrunner.runs.runner import Runner
 from benchrunner.sharing.answer_files import Figures
@@ -51,7 +51,7 @@ class KeptAnswers:
         tuned = {**task.problem.decoding, **folder.tuned("")}
         kept = []
         for path in folder.prediction("").glob("[!.]*/prediction.json"):
-            prediction = Prediction(**json.loads(path.read_text(encoding="utf-8")))
+            prediction = Prediction(**read_json_object(path))
             if (prediction.task, prediction.split, prediction.data) != (task.name, split, data):
                 continue
             if (record := folder.prediction_record(prediction.id)) is not None:

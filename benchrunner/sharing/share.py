@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
-from benchrunner.errors import BenchrunnerError, RequestError
+from benchrunner.errors import BenchrunnerError, DataError, RequestError
 from benchrunner.files import check_place, write_folder_atomically
+from benchrunner.json_files import read_json_object
 from benchrunner.runs.runner import Runner
 from benchrunner.sharing.contents import MANIFEST
 from benchrunner.sharing.private_texts import Private, shared_names
@@ -113,8 +113,8 @@ def _check_place(out: Path) -> None:
         raise RequestError(f"--out {out}: this is a file; name a folder.")
     files = {path.relative_to(out).as_posix() for path in out.rglob("*") if not path.is_dir()}
     try:
-        listed = set(json.loads((out / MANIFEST).read_text(encoding="utf-8"))["files"]) if files else files
-    except (OSError, ValueError, KeyError, TypeError):
+        listed = set(read_json_object(out / MANIFEST)["files"]) if files else files
+    except (DataError, KeyError, TypeError):
         listed = set()
     if further := sorted(files - listed - {MANIFEST} if listed else files):
         raise RequestError(f"--out {out}: the folder has other files, such as {further[0]}. Name a new folder.")

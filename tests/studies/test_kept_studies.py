@@ -157,7 +157,7 @@ def test_a_damaged_file_is_one_sentence_and_hides_no_other(text: str, tmp_path: 
     made = chancy(tmp_path)
     run_study(small(made, seeds=(0,)), made, keep_as="whole")
     (made.workspace.runs / "studies" / "broken.json").write_text(text)
-    with pytest.raises(RequestError, match=r"broken\.json: "):
+    with pytest.raises(RequestError, match=r"broken\.json:"):
         find_study(made.workspace.runs, "broken")
     studies, faults = kept_studies(made.workspace.runs)
     assert ([study.name for study in studies], len(faults)) == (["whole"], 1)

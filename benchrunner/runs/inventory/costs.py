@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import final
+
+from benchrunner.errors import DataError
+from benchrunner.json_files import read_json_object
 
 
 @final
@@ -50,11 +52,11 @@ def fit_costs(runs: Path) -> Iterator[FitCost]:
     """
     for path in sorted(runs.glob("[!.]*/record.json")):
         try:
-            record = json.loads(path.read_bytes().decode())
+            record = read_json_object(path)
             timings, numerics = record["timings"], record["numerics"]
             if record["status"] != "done" or not timings.get("examples_per_second"):
                 continue
-            fit = json.loads((path.parent / "fit.json").read_bytes().decode())
+            fit = read_json_object(path.parent / "fit.json")
             yield FitCost(
                 task=str(fit["task"]),
                 revision=str(fit["revision"]),
@@ -64,7 +66,7 @@ def fit_costs(runs: Path) -> Iterator[FitCost]:
                 row_seconds=1 / float(timings["examples_per_second"]),
                 fixed_seconds=max(0.0, float(timings["seconds"]) - float(timings["train_seconds"])),
             )
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        except (DataError, ValueError, KeyError, TypeError, AttributeError):
             continue
 
 

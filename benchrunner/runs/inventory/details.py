@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
+from benchrunner.errors import DataError
 from benchrunner.fits import Fit
+from benchrunner.json_files import read_json_object
 from benchrunner.records import Record
 from benchrunner.runs.folder import RunFolder, find_run
 from benchrunner.runs.inventory.sizes import Sizes, sizes_of
@@ -111,10 +112,10 @@ def _predictions(folder: RunFolder) -> Iterator[tuple[Mapping[str, Any], Record]
     read = []
     for path in folder.prediction("").glob("[!.]*/record.json"):
         try:
-            description = json.loads((path.parent / "prediction.json").read_text(encoding="utf-8"))
+            description = read_json_object(path.parent / "prediction.json")
             key = (description["task"], description["split"], path.stat().st_mtime, path.parent.name)
-            read.append((key, description, Record.from_json(json.loads(path.read_text(encoding="utf-8")))))
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            read.append((key, description, Record.from_json(read_json_object(path))))
+        except (OSError, DataError, ValueError, KeyError, TypeError, AttributeError):
             continue
     for _, description, record in sorted(read, key=lambda prediction: prediction[0]):
         yield description, record

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import datetime
-import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
-from benchrunner.errors import UnknownName
+from benchrunner.errors import DataError, UnknownName, described
+from benchrunner.json_files import read_json_object
 from benchrunner.locks import is_held
 from benchrunner.plugins.registry import Plugins
 from benchrunner.recipes import Recipe
@@ -87,9 +87,10 @@ def list_runs(runs: Path, plugins: Plugins) -> tuple[list[RunSummary], list[str]
             summaries.append(_summary(folder, tasks))
         except FileNotFoundError:
             foreign.append(folder.name)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
-            notes.append(f"{folder.path} is damaged and left out ({reason})")
+        except (OSError, DataError) as error:
+            notes.append(f"{folder.path} is damaged and left out ({error})")
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            notes.append(f"{folder.path} is damaged and left out ({described(error)})")
     if foreign:
         shown = ", ".join(foreign[:3]) + (f" and {len(foreign) - 3} more" if len(foreign) > 3 else "")
         notes.append(f"no runs, and left out: {shown}")
@@ -165,8 +166,7 @@ def _date(entry: os.DirEntry[str]) -> float:
 
 
 def _json(entry: os.DirEntry[str]) -> dict[str, Any]:
-    value: dict[str, Any] = json.loads(Path(entry.path).read_bytes().decode())
-    return value
+    return read_json_object(Path(entry.path))
 
 
 def chosen_runs(

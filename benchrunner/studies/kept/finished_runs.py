@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from benchrunner.errors import RequestError
+from benchrunner.files import read_regular_file
 from benchrunner.fits import Fit
+from benchrunner.json_files import JSON_LIMIT, parse_json
 from benchrunner.metrics import Score
 from benchrunner.recipes import Recipe
 from benchrunner.runs.folder import RunFolder, find_run
@@ -106,8 +107,11 @@ def majority_fits(runs: Path) -> Iterator[Fit]:
     """Yield the fits of majority answers in a runs folder; damaged folders are left out."""
     for path in sorted(runs.glob("*/fit.json")):
         try:
-            text = path.read_text(encoding="utf-8")
-            if f'"{MAJORITY}"' in text and (fit := Fit.from_dict(json.loads(text))).method == MAJORITY:
+            content = read_regular_file(path, JSON_LIMIT)
+            if (
+                f'"{MAJORITY}"'.encode() in content
+                and (fit := Fit.from_dict(parse_json(content, path))).method == MAJORITY
+            ):
                 yield fit
         except (OSError, ValueError, KeyError, TypeError, RequestError):
             continue

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
 from benchrunner.errors import RequestError, UnknownName
+from benchrunner.json_files import read_json_object
 from benchrunner.studies.kept.naming import check_name
 
 FORMAT = 1
@@ -164,13 +164,11 @@ def _paths(runs: Path) -> Iterator[Path]:
 def _read(path: Path) -> KeptStudy:
     advice = "Repeat the command of the study, or remove the file."
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = read_json_object(path, error=RequestError, advice=advice)
         if content["format"] > FORMAT:
             raise RequestError(f"{path}: was written by a later version of benchrunner: update benchrunner.")
         study = KeptStudy(path.stem, path, content)
         study.check()
-    except OSError as error:
-        raise RequestError(f"{path}: cannot be read: {error.strerror}.") from None
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise RequestError(f"{path}: is not a kept study ({type(error).__name__}: {error}). {advice}") from None
     return study

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import final
 
-from benchrunner.errors import FitError, RequestError, first_line
+from benchrunner.errors import DataError, FitError, RequestError, first_line
 from benchrunner.fits import Fit
+from benchrunner.json_files import read_json_object
 from benchrunner.metrics import Score
 from benchrunner.runs.folder import RunFolder
 from benchrunner.runs.predictor import Predicted
@@ -96,8 +96,8 @@ def _predictions(folder: RunFolder, task: str, split: str) -> Iterator[tuple[Map
         if path.parent.name.startswith(".") or not path.is_file():
             continue
         try:
-            prediction = json.loads((path.parent / "prediction.json").read_text(encoding="utf-8"))
+            prediction = read_json_object(path.parent / "prediction.json")
             if (prediction["task"], prediction["split"]) == (task, split):
                 yield prediction["settings"], path.stat().st_mtime, path.parent
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, DataError, KeyError):
             continue

@@ -5,14 +5,13 @@ A small file for each model, in the folder of runs, says in which folder the mod
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, final
 
-from benchrunner import RequestError, write_json
+from benchrunner import DataError, RequestError, read_json_object, write_json
 
 PREFIX = "pretrained/"
 """Start of the names that these models have as backbones."""
@@ -35,9 +34,9 @@ class Pretrained:
     def read(cls, path: Path) -> Self | None:
         """Read the file of a name; None where it cannot be understood, or where its model no longer exists."""
         try:
-            entry = json.loads(path.read_text(encoding="utf-8"))
+            entry = read_json_object(path)
             model = cls(path.stem, Path(entry["folder"]), str(entry["about"]))
-        except (OSError, ValueError, KeyError, TypeError):
+        except (DataError, KeyError, TypeError):
             return None
         return model if (model.folder / "config.json").is_file() else None
 
@@ -65,8 +64,8 @@ def find(name: str, runs: Path) -> Pretrained:
 def model_type(folder: Path) -> str:
     """Give the `model_type` in the config.json of a checkpoint folder; empty where there is none that can be read."""
     try:
-        return str(json.loads((folder / "config.json").read_text(encoding="utf-8")).get("model_type", ""))
-    except (OSError, ValueError, AttributeError):
+        return str(read_json_object(folder / "config.json").get("model_type", ""))
+    except DataError:
         return ""
 
 
