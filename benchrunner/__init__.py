@@ -25,8 +25,9 @@ from benchrunner.backbones.hub_files import download_checkpoint, download_hub_fi
 from benchrunner.data.delimited import TextTable
 from benchrunner.data.hub import HubTable
 from benchrunner.data.iob_tags import OUTSIDE, as_iob2, begins_phrase, iob_labels
+from benchrunner.data.json_lines import JsonTable
 from benchrunner.data.rows import Rows
-from benchrunner.data.sources import DataNotFound, Reshaped, RowsFrom, Source, find_file, searched_paths
+from benchrunner.data.sources import DataNotFound, Filtered, Reshaped, RowsFrom, Source, find_file, searched_paths
 from benchrunner.errors import (
     BadRows,
     BenchrunnerError,
@@ -191,6 +192,7 @@ __all__ = [
     "Faults",
     "FileKind",
     "FileScores",
+    "Filtered",
     "Fit",
     "FitAnswer",
     "FitError",
@@ -203,6 +205,7 @@ __all__ = [
     "Interval",
     "Job",
     "JsonMap",
+    "JsonTable",
     "KeptStudy",
     "LabelList",
     "Labels",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import errno
 import json
@@ -13,7 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchrunner.errors import DataError, RequestError
+from benchrunner.errors import DataError, PluginError, RequestError
+from benchrunner.file_faults import quoted
 from benchrunner.platform_facts import current_umask, flush_to_disk
 
 
@@ -105,18 +107,31 @@ def _kind(path: Path) -> str:
     return "a pipe" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"
 
 
-def read_text(path: Path, advice: str = "convert the file and try again.") -> str:
-    """Read a UTF-8 file without its byte order mark; raise a `DataError` with the line that is not UTF-8."""
+def read_text(path: Path, advice: str = "convert the file and try again.", *, encoding: str = "utf-8") -> str:
+    """Read a text file without its byte order mark; raise a `DataError` with the line that is not UTF-8.
+
+    Files are UTF-8 unless their format has another `encoding`, for example "latin-1".
+    """
     try:
-        return decode_text(path.read_bytes(), path, advice)
+        return decode_text(path.read_bytes(), path, advice, encoding=encoding)
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}.") from None
 
 
-def decode_text(content: bytes, path: Path, advice: str) -> str:
-    """Decode UTF-8 without its byte order mark; raise a `DataError` that names the path and the line."""
+def decode_text(content: bytes, path: Path, advice: str, *, encoding: str = "utf-8") -> str:
+    """Decode a text without its byte order mark; raise a `DataError` that names the path and the line."""
+    is_utf8 = codecs.lookup(encoding).name == "utf-8"
     try:
-        return content.decode("utf-8-sig")
+        return content.decode("utf-8-sig" if is_utf8 else encoding)
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
-        raise DataError(f"{path}:{line}: not UTF-8 text ({error.reason}); {advice}") from None
+        name = "UTF-8" if is_utf8 else encoding
+        raise DataError(f"{path}:{line}: not {name} text ({error.reason}); {advice}") from None
+
+
+def check_encoding(name: str) -> None:
+    """Raise a `PluginError` for an encoding that Python does not know."""
+    try:
+        "a".encode(name)
+    except LookupError:  # also for codecs of Python that do not make text, such as "hex"
+        raise PluginError(f"There is no encoding {quoted(name)}; use, for example, 'utf-8' or 'latin-1'.") from None

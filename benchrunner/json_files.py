@@ -58,22 +58,29 @@ def find_json_object(path: Path, *, error: type[RequestError] = DataError, advic
 
 def parse_json(content: bytes, path: Path) -> Any:
     """Parse the content of a JSON file strictly, as `read_json` does; raise a `DataError` that names `path`."""
+    return parse_json_text(decode_text(content, path, "is it a JSON file?"), path)
+
+
+def parse_json_text(text: str, path: Path, *, line: int | None = None) -> Any:
+    """Parse the JSON text of a whole file, or of one line of it; raise a `DataError` that names `path` and the line."""
+    place = path if line is None else f"{path}:{line}"
     try:
-        value = json.loads(decode_text(content, path, "is it a JSON file?"), object_pairs_hook=_unique_keys)
+        value = json.loads(text, object_pairs_hook=_unique_keys)
     except json.JSONDecodeError as fault:
-        raise DataError(f"{path}:{fault.lineno}: not valid JSON at column {fault.colno}: {fault.msg}.") from None
+        number = line or fault.lineno
+        raise DataError(f"{path}:{number}: not valid JSON at column {fault.colno}: {fault.msg}.") from None
     except ValueError:
-        raise DataError(f"{path}: not valid JSON: a number has thousands of digits.") from None
+        raise DataError(f"{place}: not valid JSON: a number has thousands of digits.") from None
     except RecursionError:
-        raise DataError(f"{path}: {_TOO_DEEP}") from None
+        raise DataError(f"{place}: {_TOO_DEEP}") from None
     except _RepeatedKey as fault:
-        raise DataError(f"{path}: the key {fault} stands twice in one object; each must stand once.") from None
-    if content.count(b"[") + content.count(b"{") > DEPTH_LIMIT:  # fewer brackets cannot be nested too deep
-        check_depth(value, path)
+        raise DataError(f"{place}: the key {fault} stands twice in one object; each must stand once.") from None
+    if text.count("[") + text.count("{") > DEPTH_LIMIT:  # fewer brackets cannot be nested too deep
+        check_depth(value, place)
     return value
 
 
-def check_depth(value: Any, path: Path) -> None:
+def check_depth(value: Any, path: Path | str) -> None:
     """Raise a `DataError` that names `path` if lists and objects are nested deeper than `DEPTH_LIMIT`."""
     level = [value]
     for _ in range(DEPTH_LIMIT + 1):

@@ -11,7 +11,7 @@ from pathlib import Path
 from benchrunner.data.rows import Rows
 from benchrunner.data.sources import Source, find_file, searched_paths
 from benchrunner.errors import DataError
-from benchrunner.files import read_text
+from benchrunner.files import check_encoding, read_text
 from benchrunner.workspace import Workspace
 
 
@@ -37,6 +37,11 @@ class TextTable(Source):
     """True drops records that are broken across lines inside a field, with a note. False makes them an error."""
     label_column: str = "label"
     """The task's column that `labels` applies to."""
+    encoding: str = "utf-8"
+    """Encoding of the file, for example "latin-1"."""
+
+    def __post_init__(self) -> None:
+        check_encoding(self.encoding)
 
     @property
     def _names(self) -> tuple[str, ...]:
@@ -86,7 +91,7 @@ class _Records:
         self.counter = None if source.counted is None else self._position(source.counted)
 
     def _text(self) -> str:
-        text = read_text(self.path)
+        text = read_text(self.path, encoding=self.source.encoding)
         if not text.strip():
             wanted = "rows were" if self.source.names else "a header line was"
             raise DataError(f"{self.path}:1: the file is empty; {wanted} expected.")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from benchrunner.data.rows import Rows
-from benchrunner.errors import DataError
+from benchrunner.errors import DataError, described
 from benchrunner.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -90,14 +90,16 @@ class Reshaped(Source):
 
     source: Source
     columns: Callable[[pa.Table], pa.Table]
-    """Takes the source's table and returns the task's table, with the rows in the same order."""
+    """Takes the source's table and returns the task's table. With another number of rows, for example several rows for
+    each question, messages name rows instead of lines of the file."""
 
     def where(self, workspace: Workspace) -> str:
         return self.source.where(workspace)
 
     def read(self, workspace: Workspace) -> Rows:
         rows = self.source.read(workspace)
-        return Rows(self.columns(rows.table), rows.origin, rows.lines, rows.notes)
+        table = self.columns(rows.table)
+        return Rows(table, rows.origin, rows.lines if table.num_rows == len(rows) else None, rows.notes)
 
     def at(self, path: Path) -> Source | None:
         source = self.source.at(path)
@@ -105,3 +107,44 @@ class Reshaped(Source):
 
     def unlabelled(self, label_columns: Collection[str]) -> Source:
         return Reshaped(self.source.unlabelled(label_columns), self.columns)
+
+
+@dataclass(frozen=True)
+class Filtered(Source):
+    """Another source without the rows that a function refuses: for example without pairs that have no majority label.
+
+    A note says how many rows were left out. Rows of a user's own file are all kept, since each of them wants an answer.
+    """
+
+    source: Source
+    keep: Callable[[Mapping[str, Any]], bool]
+    """Takes a row, by the names of the source's columns, and says whether the row is kept."""
+    reason: str
+    """What the rows are that are left out, for the note: for example "without a majority label"."""
+
+    def where(self, workspace: Workspace) -> str:
+        return self.source.where(workspace)
+
+    def read(self, workspace: Workspace) -> Rows:
+        rows = self.source.read(workspace)
+        kept = [number for number, row in enumerate(rows.table.to_pylist()) if self._keeps(rows, number, row)]
+        if len(kept) == len(rows):
+            return rows
+        lines = None if rows.lines is None else [rows.lines[number] for number in kept]
+        note = f"left out {len(rows) - len(kept):,} of {len(rows):,} rows: {self.reason}"
+        return Rows(rows.table.take(kept), rows.origin, lines, (*rows.notes, note))
+
+    def _keeps(self, rows: Rows, number: int, row: Mapping[str, Any]) -> bool:
+        try:
+            return bool(self.keep(row))
+        except Exception as error:  # the function is a plugin's, and a file may hold anything
+            raise DataError(
+                f"{rows.where(number)}: cannot say whether this row is kept: {described(error)}."
+            ) from error
+
+    def at(self, path: Path) -> Source | None:
+        source = self.source.at(path)
+        return None if source is None else replace(self, source=source)
+
+    def unlabelled(self, label_columns: Collection[str]) -> Source:
+        return self.source.unlabelled(label_columns)

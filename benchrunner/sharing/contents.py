@@ -8,7 +8,7 @@ from typing import Any
 
 from benchrunner.data.hub import HubTable
 from benchrunner.data.rows import Rows, fingerprint
-from benchrunner.data.sources import Reshaped
+from benchrunner.data.sources import Filtered, Reshaped
 from benchrunner.metrics import Score
 from benchrunner.studies.kept.parts import study_json
 from benchrunner.studies.study import CellResult, Result
@@ -122,7 +122,7 @@ def _hub_data_set(split: Split, rows: int) -> dict[str, str | None] | None:
     if split.rows not in (None, rows):
         return None
     for source in split.sources:
-        while isinstance(source, Reshaped):
+        while isinstance(source, Filtered | Reshaped):
             source = source.source
         if isinstance(source, HubTable):
             place = {"repository": source.repository, "configuration": source.configuration or None}

@@ -41,27 +41,33 @@ def _read_layout(task: Task, path: Path, sources: Sequence[Source], workspace: W
 def _read_table(task: Task, path: Path, tables: Sequence[TextTable]) -> Rows:
     """Read a table whose header names the task's columns or its files' columns, or a .txt file of one text per line."""
     workspace = Workspace(runs=Path(), cache=Path(), data=path.parent)
+    encoding = tables[0].encoding
     layouts = [table.unlabelled(task.problem.label_columns).columns for table in tables]
     names = list(dict.fromkeys(name for columns in layouts for name in columns))
     if path.suffix == ".txt":
         if len(names) != 1:
             needed = f"{', '.join(names[:-1])} and {names[-1]}"
             raise DataError(f"{path}: {task.name} asks about several texts: give a table with the columns {needed}.")
-        return TextTable(path.name, {names[0]: "text"}, names=("text",), separator="\0").read(workspace)
+        return TextTable(path.name, {names[0]: "text"}, names=("text",), separator="\0", encoding=encoding).read(
+            workspace
+        )
     separator = "," if path.suffix == ".csv" else "\t"
-    header = _header(path, separator)
+    header = _header(path, separator, encoding)
     layouts.append({name: name for name in names})
     columns = next((columns for columns in layouts if set(columns.values()) <= set(header)), None)
     if columns is None:
         known = " or ".join(dict.fromkeys(", ".join(columns.values()) for columns in layouts))
         found = quoted(", ".join(header)) if any(header) else "an empty line"
         raise DataError(f"{path}:1: the header must name {known}; found {found}.")
-    return TextTable(path.name, columns, separator=separator, quoted=separator == ",").read(workspace)
+    is_csv = separator == ","
+    return TextTable(path.name, columns, separator=separator, quoted=is_csv, encoding=encoding).read(workspace)
 
 
-def _header(path: Path, separator: str) -> list[str]:
+def _header(path: Path, separator: str, encoding: str) -> list[str]:
     """Return the column names in the first line of a file."""
     newline = None if separator == "," else "\n"  # as the readers of CSV and TSV end lines
-    with path.open(encoding="utf-8-sig", errors="replace", newline=newline) as file:
+    with path.open(
+        encoding="utf-8-sig" if encoding == "utf-8" else encoding, errors="replace", newline=newline
+    ) as file:
         line = file.readline().rstrip("\r\n")
     return next(csv.reader([line]), []) if separator == "," else line.split(separator)

@@ -13,8 +13,8 @@ import pytest
 import forked
 from benchrunner.data.delimited import TextTable
 from benchrunner.data.rows import Rows, fingerprint
-from benchrunner.data.sources import DataNotFound, Reshaped, RowsFrom
-from benchrunner.errors import DataError
+from benchrunner.data.sources import DataNotFound, Filtered, Reshaped, RowsFrom, Source
+from benchrunner.errors import DataError, PluginError
 from benchrunner.workspace import Workspace
 from hub_server import Hub
 
@@ -44,6 +44,54 @@ def test_columns_are_found_by_name_and_labels_respelled(tmp_path: Path) -> None:
     rows = read(TABLE, tmp_path, "mood\tid\ttext\n1\t7\tIt works.\n0\t8\tIt rains.\n")
     assert rows.table.to_pydict() == {"a": ["It works.", "It rains."], "label": ["glad", "sad"]}
     assert rows.where(1) == f"{tmp_path / 't.tsv'}:3"
+
+
+def test_a_csv_file_may_lack_a_header(tmp_path: Path) -> None:
+    source = TextTable("t.csv", {"a": "text", "label": "mood"}, names=("mood", "text"), separator=",", quoted=True)
+    rows = read(source, tmp_path, '1,"It works, she said."\n0,"It\nrains."\n')
+    assert rows.table.to_pydict() == {"a": ["It works, she said.", "It\nrains."], "label": ["1", "0"]}
+
+
+def test_a_table_is_read_in_its_encoding(tmp_path: Path) -> None:
+    source = TextTable("t.tsv", {"a": "text"}, encoding="latin-1")
+    assert read(source, tmp_path, "text\nmañana\n".encode("latin-1")).table.to_pydict() == {"a": ["mañana"]}
+    assert "t.tsv:2: not UTF-8 text" in error(TextTable("t.tsv", {"a": "text"}), tmp_path, b"text\nma\xf1ana\n")
+    with pytest.raises(PluginError, match=r"no encoding 'latn'.*'latin-1'"):
+        TextTable("t.tsv", {"a": "text"}, encoding="latn")
+
+
+def test_a_filter_leaves_rows_out_and_says_so(tmp_path: Path) -> None:
+    source = Filtered(TABLE, lambda row: row["label"] != "-", "without a majority label")
+    rows = read_any(source, tmp_path, "mood\ttext\n1\ta\n-\tb\n0\tc\n")
+    assert rows.table.to_pydict() == {"a": ["a", "c"], "label": ["glad", "sad"]}
+    assert rows.where(1).endswith("t.tsv:4")
+    assert rows.notes == ("left out 1 of 3 rows: without a majority label",)
+    assert read_any(source, tmp_path, "mood\ttext\n1\ta\n").notes == ()
+
+
+def test_a_filter_keeps_every_row_of_a_users_file(tmp_path: Path) -> None:
+    (tmp_path / "mine.tsv").write_text("text\na\nb\n")
+    moved = Filtered(TABLE, lambda row: row["label"] == "sad", "glad").at(tmp_path / "mine.tsv")
+    assert moved is not None
+    assert len(moved.unlabelled(("label",)).read(workspace(tmp_path))) == 2
+
+
+def test_a_filter_that_fails_names_the_row(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"t\.tsv:2: cannot say whether this row is kept: KeyError: 'mood'"):
+        read_any(Filtered(TABLE, lambda row: row["mood"] == "x", "not x"), tmp_path, "mood\ttext\n1\ta\n")
+
+
+def test_a_reshaped_table_may_have_more_rows(tmp_path: Path) -> None:
+    def twice(table: pa.Table) -> pa.Table:
+        return pa.concat_tables([table, table])
+
+    rows = read_any(Reshaped(TABLE, twice), tmp_path, "mood\ttext\n1\ta\n")
+    assert rows.where(1) == f"{tmp_path / 't.tsv'}, row 1"
+
+
+def read_any(source: Source, folder: Path, content: str) -> Rows:
+    (folder / "t.tsv").write_text(content)
+    return source.read(workspace(folder))
 
 
 def test_labels_of_any_column_are_respelled(tmp_path: Path) -> None:
