@@ -60,6 +60,7 @@ def add(commands: Commands) -> None:
         metavar="NAME",
         help="size of the study, where its file has several: tiny (minutes), small (an afternoon) or full (default)",
     )
+    options.add_family(compare)
     options.add_published(compare)
     options.add_recipe(compare)
     options.add_workspace(compare)

@@ -23,6 +23,7 @@ def add(commands: Commands) -> None:
         "--out", type=Path, default=Path("benchrunner-demo"), metavar="DIR", help="folder for all files of the demo"
     )
     demo.add_argument("--backbone", metavar="B", help="backbone instead of the one that is meant for the demo")
+    options.add_family(demo)
     demo.add_argument("--seed", type=int, default=0, help="seed of the generated data and of the fits")
     demo.add_argument("--jobs", type=int, default=jobs, metavar="N", help=f"fits at the same time (default: {jobs})")
     options.add_computing(demo)
@@ -44,7 +45,9 @@ def run(arguments: argparse.Namespace) -> int:
     started = time.monotonic()
     os.environ["HF_HUB_OFFLINE"] = "1"  # the hub's own libraries read this when they are imported
     executor = Local(arguments.jobs)
-    demo = Demo.plan(arguments.out, arguments.plugins, backbone=arguments.backbone, seed=arguments.seed)
+    demo = Demo.plan(
+        arguments.out, arguments.plugins, backbone=arguments.backbone, family=arguments.family, seed=arguments.seed
+    )
     runner = Runner(
         demo.plugins, demo.workspace, device=arguments.device, checkpoint_seconds=options.checkpoint_seconds(arguments)
     )

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-BACKBONES = "a name, a folder, a hub id, run:ID of a finished fit, or concat:A,B for several side by side"
+BACKBONES = (
+    "a name, a folder, a hub id, run:ID of a finished fit, or concat:A,B for several side by side; PLUGIN:B asks one "
+    "plugin only"
+)
 """Help on how to name a backbone."""
 
 
@@ -63,6 +66,15 @@ def add_computing(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_family(parser: argparse.ArgumentParser) -> None:
+    """Add the option for the plugin that loads the backbones."""
+    parser.add_argument(
+        "--family",
+        metavar="PLUGIN",
+        help="plugin that loads each backbone, as PLUGIN:B does; default: the first that can",
+    )
+
+
 def add_json(parser: argparse.ArgumentParser, help: str = "print the results as JSON") -> None:
     """Add the option for output as JSON."""
     parser.add_argument("--json", action="store_true", help=help)
@@ -80,9 +92,11 @@ def add_published(parser: argparse.ArgumentParser) -> None:
 def published(arguments: argparse.Namespace, backbones: Collection[str] = ()) -> PublishedChoice:
     """Choose the published figures that stand beside ours: by default also those of the compared backbones."""
     from benchrunner.leaderboards.published_choice import choose_published
+    from benchrunner.runs.family_prefix import without_prefix
 
     names = None if arguments.published is None else arguments.published.split(",")
-    return choose_published(arguments.plugins.leaderboards.values(), names, backbones=backbones)
+    models = [without_prefix(name, arguments.plugins) for name in backbones]
+    return choose_published(arguments.plugins.leaderboards.values(), names, backbones=models)
 
 
 def add_recipe(parser: argparse.ArgumentParser) -> None:

@@ -23,6 +23,7 @@ def add(commands: Commands) -> None:
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--backbone", metavar="B", help=options.BACKBONES)
     source.add_argument("--init-from", metavar="RUN", help="start from a finished fit, like --backbone run:RUN")
+    options.add_family(parser)
     options.add_published(parser)
     options.add_recipe(parser)
     options.add_workspace(parser)
@@ -36,7 +37,10 @@ def run(arguments: argparse.Namespace) -> int:
     from benchrunner.studies.study_run import run_study
 
     runner, executor = options.runner(arguments), options.executor(arguments)
-    chosen, published = options.study_options(arguments), options.published(arguments, [arguments.backbone])
+    chosen, published = (
+        options.study_options(arguments),
+        options.published(arguments, [arguments.backbone] if arguments.backbone else []),
+    )
     tasks = options.tasks(arguments, arguments.tasks)
     study = chosen.study((_backbone(arguments, tasks),), tasks, runner)
     with reserved_for_json(arguments.json):
@@ -51,6 +55,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _backbone(arguments: argparse.Namespace, tasks: Iterable[Task]) -> str:
     """Return the backbone that is asked for; only methods that do not look at a backbone can do without."""
+    if arguments.family is not None and arguments.backbone is None:
+        reason = "" if arguments.init_from is None else "; a finished fit is read by the family that made it"
+        raise RequestError(f"--family says which plugin loads --backbone, and there is none{reason}. Leave it out.")
     if arguments.init_from is not None:
         return f"run:{arguments.init_from.removeprefix('run:')}"
     if arguments.backbone is not None:

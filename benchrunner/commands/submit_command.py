@@ -35,6 +35,7 @@ def add(commands: Commands) -> None:
     submit.add_argument(
         "--out", type=Path, default=Path(), metavar="PATH", help="the archive, or a folder for it (default: .)"
     )
+    options.add_family(submit)
     options.add_published(submit)
     options.add_recipe(submit)
     options.add_workspace(submit)
@@ -49,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     board, published = (
         arguments.plugins.leaderboard(arguments.board),
-        options.published(arguments, [arguments.backbone]),
+        options.published(arguments, [arguments.backbone] if arguments.backbone else []),
     )
     runner = options.runner(arguments)
     runs = _selected_runs(arguments, board, runner.workspace.runs) or arguments.ensemble or ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -12,20 +12,19 @@ from typing import Any
 import pluggy
 
 from benchrunner.backbones.backbone import Backbone, BackboneFamily
-from benchrunner.errors import CheckpointError, PluginError, RequestError, UnknownName, closest_names, described
+from benchrunner.errors import PluginError, RequestError, UnknownName, described
 from benchrunner.executor import Executor
 from benchrunner.leaderboards.leaderboard import Leaderboard
 from benchrunner.leaderboards.published import check_columns
 from benchrunner.methods.method import Method
 from benchrunner.named_recipes import NamedRecipe
+from benchrunner.plugins.backbone_search import BackboneSearch
+from benchrunner.plugins.names import meant
 from benchrunner.plugins.staging import Offer, Staged, new_manager, stage
 from benchrunner.plugins.versions import Plugin, top_package
 from benchrunner.recipes import GRIDS
 from benchrunner.tasks.task import Task
 from benchrunner.workspace import Workspace
-
-OTHER_BACKBONES = "A folder, a hub id ('owner/name'), run:ID and concat:A,B are understood as well."
-"""Advice for a backbone's name that no plugin knows."""
 
 
 @dataclass(frozen=True)
@@ -207,7 +206,7 @@ class Plugins:
         if name.endswith(".toml"):
             return name, Path(name)
         known = self.studies
-        full = _meant(name, known)
+        full = meant(name, known)
         if full is None:
             raise UnknownName("study", name, known, "The path of a .toml file is understood as well.")
         return full, known[full]
@@ -224,7 +223,7 @@ class Plugins:
 
     def _full_name(self, kind: str, name: str) -> str | None:
         """Return the full name for a name or its last part; an error if two plugins offer it. None if there is none."""
-        full = _meant(name, self._names(kind))
+        full = meant(name, self._names(kind))
         offers = self._offers[kind, full] if full is not None else []
         if len(offers) > 1:
             raise RequestError(f"The {kind} '{full}' is offered by {_claims(offers)}; uninstall one of them.")
@@ -244,38 +243,16 @@ class Plugins:
         return list(tasks.values())
 
     def backbone(self, reference: str, workspace: Workspace) -> tuple[Backbone, BackboneFamily]:
-        """Return the backbone that a name, path or hub id means, and the family that loads it."""
-        known, exists = self.backbones, bool(reference) and Path(reference).exists()
-        name = reference if exists and reference not in known else self._full_name("backbone", reference)
-        if name in known:
-            family = self._offers["backbone", name][0].family
-            assert family is not None
-            return known[name], family
-        refusals = []
-        for family in self.families if reference else []:
-            try:
-                backbone = self.ask(family, reference, workspace)
-            except RequestError as refusal:  # another family may know the reference
-                refusals.append(refusal)
-            else:
-                if backbone is not None:
-                    return backbone, family
-        if refusals:
-            close = [] if exists else closest_names(reference, known)
-            raise type(refusals[0])(str(refusals[0]) + (f" Did you mean {' or '.join(close)}?" if close else ""))
-        if exists:
-            raise CheckpointError(f"No plugin can load {reference}: a folder with config.json and weights is expected.")
-        raise UnknownName("backbone", reference, known, OTHER_BACKBONES)
+        """Return the backbone that a name, path, hub id or `PLUGIN:REFERENCE` means, and the family that loads it."""
+        return self.backbone_search.find(reference, workspace)
 
-    def ask(self, family: BackboneFamily, reference: str, workspace: Workspace) -> Backbone | None:
-        """Return the backbone that a family finds, or None. Raises a `RequestError` if the family refuses or fails."""
-        try:
-            return family.find(reference, workspace)
-        except RequestError:
-            raise
-        except Exception as error:  # a family may fail in any way
-            supplier = self.supplier(family).name
-            raise CheckpointError(f"The plugin '{supplier}' failed on {reference}: {described(error)}.") from None
+    @property
+    def backbone_search(self) -> BackboneSearch:
+        """The search for backbones among the offers of all plugins."""
+        offers = {name: offers for (kind, name), offers in self._offers.items() if kind == "backbone"}
+        idle = {failure.plugin: f"it is set aside ({failure.reason})" for failure in self._failures}
+        idle |= {plugin.name: "it brings other things" for plugin in self.loaded}
+        return BackboneSearch(offers, self.families, idle, self.supplier)
 
 
 def _conflict(offers: Sequence[Offer]) -> SetAside:
@@ -285,11 +262,3 @@ def _conflict(offers: Sequence[Offer]) -> SetAside:
 
 def _claims(offers: Sequence[Offer]) -> str:
     return " and ".join(offer.plugin.name for offer in offers)
-
-
-def _meant(name: str, known: Collection[str]) -> str | None:
-    """Return the known name that equals a name or ends with it, or None; an error if there are several."""
-    matches = [name] if name in known else sorted(full for full in known if full.rsplit("/", 1)[-1] == name)
-    if len(matches) > 1:
-        raise RequestError(f"'{name}' could be {' or '.join(matches)}: say which.")
-    return matches[0] if matches else None

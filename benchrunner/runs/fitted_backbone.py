@@ -80,7 +80,7 @@ def saved(folder: RunFolder, plugins: Plugins, workspace: Workspace) -> tuple[Ba
     """
     families = _makers(folder, plugins)
     for family in families:
-        backbone = plugins.ask(family, str(folder.model), workspace)
+        backbone = plugins.backbone_search.ask(family, str(folder.model), workspace)
         if backbone is not None:
             return backbone, family
     family = families[0]

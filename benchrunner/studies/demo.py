@@ -12,6 +12,7 @@ from benchrunner.leaderboards.leaderboard import Leaderboard
 from benchrunner.leaderboards.manifests import read_manifest
 from benchrunner.leaderboards.writing import write_answers
 from benchrunner.plugins.registry import Plugins
+from benchrunner.runs.family_prefix import with_family
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.study import Result, Study
 from benchrunner.studies.submission_answers import answers, selected
@@ -34,18 +35,20 @@ class Demo:
     """Seed of the generated data and of the fits."""
 
     @classmethod
-    def plan(cls, folder: Path, plugins: Plugins, *, backbone: str | None = None, seed: int = 0) -> Demo:
+    def plan(
+        cls, folder: Path, plugins: Plugins, *, backbone: str | None = None, family: str | None = None, seed: int = 0
+    ) -> Demo:
         """Plan the demo of every task that can write demo data.
 
         The backbone is by default the first that is meant for the demo; its twin, the same model without pre-training,
-        is compared with it.
+        is compared with it. `family` is the plugin that loads the backbone, if its name has no prefix of its own.
         """
         if folder.exists() and not folder.is_dir():
             raise RequestError(f"{folder}: this is a file; name a folder for the demo.")
         tasks = tuple(task for task in plugins.tasks.values() if task.demo_files is not None)
         if not tasks:
             raise RequestError("No installed task can write demo data: install a plugin that has such a task.")
-        backbone = backbone or _demo_backbone(plugins)
+        backbone = with_family(backbone or _demo_backbone(plugins), family, plugins)
         twin = Runner(plugins, _workspace(folder)).backbone(backbone).twin
         backbones = (backbone, twin) if twin else (backbone,)
         return cls(folder, plugins, Study(backbones, tasks, seeds=(seed,), changes=RECIPE), seed)

@@ -10,6 +10,7 @@ from typing import Any, final
 from benchrunner.errors import RequestError
 from benchrunner.plugins.registry import Plugins
 from benchrunner.recipes import SPECIAL, Grid, Recipe
+from benchrunner.runs.family_prefix import with_family
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.number_texts import number, numbers
 from benchrunner.studies.study import Selection, Study
@@ -27,6 +28,8 @@ class StudyOptions:
     Several values of `lr`, `epochs` or `batch_size` are a grid; dev selects among its points.
     """
 
+    family: str | None = None
+    """Plugin that loads all backbones without a prefix of their own, as if each were `PLUGIN:BACKBONE`."""
     preset: str | None = None
     """Name of a named recipe; the other options replace its values."""
     lr: tuple[float, ...] | None = None
@@ -123,7 +126,9 @@ class StudyOptions:
             raise RequestError(f"{where}: {reason}") from None
 
     def check_names(self, plugins: Plugins) -> None:
-        """Raise an `UnknownName` if the plugins do not offer the named recipe or the grid."""
+        """Raise a `RequestError` if the plugins do not offer the family, the named recipe or the grid."""
+        if self.family is not None:
+            plugins.backbone_search.check_family(self.family)
         if self.preset is not None:
             plugins.recipe(self.preset)
         if self.grid is not None:
@@ -173,7 +178,7 @@ class StudyOptions:
         if self.paper_adam is not None:
             changes["bias_correction"] = not self.paper_adam
         return Study(
-            backbones=tuple(dict.fromkeys(backbones)),
+            backbones=tuple(dict.fromkeys(with_family(name, self.family, plugins) for name in backbones)),
             tasks=tuple(tasks),
             grid=Grid({**({} if self.grid is None else plugins.grid(self.grid)), **self._choices()}),
             seeds=self.seeds or tuple(range(self.restarts or 1)),

@@ -13,6 +13,7 @@ from benchrunner.errors import CheckpointError, DataError, first_line
 from benchrunner.estimates import CommandEstimate
 from benchrunner.recipes import Recipe
 from benchrunner.records import Record
+from benchrunner.runs.family_prefix import without_prefix
 from benchrunner.runs.inventory.costs import FitCost, MeasuredCost, fit_costs, measured_cost
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.study import Study
@@ -168,7 +169,9 @@ def dry_run_study_file(
 ) -> DryRun:
     """Plan a study file; the arguments are those of `run_study_file`. A column without data is a problem, no error."""
     options, problems = options or StudyOptions(), dict[str, str]()
-    study = chosen_study(name, runner, parameters or {}, scale=scale, systems=systems, columns=columns)
+    study = chosen_study(
+        name, runner, parameters or {}, scale=scale, systems=systems, columns=columns, family=options.family
+    )
     needs = needs_of(study, options, runner, problems=problems)
     commands = tuple(
         PlannedCommand(words, system, estimate_command(words, runner.workspace, program=program))
@@ -241,7 +244,7 @@ def _line(
     )
     if first:
         return PlannedFits(systems, columns, fits, "which fits are finished is known after the first task")
-    if any(part in built and not Path(part).exists() for part in parts_of(backbone)):
+    if any(part in built and not Path(without_prefix(part, runner.plugins)).exists() for part in parts_of(backbone)):
         return PlannedFits(systems, columns, fits, "the backbone is not built yet")
     try:
         (cell,) = plan_study(study, runner)

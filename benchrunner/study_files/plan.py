@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import final
 
 from benchrunner.errors import DataError, RequestError
+from benchrunner.runs.family_prefix import with_family
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.study import Cell, Selection, Study
 from benchrunner.studies.study_options import StudyOptions, options_read
@@ -43,11 +44,23 @@ def chosen_study(
     scale: str,
     systems: Iterable[str] | None,
     columns: Iterable[str] | None,
+    family: str | None,
 ) -> StudyFile:
-    """Read the study of a name or path with the chosen systems and columns."""
+    """Read the study of a name or path with the chosen systems and columns.
+
+    `family` is the plugin that loads the backbones of the systems that name no plugin.
+    """
     full_name, path = runner.plugins.study(name)
     study = read_study_file(path, parameters, name=full_name, scale=scale, systems=systems)
-    return replace(study, columns=study.columns_named(columns))
+    loaded = tuple(_with_family(system, family, study, runner) for system in study.systems)
+    return replace(study, columns=study.columns_named(columns), systems=loaded)
+
+
+def _with_family(system: System, family: str | None, study: StudyFile, runner: Runner) -> System:
+    """Put the prefix of its plugin before the name of a system's backbone."""
+    with naming(f"{study.path}: system {system.name}"):
+        backbone = with_family(system.backbone, system.family or family, runner.plugins)
+    return replace(system, backbone=backbone)
 
 
 def needs_of(

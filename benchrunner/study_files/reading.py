@@ -172,7 +172,20 @@ def _combinations(table: StrictTable, values: Values) -> Iterator[Values]:
 
 
 _SYSTEM_KEYS = (
-    *("each", "name", "backbone", "method", "make", "figures", "recipe", "first", "ensemble", "published", "extra"),
+    *(
+        "each",
+        "name",
+        "backbone",
+        "family",
+        "method",
+        "make",
+        "figures",
+        "recipe",
+        "first",
+        "ensemble",
+        "published",
+        "extra",
+    ),
     *("series", "at"),
 )
 
@@ -186,6 +199,7 @@ def _system(name: str, table: StrictTable, values: Values) -> System:
     return System(
         name=name,
         backbone=values.text(table.text("backbone"), table.place("backbone")),
+        family=filled("family") or None,
         method=filled("method") or None,
         make=tuple(values.split(command, table.place("make")) for command in table.text_or_texts("make")),
         figures=Path(filled("figures")) if "figures" in table else None,

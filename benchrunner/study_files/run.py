@@ -54,7 +54,9 @@ def run_study_file(
     """
     options = options or StudyOptions()
     show_progress = in_notebook() if show_progress is None else show_progress
-    study = chosen_study(name, runner, parameters or {}, scale=scale, systems=systems, columns=columns)
+    study = chosen_study(
+        name, runner, parameters or {}, scale=scale, systems=systems, columns=columns, family=options.family
+    )
     needs = needs_of(study, options, runner)
     list(grouped(needs, runner))  # raises an error for options that cannot be
     stages = {system.name: stage_study(system, study, options, runner) for system in study.systems}

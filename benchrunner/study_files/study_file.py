@@ -33,6 +33,8 @@ class System:
 
     name: str
     backbone: str
+    family: str | None = None
+    """Plugin that loads the backbone, as if it were `PLUGIN:BACKBONE`."""
     method: str | None = None
     """Method for every column; None means each task's own."""
     make: tuple[tuple[str, ...], ...] = ()

@@ -18,8 +18,8 @@ _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 class TransformersFamily(BackboneFamily):
     """Every text model whose architecture the library transformers has.
 
-    A BERT is a backbone of the plugin `bert`, which is asked first; the reference `transformers:MODEL` makes it one of
-    this family.
+    The plugin `bert` is asked first, and takes every BERT; with the reference `transformers:MODEL` only this family is
+    asked.
     """
 
     def listed(self) -> list[Backbone]:

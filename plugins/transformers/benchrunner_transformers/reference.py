@@ -1,12 +1,10 @@
-"""References to models: a folder or a hub id, with a prefix for this plugin and a suffix for a part of the model."""
+"""References to models: a folder or a hub id, with a suffix for a part of the model."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Self, final
 
-PREFIX = "transformers:"
-"""Start of a reference that only this plugin answers, also for models that another plugin could load."""
 ENCODER = ":encoder"
 """End of a reference to the encoder of a model that has an encoder and a decoder."""
 
@@ -23,5 +21,4 @@ class Reference:
     @classmethod
     def parse(cls, text: str) -> Self:
         """Take a reference apart."""
-        text = text.removeprefix(PREFIX)
         return cls(text.removesuffix(ENCODER), text.endswith(ENCODER))

@@ -125,6 +125,6 @@ def test_the_contract_of_backbones_is_kept(model_type: str, tmp_path: Path) -> N
 
 
 def backbone_of(folder: Path) -> Backbone:
-    backbone = TransformersFamily().find(f"transformers:{folder}", Workspace(folder, folder))
+    backbone = TransformersFamily().find(f"{folder}", Workspace(folder, folder))
     assert backbone is not None
     return backbone

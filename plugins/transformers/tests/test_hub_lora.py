@@ -25,7 +25,7 @@ MODELS = ("albert", "bart", "bart:encoder", "deberta-v2", "gpt2", "gpt_neox", "m
 
 def loaded(folder: Path, suffix: str = "") -> Encoder:
     workspace = Workspace(runs=folder / "runs", cache=folder / "cache")
-    backbone = TransformersFamily().find(f"transformers:{folder}{suffix}", workspace)
+    backbone = TransformersFamily().find(f"{folder}{suffix}", workspace)
     assert backbone is not None
     return backbone.load(workspace, seed=0).eval()
 

@@ -47,7 +47,7 @@ NAMES = [*(name for name in SETTINGS if name != "funnel"), "bart:encoder", *(f"{
 def loaded(folder: Path, suffix: str = "") -> Encoder:
     """Load a model in this plugin, also a BERT."""
     workspace = Workspace(runs=folder / "runs", cache=folder / "cache")
-    backbone = TransformersFamily().find(f"transformers:{folder}{suffix}", workspace)
+    backbone = TransformersFamily().find(f"{folder}{suffix}", workspace)
     assert backbone is not None
     return backbone.load(workspace, seed=0).eval()
 

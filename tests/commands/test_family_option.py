@@ -1,0 +1,152 @@
+"""`PLUGIN:BACKBONE` and `--family PLUGIN`: one plugin loads a backbone that several could load."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchrunner import Plugins, RequestError, Runner, StudyOptions, Workspace, discover, run_study_file
+from benchrunner.runs.family_prefix import with_family
+from benchrunner.testing import TinyBackbone, tiny_family
+from command_line import CommandLine
+from inline import files, mood, own, plugin
+
+STUDY = """
+title = "Who loads it?"
+
+[[system]]
+name = "first"
+backbone = "{folder}"
+family = "rival"
+
+[[system]]
+name = "second"
+backbone = "{folder}"
+
+[[column]]
+name = "mood"
+task = "mine/mood"
+"""
+
+
+def plugins() -> Plugins:
+    """Two plugins whose families load the same folders; `own` is asked first."""
+    rival = plugin(register_backbones=[tiny_family("rival/tokens")])
+    tasks = plugin(register_tasks=[mood(name="tasks/mood")])
+    extra = [("own", own()), ("rival", rival), ("tasks", tasks), ("broken", plugin(register_backbones=[3]))]
+    return discover(extra=extra, installed=False)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder that both families load."""
+    (tmp_path / "model").mkdir()
+    TinyBackbone().load(Workspace(tmp_path, tmp_path), seed=0).save(tmp_path / "model")
+    files(1, tmp_path / "data")
+    return tmp_path / "model"
+
+
+@pytest.fixture
+def shell(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> CommandLine:
+    return CommandLine(tmp_path, plugins(), capsys, monkeypatch)
+
+
+def fitted(shell: CommandLine) -> dict[str, str]:
+    """Run id -> name of the plugin of the family that loaded the backbone."""
+    families = shell.runs.glob("*/family.json")
+    return {path.parent.name: json.loads(path.read_text())["plugin"].split()[0] for path in families}
+
+
+def test_the_option_makes_the_fit_of_the_prefix(shell: CommandLine, folder: Path) -> None:
+    assert shell("run", "mine/mood", "--backbone", folder)[0] == 0
+    assert shell("run", "mine/mood", "--backbone", f"rival:{folder}")[0] == 0
+    fits = fitted(shell)
+    assert sorted(fits.values()) == ["own", "rival"]
+    assert shell("run", "mine/mood", "--backbone", folder, "--family", "rival")[0] == 0
+    assert shell("compare", folder, f"own:{folder}", "--family", "rival", "--tasks", "mine/mood")[0] == 0
+    assert fitted(shell) == fits, "the same fits by other names"
+
+
+@pytest.mark.parametrize("name", ["own:words", "own:tiny/words", "tiny/words", "words"])
+def test_listed_names_keep_working(name: str) -> None:
+    backbone, family = plugins().backbone(name, Workspace(Path("runs"), Path("cache")))
+    assert (backbone.name, family.name) == ("tiny/words", "tiny/words")
+
+
+REFUSED = {
+    "rivl:model": "There is no plugin with backbones 'rivl'. Did you mean rival?",
+    "tasks:model": "The plugin 'tasks' offers no backbones: it brings other things. Plugins with backbones: ",
+    "broken:model": "The plugin 'broken' offers no backbones: it is set aside (",
+    "rival:tiny/words": "'tiny/words' is a name of the plugin 'own', and only the plugin 'rival' was asked",
+    "rival:tokns": "There is no backbone 'tokns'. Did you mean rival/tokens? Only the plugin 'rival' was asked.",
+    "rival:": "There is no backbone ''.",
+    "C:/models/tiny": "There is no backbone 'C:/models/tiny'.",
+    "tiny/words:encoder": "There is no backbone 'tiny/words:encoder'. Did you mean tiny/words?",
+}
+
+
+@pytest.mark.parametrize("reference", REFUSED)
+def test_a_wrong_prefix_is_refused(shell: CommandLine, reference: str) -> None:
+    code, out = shell("compare", reference, "--tasks", "mine/mood")
+    refusal = [line for line in out.splitlines() if "plugin broken is set aside" not in line]
+    assert (code, len(refusal)) == (2, 1) and REFUSED[reference] in refusal[0], out
+
+
+def test_a_wrong_family_is_refused(shell: CommandLine, folder: Path, tmp_path: Path) -> None:
+    for family, reason in (("rivl", "Did you mean rival?"), ("tasks", "offers no backbones"), ("", "no plugin with")):
+        for words in (("run", "mine/mood", "--backbone"), ("compare", "--tasks", "mine/mood", "--dry-run", "--")):
+            code, out = shell(words[0], "--family", family, *words[1:], folder)
+            assert code == 2 and reason in out, out
+    code, out = shell("run", "mine/mood", "--method", "majority", "--family", "rival")
+    assert code == 2 and "--family says which plugin loads --backbone, and there is none. Leave it out." in out
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY.format(folder=folder).replace('"rival"', '"rivl"'), encoding="utf-8")
+    code, out = shell("compare", "--study", path)
+    assert code == 2 and "system first: There is no plugin with backbones 'rivl'. Did you mean rival?" in out
+    with pytest.raises(RequestError, match="Did you mean rival"):
+        StudyOptions(family="rivl").study(["words"], [mood()], Runner(shell.plugins, Workspace(tmp_path, tmp_path)))
+
+
+def test_a_prefix_stands_before_each_part() -> None:
+    expected = {
+        "model": "rival:model",
+        "own:model": "own:model",
+        "owner/name": "rival:owner/name",
+        "run:abc": "run:abc",
+        "name:encoder": "rival:name:encoder",
+        "concat:a,own:b,run:c": "concat:rival:a,own:b,run:c",
+    }
+    assert {name: with_family(name, "rival", plugins()) for name in expected} == expected
+    assert with_family("model", None, plugins()) == "model"
+
+
+def test_systems_of_study_files_name_families(shell: CommandLine, folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY.format(folder=folder), encoding="utf-8")
+    workspace = Workspace(tmp_path / "runs", tmp_path / "cache", data=tmp_path / "data")
+    runner = Runner(shell.plugins, workspace, device="cpu")
+    run_study_file(str(path), runner)
+    assert sorted(fitted(shell).values()) == ["own", "rival"]
+    before = fitted(shell)
+    run_study_file(str(path), runner, options=StudyOptions(family="rival"))
+    assert fitted(shell) == before, "the second system is the first system's fit"
+
+
+def test_a_folder_with_a_colon_is_found(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder.rename(tmp_path / "rival:model")
+    known, workspace = plugins(), Workspace(tmp_path, tmp_path)
+    for reference, supplier in (("rival:model", "own"), ("rival:rival:model", "rival")):
+        assert known.supplier(known.backbone(reference, workspace)[1]).name == supplier
+
+
+def test_a_contested_name_is_found_with_a_prefix() -> None:
+    known = discover(extra=[("own", own()), ("twin", plugin(register_backbones=[tiny_family()]))], installed=False)
+    workspace = Workspace(Path("runs"), Path("cache"))
+    with pytest.raises(RequestError, match="offered by own and twin: say which, for example own:tiny/words"):
+        known.backbone("words", workspace)
+    assert known.supplier(known.backbone("twin:words", workspace)[1]).name == "twin"
