@@ -8,6 +8,7 @@ BenchrunnerError
 │   └── CheckpointError    files of a backbone are missing, of another kind or do not fit together
 ├── PluginError            a plugin broke its contract; discovery sets the plugin aside
 ├── FitError               a fit could not be finished (exit code 1)
+│   └── Diverged           its losses, weights or outputs are not finite numbers
 └── Undefined              a metric has no value here; the score is absent, with this reason
 """
 
@@ -79,6 +80,10 @@ class PluginError(BenchrunnerError):
 
 class FitError(BenchrunnerError):
     """A fit could not be finished."""
+
+
+class Diverged(FitError):
+    """Losses, weights or outputs of a fit are not finite numbers. The fit's record gets the status diverged."""
 
 
 class Undefined(BenchrunnerError):

@@ -59,8 +59,7 @@ class Finetune(Method):
     def predict(self, job: Job, table: pa.Table) -> np.ndarray:
         from benchrunner.methods import saved_model, steps
 
-        assert job.backbone is not None
-        encoder = job.backbone.load(job.workspace, seed=job.fit.seed)
+        encoder = steps.load_fitted_encoder(job)
         head = self.make_head(encoder, job)
         saved_model.load({"head": head}, job.model)
         encoder.to(job.device).eval()

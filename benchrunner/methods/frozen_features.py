@@ -60,8 +60,7 @@ class FrozenFeatures(Method):
     def predict(self, job: Job, table: pa.Table) -> np.ndarray:
         from benchrunner.methods import saved_model, steps
 
-        assert job.backbone is not None
-        reader = self._reader(job.backbone.load(job.workspace, seed=job.fit.seed), job, table)
+        reader = self._reader(steps.load_fitted_encoder(job), job, table)
         saved_model.load(reader.learned, job.model)
         for module in reader.learned.values():
             module.eval()

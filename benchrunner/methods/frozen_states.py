@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 import torch
 
-from benchrunner.errors import FitError
+from benchrunner.errors import Diverged, FitError
 from benchrunner.features.arrays import Features
 from benchrunner.features.flat_batch import FlatBatch, collate, micro_batches, ranges, rounding
 from benchrunner.locks import held
@@ -167,7 +167,10 @@ def _compute(content: Content, encoder: Encoder, features: Features, files: dict
             places = content.places(features, batch, units)
             for layer, hidden in enumerate(encoder.hidden_states(batch)):
                 if layer in arrays:
-                    vectors = content.vectors(encoder, hidden, batch).float().cpu().numpy().astype(content.kind)
+                    exact = content.vectors(encoder, hidden, batch).float().cpu().numpy()
+                    if not np.isfinite(exact).all():
+                        raise Diverged(f"the backbone's states of layer {layer} are not finite numbers")
+                    vectors = exact.astype(content.kind)
                     if not np.isfinite(vectors).all():
                         raise FitError(
                             f"States of layer {layer} are too large for the type {np.dtype(content.kind)}, so that the "

@@ -35,10 +35,13 @@ def save(folder: Path, encoder: Encoder, learned: Mapping[str, nn.Module], job: 
 
 
 def load(learned: Mapping[str, nn.Module], folder: Path) -> None:
-    """Load the weights that `save` wrote into the learned modules."""
+    """Load the weights that `save` wrote into the learned modules; raise `Diverged` if one is not a finite number."""
     from safetensors.torch import load_file
 
+    from benchrunner.training.finite_numbers import check_weights
+
     tensors = load_file(folder / HEAD)
+    check_weights(tensors.items(), f"the weights in {folder / HEAD}")
     for module, weights in learned.items():
         weights.load_state_dict({name: tensors[_key(module, name)] for name in weights.state_dict()})
 

@@ -13,6 +13,7 @@ from benchrunner.methods.method import Job, Outcome
 from benchrunner.progress import Event
 from benchrunner.training import inference, numerics
 from benchrunner.training.checkpoints import Checkpoint
+from benchrunner.training.finite_numbers import check_weights
 from benchrunner.training.loop import Training
 
 if TYPE_CHECKING:
@@ -33,10 +34,26 @@ Model = Callable[["FlatBatch"], torch.Tensor]
 
 def load_encoder(job: Job, *, seed: int) -> Encoder:
     """Load the encoder to train or to read, with the recipe's dropout rate."""
-    assert job.backbone is not None
-    encoder = job.backbone.load(job.workspace, seed=seed)
+    encoder = _checked_encoder(job, seed)
     if job.fit.recipe.dropout is not None:
         encoder.set_dropout(job.fit.recipe.dropout)
+    return encoder
+
+
+def load_fitted_encoder(job: Job) -> Encoder:
+    """Load the encoder of a finished fit, to predict with."""
+    return _checked_encoder(job, job.fit.seed)
+
+
+def _checked_encoder(job: Job, seed: int) -> Encoder:
+    """Load the encoder of a job; raise `Diverged` if a weight is not a finite number.
+
+    Outputs do not always show such a weight: kernels of attention give 0 for a token whose scores are NaN, and the
+    embedding of a word is not read before the word occurs.
+    """
+    assert job.backbone is not None
+    encoder = job.backbone.load(job.workspace, seed=seed)
+    check_weights(encoder.named_parameters(), f"the weights of the backbone {job.backbone.name}")
     return encoder
 
 
@@ -85,8 +102,14 @@ def train(
 
 
 def save(job: Job, encoder: Encoder, learned: Mapping[str, nn.Module]) -> None:
-    """Write the encoder and what was learned on top of it to the job's model folder."""
+    """Write the encoder and what was learned on top of it to the job's model folder.
+
+    Raises `Diverged` if a weight that was learned on top is not a finite number.
+    """
     learned = {name: module.cpu() for name, module in learned.items()}
+    for part, module in learned.items():
+        weights = ((f"{part}.{name}", tensor) for name, tensor in module.state_dict().items())
+        check_weights(weights, "the learned weights")
     write_folder_atomically(job.model, lambda folder: saved_model.save(folder, encoder.cpu(), learned, job))
 
 

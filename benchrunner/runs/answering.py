@@ -143,6 +143,7 @@ def _export_fit(reference: str, target: Path, runner: Runner) -> None:
     from safetensors.torch import load_file
 
     from benchrunner.backbones.encoder import ExportedHead
+    from benchrunner.training.finite_numbers import check_weights
 
     folder = find_run(runner.workspace.runs, reference)
     runner = runner.in_runs_folder(folder.path.parent)
@@ -171,6 +172,7 @@ def _export_fit(reference: str, target: Path, runner: Runner) -> None:
         )
     encoder = fitted_backbone.saved(folder, runner.plugins, runner.workspace)[0].load(runner.workspace, seed=fit.seed)
     tensors = load_file(folder.model / "head.safetensors")
+    check_weights((*encoder.named_parameters(), *tensors.items()), f"The weights in {folder.model}")
     weights = {name.removeprefix("output."): tensor for name, tensor in tensors.items()}
     if not method.trains_encoder:
         _check_frozen_head(fit, problem, encoder, has_bias="bias" in weights)

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping
 
 from benchrunner.backbones.backbone import Backbone
 from benchrunner.data.rows import Rows
-from benchrunner.errors import BenchrunnerError, FitError
+from benchrunner.errors import BenchrunnerError, Diverged, FitError
 from benchrunner.files import is_disk_full
 from benchrunner.fits import Fit
 from benchrunner.methods.method import Job, Method
 from benchrunner.progress import Event
-from benchrunner.records import Record
+from benchrunner.records import Record, Status
 from benchrunner.runs.devices import resolve_device
 from benchrunner.runs.fitted_backbone import FinishedFit, maker, saved
 from benchrunner.runs.folder import RunFolder
@@ -77,7 +77,8 @@ class Fitter:
             if is_disk_full(error):  # every further fit would fail, perhaps after hours
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder.path)) from error
             reason = str(error) if isinstance(error, BenchrunnerError) else folder.keep_traceback(error)
-            record = Record(fit.id, "failed", reason, timings={"seconds": time.monotonic() - started})
+            status: Status = "diverged" if isinstance(error, Diverged) else "failed"
+            record = Record(fit.id, status, reason, timings={"seconds": time.monotonic() - started})
             folder.keep_record(record)
             self.observers.call("on_fit_error", fit=fit, error=error)
             return record

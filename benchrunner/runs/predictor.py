@@ -6,14 +6,14 @@ import contextlib
 import io
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchrunner.data.rows import Rows
 from benchrunner.data.sources import DataNotFound
-from benchrunner.errors import BenchrunnerError, FitError
+from benchrunner.errors import BenchrunnerError, Diverged, FitError
 from benchrunner.files import write_atomically, write_folder_atomically
 from benchrunner.fits import Fit, Prediction, identity
 from benchrunner.metrics import Score
@@ -22,6 +22,7 @@ from benchrunner.runs.evaluation import judged
 from benchrunner.runs.fitter import Fitter
 from benchrunner.runs.folder import RunFolder, answer_lines, read_answers, write_prediction
 from benchrunner.tasks.task import Task
+from benchrunner.training.finite_numbers import check_outputs
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -131,7 +132,9 @@ class Predictor:
         file = folder.outputs(identity({"data": rows.fingerprint, "decoding": dict(decoding)}))
         with contextlib.suppress(OSError, ValueError, EOFError):
             return np.load(file, mmap_mode="r", allow_pickle=False)
-        outputs = self._computed_outputs(fit, folder, rows)
+        with _noted_divergence(fit, folder):
+            outputs = self._computed_outputs(fit, folder, rows)
+            check_outputs(np.asarray(outputs), rows.origin)
 
         content = io.BytesIO()  # on a full disk, numpy's own writing raises an error that does not say so
         np.save(content, outputs)
@@ -161,6 +164,18 @@ def _plugin_errors(folder: RunFolder) -> Iterator[None]:
         raise
     except Exception as error:
         raise FitError(folder.keep_traceback(error)) from error
+
+
+@contextlib.contextmanager
+def _noted_divergence(fit: Fit, folder: RunFolder) -> Iterator[None]:
+    """Give the record of a finished fit the status diverged if its outputs turn out not to be finite numbers."""
+    try:
+        yield
+    except Diverged as error:
+        record = folder.record()
+        if record is not None and record.status == "done":
+            folder.keep_record(replace(record, status="diverged", reason=str(error)))
+        raise Diverged(f"The fit {fit.id} ({fit.task}, {fit.backbone}) has no answers: {error}.") from None
 
 
 def _joined(outputs: Sequence[Any], parts: Sequence[Rows]) -> tuple[Any, pa.Table]:

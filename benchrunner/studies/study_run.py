@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from benchrunner.errors import FitError, PluginError, RequestError
+from benchrunner.errors import Diverged, FitError, PluginError, RequestError
 from benchrunner.executor import Executor
 from benchrunner.fits import Fit
 from benchrunner.methods.method import Method
@@ -140,12 +140,12 @@ def run_fits(
 
 
 def _predicted(fit: Fit, splits: Iterable[str], record: Record, predictions: Predictions) -> Record:
-    """Predict dev; if that fails, return a record with the status failed, so that the study goes on."""
+    """Predict dev; if that fails, return a record that says so, so that the study goes on."""
     try:
         for split in splits:
             predictions.predict(fit, split)
     except (FitError, RequestError) as error:  # for example, its max_length is too short for a question of dev
-        return replace(record, status="failed", reason=str(error))
+        return replace(record, status="diverged" if isinstance(error, Diverged) else "failed", reason=str(error))
     return record
 
 

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 import torch
 
+from benchrunner.errors import Diverged
 from benchrunner.features.arrays import Features
 from benchrunner.features.flat_batch import FlatBatch, collate, micro_batches, ranges, rounding
 
@@ -26,7 +27,8 @@ def predict(
 ) -> np.ndarray:
     """Compute the model's outputs for each sequence or each token, in the order of the features, in fp32.
 
-    A batch holds units of similar length, so that it has few distinct lengths.
+    A batch holds units of similar length, so that it has few distinct lengths. Raises `Diverged` for outputs that are
+    not finite numbers.
     """
     result, done = np.empty(0, dtype=np.float32), 0
     count = len(features.tokens) if level == "token" else len(features.owner)
@@ -35,6 +37,8 @@ def predict(
         for units in parts:
             batch = collate(features, units, device, multiple=rounding(precision))
             outputs = model(batch).float().cpu().numpy()
+            if not np.isfinite(outputs).all():
+                raise Diverged(f"the outputs of {_count(outputs)} of {len(outputs):,} {level}s are not finite numbers")
             if not done:
                 result = np.empty((count, *outputs.shape[1:]), dtype=np.float32)
             if level == "token":
@@ -44,3 +48,8 @@ def predict(
             done += len(units)
             report(done, features.units)
     return result
+
+
+def _count(outputs: np.ndarray) -> str:
+    """Count the rows of outputs that are not finite."""
+    return f"{int((~np.isfinite(outputs)).reshape(len(outputs), -1).any(axis=1).sum()):,}"

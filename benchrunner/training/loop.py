@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from benchrunner.errors import FitError
+from benchrunner.errors import Diverged, FitError
 from benchrunner.features.arrays import Features
 from benchrunner.features.flat_batch import FlatBatch, collate, micro_batches, rounding
 from benchrunner.features.randomness import Dropout
@@ -21,6 +21,7 @@ from benchrunner.problems.problem import Problem
 from benchrunner.recipes import Recipe
 from benchrunner.training import step_log
 from benchrunner.training.checkpoints import Checkpoint
+from benchrunner.training.finite_numbers import check_outputs, check_weights
 from benchrunner.training.optimizer import Optimizer
 from benchrunner.training.schedule import Schedule
 from benchrunner.workspace import CHECKPOINT_SECONDS
@@ -52,7 +53,7 @@ class Training:
     micro_tokens: int = field(init=False)
     """Largest number of tokens in a micro-batch: the recipe's, halved when memory runs out; part of the numerics."""
     diverged: int | None = field(init=False, default=None)
-    """The step, counted from 1, whose loss was not a finite number."""
+    """The step, counted from 1, whose loss was not a finite number, or after which the model no longer was one."""
     first: int = field(init=False, default=0)
     """The step, counted from 0, that `run` began with: above 0 if `run` went on from a checkpoint."""
     seconds: float = field(init=False, default=0.0)
@@ -64,6 +65,7 @@ class Training:
         self.optimizer = Optimizer(self.modules, self.recipe, self.rates)
         self._unit_tokens = self.features.unit_tokens
         self._pending: list[tuple[int, torch.Tensor]] = []
+        self._fault = ""
         self._speed = Speed(self.features.batch_counts("sentences"))
 
     def run(self) -> None:
@@ -79,7 +81,7 @@ class Training:
     @property
     def divergence_reason(self) -> str:
         """Reason that a record gives for a diverged training."""
-        return f"the loss was not a finite number at step {self.diverged} of {self.schedule.steps}"
+        return self._fault or f"the loss was not a finite number at step {self.diverged} of {self.schedule.steps}"
 
     @property
     def timings(self) -> dict[str, float]:
@@ -127,6 +129,30 @@ class Training:
                 if interrupt.asked:
                     return
             self.report(step + 1, self.schedule.steps, self._figures(step, loss) if logged else {})
+        self._check_result()
+
+    def _check_result(self) -> None:
+        """Set `diverged` if the last step left weights that are not finite, or too large for finite outputs.
+
+        The loss of a step is computed before the step changes the weights, so that no loss shows this.
+        """
+        weights = ((name, weight) for name, weight in self.optimizer.named.items())
+        try:
+            check_weights(weights, f"after the last of {self.schedule.steps} steps, the weights")
+            check_outputs(self._outputs_of_one_unit(), f"a training example after all {self.schedule.steps} steps")
+        except Diverged as fault:
+            self.diverged, self._fault = self.schedule.steps, str(fault)
+
+    def _outputs_of_one_unit(self) -> np.ndarray:
+        """Compute the outputs of the first unit without dropout."""
+        for module in self.modules.values():
+            module.eval()
+        batch = collate(self.features, np.arange(1), self.device, multiple=rounding(self.recipe.precision))
+        with (
+            torch.inference_mode(),
+            torch.autocast(self.device.type, torch.bfloat16, enabled=self.recipe.precision == "bf16"),
+        ):
+            return np.asarray(self.model(batch).float().cpu().numpy())
 
     def _figures(self, step: int, loss: torch.Tensor) -> dict[str, float]:
         """Give the figures of a step whose loss has been read from the device already."""

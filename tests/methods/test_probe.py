@@ -18,9 +18,8 @@ from sklearn.model_selection import PredefinedSplit, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchrunner import Choose, Fit, MultiLabel, Regress, RequestError, Runner, Tag, Task
+from benchrunner import Fit, RequestError, Runner
 from benchrunner.commands.main import main
-from benchrunner.data.sources import RowsFrom
 from benchrunner.features.flat_batch import collate
 from benchrunner.methods import frozen_states
 from benchrunner.methods.method import Job
@@ -29,9 +28,9 @@ from benchrunner.methods.probing.linear import ABSENT, Layer, Scaling
 from benchrunner.methods.probing.strength import PENALTIES, fitted
 from benchrunner.problems.span import Span
 from benchrunner.recipes import Recipe
-from benchrunner.tasks.task import Split
-from benchrunner.testing import TinyEncoder, sentences
+from benchrunner.testing import TinyEncoder
 from inline import plugins, runner
+from kinds_of_tasks import task_of_kind
 
 STUDY = """
 title = "Fine-tuning and probing"
@@ -192,41 +191,6 @@ def test_the_penalty_is_chosen_on_a_limited_number_of_samples(monkeypatch: pytes
     assert (folds >= 0).sum() == 39, "13 sentences of 3 words"
 
 
-def kinds_of_task(kind: str) -> Task:
-    """Make a task of a kind over made-up sentences whose answer is in their words."""
-
-    def rows(count: int, seed: int) -> dict[str, list[Any]]:
-        made = sentences(count, seed=seed)
-        glad = [int(label == "glad") for label in made["label"]]
-        if kind == "choose":
-            moods = [[text for text, mood in zip(made["a"], glad, strict=True) if mood == label] for label in (0, 1)]
-            places = [row % 2 for row in range(count // 3)]
-            pairs = [[moods[0][row], moods[1][row]][:: 1 if place else -1] for row, place in enumerate(places)]
-            return {"a": ["A day."] * len(pairs), "choices": pairs, "label": places}
-        if kind == "tag":
-            words = [text.split() for text in made["a"]]
-            return {"words": words, "labels": [["BO"[word not in ("river", "walk")] for word in row] for row in words]}
-        columns: dict[str, list[Any]] = {
-            "regress": [float(label) for label in glad],
-            "labels": [["glad"] if label else [] for label in glad],
-        }
-        return {"a": made["a"], ("labels" if kind == "labels" else "label"): columns[kind]}
-
-    problem: Any = {
-        "choose": Choose(2),
-        "tag": Tag(("O", "B")),
-        "regress": Regress(0, 1),
-        "labels": MultiLabel(("glad", "sad")),
-    }[kind]
-    splits = {
-        role: Split(role, (RowsFrom(lambda workspace, seed=seed: rows(160, seed)),))  # type: ignore[misc, arg-type]
-        for seed, role in enumerate(("train", "dev"))
-    }
-    from benchrunner import ACCURACY
-
-    return Task(f"mine/{kind}", "About glad words.", problem, splits, (ACCURACY,), Recipe(context="sentence"))
-
-
 def probe(made: Runner, task: str, *, seed: int = 0, **changes: Any) -> Fit:
     method, found = made.plugins.method("probe"), made.plugins.task(task)
     recipe = found.recipe.changed(**{**method.recipe_defaults, "summary": "mean", **changes})
@@ -235,7 +199,7 @@ def probe(made: Runner, task: str, *, seed: int = 0, **changes: Any) -> Fit:
 
 @pytest.mark.parametrize("kind", ["choose", "tag", "regress", "labels"])
 def test_every_kind_but_spans_is_learned(kind: str, tmp_path: Path) -> None:
-    made = runner(tmp_path, register_tasks=[kinds_of_task(kind)])
+    made = runner(tmp_path, register_tasks=[task_of_kind(kind)])
     fit = probe(made, kind, features="last" if kind == "tag" else "embeddings")
     record = made.run(fit)
     assert record.status == "done", record.reason

@@ -70,11 +70,10 @@ class Probe(Method):
         )
 
     def predict(self, job: Job, table: pa.Table) -> np.ndarray:
-        from benchrunner.methods import saved_model
+        from benchrunner.methods import saved_model, steps
         from benchrunner.methods.probing import inputs, linear
 
-        assert job.backbone is not None
-        read = inputs.read(job.backbone.load(job.workspace, seed=job.fit.seed), job, table)
+        read = inputs.read(steps.load_fitted_encoder(job), job, table)
         module = linear.empty_module(read.vectors.shape[1], job.problem.head.width)
         saved_model.load({"head": module}, job.model)
         return job.problem.gather(linear.Layer.of(module).outputs(read.vectors), read.sequences, table)

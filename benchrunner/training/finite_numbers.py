@@ -1,0 +1,52 @@
+"""Checks that weights and outputs are finite numbers: a model with other numbers has diverged or was damaged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from benchrunner.errors import Diverged
+
+if TYPE_CHECKING:
+    import numpy as np
+    import torch
+
+_SHOWN = 3
+"""Number of weights that an error names."""
+
+
+def not_finite(tensors: Iterable[tuple[str, torch.Tensor]]) -> list[str]:
+    """Return the names of the tensors that hold a NaN or an infinity. The device is waited for once."""
+    import torch
+
+    named = [(name, tensor.detach()) for name, tensor in tensors if tensor.is_floating_point()]
+    if not named:
+        return []
+    # A sum with a NaN or an infinity is not finite either, and is nine times as fast as looking at each value. A sum
+    # of large finite values may overflow, so a suspicious tensor is looked at value by value.
+    sums = torch.stack([tensor.sum().float() for _, tensor in named]).isfinite().tolist()
+    suspicious = [part for part, has_finite_sum in zip(named, sums, strict=True) if not has_finite_sum]
+    return [name for name, tensor in suspicious if not tensor.isfinite().all()]
+
+
+def check_weights(tensors: Iterable[tuple[str, torch.Tensor]], owner: str) -> None:
+    """Raise `Diverged` if a weight is not finite. `owner` says whose weights these are, for the message."""
+    if names := not_finite(tensors):
+        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        raise Diverged(f"{owner} hold values that are not finite numbers: {', '.join(islice(names, _SHOWN))}{more}")
+
+
+def check_outputs(outputs: np.ndarray, origin: str) -> None:
+    """Raise `Diverged` if the raw outputs of an example hold a NaN or plus infinity.
+
+    Minus infinity is allowed: it is the output of an answer that is impossible. `origin` says which rows were asked.
+    """
+    import numpy as np
+
+    if not np.issubdtype(outputs.dtype, np.floating):
+        return
+    bad = ~(outputs < np.inf)  # a NaN is not smaller than any number
+    if bad.any():
+        count = int(bad.reshape(len(outputs), -1).any(axis=1).sum())
+        raise Diverged(f"{count:,} of {len(outputs):,} outputs for {origin} are not finite numbers")
