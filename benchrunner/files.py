@@ -16,6 +16,7 @@ from typing import Any
 
 from benchrunner.errors import DataError, PluginError, RequestError
 from benchrunner.file_faults import quoted
+from benchrunner.output_places import file_for, followed, is_stream
 from benchrunner.platform_facts import current_umask, flush_to_disk
 
 
@@ -26,20 +27,16 @@ def is_disk_full(error: BaseException) -> bool:
     return "No space left on device" in str(error)
 
 
-def check_place(path: Path, *, is_file: bool = False) -> None:
-    """Raise a `RequestError` if nothing can be written at `path`; call this before long work.
-
-    Missing parent folders are no fault: they are made. `is_file` refuses a folder at `path`.
-    """
-    if is_file and path.is_dir():
-        raise RequestError(f"{path} cannot be written: this is a folder; name a file.")
-    parent = next(folder for folder in path.absolute().parents if folder.exists())
-    if not (parent.is_dir() and os.access(parent, os.W_OK | os.X_OK)):
-        raise RequestError(f"{path} cannot be written: {parent} is not a folder that can be written to.")
-
-
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
-    """Let `write` fill a temporary file beside `path`, then rename it to `path`, so that it is never half written."""
+    """Let `write` fill a temporary file beside `path`, then rename it to `path`, so that it is never half written.
+
+    Where `path` is a link, the file that it leads to is replaced. A device or a FIFO gets the content straight.
+    """
+    if is_stream(path):
+        with file_for(path) as file:
+            write(file)
+        return
+    path = followed(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     os.close(handle)
@@ -47,18 +44,30 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     try:
         write(part)
         flush_to_disk(part)
-        part.chmod(0o666 & ~current_umask())
+        part.chmod(_permissions(path))
         part.replace(path)
         flush_to_disk(path.parent)
     finally:
         part.unlink(missing_ok=True)
 
 
+def _permissions(path: Path) -> int:
+    """Return the permissions of the file that is replaced, or those of a new file."""
+    try:
+        return stat.S_IMODE(path.stat().st_mode) & 0o777
+    except FileNotFoundError:
+        return 0o666 & ~current_umask()
+
+
 def write_folder_atomically(path: Path, write: Callable[[Path], object]) -> None:
     """Let `write` fill a temporary folder, then rename it to `path`, so that no reader sees half of it.
 
-    An older folder at `path` is replaced. A folder that another process puts there at the same time is kept.
+    An older folder at `path`, or the folder that a link at `path` leads to, is replaced. Anything else there is
+    refused. A folder that another process puts there at the same time is kept.
     """
+    path = followed(path)
+    if path.exists() and not path.is_dir():
+        raise RequestError(f"{path} cannot be written: this is a file; name a folder.")
     path.parent.mkdir(parents=True, exist_ok=True)
     part = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part"))
     try:

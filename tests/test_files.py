@@ -17,7 +17,7 @@ from benchrunner import (
     read_json,
     read_json_object,
 )
-from benchrunner.files import check_place
+from benchrunner.output_places import check_place
 from benchrunner.strict_tables import StrictTable
 
 
@@ -120,4 +120,4 @@ def test_a_place_that_cannot_be_written_is_told_before_work(tmp_path: Path) -> N
     with pytest.raises(RequestError, match="this is a folder; name a file"):
         check_place(tmp_path, is_file=True)
     with pytest.raises(RequestError, match=f"page.html cannot be written: {file} is not a folder"):
-        check_place(file / "page.html")
+        check_place(file / "page.html", is_file=True)

@@ -11,7 +11,8 @@ from benchrunner.commands import options
 from benchrunner.commands.output import DONE, print_json, reserved_for_json
 from benchrunner.commands.parser import Commands
 from benchrunner.errors import RequestError
-from benchrunner.files import check_place, write_atomically
+from benchrunner.files import write_atomically
+from benchrunner.output_places import check_place, is_stream
 
 if TYPE_CHECKING:
     from benchrunner.runs.answering import Answered
@@ -67,7 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
         print_json({**answered.as_json(), "files": [str(path) for path in paths]})
     elif paths:
         for path in paths:
-            print(f"{len(answered.answers)} answers in {path}")
+            # Standard output may be the place of the answers: nothing else is written there.
+            print(f"{len(answered.answers)} answers in {path}", file=sys.stderr if is_stream(path) else sys.stdout)
     else:
         print(answered.as_text(), end="")
     return DONE

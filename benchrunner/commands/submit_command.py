@@ -10,6 +10,7 @@ from benchrunner.commands import options
 from benchrunner.commands.output import DONE, FAILED, print_json, print_result, print_table, reserved_for_json
 from benchrunner.commands.parser import Commands
 from benchrunner.errors import RequestError
+from benchrunner.output_places import is_stream
 
 if TYPE_CHECKING:
     from benchrunner.leaderboards.leaderboard import Leaderboard
@@ -103,8 +104,10 @@ def _print(submission: Submission, published: PublishedChoice) -> None:
     for fault in submission.faults:
         print(fault)
     if not submission.faults:
-        manifest = manifest_path(submission.path)
-        print(f"{submission.path} is ready for {board.name}; {manifest} says where each file came from.")
+        manifest = f"{manifest_path(submission.path)} says where each file came from"
+        if is_stream(submission.path):
+            manifest = "its manifest was not written, since it needs a file for its neighbour"
+        print(f"{submission.path} is ready for {board.name}; {manifest}.")
         print(f"The leaderboard: {board.url}")
     if board.note:
         print(board.note)

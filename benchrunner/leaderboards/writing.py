@@ -8,11 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchrunner.errors import PluginError, RequestError
-from benchrunner.files import check_place, write_atomically, write_folder_atomically, write_json
+from benchrunner.files import write_atomically, write_folder_atomically, write_json
 from benchrunner.leaderboards.file_kinds.file_kind import Answers
 from benchrunner.leaderboards.leaderboard import BoardFile, Leaderboard, Pair
 from benchrunner.leaderboards.manifests import FileOrigin, Manifest, archive_digest, manifest_path
 from benchrunner.leaderboards.packing import write_archive, write_folder
+from benchrunner.output_places import check_place
 
 
 def write_answers(
@@ -70,7 +71,7 @@ def submission_path(board: Leaderboard, path: Path) -> Path:
         path = path / board.archive.removesuffix("/")
     if board.is_folder and path.exists() and not _is_earlier_submission(board, path):
         raise RequestError(f"{path} exists and is no earlier submission to {board.title}: name another place.")
-    check_place(path)
+    check_place(path, is_file=not board.is_folder)
     return path
 
 

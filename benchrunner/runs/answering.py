@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.data.rows import Rows
 from benchrunner.errors import CheckpointError, RequestError, described
-from benchrunner.files import check_place, write_atomically, write_folder_atomically
+from benchrunner.files import write_atomically, write_folder_atomically
 from benchrunner.leaderboards.file_kinds.file_kind import Answers
 from benchrunner.leaderboards.leaderboard import Leaderboard
 from benchrunner.leaderboards.writing import file_content
 from benchrunner.metrics import Score
+from benchrunner.output_places import check_place
 from benchrunner.plugins.registry import Plugins
 from benchrunner.runs import ensembles, fitted_backbone
 from benchrunner.runs.ensembles import Ensemble
@@ -127,7 +128,7 @@ def export(source: str, target: Path, runner: Runner) -> None:
     """
     if target.exists():
         raise RequestError(f"{target} exists already; name a folder that does not.")
-    check_place(target)
+    check_place(target, is_file=False)
     if is_checkpoint_folder(source):
         _convert(Path(source), target, runner.plugins)
     else:

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, final
 
 from benchrunner.errors import BenchrunnerError, DataError, RequestError
-from benchrunner.files import check_place, write_folder_atomically
+from benchrunner.files import write_folder_atomically
 from benchrunner.json_files import read_json_object
+from benchrunner.output_places import check_place
 from benchrunner.runs.runner import Runner
 from benchrunner.sharing.contents import MANIFEST
 from benchrunner.sharing.private_texts import Private, shared_names
@@ -106,11 +107,9 @@ def _verified(part: Path, out: Path, runner: Runner) -> Verification:
 
 def _check_place(out: Path) -> None:
     """Raise a `RequestError` if the folder is there and is not an older shared folder with nothing added."""
-    check_place(out)
+    check_place(out, is_file=False)
     if not out.exists():
         return
-    if not out.is_dir():
-        raise RequestError(f"--out {out}: this is a file; name a folder.")
     files = {path.relative_to(out).as_posix() for path in out.rglob("*") if not path.is_dir()}
     try:
         listed = set(read_json_object(out / MANIFEST)["files"]) if files else files

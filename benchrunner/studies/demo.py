@@ -11,6 +11,7 @@ from benchrunner.leaderboards.checking import find_faults
 from benchrunner.leaderboards.leaderboard import Leaderboard
 from benchrunner.leaderboards.manifests import read_manifest
 from benchrunner.leaderboards.writing import write_answers
+from benchrunner.output_places import check_place, followed
 from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.family_prefix import with_family
 from benchrunner.runs.runner import Runner
@@ -43,8 +44,8 @@ class Demo:
         The backbone is by default the first that is meant for the demo; its twin, the same model without pre-training,
         is compared with it. `family` is the plugin that loads the backbone, if its name has no prefix of its own.
         """
-        if folder.exists() and not folder.is_dir():
-            raise RequestError(f"{folder}: this is a file; name a folder for the demo.")
+        check_place(folder, is_file=False)
+        folder = followed(folder)
         tasks = tuple(task for task in plugins.tasks.values() if task.demo_files is not None)
         if not tasks:
             raise RequestError("No installed task can write demo data: install a plugin that has such a task.")

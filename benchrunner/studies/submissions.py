@@ -14,6 +14,7 @@ from benchrunner.leaderboards.leaderboard import Leaderboard
 from benchrunner.leaderboards.manifests import Manifest, read_manifest
 from benchrunner.leaderboards.published_choice import PublishedChoice, choose_published
 from benchrunner.leaderboards.writing import submission_path, write_answers
+from benchrunner.output_places import file_for
 from benchrunner.progress import watched
 from benchrunner.runs.runner import Runner
 from benchrunner.studies import submission_figures
@@ -40,7 +41,7 @@ class Submission:
 
     board: Leaderboard
     path: Path
-    """The archive or folder; `manifest_path(path)` is its manifest."""
+    """The archive or folder; `manifest_path(path)` is its manifest. Beside a device or a FIFO there is no manifest."""
     manifest: Manifest
     """Where each file came from."""
     faults: tuple[str, ...]
@@ -105,11 +106,13 @@ def write_submission(
         _predict(board, result, runner, show=show_progress)
     source = together(ensembles, runner) if ensembles else selected(board, result.cells if result else (), runner)
     values = answers(board, source, absent, runner)
-    path = write_answers(board, values, path)
     tables = {pair: value.table for pair, value in values.items() if value.table is not None}
+    with file_for(path) as file:
+        write_answers(board, values, file)
+        manifest, faults = read_manifest(file), tuple(find_faults(board, file, tables=tables))
     scores = scores_of_result(result) if result is not None else scores_of_runs(ensembles, runner)
     figures = dev_figures(answered, scores, published or choose_published(runner.plugins.leaderboards.values()))
-    return Submission(board, path, read_manifest(path), tuple(find_faults(board, path, tables=tables)), result, figures)
+    return Submission(board, path, manifest, faults, result, figures)
 
 
 def _check_source(

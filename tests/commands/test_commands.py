@@ -101,7 +101,10 @@ REFUSED: dict[str, tuple[list[str], str]] = {
         "mine/mood has no split 'devel'",
     ),
     "split without labels": (["score", "mood", "x", "--split", "test", *HERE], "these rows have no labels"),
-    "demo in a file": (["demo", "--out", "data/mood/dev.tsv"], "data/mood/dev.tsv: this is a file; name a folder"),
+    "demo in a file": (
+        ["demo", "--out", "data/mood/dev.tsv"],
+        "data/mood/dev.tsv cannot be written: this is a file; name a folder",
+    ),
     "data without an action": (["data"], "the following arguments are required: action.\n"),
     "gold that is a folder": (["score", "mood", "x", "--gold", "data"], "--gold data: this is a folder, not a file."),
     "submission below a file": (

@@ -28,6 +28,8 @@ def check(request: Request, processes: int) -> None:
     for references in (request.corpus, request.held_out):
         if references:
             Corpus.named(references, blank_lines=request.blank_lines)
+    if request.out.is_symlink() and not request.out.exists():
+        raise DataError(f"{request.out}: a run is kept in a folder, but this link leads to nothing. Make its folder.")
     if request.out.exists() and not request.out.is_dir():
         raise DataError(f"{request.out}: a run is kept in a folder, but this is a file. Choose another --out.")
     check_free(request.model_name, request.model_folder, request.runs)

@@ -1,0 +1,111 @@
+"""Places of output that a user names: links are followed; devices, FIFOs and open streams are written straight into."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from benchrunner.errors import BenchrunnerError, RequestError
+
+_DESCRIPTORS = ("/proc/self/fd", "/dev/fd")
+"""Folders in which a process finds its own open files by their numbers; /dev/stdout is a link into one of them."""
+_MOST_LINKS = 40
+"""Number of links that Linux follows before it takes them for a loop."""
+_NO_OUTPUT = {stat.S_IFSOCK: "a socket", stat.S_IFBLK: "a disk (a block device)"}
+"""Kinds of special files that no output is written to -> their name."""
+
+
+def is_stream(path: Path) -> bool:
+    """Return whether output can be written straight into what is at `path`: a device, a FIFO or an open stream."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)) or _descriptor(path) is not None
+
+
+def followed(path: Path) -> Path:
+    """Return the path that a link leads to, so that what is there is replaced and the link stays a link.
+
+    What the link leads to need not exist.
+    """
+    if path.name not in ("", "..") and path.parent.exists() and not path.is_symlink():
+        return path
+    target = Path(os.path.realpath(path))
+    if target.is_symlink():
+        raise RequestError(f"{path} cannot be written: it is a link that leads back to itself.")
+    return target
+
+
+def check_place(path: Path, *, is_file: bool) -> None:
+    """Raise a `RequestError` if no output can be written at `path`; call this before long work.
+
+    Missing parent folders are no fault: they are made. `is_file` says whether the output is a file or a folder.
+    """
+    path = path if is_stream(path) else followed(path)
+    if is_file and path.is_dir():
+        raise RequestError(f"{path} cannot be written: this is a folder; name a file.")
+    if not is_file and path.exists() and not path.is_dir():
+        raise RequestError(f"{path} cannot be written: this is a file; name a folder.")
+    if is_stream(path):
+        _check_stream(path)
+        return
+    parent = next(folder for folder in path.absolute().parents if folder.exists())
+    if not (parent.is_dir() and os.access(parent, os.W_OK | os.X_OK)):
+        raise RequestError(f"{path} cannot be written: {parent} is not a folder that can be written to.")
+
+
+@contextmanager
+def file_for(path: Path) -> Iterator[Path]:
+    """Yield the path to write a file at: `path`, or for a stream a temporary file that is copied into it at the end."""
+    if not is_stream(path):
+        yield path
+        return
+    _check_stream(path)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / f"output{path.suffix}"
+        yield file
+        with file.open("rb") as content:
+            try:
+                with _opened(path) as stream:
+                    shutil.copyfileobj(content, stream)
+            except BrokenPipeError:
+                raise BenchrunnerError(f"{path}: its reader ended before everything was written.") from None
+
+
+def _check_stream(path: Path) -> None:
+    kind = _NO_OUTPUT.get(stat.S_IFMT(path.stat().st_mode))
+    if kind and _descriptor(path) is None:
+        raise RequestError(f"{path} cannot be written: this is {kind}; name a file.")
+    if not os.access(path, os.W_OK):
+        raise RequestError(f"{path} cannot be written: you have no permission to write to it.")
+
+
+def _opened(path: Path) -> BinaryIO:
+    """Open a stream for writing. An open file of this process goes on where it is: it is not cut to nothing."""
+    number = _descriptor(path)
+    if number is None:
+        return path.open("wb")
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()  # what was printed before stands before the output
+    return os.fdopen(os.dup(number), "wb")
+
+
+def _descriptor(path: Path) -> int | None:
+    """Return the number of the open file of this process that a path such as /dev/stdout means, else None."""
+    folders = {os.path.realpath(folder) for folder in _DESCRIPTORS}
+    for _ in range(_MOST_LINKS):
+        folder = os.path.realpath(path.parent)
+        if folder in folders and path.name.isdecimal():
+            return int(path.name)
+        if not path.is_symlink():
+            return None
+        path = Path(folder) / path.readlink()
+    return None

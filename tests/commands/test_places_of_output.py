@@ -1,0 +1,162 @@
+"""Every command with an output path leaves links, devices and FIFOs as they are, and says what it cannot write to."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from benchrunner.commands.main import main
+from command_line import Shell
+from inline import files, mood, pairs, plugins
+
+WORDS = ("--device", "cpu", "--quiet")
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command that writes to the place `PLACE` among its words."""
+
+    words: tuple[str, ...]
+    place: str
+    """Name of the place; some commands want a suffix."""
+    is_folder: bool = False
+
+    def __call__(self, shell: Shell, fit: str) -> tuple[int, str, str]:
+        words = [{"PLACE": self.place, "FIT": fit}.get(word, word) for word in self.words]
+        return shell(*words, *([] if words[0] == "demo" else shell.folders()))
+
+
+COMMANDS = {
+    "predict": Command(("predict", "FIT", "--split", "test", "--out", "PLACE"), "place"),
+    "report": Command(("report", "first", "--out", "PLACE"), "place.html"),
+    "submit": Command(("submit", "moods", "--ensemble", "FIT", "--out", "PLACE"), "place.zip"),
+    "predict --board": Command(
+        ("predict", "FIT", "--split", "test", "--board", "moods", "--out", "PLACE"), "place", is_folder=True
+    ),
+    "share": Command(("share", "first", "--out", "PLACE"), "place", is_folder=True),
+    "export": Command(("export", "FIT", "PLACE"), "place", is_folder=True),
+    "demo": Command(("demo", "--out", "PLACE", "--backbone", "words", "--jobs", "1", *WORDS), "place", is_folder=True),
+}
+FILES = [name for name, command in COMMANDS.items() if not command.is_folder]
+FOLDERS = [name for name, command in COMMANDS.items() if command.is_folder]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """Run a study named `first` once; return its runs folder and the id of its fit."""
+    folder = tmp_path_factory.mktemp("finished")
+    files(1, folder / "data")
+    words = ["compare", "words", "--tasks", "mood", "--name", "first", *WORDS]
+    folders = ["--data", str(folder / "data"), "--runs", str(folder / "runs")]
+    assert main([*words, *folders], plugins=plugins(register_tasks=[mood(), pairs()])) == 0
+    [head] = (folder / "runs").glob("*/model/head.safetensors")
+    return folder / "runs", head.parent.parent.name
+
+
+@pytest.fixture
+def fit(finished: tuple[Path, str], shell: Shell) -> str:
+    """Copy the finished runs into the shell's folder; return the id of the fit."""
+    shutil.copytree(finished[0], shell.folder / "runs")
+    return finished[1]
+
+
+def link(place: Path) -> None:
+    (place.parent / "target").write_text("old")
+    place.symlink_to("target")
+
+
+def link_to_nothing(place: Path) -> None:
+    place.symlink_to("target")
+
+
+def link_to_a_folder(place: Path) -> None:
+    (place.parent / "target").mkdir()
+    place.symlink_to("target")
+
+
+@pytest.mark.parametrize("made", [link, link_to_nothing])
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_is_written_where_a_link_leads(name: str, made: Callable[[Path], None], shell: Shell, fit: str) -> None:
+    place = Path(COMMANDS[name].place)
+    made(shell.folder / place)
+    code, _, err = COMMANDS[name](shell, fit)
+    assert code == 0, err
+    assert place.is_symlink() and Path("target").stat().st_size > 100
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_fifo_gets_the_file(name: str, shell: Shell, fit: str) -> None:
+    place, contents = Path(COMMANDS[name].place), list[bytes]()
+    os.mkfifo(place)
+    reader = threading.Thread(target=lambda: contents.append(place.read_bytes()), daemon=True)
+    reader.start()
+    code, _, err = COMMANDS[name](shell, fit)
+    reader.join(20)
+    assert code == 0, err
+    assert place.is_fifo() and len(contents[0]) > 100
+    left = {path.name for path in Path().iterdir()} - {"cache"}
+    assert left == {place.name, "data", "runs"}, "a manifest or a temporary file was left"
+
+
+@pytest.mark.parametrize("target", ["/dev/null", "/dev/full"])
+@pytest.mark.parametrize("name", FILES)
+def test_a_device_stays_a_device(name: str, target: str, shell: Shell, fit: str) -> None:
+    place = Path(COMMANDS[name].place)
+    place.symlink_to(target)
+    code, _, err = COMMANDS[name](shell, fit)
+    assert place.is_symlink() and Path(target).is_char_device()
+    assert (code, "No space left on device" in err) == ((0, False) if target == "/dev/null" else (1, True)), err
+    assert not Path("/dev/full.json").exists() and not Path("/dev/null.json").exists()
+
+
+@pytest.mark.parametrize("made", [link, os.mkfifo, Path.touch, lambda place: place.symlink_to("/dev/null")])
+@pytest.mark.parametrize("name", FOLDERS)
+def test_a_folder_takes_the_place_of_nothing_else(
+    name: str, made: Callable[[Path], None], shell: Shell, fit: str
+) -> None:
+    place = shell.folder / COMMANDS[name].place
+    made(place)
+    before = place.lstat()
+    code, _, err = COMMANDS[name](shell, fit)
+    assert code == 2 and "name a folder" in err, err
+    assert (place.lstat().st_ino, place.lstat().st_mode) == (before.st_ino, before.st_mode)
+
+
+@pytest.mark.parametrize("made", [link_to_a_folder, link_to_nothing])
+@pytest.mark.parametrize("name", FOLDERS)
+def test_a_folder_is_written_where_a_link_leads(
+    name: str, made: Callable[[Path], None], shell: Shell, fit: str
+) -> None:
+    place = Path(COMMANDS[name].place)
+    made(shell.folder / place)
+    code, _, err = COMMANDS[name](shell, fit)
+    assert place.is_symlink()
+    if (name, made) == ("export", link_to_a_folder):
+        assert code == 2 and "exists already; name a folder that does not" in err
+    else:
+        assert code == 0, err
+        assert list(Path("target").iterdir())
+
+
+@pytest.mark.parametrize("name", ["FIFO", "link"])
+def test_board_files_go_into_what_has_their_name(name: str, shell: Shell, fit: str) -> None:
+    place, contents = Path("place") / "moods.tsv", list[bytes]()
+    place.parent.mkdir()
+    if name == "FIFO":
+        os.mkfifo(place)
+        reader = threading.Thread(target=lambda: contents.append(place.read_bytes()), daemon=True)
+        reader.start()
+    else:
+        place.symlink_to("../target")
+    code, _, err = COMMANDS["predict --board"](shell, fit)
+    assert code == 0, err
+    if name == "FIFO":
+        reader.join(20)
+    assert place.is_fifo() if name == "FIFO" else place.is_symlink()
+    assert (contents[0] if contents else Path("target").read_bytes()).startswith(b"id\tmood\n")
