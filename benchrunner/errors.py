@@ -18,8 +18,12 @@ import difflib
 from collections.abc import Iterable, Mapping
 from itertools import islice
 
+from benchrunner.printing import message_of, printable
+
 SHOWN_ROWS = 5
 """Number of bad rows that an error shows; the others are counted."""
+DESCRIBED_WIDTH = 1_000
+"""The most characters of an error that is described in one line, for example in a record."""
 
 
 class BenchrunnerError(Exception):
@@ -91,16 +95,18 @@ class Undefined(BenchrunnerError):
 
 
 def described(error: BaseException) -> str:
-    """Describe any error in one line: its type and its message."""
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    """Describe any error in one line: its type and its message, escaped and shortened."""
+    text = " ".join(message_of(error).split())
+    return printable(f"{type(error).__name__}: {text}" if text else type(error).__name__, DESCRIBED_WIDTH)
 
 
 def first_line(error: BaseException) -> str:
     """Give the first line of an error's message, or the error's type where the message is empty."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return printable((message_of(error).strip().splitlines() or [type(error).__name__])[0])
 
 
 def last_line(text: BaseException | str) -> str:
     """Give the last line of a message or traceback that is not empty, without its full stop."""
-    return ([line.strip() for line in str(text).splitlines() if line.strip()] or ["no reason is given"])[-1].rstrip(".")
+    message = message_of(text) if isinstance(text, BaseException) else text
+    lines = [line.strip() for line in message.splitlines() if line.strip()] or ["no reason is given"]
+    return printable(lines[-1].rstrip("."))

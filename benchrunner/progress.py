@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Protocol, Self, final
 
 from benchrunner.notebook_bar import NotebookBar, in_notebook
+from benchrunner.printing import new_console, print_note, printable
 from benchrunner.time_left import TimeLeft
 
 if TYPE_CHECKING:
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 PLAIN_SECONDS = 15.0
 """Seconds between two lines of progress if standard error is not a terminal."""
+
+EVENT_WIDTH = 400
+"""The most characters of an event that are shown."""
 
 Counted = Literal["step", "predicting"]
 """Kind of event that a `Watch` counts as progress: training steps or predicted rows."""
@@ -66,11 +70,10 @@ class Watch:
         if not self._quiet and in_notebook():
             self._notebook_bar = NotebookBar()
         elif not self._quiet and sys.stderr.isatty():
-            from rich.console import Console
             from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
             columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.description}", markup=False))
-            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._bar = Progress(*columns, console=new_console(stderr=True), transient=True)
             self._row = self._bar.add_task("", total=1.0)
             self._bar.start()
         return self
@@ -104,7 +107,7 @@ class Watch:
         is_due = urgent or time.monotonic() - self._last_line > PLAIN_SECONDS
         if self._bar is None and self._notebook_bar is None and not is_due:
             return
-        seconds = self._left.seconds
+        text, seconds = printable(text, EVENT_WIDTH), self._left.seconds
         left = "" if seconds is None else f"about {_duration(seconds)} left"
         if self._bar is not None and self._row is not None:
             words = f"{left}  {text}" if left else text
@@ -113,7 +116,7 @@ class Watch:
             self._notebook_bar.update(self._left.share, f"{left}  {text}" if left else text)
         else:
             self._last_line = time.monotonic()
-            print(f"{self._left.share:4.0%}{', ' if left else ''}{left}  {text}", file=sys.stderr, flush=True)
+            print_note(f"{self._left.share:4.0%}{', ' if left else ''}{left}  {text}")
 
 
 @contextlib.contextmanager

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 from benchrunner.commands import options
 from benchrunner.commands.output import DONE, FAILED, print_json
 from benchrunner.commands.parser import Commands
+from benchrunner.printing import print_line, print_note
 
 
 def add(commands: Commands) -> None:
@@ -47,19 +47,19 @@ def run(arguments: argparse.Namespace) -> int:
         return FAILED if checked.faults else DONE
     board = checked.board
     for reason in checked.not_found:
-        print(reason, file=sys.stderr)
+        print_note(reason)
     for fault in checked.faults:
-        print(fault)
+        print_line(fault)
     if checked.faults:
         noun = "problems" if len(checked.faults) > 1 else "problem"
-        print(f"{path}: {len(checked.faults)} {noun}; {board.name} would not accept it as meant.")
+        print_line(f"{path}: {len(checked.faults)} {noun}; {board.name} would not accept it as meant.")
         return FAILED
     counts = "" if checked.official_counts else " (with the manifest's row counts, not the official)"
-    print(f"{path} is a valid {board.name} submission{counts}.")
+    print_line(f"{path} is a valid {board.name} submission{counts}.")
     for sentence in checked.unchecked:
-        print(sentence)
+        print_line(sentence)
     if any("compared" in sentence for sentence in checked.unchecked):
-        print("Give --data DIR or --gold FILE to compare with the rows.")
+        print_line("Give --data DIR or --gold FILE to compare with the rows.")
     if board.note:
-        print(board.note)
+        print_line(board.note)
     return DONE

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING
 
 from benchrunner.commands import options
 from benchrunner.commands.output import DONE, FAILED, print_json
 from benchrunner.commands.parser import Commands
+from benchrunner.printing import print_line, print_note
 
 if TYPE_CHECKING:
     from benchrunner.tasks.data_status import SplitStatus
@@ -42,10 +42,10 @@ def run(arguments: argparse.Namespace) -> int:
         print_json([status.as_json() for status in splits])
     else:
         for status in splits:
-            print(_line(status, fetch=fetch))
+            print_line(_line(status, fetch=fetch))
         if any(status.rows is None for status in splits):
             hub = "" if fetch else ", or run 'benchrunner data fetch' to ask the hub"
-            print(f"Give --data DIR for files{hub}.", file=sys.stderr)
+            print_note(f"Give --data DIR for files{hub}.")
     wrong = any(status.rows is None and (fetch or not status.is_missing) for status in splits)
     return FAILED if wrong else DONE
 

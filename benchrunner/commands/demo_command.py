@@ -11,6 +11,7 @@ from benchrunner.commands import options
 from benchrunner.commands.output import FAILED, print_result
 from benchrunner.commands.parser import Commands
 from benchrunner.platform_facts import available_cores, can_run_workers
+from benchrunner.printing import print_line
 
 
 def add(commands: Commands) -> None:
@@ -54,18 +55,20 @@ def run(arguments: argparse.Namespace) -> int:
     _ = runner.device  # a device that cannot be used is an error before anything is written
     backbone, *twins = demo.study.backbones
     twin = "".join(f", and {name}, the same model without pre-training" for name in twins)
-    print(f"1. Writing {len(demo.study.tasks)} small data sets in their real file layouts to {demo.folder / 'data'}")
+    print_line(
+        f"1. Writing {len(demo.study.tasks)} small data sets in their real file layouts to {demo.folder / 'data'}"
+    )
     demo.write_data()
-    print(f"2. Fine-tuning {backbone} on each{twin}")
+    print_line(f"2. Fine-tuning {backbone} on each{twin}")
     result = run_study(
         demo.study, runner, executor=executor, show_progress=not arguments.quiet, command=arguments.words
     )
     code = print_result(result)
     for submission in demo.write_submissions(result, runner):
         verdict = "; ".join(submission.faults) or "every file is as the board wants it, but for the official row counts"
-        print(f"3. Wrote {submission.path} with {len(submission.board.files)} files: {verdict}")
+        print_line(f"3. Wrote {submission.path} with {len(submission.board.files)} files: {verdict}")
         code = FAILED if submission.faults else code
-    print(f"4. Done in {time.monotonic() - started:.0f} s. Next, with your own checkpoint and the real files:")
+    print_line(f"4. Done in {time.monotonic() - started:.0f} s. Next, with your own checkpoint and the real files:")
     task = demo.study.tasks[0].name
-    print(f"   benchrunner compare YOUR_CHECKPOINT {backbone} --tasks {task} --data YOUR_DATA --restarts 3")
+    print_line(f"   benchrunner compare YOUR_CHECKPOINT {backbone} --tasks {task} --data YOUR_DATA --restarts 3")
     return code

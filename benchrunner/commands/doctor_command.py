@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from benchrunner.commands import options
 from benchrunner.commands.output import DONE, FAILED, print_json
 from benchrunner.commands.parser import Commands
+from benchrunner.printing import print_line
 
 if TYPE_CHECKING:
     from benchrunner.plugins.diagnosis import Diagnosis
@@ -38,11 +39,15 @@ def run(arguments: argparse.Namespace) -> int:
 def _print(diagnosis: Diagnosis) -> None:
     workspace, facts = diagnosis.workspace, diagnosis.as_json()
     versions = ", ".join(f"{name} {version}" for name, version in diagnosis.versions.items())
-    print(f"python {diagnosis.python}; {versions}")
-    print("devices: " + ", ".join(diagnosis.devices))
-    print(f"data: {workspace.data or 'no folder (--data DIR or BENCHRUNNER_DATA): the hub is asked'}")
-    print(f"runs: {workspace.runs}; cache: {workspace.cache}" + ("; offline" if workspace.settings.offline else ""))
-    print("plugins: " + (", ".join(facts["plugins"]) or "none: tasks and backbones come from plugins, so install some"))
+    print_line(f"python {diagnosis.python}; {versions}")
+    print_line("devices: " + ", ".join(diagnosis.devices))
+    print_line(f"data: {workspace.data or 'no folder (--data DIR or BENCHRUNNER_DATA): the hub is asked'}")
+    print_line(
+        f"runs: {workspace.runs}; cache: {workspace.cache}" + ("; offline" if workspace.settings.offline else "")
+    )
+    print_line(
+        "plugins: " + (", ".join(facts["plugins"]) or "none: tasks and backbones come from plugins, so install some")
+    )
     for part in diagnosis.set_aside:
-        print(f"WRONG: plugin {part.plugin} is set aside: {part.reason}")
-        print(f"       Reinstall or uninstall the distribution that brings '{part.plugin}'.")
+        print_line(f"WRONG: plugin {part.plugin} is set aside: {part.reason}")
+        print_line(f"       Reinstall or uninstall the distribution that brings '{part.plugin}'.")

@@ -8,6 +8,7 @@ from pathlib import Path
 from benchrunner.commands import options
 from benchrunner.commands.output import DONE, print_json, reserved_for_json
 from benchrunner.commands.parser import Commands
+from benchrunner.printing import print_line
 
 
 def add(commands: Commands) -> None:
@@ -41,5 +42,5 @@ def run(arguments: argparse.Namespace) -> int:
     content = "the model in its published layout"
     if not converted:
         content = "the encoder and its head in the backbone's published layout"
-    print(f"{arguments.folder} holds {content}.")
+    print_line(f"{arguments.folder} holds {content}.")
     return DONE

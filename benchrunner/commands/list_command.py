@@ -13,6 +13,7 @@ from benchrunner.leaderboards.leaderboard import Leaderboard
 from benchrunner.leaderboards.published_table import source_tables
 from benchrunner.named_recipes import NamedRecipe
 from benchrunner.plugins.listing import KINDS, Listed, list_offers
+from benchrunner.printing import print_line
 
 
 def add(commands: Commands) -> None:
@@ -41,13 +42,13 @@ def run(arguments: argparse.Namespace) -> int:
         print_json({kind: [listed.as_json() for listed in values] for kind, values in chosen.items()})
         return DONE
     for kind, values in chosen.items():
-        print(f"{kind}{'' if values else ': none'}")
+        print_line(f"{kind}{'' if values else ': none'}")
         print_columns((listed.name, _about(listed)) for listed in values)
         if kind == "backbones":
-            print("  ... and any folder or hub id (owner/name) with a checkpoint, run:ID of a finished fit,")
-            print("      and concat:A,B for several backbones side by side")
+            print_line("  ... and any folder or hub id (owner/name) with a checkpoint, run:ID of a finished fit,")
+            print_line("      and concat:A,B for several backbones side by side")
         if kind == "recipes":
-            print("  Without --recipe, every backbone gets the same recipe, each task's own: a fair comparison.")
+            print_line("  Without --recipe, every backbone gets the same recipe, each task's own: a fair comparison.")
     return DONE
 
 
@@ -65,15 +66,15 @@ def _show_recipe(arguments: argparse.Namespace, recipe: NamedRecipe) -> int:
     if arguments.json:
         print_json({"recipes": [recipe.as_dict()]})
         return DONE
-    print(f"{recipe.name}: {recipe.about} ({recipe.source})")
+    print_line(f"{recipe.name}: {recipe.about} ({recipe.source})")
     print_columns(
         [("every task", _fields(recipe.values)), *((task, _fields(of)) for task, of in recipe.by_task.items())]
     )
     if recipe.grid:
         lists = (f"{name} {', '.join(map(str, values))}" for name, values in recipe.grid.items())
-        print(f"  --grid {recipe.name} tries {'; '.join(lists)}")
+        print_line(f"  --grid {recipe.name} tries {'; '.join(lists)}")
     if recipe.notes:
-        print(f"  {recipe.notes}")
+        print_line(f"  {recipe.notes}")
     return DONE
 
 
@@ -88,12 +89,12 @@ def _show_board(arguments: argparse.Namespace, board: Leaderboard) -> int:
         listed = next(listed for listed in list_offers(arguments.plugins)["leaderboards"] if listed.name == board.name)
         print_json({"leaderboards": [listed.as_json()]})
         return DONE
-    print(f"{board.title} ({board.url})" + ("" if board.published else ": no published results"))
+    print_line(f"{board.title} ({board.url})" + ("" if board.published else ": no published results"))
     for source in source_tables(board):
-        print()
+        print_line()
         print_table(source.table, source.notes, title=source.title)
     if any(row.by_default for row in board.published):
-        print("\n* shown beside our figures unless --published names other systems")
+        print_line("\n* shown beside our figures unless --published names other systems")
     return DONE
 
 

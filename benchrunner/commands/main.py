@@ -43,6 +43,7 @@ from benchrunner.errors import BenchrunnerError, PluginError, RequestError
 from benchrunner.files import is_disk_full
 from benchrunner.plugins.discovery import discover
 from benchrunner.plugins.registry import Plugins
+from benchrunner.printing import message_of, print_note
 
 
 def main(words: Sequence[str] | None = None, *, plugins: Plugins | None = None) -> int:
@@ -59,16 +60,16 @@ def main(words: Sequence[str] | None = None, *, plugins: Plugins | None = None) 
         if words is None:  # what Python still waits for at its end, such as a download's threads, can be cut short
             signal.signal(signal.SIGINT, lambda number, frame: os._exit(INTERRUPTED))
         message = "stopped. The same command goes on from here; finished fits are not run again."
-        print(f"\nbenchrunner: {message}", file=sys.stderr, flush=True)
+        print_note(f"\nbenchrunner: {message}")
         return INTERRUPTED
     except BrokenPipeError:  # `benchrunner list | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except BenchrunnerError as error:
-        print(f"benchrunner: {error}", file=sys.stderr)
+        print_note(f"benchrunner: {message_of(error)}")
         return MISUNDERSTOOD if isinstance(error, RequestError) else FAILED
     except OSError as error:  # a full disk, a folder that cannot be written
-        print(f"benchrunner: {_described(error)}", file=sys.stderr)
+        print_note(f"benchrunner: {_described(error)}")
         return FAILED
 
 
@@ -83,7 +84,7 @@ def _run(words: Sequence[str], plugins: Plugins) -> int:
         return _print_estimate(arguments)
     if not getattr(arguments, "shows_set_aside", False):
         for part in plugins.set_aside:
-            print(f"benchrunner: plugin {part.plugin} is set aside: {part.reason}", file=sys.stderr)
+            print_note(f"benchrunner: plugin {part.plugin} is set aside: {part.reason}")
     code = int(arguments.run(arguments) or DONE)
     sys.stdout.flush()  # here, so that a reader that is gone is told apart from a failure
     return code

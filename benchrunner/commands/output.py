@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from benchrunner.printing import new_console, print_data, print_line
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -23,16 +25,17 @@ PLAIN_WIDTH = 140
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON; characters that standard output cannot encode are escaped."""
+    """Print a value as JSON; characters that standard output cannot encode or a terminal would obey are escaped."""
     unicode = (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf")
-    print(json.dumps(value, indent=2, ensure_ascii=not unicode))
+    text = json.dumps(value, indent=2, ensure_ascii=not unicode)
+    if not text.replace("\n", "").isprintable():
+        text = json.dumps(value, indent=2)
+    print_data(f"{text}\n")
 
 
 def print_table(table: Table, footnotes: Iterable[str], *, title: str = "", plain_width: int = PLAIN_WIDTH) -> None:
     """Print a table with footnotes below it; `plain_width` is that of lines if standard output is not a terminal."""
-    from rich.console import Console
-
-    console = Console(width=None if sys.stdout.isatty() else plain_width)
+    console = new_console(width=None if sys.stdout.isatty() else plain_width)
     if title:
         console.print(title, markup=False, highlight=False, soft_wrap=True)
     console.print(table)
@@ -71,14 +74,14 @@ def print_result(
         print_table(as_table(result, published, statistics, best=best), notes, plain_width=WIDTH)
         print_kept(result.name)
     else:
-        print(as_text(form, result, published, statistics, facts, best=best, run_ids=run_ids))
+        print_data(as_text(form, result, published, statistics, facts, best=best, run_ids=run_ids) + "\n")
     return DONE if result.is_complete else FAILED
 
 
 def print_kept(name: str) -> None:
     """Print the name under which a study is kept."""
     if name:
-        print(f"  kept as the study {name}")
+        print_line(f"  kept as the study {name}")
 
 
 def json_of_scores(scores: Mapping[str, Score]) -> dict[str, Any]:
@@ -91,7 +94,7 @@ def print_columns(rows: Iterable[tuple[str, str]]) -> None:
     rows = list(rows)
     width = max((len(name) for name, _ in rows), default=0)
     for name, about in rows:
-        print(f"  {name:<{width}}  {about}")
+        print_line(f"  {name:<{width}}  {about}")
 
 
 def reserved_for_json(as_json: bool) -> contextlib.AbstractContextManager[Any]:

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias, final
 
+from benchrunner.printing import printable
+
 Commands: TypeAlias = "argparse._SubParsersAction[Any]"
 """The collection that commands are added to: `register_commands` hands it to plugins."""
 
@@ -43,6 +45,11 @@ class Parser(argparse.ArgumentParser):
             message = f"there is no option {unknown}.{_suggestion(unknown, self._option_string_actions)}"
         end = "" if message.endswith((".", "?")) else "."
         self.exit(2, f"{self.prog}: {message}{end}\nSee '{self.prog} --help'.\n")
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Print help, usage and errors, without the control characters of words and of plugins' texts."""
+        if message:
+            super()._print_message("\n".join(map(printable, message.split("\n"))), file)
 
     def _unknown_option(self) -> str | None:
         """Find the first long option that this parser does not have."""

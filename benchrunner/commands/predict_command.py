@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from benchrunner.commands.parser import Commands
 from benchrunner.errors import RequestError
 from benchrunner.files import write_atomically
 from benchrunner.output_places import check_place, is_stream
+from benchrunner.printing import print_data, print_line, print_note
 
 if TYPE_CHECKING:
     from benchrunner.runs.answering import Answered
@@ -69,20 +69,21 @@ def run(arguments: argparse.Namespace) -> int:
     elif paths:
         for path in paths:
             # Standard output may be the place of the answers: nothing else is written there.
-            print(f"{len(answered.answers)} answers in {path}", file=sys.stderr if is_stream(path) else sys.stdout)
+            tell = print_note if is_stream(path) else print_line
+            tell(f"{len(answered.answers)} answers in {path}")
     else:
-        print(answered.as_text(), end="")
+        print_data(answered.as_text())
     return DONE
 
 
 def _print_scores(answered: Answered) -> None:
     """Print scores and notes to standard error, since standard output may be the answers."""
     for note in answered.rows.notes:
-        print(f"{answered.rows.origin}: {note}", file=sys.stderr)
+        print_note(f"{answered.rows.origin}: {note}")
     for name, score in answered.scores.items():
         scale = next(metric.scale for metric in answered.task.metrics if metric.name == name)
         value = f"absent: {score.reason}" if score.value is None else f"{score.value * scale:.2f}"
-        print(f"{answered.task.name} {name} {value}", file=sys.stderr)
+        print_note(f"{answered.task.name} {name} {value}")
 
 
 def _references_and_file(arguments: argparse.Namespace) -> tuple[list[str], Path | None]:

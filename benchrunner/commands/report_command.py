@@ -9,6 +9,7 @@ from benchrunner.commands import options
 from benchrunner.commands.output import DONE, print_json, reserved_for_json
 from benchrunner.commands.parser import Commands
 from benchrunner.errors import RequestError
+from benchrunner.printing import print_line
 
 
 def add(commands: Commands) -> None:
@@ -52,5 +53,5 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"path": str(path), "bytes": path.stat().st_size})
     else:
-        print(f"Wrote {path} ({path.stat().st_size / 1e6:.1f} MB). It opens in any browser, without a network.")
+        print_line(f"Wrote {path} ({path.stat().st_size / 1e6:.1f} MB). It opens in any browser, without a network.")
     return DONE

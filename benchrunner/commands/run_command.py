@@ -10,6 +10,7 @@ from benchrunner.commands import options
 from benchrunner.commands.output import print_result, reserved_for_json
 from benchrunner.commands.parser import Commands
 from benchrunner.errors import RequestError
+from benchrunner.printing import print_line
 
 if TYPE_CHECKING:
     from benchrunner.plugins.registry import Plugins
@@ -49,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.json:
         for cell in result.cells:
             if cell.selected is not None:
-                print(f"  {cell.cell.task.name}: run {cell.selected.id} in {runner.folder(cell.selected).path}")
+                print_line(f"  {cell.cell.task.name}: run {cell.selected.id} in {runner.folder(cell.selected).path}")
     return code
 
 

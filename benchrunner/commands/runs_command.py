@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from benchrunner.commands import options
 from benchrunner.commands.output import DONE, print_columns, print_json
 from benchrunner.commands.parser import Commands
 from benchrunner.errors import RequestError
+from benchrunner.printing import print_line, print_note, printable
 
 if TYPE_CHECKING:
     from benchrunner.plugins.registry import Plugins
@@ -124,7 +124,7 @@ def _list(arguments: argparse.Namespace, runs: Path) -> None:
         return
     _print_rows(_HEADER, [_row(run, arguments.plugins) for run in chosen])
     for note in (*notes, _sum(chosen, runs)):
-        print(f"  {note}")
+        print_line(f"  {note}")
 
 
 def _names(option: str, words: Sequence[str] | None) -> list[str]:
@@ -136,6 +136,8 @@ def _names(option: str, words: Sequence[str] | None) -> list[str]:
 
 
 _HEADER = ("run", "task", "backbone", "recipe", "dev score", "date (UTC)", "size")
+CELL_WIDTH = 200
+"""The most characters of a cell."""
 _RIGHT = {4, 6}
 """Columns that are aligned at the right."""
 
@@ -159,18 +161,18 @@ def _print_rows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print rows in columns of equal width, without rich: it would take seconds for thousands of rows."""
     if not rows:
         return
-    lines = [header, *([_printable(cell) for cell in row] for row in rows)]
+    lines = [header, *([_one_line(cell) for cell in row] for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
     for line in lines:
         cells = (
             cell.rjust(width) if column in _RIGHT else cell.ljust(width)
             for column, (cell, width) in enumerate(zip(line, widths, strict=True))
         )
-        print("  ".join(cells).rstrip())
+        print_line("  ".join(cells).rstrip())
 
 
-def _printable(text: str) -> str:
-    return text if text.isprintable() else "".join(char if char.isprintable() else "?" for char in text)
+def _one_line(cell: str) -> str:
+    return printable(cell.replace("\n", "\\n"), CELL_WIDTH)
 
 
 def _sum(chosen: Sequence[RunSummary], runs: Path) -> str:
@@ -189,7 +191,7 @@ def _show(arguments: argparse.Namespace, runs: Path) -> None:
     if arguments.json:
         print_json({**details.as_json(), "selected_by": studies})
         return
-    print(details.path)
+    print_line(details.path)
     print_columns(_lines(details, studies))
 
 
@@ -231,9 +233,9 @@ def _diff(arguments: argparse.Namespace, runs: Path) -> None:
         "numerics (how it was computed)": difference.numerics,
         "outcome": difference.outcome,
     }
-    print(f"{difference.left} | {difference.right}")
+    print_line(f"{difference.left} | {difference.right}")
     for title, values in titles.items():
-        print(title + ("" if values else ": nothing differs"))
+        print_line(title + ("" if values else ": nothing differs"))
         print_columns((name, f"{_text(left)} | {_text(right)}") for name, (left, right) in values.items())
 
 
@@ -263,11 +265,11 @@ def _print_removal(removal: Removal, what: str, arguments: argparse.Namespace) -
         print_json({**removal.as_json(), "dry_run": bool(arguments.dry_run)})
         return
     for run in removal.removed:
-        print(f"  {run}")
+        print_line(f"  {run}")
     verb = "would be removed" if arguments.dry_run else "removed"
-    print(f"{len(removal.removed):,} {what}, {size_text(removal.bytes)}, {verb}")
+    print_line(f"{len(removal.removed):,} {what}, {size_text(removal.bytes)}, {verb}")
     if removal.in_use:
-        print(f"left alone, because another process works on them: {', '.join(removal.in_use)}", file=sys.stderr)
+        print_note(f"left alone, because another process works on them: {', '.join(removal.in_use)}")
 
 
 def _usage(arguments: argparse.Namespace, runs: Path) -> None:
@@ -281,8 +283,10 @@ def _usage(arguments: argparse.Namespace, runs: Path) -> None:
         print_json({"folder": str(runs), "total": total.as_json(), "prunable": removal.as_json(), "runs": each})
         return
     print_columns((kind, size_text(size)) for kind, size in total.of_kinds.items())
-    print(f"{len(sizes):,} run(s) in {runs}, {size_text(total.total)}")
-    print(f"'benchrunner runs prune' would remove the weights of {len(removal.removed)}: {size_text(removal.bytes)}")
+    print_line(f"{len(sizes):,} run(s) in {runs}, {size_text(total.total)}")
+    print_line(
+        f"'benchrunner runs prune' would remove the weights of {len(removal.removed)}: {size_text(removal.bytes)}"
+    )
 
 
 def _studies(arguments: argparse.Namespace, runs: Path) -> None:
@@ -295,7 +299,7 @@ def _studies(arguments: argparse.Namespace, runs: Path) -> None:
     rows = [_study_row(study) for study in studies]
     _print_rows(("study", "date (UTC)", "fits", "backbones", "tasks"), rows)
     for note in (*faults, f"{len(studies)} kept stud{'y' if len(studies) == 1 else 'ies'} in {runs}"):
-        print(f"  {note}")
+        print_line(f"  {note}")
 
 
 def _study_row(study: KeptStudy) -> tuple[str, ...]:

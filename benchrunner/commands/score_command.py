@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 from pathlib import Path
 
 from benchrunner.commands import options
@@ -12,6 +11,7 @@ from benchrunner.commands.output import DONE, json_of_scores, print_json
 from benchrunner.commands.parser import Commands
 from benchrunner.errors import PluginError
 from benchrunner.plugins.registry import Plugins
+from benchrunner.printing import print_line, print_note
 
 _FILES = "file of "
 """Prefix of the names under which scorers' options are stored: no other option has such a name."""
@@ -71,9 +71,9 @@ def run(arguments: argparse.Namespace) -> int:
         files={name: path for name, path in given.items() if path is not None},
     )
     for note in scored.notes:
-        print(note, file=sys.stderr)
+        print_note(note)
     if arguments.json:
         print_json(json_of_scores(scored.scores))
     else:
-        print(scored.text)
+        print_line(scored.text)
     return DONE

@@ -11,6 +11,7 @@ from benchrunner.commands import options
 from benchrunner.commands.output import DONE, print_json, reserved_for_json
 from benchrunner.commands.parser import Commands
 from benchrunner.errors import UnknownName
+from benchrunner.printing import print_line
 
 if TYPE_CHECKING:
     from benchrunner.runs.runner import Runner
@@ -63,15 +64,15 @@ def run(arguments: argparse.Namespace) -> int:
         print_json(shared.as_json())
         return DONE
     verified = shared.verification
-    print(
+    print_line(
         f"{shared.folder} holds {shared.files:,} files of the study {verified.name}. {verified.scores:,} scores were "
         f"computed again from {verified.answers:,} answers, and are equal."
     )
     rows = "report.html shows texts of the data" if arguments.with_rows else "Texts of the data are left out"
-    print(f"{rows}, and folders of this machine are left out. Nothing was uploaded.")
-    print(f"Fingerprint: {verified.fingerprint}")
-    print(f"Whoever has the data verifies the folder with 'benchrunner verify {shared.folder} --data DIR'.")
-    print(statements.FINGERPRINT_ADVICE)
+    print_line(f"{rows}, and folders of this machine are left out. Nothing was uploaded.")
+    print_line(f"Fingerprint: {verified.fingerprint}")
+    print_line(f"Whoever has the data verifies the folder with 'benchrunner verify {shared.folder} --data DIR'.")
+    print_line(statements.FINGERPRINT_ADVICE)
     return DONE
 
 

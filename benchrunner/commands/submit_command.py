@@ -11,6 +11,7 @@ from benchrunner.commands.output import DONE, FAILED, print_json, print_result, 
 from benchrunner.commands.parser import Commands
 from benchrunner.errors import RequestError
 from benchrunner.output_places import is_stream
+from benchrunner.printing import print_line
 
 if TYPE_CHECKING:
     from benchrunner.leaderboards.leaderboard import Leaderboard
@@ -100,14 +101,14 @@ def _print(submission: Submission, published: PublishedChoice) -> None:
         print_table(submission_figures.as_table(figures), notes, title=submission_figures.TITLE)
     board = submission.board
     for file in submission.manifest.filled:
-        print(f"  {file.file} is filled: {file.filled}")
+        print_line(f"  {file.file} is filled: {file.filled}")
     for fault in submission.faults:
-        print(fault)
+        print_line(fault)
     if not submission.faults:
         manifest = f"{manifest_path(submission.path)} says where each file came from"
         if is_stream(submission.path):
             manifest = "its manifest was not written, since it needs a file for its neighbour"
-        print(f"{submission.path} is ready for {board.name}; {manifest}.")
-        print(f"The leaderboard: {board.url}")
+        print_line(f"{submission.path} is ready for {board.name}; {manifest}.")
+        print_line(f"The leaderboard: {board.url}")
     if board.note:
-        print(board.note)
+        print_line(board.note)

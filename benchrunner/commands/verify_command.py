@@ -8,6 +8,7 @@ from pathlib import Path
 from benchrunner.commands import options
 from benchrunner.commands.output import DONE, FAILED, print_json, reserved_for_json
 from benchrunner.commands.parser import Commands
+from benchrunner.printing import print_line
 
 
 def add(commands: Commands) -> None:
@@ -33,20 +34,20 @@ def run(arguments: argparse.Namespace) -> int:
         print_json(verified.as_json())
         return DONE if verified.is_equal else FAILED
     for difference in verified.differences:
-        print(difference)
+        print_line(difference)
     for remark in verified.remarks:
-        print(f"Remark: {remark}")
+        print_line(f"Remark: {remark}")
     counted = (
         f"{verified.scores:,} scores of predictions and {verified.figures:,} figures over restarts were computed again "
         f"from {verified.answers:,} answers"
     )
     if not verified.is_equal:
         count = len(verified.differences)
-        print(f"{arguments.folder}: {count:,} {'thing differs' if count == 1 else 'things differ'}. {counted}.")
+        print_line(f"{arguments.folder}: {count:,} {'thing differs' if count == 1 else 'things differ'}. {counted}.")
         return FAILED
-    print(f"{arguments.folder}: everything is equal. {counted}.")
-    print(f"Fingerprint: {verified.fingerprint}")
-    print(statements.FINGERPRINT_USE)
+    print_line(f"{arguments.folder}: everything is equal. {counted}.")
+    print_line(f"Fingerprint: {verified.fingerprint}")
+    print_line(statements.FINGERPRINT_USE)
     for line in statements.lines():
-        print(line)
+        print_line(line)
     return DONE

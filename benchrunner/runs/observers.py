@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from benchrunner.errors import RequestError, described
 from benchrunner.fits import Fit
 from benchrunner.plugins.registry import Plugins
+from benchrunner.printing import print_note
 from benchrunner.progress import Event
 
 Report = Callable[[Fit, Event], None]
@@ -55,4 +55,4 @@ class Observers:
                 text = f"The observer {hook} of plugin '{observer.plugin_name}' failed: {described(error)}"
                 if text not in self._warned:
                     self._warned.add(text)
-                    print(text, file=sys.stderr)
+                    print_note(text)

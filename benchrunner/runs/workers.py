@@ -30,6 +30,7 @@ from benchrunner.executor import FitRunner
 from benchrunner.fits import Fit
 from benchrunner.interrupts import HeldBack
 from benchrunner.plugins.discovery import discover
+from benchrunner.printing import print_note
 from benchrunner.progress import Event
 from benchrunner.records import Record
 from benchrunner.runs.observers import Report
@@ -195,12 +196,10 @@ def _note_silence(worker: Worker) -> None:
     if worker.fit is not None and time.monotonic() - worker.heard > SILENT_SECONDS:
         worker.heard = time.monotonic()
         fit, process = worker.fit, worker.process.pid
-        print(
+        print_note(
             f"benchrunner: the worker process {process} has reported nothing for {SILENT_SECONDS:.0f} s (fit {fit.id}: "
             f"{fit.backbone} on {fit.task}). If it hangs, stop with Ctrl-C: finished fits are kept, and the same "
-            "command goes on from here.",
-            file=sys.stderr,
-            flush=True,
+            "command goes on from here."
         )
 
 

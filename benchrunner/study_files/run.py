@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import shlex
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 from benchrunner.backbones.concatenation import parts_of
 from benchrunner.executor import Executor
 from benchrunner.notebook_bar import in_notebook
+from benchrunner.printing import print_note
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.kept.keeper import StudyKeeper
 from benchrunner.studies.kept.naming import derived_file_name
@@ -68,7 +68,7 @@ def run_study_file(
         runner.observe("before_study", fits=())  # the fits are not known yet; a refusal must not come after hours
     for number, (words, system) in enumerate(study.commands.items(), start=1):
         if show_progress:
-            print(f"{number} of {len(study.commands)}, {system}: benchrunner {shlex.join(words)}", file=sys.stderr)
+            print_note(f"{number} of {len(study.commands)}, {system}: benchrunner {shlex.join(words)}")
         run_command(words, runner.workspace, program=program, show_output=show_progress)
     _check_backbones((need.system for need in needs), study, runner)
     request = _request(study, systems, columns, options)

@@ -50,7 +50,7 @@ def test_the_list_has_a_line_for_each_run(runs: Runs) -> None:
     lines = out.splitlines()
     assert (code, err, len(lines)) == (0, "", 5)
     assert lines[0].split() == ["run", "task", "backbone", "recipe", "dev", "score", "date", "(UTC)", "size"]
-    assert lines[1].startswith(f"{failed}  mine/mood  bad?name")
+    assert lines[1].startswith(f"{failed}  mine/mood  bad\\nname")
     assert "75.0 accuracy" in lines[2] and lines[2].startswith(run) and " failed " in lines[1]
     size = sum(sizes_of(runs.folder / name).total for name in (run, failed))
     assert lines[3:] == [
