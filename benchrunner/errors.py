@@ -5,7 +5,8 @@ BenchrunnerError
 │   ├── UnknownName        no task, backbone, method or leaderboard of that name
 │   ├── DataError          a data file or hub data set is missing or malformed; names file and line
 │   │   └── BadRows        some of its rows contradict themselves; they may be left out on request
-│   └── CheckpointError    files of a backbone are missing, of another kind or do not fit together
+│   ├── CheckpointError    files of a backbone are missing, of another kind or do not fit together
+│   └── DamagedFile        a file that benchrunner wrote was damaged or edited; names the file and the remedy
 ├── PluginError            a plugin broke its contract; discovery sets the plugin aside
 ├── FitError               a fit could not be finished (exit code 1)
 │   └── Diverged           its losses, weights or outputs are not finite numbers
@@ -76,6 +77,10 @@ class BadRows(DataError):
 
 class CheckpointError(RequestError):
     """Files of a backbone are missing, of another kind or do not fit together."""
+
+
+class DamagedFile(RequestError):
+    """A file that benchrunner wrote was damaged or edited. The message names the file and how it is made again."""
 
 
 class PluginError(BenchrunnerError):

@@ -84,9 +84,17 @@ def write_folder_atomically(path: Path, write: Callable[[Path], object]) -> None
             if not path.is_dir():
                 raise
         flush_to_disk(path.parent)
-        shutil.rmtree(old, ignore_errors=True)
+        remove(old)
     finally:
         shutil.rmtree(part, ignore_errors=True)
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a folder with all that is in it, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def write_json(path: Path, value: Any) -> None:

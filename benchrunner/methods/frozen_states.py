@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import shutil
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, final
@@ -15,12 +14,14 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 import torch
 
-from benchrunner.errors import Diverged, FitError
+from benchrunner.errors import DamagedFile, Diverged, FitError, first_line
 from benchrunner.features.arrays import Features
 from benchrunner.features.flat_batch import FlatBatch, collate, micro_batches, ranges, rounding
+from benchrunner.files import remove
 from benchrunner.locks import held
 from benchrunner.methods.summaries import summarize
 from benchrunner.progress import Event
+from benchrunner.seals import check_seal, seal_files
 
 if TYPE_CHECKING:
     from benchrunner.backbones.encoder import Encoder
@@ -108,27 +109,63 @@ def _vectors(
 ) -> list[np.ndarray]:
     folder = job.cache.folder / "states" / _key(features, job)
     files = {layer: folder / f"layer-{layer:02}{content.suffix}.npy" for layer in layers}
-    if _missing(content, files, features, encoder):
+    states = _opened(files)
+    if len(states) < len(files):
+        if folder.exists() and not folder.is_dir():
+            remove(folder)
         waiting = Event("waiting", text="another process computes the same states")
         with held(folder, lambda: job.report(waiting)):
-            _fill(folder, content, files, encoder, features, job)
-    return [np.load(file, mmap_mode="r", allow_pickle=False) for file in files.values()]
+            states |= _fill(
+                folder, content, {layer: files[layer] for layer in files if layer not in states}, encoder, features, job
+            )
+    return [states[layer] for layer in layers]
 
 
 def _fill(
     folder: Path, content: Content, files: Mapping[int, Path], encoder: Encoder, features: Features, job: Job
-) -> None:
+) -> dict[int, np.ndarray]:
     """Compute the missing files and remove what a killed process left. The caller holds the folder's lock."""
     for leftover in folder.glob("*.part"):
         shutil.rmtree(leftover, ignore_errors=True)
-    if missing := _missing(content, files, features, encoder):
+    states = _opened(files, damaged=lambda reason: job.report(Event("note", text=reason)))
+    if missing := [layer for layer in files if layer not in states]:
         part = Path(tempfile.mkdtemp(dir=folder, suffix=".part"))
         try:
             _compute(content, encoder, features, {layer: part / files[layer].name for layer in missing}, job)
             for layer in missing:
-                (part / files[layer].name).replace(files[layer])
+                seal_files(_seal(part / files[layer].name), _name(files[layer]), [part / files[layer].name])
+                for path in (files[layer], _seal(files[layer])):
+                    if path.is_dir():
+                        remove(path)
+                    (part / path.name).replace(path)
         finally:
             shutil.rmtree(part, ignore_errors=True)
+        states |= _opened({layer: files[layer] for layer in missing})
+    return states
+
+
+def _opened(files: Mapping[int, Path], damaged: Callable[[str], None] = lambda reason: None) -> dict[int, np.ndarray]:
+    """Open the layers that are cached and as they were written; call `damaged` for a layer that is not.
+
+    The seal of a layer names the layer and the key of its folder, so that exchanged files are noticed.
+    """
+    states = {}
+    for layer, file in files.items():
+        if file.exists() or _seal(file).exists():
+            try:
+                check_seal(_seal(file), _name(file), "")
+                states[layer] = np.load(file, mmap_mode="r", allow_pickle=False)
+            except (DamagedFile, OSError, ValueError) as error:
+                damaged(f"cached states are damaged and computed again ({first_line(error)})")
+    return states
+
+
+def _name(file: Path) -> str:
+    return f"{file.parent.name}/{file.name}"
+
+
+def _seal(file: Path) -> Path:
+    return file.with_suffix(".json")
 
 
 def _key(features: Features, job: Job) -> str:
@@ -139,18 +176,6 @@ def _key(features: Features, job: Job) -> str:
     for part in (features.tokens, features.segments, features.starts):
         digest.update(np.ascontiguousarray(part).data)
     return digest.hexdigest()[:16]
-
-
-def _missing(content: Content, files: Mapping[int, Path], features: Features, encoder: Encoder) -> list[int]:
-    shape = (content.count(features), encoder.hidden_size)
-    return [layer for layer, file in files.items() if not _whole(file, shape, content)]
-
-
-def _whole(file: Path, shape: tuple[int, int], content: Content) -> bool:
-    with contextlib.suppress(OSError, ValueError, EOFError):
-        states = np.load(file, mmap_mode="r", allow_pickle=False)
-        return bool(states.shape == shape and states.dtype == content.kind)
-    return False
 
 
 def _compute(content: Content, encoder: Encoder, features: Features, files: dict[int, Path], job: Job) -> None:

@@ -68,7 +68,15 @@ def take_over_head(job: Job, learned: Mapping[str, nn.Module]) -> list[str]:
 def encode(job: Job, table: pa.Table, encoder: Encoder, *, training: bool) -> Features:
     """Encode the rows as features, or read them from the cache."""
     job.report(Event("encoding"))
-    return job.cache.features(table, job.problem, encoder, job.fit.recipe, job.code, training=training)
+    return job.cache.features(
+        table,
+        job.problem,
+        encoder,
+        job.fit.recipe,
+        job.code,
+        training=training,
+        note=lambda text: job.report(Event("note", text=text)),
+    )
 
 
 def train(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import random
 import shutil
 import threading
 from collections.abc import Mapping, Sequence
@@ -123,15 +125,55 @@ def test_writers_at_the_same_time_all_get_the_right_features(tmp_path: Path) -> 
     assert not [path for path in (tmp_path / "features").iterdir() if path.name.startswith(".")], "nothing half written"
 
 
-def test_a_file_is_hashed_once_until_it_changes(tmp_path: Path) -> None:
+def test_a_file_is_hashed_once_until_it_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache, path = Cache(tmp_path / "cache"), tmp_path / "weights"
     path.write_bytes(b"one")
     first = cache.file_hash(path)
-    assert first == cache.file_hash(path) == "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed"
-    (memory,) = (tmp_path / "cache" / "hashes").iterdir()
-    memory.write_text('"remembered"')
-    assert cache.file_hash(path) == "remembered"
+    assert first == "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed"
+    with monkeypatch.context() as changed:
+        changed.setattr("hashlib.file_digest", lambda file, name: pytest.fail("hashed again"))
+        assert cache.file_hash(path) == first
     path.write_bytes(b"two")
-    facts = path.stat()
-    os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns + 1_000_000))
-    assert cache.file_hash(path) not in (first, "remembered")
+    assert cache.file_hash(path) == hashlib.sha256(b"two").hexdigest()
+
+
+def test_weights_edited_in_place_are_noticed_with_old_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache, path = Cache(tmp_path / "cache"), tmp_path / "weights"
+    content = bytearray(random.Random(0).randbytes(1 << 20))
+    path.write_bytes(content)
+    before, first = path.stat(), cache.file_hash(path)
+    content[500_000:900_000] = bytes(400_000)
+    path.write_bytes(content)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert cache.file_hash(path) == hashlib.sha256(content).hexdigest() != first
+
+    other = Cache(tmp_path / "other")  # also where a file system has no time of the last change
+    stat = Path.stat
+    monkeypatch.setattr(Path, "stat", lambda self, **options: before if self == path else stat(self, **options))
+    kept = other.file_hash(path)
+    content[:10_000] = bytes(10_000)
+    path.write_bytes(content)
+    assert other.file_hash(path) == hashlib.sha256(content).hexdigest() != kept
+
+
+@pytest.mark.parametrize("damage", ["empty", "cut", "edited", "another", "zeros", "folder", "pipe", "huge", "brackets"])
+def test_a_damaged_memory_of_a_hash_gives_no_other_hash(tmp_path: Path, damage: str) -> None:
+    cache, path, second = Cache(tmp_path / "cache"), tmp_path / "weights", tmp_path / "second"
+    path.write_bytes(b"one")
+    second.write_bytes(b"two")
+    first = cache.file_hash(path)
+    (memory,) = (tmp_path / "cache" / "hashes").iterdir()
+    cache.file_hash(second)
+    (another,) = set((tmp_path / "cache" / "hashes").iterdir()) - {memory}
+    content = memory.read_bytes()
+    if damage in ("folder", "pipe"):
+        memory.unlink()
+        memory.mkdir() if damage == "folder" else os.mkfifo(memory)
+    elif damage == "huge":
+        os.truncate(memory, 5 << 30)
+    else:
+        edited = content.replace(first[:8].encode(), b"00000000")
+        damaged = {"empty": b"", "cut": content[:-30], "edited": edited, "another": another.read_bytes()}
+        memory.write_bytes({**damaged, "zeros": bytes(len(content)), "brackets": b"[" * 100_000}[damage])
+    assert cache.file_hash(path) == first
+    assert memory.read_bytes() == content
