@@ -77,17 +77,22 @@ from benchrunner.metrics import (
     MATTHEWS,
     MEAN_RECIPROCAL_RANK,
     PEARSON,
+    RIGHT_CHOICE,
     SPEARMAN,
+    GoldRow,
     Metric,
     RowSums,
     Score,
     average_precision,
+    exact_match_of_groups,
     f1,
     f1_macro,
     f1_micro,
     f1_samples,
     f1_weighted,
+    mean_of_groups,
     mean_reciprocal_rank,
+    reciprocal_rank_of_groups,
     roc_auc,
 )
 from benchrunner.named_recipes import NamedRecipe
@@ -96,8 +101,10 @@ from benchrunner.plugins.discovery import discover
 from benchrunner.plugins.hookspecs import hookimpl
 from benchrunner.plugins.listing import Listed, list_offers
 from benchrunner.plugins.registry import Plugins
+from benchrunner.problems.candidates import Candidates
 from benchrunner.problems.choose import Choose
 from benchrunner.problems.classify import Classify
+from benchrunner.problems.marked_words import ClassifyWords
 from benchrunner.problems.multi_label import MultiLabel
 from benchrunner.problems.problem import HeadShape, Problem
 from benchrunner.problems.regress import Regress
@@ -164,6 +171,7 @@ __all__ = [
     "MEAN_RECIPROCAL_RANK",
     "OUTSIDE",
     "PEARSON",
+    "RIGHT_CHOICE",
     "SPEARMAN",
     "Answered",
     "Answers",
@@ -173,10 +181,12 @@ __all__ = [
     "BadRows",
     "BenchrunnerError",
     "BoardFile",
+    "Candidates",
     "CheckedSubmission",
     "CheckpointError",
     "Choose",
     "Classify",
+    "ClassifyWords",
     "Columns",
     "CommandEstimate",
     "Comparison",
@@ -200,6 +210,7 @@ __all__ = [
     "FitError",
     "FitOrder",
     "FitRunner",
+    "GoldRow",
     "Grid",
     "HeadShape",
     "HeldBack",
@@ -292,6 +303,7 @@ __all__ = [
     "download_hub_file",
     "dry_run_study",
     "dry_run_study_file",
+    "exact_match_of_groups",
     "example_interval",
     "expected_best",
     "export",
@@ -313,6 +325,7 @@ __all__ = [
     "last_line",
     "list_offers",
     "list_runs",
+    "mean_of_groups",
     "mean_reciprocal_rank",
     "paired_test",
     "prune_runs",
@@ -324,6 +337,7 @@ __all__ = [
     "read_settings",
     "read_study",
     "read_text",
+    "reciprocal_rank_of_groups",
     "remove_runs",
     "restart_interval",
     "result_of_runs",

@@ -63,6 +63,14 @@ def _same_labels(gold: Any, predicted: Any) -> float:
     return float(set(labels_of(gold)) == set(labels_of(predicted)))
 
 
+def _is_among(gold: Any, predicted: Any) -> float:
+    return float(predicted in labels_of(gold))
+
+
+def _right_choice(gold: Sequence[Any], predicted: Sequence[Any]) -> float:
+    return sum(map(_is_among, gold, predicted)) / len(gold)
+
+
 ACCURACY = Metric("accuracy", _accuracy, per_row=_is_equal)
 """Share of rows whose answer equals the gold answer."""
 MATTHEWS = Metric("matthews", _matthews, row_sums=RowSums(matthews_row_values, matthews_of_sums))
@@ -71,6 +79,9 @@ BALANCED_ACCURACY = Metric("balanced_accuracy", _balanced_accuracy, row_sums=Row
 """Mean recall over the labels of the gold answers."""
 EXACT_MATCH = Metric("exact_match", _exact_match, per_row=_same_labels)
 """Share of rows with exactly the right labels, in any order; answers are lists of labels."""
+
+RIGHT_CHOICE = Metric("accuracy", _right_choice, per_row=_is_among)
+"""Share of rows whose answer is the gold answer, or one of them if gold is a list, as in `Candidates`."""
 
 
 def f1(positive: str) -> Metric:

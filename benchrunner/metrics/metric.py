@@ -6,10 +6,13 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.errors import Undefined
 from benchrunner.metrics.weighting import RowSums, Weighted
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 ANSWERS = "answers"
 """Value of `Metric.computed_from` for metrics that compare gold answers with predicted answers."""
@@ -41,10 +44,43 @@ class Metric:
     `per_row` needs none. Without both, `compute` is called for each resample, and there are fewer of them."""
     weighted: Weighted | None = None
     """Computes the metric of weighted rows, where `row_sums` is right only for all rows, as for ranks."""
+    columns: tuple[str, ...] = ()
+    """Columns of the rows that the metric reads besides the gold answers, for example the question that each row
+    belongs to. Every function of the metric then gets a `GoldRow` in place of each gold answer."""
 
     def value(self, gold: Sequence[Any], predicted: Sequence[Any]) -> float:
         """Compute the figure; raises `Undefined` where the figure has no value."""
         return float(self.figure(self.compute(gold, predicted)))
+
+
+@final
+@dataclass(frozen=True)
+class GoldRow:
+    """The gold answer of a row, and the values of the columns that a metric reads: see `Metric.columns`."""
+
+    gold: Any
+    columns: Mapping[str, Any]
+
+    def __getitem__(self, column: str) -> Any:
+        return self.columns[column]
+
+
+def gold_rows(metric: Metric, gold: Sequence[Any], table: pa.Table | None) -> Sequence[Any]:
+    """Return what a metric compares answers with: the gold answers, or with `Metric.columns` a `GoldRow` for each.
+
+    Raises `Undefined` if the rows lack a column that the metric reads.
+    """
+    if not metric.columns:
+        return gold
+    names = () if table is None else table.column_names
+    if missing := [name for name in metric.columns if name not in names]:
+        raise Undefined(f"{metric.name} reads the column '{missing[0]}', which these rows do not have")
+    assert table is not None
+    columns = [table.column(name).to_pylist() for name in metric.columns]
+    return [
+        GoldRow(right, dict(zip(metric.columns, values, strict=True)))
+        for right, *values in zip(gold, *columns, strict=True)
+    ]
 
 
 @dataclass(frozen=True)
@@ -74,13 +110,17 @@ def score(metric: Metric, gold: Sequence[Any], predicted: Sequence[Any] | None) 
 
 
 def scores(
-    metrics: Iterable[Metric], gold: Sequence[Any], predictions: Mapping[str, Sequence[Any]]
+    metrics: Iterable[Metric],
+    gold: Sequence[Any],
+    predictions: Mapping[str, Sequence[Any]],
+    table: pa.Table | None = None,
 ) -> dict[str, Score]:
     """Compute metrics of the same rows, by the metric's name; a score is absent where a metric has no value.
 
     `predictions` are by the names that `Metric.computed_from` has. Metrics with the same `compute` share one call.
+    `table` has the rows, for metrics that read columns.
     """
-    results: dict[tuple[str, Callable[..., Any]], Callable[[], Any]] = {}
+    results: dict[tuple[str, tuple[str, ...], Callable[..., Any]], Callable[[], Any]] = {}
     by_name: dict[str, Score] = {}
     for metric in metrics:
         predicted = predictions.get(metric.computed_from)
@@ -90,8 +130,13 @@ def scores(
             continue
         if len(gold) != len(predicted):
             raise ValueError(f"{len(predicted)} predictions for {len(gold)} gold answers")
-        compute = cache(partial(metric.compute, gold, predicted))
-        result = results.setdefault((metric.computed_from, metric.compute), compute)
+        try:
+            right = gold_rows(metric, gold, table)
+        except Undefined as reason:
+            by_name[metric.name] = Score(None, str(reason))
+            continue
+        compute = cache(partial(metric.compute, right, predicted))
+        result = results.setdefault((metric.computed_from, metric.columns, metric.compute), compute)
         by_name[metric.name] = _score(metric, result) if gold else Score(None, "there are no rows to score")
     return by_name
 

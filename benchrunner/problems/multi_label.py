@@ -128,7 +128,7 @@ class MultiLabel(SentenceProblem):
         probabilities, values = sigmoid(outputs), dict[float, float]()
         for threshold in (self.threshold, *THRESHOLDS):
             answers = self._above(probabilities, threshold)
-            value = scores([metric], gold, {ANSWERS: answers})[metric.name].value
+            value = scores([metric], gold, {ANSWERS: answers}, table)[metric.name].value
             if value is not None:
                 values[threshold] = value
         if not values:

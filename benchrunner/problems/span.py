@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.backbones.export_kind import ExportKind
+from benchrunner.metrics import gold_rows
 from benchrunner.problems.problem import HeadShape, Problem
 from benchrunner.problems.span_rows import BEYOND, checked_rows
 
@@ -153,6 +154,7 @@ class Span(Problem):
         gold = self.gold(table)
         if not self.tunes or gold is None or metric.per_row is None:
             return {}
+        right = gold_rows(metric, gold, table)
         margin = self._margin(outputs)
         order = np.argsort(-margin, kind="stable")
         order = order[np.isfinite(margin[order])]  # a row without any span has "no answer" for every tau
@@ -160,7 +162,7 @@ class Span(Problem):
             return {}
         margin = margin[order]
         texts = self.decode(outputs, table, {"tau": -np.inf})
-        gains = np.array([metric.per_row(gold[row], texts[row]) - metric.per_row(gold[row], "") for row in order])
+        gains = np.array([metric.per_row(right[row], texts[row]) - metric.per_row(right[row], "") for row in order])
         totals = np.concatenate([[0.0], np.cumsum(gains)])
         cuts = np.concatenate([[margin[0] + 1], (margin[:-1] + margin[1:]) / 2, [margin[-1] - 1]])
         possible = np.concatenate([[True], margin[:-1] > margin[1:], [True]])  # no tau lies between equal margins

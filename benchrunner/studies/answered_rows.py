@@ -35,7 +35,7 @@ class AnsweredRows:
     @cached_property
     def rule(self) -> RightAnswers | None:
         """The rule by which answers are right; None if the split has no labels."""
-        return None if self.gold is None else right_answers(self.task, self.gold)
+        return None if self.gold is None else right_answers(self.task, self.gold, self.rows.table)
 
     @cached_property
     def right(self) -> Mapping[str, list[list[bool]]]:
@@ -47,8 +47,9 @@ class AnsweredRows:
 
     @property
     def text_columns(self) -> list[str]:
-        """Names of the columns that hold the questions: all but the labels."""
-        return [name for name in self.rows.table.column_names if name not in self.task.problem.label_columns]
+        """Names of the columns that hold the questions: all but the labels and what the task keeps besides."""
+        others = (*self.task.problem.label_columns, *self.task.kept_columns)
+        return [name for name in self.rows.table.column_names if name not in others]
 
     def frame(self) -> pandas.DataFrame:
         """Return a table with a line for each row: its texts, gold, every answer, and the share of right restarts."""

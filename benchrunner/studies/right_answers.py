@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
-from benchrunner.metrics import ANSWERS, Metric
+from benchrunner.metrics import ANSWERS, GoldRow, Metric, gold_rows
 from benchrunner.tasks.task import Task
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 EQUAL = "An answer is right if it equals gold."
 """Rule for labels."""
@@ -46,17 +49,16 @@ class RightAnswers:
         return self._known[key]
 
 
-def right_answers(task: Task, gold: Sequence[Any]) -> RightAnswers:
-    """Choose the rule for the rows of a task.
+def right_answers(task: Task, gold: Sequence[Any], table: pa.Table | None = None) -> RightAnswers:
+    """Choose the rule for the rows of a task. `table` has the rows, for metrics that read columns.
 
     If a metric of the task scores single rows, an answer is right if no answer scores higher. Else a number is right
     if it is close to gold, and any other answer if it equals gold.
     """
     metric = next((metric for metric in task.metrics if metric.per_row and metric.computed_from == ANSWERS), None)
     if metric is not None:
-        return RightAnswers(
-            gold, f"An answer is right if its {metric.name} is the highest possible.", _by(metric, task)
-        )
+        rule = f"An answer is right if its {metric.name} is the highest possible."
+        return RightAnswers(gold_rows(metric, gold, table), rule, _by(metric, task))
     if gold and all(isinstance(value, float) for value in gold):
         limit = TOLERANCE * (max(gold) - min(gold))
         return RightAnswers(
@@ -71,4 +73,9 @@ def _by(metric: Metric, task: Task) -> Callable[[Any, Any], bool]:
     """Judge by a metric of single rows: an answer is right if it scores as high as the best answer."""
     score = metric.per_row
     assert score is not None
-    return lambda gold, answer: score(gold, answer) >= score(gold, task.problem.best_answer(gold))
+
+    def is_right(gold: Any, answer: Any) -> bool:
+        best = task.problem.best_answer(gold.gold if isinstance(gold, GoldRow) else gold)
+        return score(gold, answer) >= score(gold, best)
+
+    return is_right

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar, final
 
 from benchrunner.errors import BenchrunnerError, Undefined, first_line
-from benchrunner.metrics import ANSWERS, Metric
+from benchrunner.metrics import ANSWERS, Metric, gold_rows
 from benchrunner.runs.runner import Runner
 from benchrunner.statistics import Comparison, Interval, expected_best, holm, restart_interval
 from benchrunner.statistics.intervals import interval_of_scored
@@ -153,6 +153,7 @@ def scored_answers(
     gold = task.problem.gold(rows.table)
     if gold is None:
         raise Undefined(f"{rows.origin} has no labels")
+    right = gold_rows(metric, gold, rows.table)
     scored = []
     for fit in cell.restarts:
         if metric.computed_from == ANSWERS:
@@ -160,9 +161,9 @@ def scored_answers(
         else:
             outputs, settings = runner.outputs(fit, rows), runner.settings(fit)
             answers = task.problem.extra_figures(outputs, rows.table, settings)[metric.computed_from]
-        if len(answers) != len(gold):
-            raise Undefined(f"{rows.origin} has {len(gold)} rows now, and the fit {fit.id} answered {len(answers)}")
-        scored.append(ScoredAnswers(metric, gold, answers))
+        if len(answers) != len(right):
+            raise Undefined(f"{rows.origin} has {len(right)} rows now, and the fit {fit.id} answered {len(answers)}")
+        scored.append(ScoredAnswers(metric, right, answers))
     return scored
 
 

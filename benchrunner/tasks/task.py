@@ -66,6 +66,9 @@ class Task:
     select_on: tuple[str, ...] = ()
     """Names of the dev splits that select: the grid point and the restart with the highest mean of the headline metric
     over these splits win, and thresholds are tuned on the rows of all of them. Empty means every dev split."""
+    columns: tuple[str, ...] = ()
+    """Columns that are kept besides those that the problem and the metrics read, for example ids for a leaderboard. The
+    rows of every split have them; a user's own questions may lack them."""
 
     def __post_init__(self) -> None:
         if not self.name or "/" not in self.name or self.name != self.name.lower():
@@ -87,6 +90,11 @@ class Task:
             )
         if len(set(self.select_on)) != len(self.select_on):
             raise PluginError(f"{self.name}: select_on names a split twice.")
+
+    @property
+    def kept_columns(self) -> tuple[str, ...]:
+        """Names of the columns that are kept besides those of the problem: `columns`, and what the metrics read."""
+        return tuple(dict.fromkeys((*self.columns, *(name for metric in self.metrics for name in metric.columns))))
 
     @property
     def selection_splits(self) -> tuple[str, ...]:
@@ -132,10 +140,13 @@ class Task:
         gold = self.problem.gold(table)
         if gold is None:
             return {}
-        return scores(self.metrics, gold, {**(extra_figures or {}), ANSWERS: answers})
+        return scores(self.metrics, gold, {**(extra_figures or {}), ANSWERS: answers}, table)
 
     def checked(self, rows: Rows, workspace: Workspace, *, labelled: bool) -> Rows:
-        """Return rows that the problem has checked, without bad rows if the workspace asks to leave these out."""
+        """Return rows that the problem has checked, without bad rows if the workspace asks to leave these out.
+
+        Columns that the task keeps are added as they are, as far as the rows have them.
+        """
         try:
             table = self.problem.check(rows, labelled=labelled)
         except BadRows as bad:
@@ -143,11 +154,17 @@ class Task:
                 raise
             rows = rows.without(bad.rows)
             table = self.problem.check(rows, labelled=labelled)
+        for name in self.kept_columns:
+            if name in rows.table.column_names and name not in table.column_names:
+                table = table.append_column(name, rows.table.column(name))
         return Rows(table, rows.origin, rows.lines, rows.notes)
 
     def _checked(self, rows: Rows, split: Split, workspace: Workspace) -> Rows:
         if not len(rows):
             raise DataError(f"{rows.origin}: no rows.")
+        if missing := [name for name in self.columns if name not in rows.table.column_names]:
+            names = ", ".join(rows.table.column_names)
+            raise DataError(f"{rows.origin}: no column '{missing[0]}', which {self.name} keeps; found {names}.")
         rows = self.checked(rows, workspace, labelled=split.role != "test")
         notes = rows.notes
         if workspace.settings.official_counts and split.rows is not None and len(rows) != split.rows:

@@ -12,7 +12,7 @@ import numpy as np
 
 from benchrunner.data.rows import Rows
 from benchrunner.errors import BenchrunnerError, PluginError, RequestError, Undefined, described
-from benchrunner.metrics import ANSWERS
+from benchrunner.metrics import ANSWERS, gold_rows
 from benchrunner.testing.contract import refuse
 from benchrunner.testing.tiny_encoder import TinyEncoder
 from benchrunner.workspace import Settings, Workspace
@@ -65,7 +65,7 @@ def _row_faults(task: Task, rows: Rows, *, labelled: bool) -> Iterator[str]:
     if gold is not None:
         majority = np.repeat(problem.majority_output(rows.table)[None], expected, axis=0)
         yield from _decoding_faults(problem, majority, rows)
-        yield from _label_faults(task, gold, problem.extra_figures(majority, rows.table, problem.decoding))
+        yield from _label_faults(task, rows, gold, problem.extra_figures(majority, rows.table, problem.decoding))
     elif labelled:
         yield "the rows have no labels; only the rows of a test split may have none"
 
@@ -97,7 +97,7 @@ def _decoding_faults(problem: Problem, outputs: np.ndarray, rows: Rows) -> Itera
             yield "the average of two equal outputs gives different answers"
 
 
-def _label_faults(task: Task, gold: Sequence[Any], figures: Mapping[str, Any]) -> Iterator[str]:
+def _label_faults(task: Task, rows: Rows, gold: Sequence[Any], figures: Mapping[str, Any]) -> Iterator[str]:
     """Check that the best answers survive a prediction file, and that each metric rewards them."""
     problem = task.problem
     written = [problem.spell(problem.best_answer(label)) for label in gold]
@@ -109,7 +109,7 @@ def _label_faults(task: Task, gold: Sequence[Any], figures: Mapping[str, Any]) -
             yield f"{metric.name} is computed from {metric.computed_from}, which extra_figures does not give"
         if metric.computed_from == ANSWERS and len(set(map(repr, gold))) > 1:
             with contextlib.suppress(Undefined):
-                if not metric.value(gold, answers) > 0:
+                if not metric.value(gold_rows(metric, gold, rows.table), answers) > 0:
                     yield f"{metric.name} of the right answers is not above zero"
 
 
