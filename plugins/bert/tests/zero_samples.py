@@ -6,6 +6,7 @@ To be started as a program, alone or by a launcher: DeepSpeed wants processes to
 from __future__ import annotations
 
 import dataclasses
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,7 +16,7 @@ import torch
 from objective_samples import CORPUS, batch
 from safetensors.torch import save_file
 
-from benchrunner import write_atomically
+from benchrunner import CheckpointError, write_atomically
 from benchrunner.features.randomness import generator
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.pretraining.deepspeed.engine import Engine
@@ -94,6 +95,36 @@ def check_going_on(folder: Path, stage: int, kind: str) -> None:
     assert any(not torch.equal(states[0][0][name], states[0][1][name]) for name in states[0][0])
 
 
+class _Malicious:
+    """Makes a file where it is read by pickle."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __reduce__(self) -> tuple[Callable[[str], int], tuple[str]]:
+        return os.system, (f"touch {self._path}",)
+
+
+def check_refusing(folder: Path, stage: int, kind: str) -> None:
+    """An engine reads no file that holds code, and runs none of the code, whichever of the files it is."""
+    _, engine = _fresh(folder, stage, kind)
+    engine.write_shares(folder / "step-2", "{}")
+    for number, path in enumerate(sorted((folder / "step-2").glob("*.pt"))):
+        harmless = path.read_bytes()
+        content = torch.load(path, weights_only=False)
+        contents = ({**content, "module": _Malicious(folder / "ran")}, _Malicious(folder / "ran"))
+        torch.save(contents[number % 2], path)
+        try:
+            engine.read_shares(folder / "step-2")
+        except CheckpointError as error:
+            assert "holds posix.system" in str(error), error
+        else:
+            raise AssertionError(f"{path} was read")
+        path.write_bytes(harmless)
+    assert not (folder / "ran").exists()
+    engine._engine.destroy()
+
+
 def _theirs(folder: Path, stage: int, kind: str) -> tuple[Any, Callable[[], None]]:
     """As somebody trains transformers' BERT: one group of parameters, a scheduler, their own client state."""
     import deepspeed
@@ -156,13 +187,15 @@ def _write_vocabulary(path: Path) -> None:
 
 
 def main(folder: Path, *names: str) -> None:
-    """Those that are named, such as ours-3-bf16; or going on at a stage, as in on-3-bf16."""
+    """Write the samples that are named, such as ours-3-bf16; go on (on-3-bf16), or refuse code (malice-3-bf16)."""
     for name in names:
         model, stage, kind = name.split("-")
         (folder / name).mkdir(parents=True, exist_ok=True)
         write_atomically(folder / name / "vocab.txt", _write_vocabulary)  # two processes write the same file
         if model == "on":
             check_going_on(folder / name, int(stage), kind)
+        elif model == "malice":
+            check_refusing(folder / name, int(stage), kind)
         else:
             write(folder / name, int(stage), kind, model)
     torch.distributed.destroy_process_group()

@@ -20,6 +20,7 @@ from benchrunner_bert.pretraining.deepspeed.adam import MOMENTS, PaperAdam, fres
 from benchrunner_bert.pretraining.deepspeed.configuration import configuration
 from benchrunner_bert.pretraining.deepspeed.processes import join_processes
 from benchrunner_bert.pretraining.deepspeed.zero_checkpoint import DESCRIPTION
+from benchrunner_bert.pretraining.deepspeed.zero_files import code_in, only_data
 from benchrunner_bert.pretraining.settings import Settings
 
 _ADVICE = "Remove it: the run continues from the checkpoint before it, if there is one."
@@ -121,10 +122,16 @@ class Engine:
         self._engine.save_checkpoint(str(folder.parent), tag=folder.name, client_state=client_state, save_latest=False)
 
     def read_shares(self, folder: Path) -> None:
-        """Read DeepSpeed's own files. DeepSpeed uses pickle, so the files must come from this user alone."""
+        """Read DeepSpeed's own files, which are pickles, without running code from them: see `zero_files.only_data`."""
         try:
-            path, _ = self._engine.load_checkpoint(str(folder.parent), tag=folder.name)
-        except Exception as error:  # a file that is cut or damaged raises many kinds
+            with only_data():
+                path, _ = self._engine.load_checkpoint(str(folder.parent), tag=folder.name)
+        except Exception as error:  # a file that is cut, damaged or foreign raises many kinds
+            if name := code_in(error):
+                raise CheckpointError(
+                    f"{folder} holds {name}, which no checkpoint of DeepSpeed's needs: reading it could run any code. "
+                    f"{_ADVICE}"
+                ) from None
             raise CheckpointError(f"{folder} cannot be read ({first_line(error)}). {_ADVICE}") from None
         if path is None:
             raise CheckpointError(f"{folder}: DeepSpeed finds no checkpoint there. {_ADVICE}")

@@ -1,11 +1,14 @@
 """Find and load the files of DeepSpeed's checkpoint folders.
 
-This needs no DeepSpeed and runs no code from the files: torch's weights_only loader reads them, and `CLASSES` lists
-what the few classes of DeepSpeed in the files become.
+The files are pickles, but no code from them runs: torch's weights_only loader reads them, and `CLASSES` lists the few
+classes of DeepSpeed in the files. `load` needs no DeepSpeed; `only_data` lets DeepSpeed itself read in this way.
 """
 
 from __future__ import annotations
 
+import contextlib
+import importlib
+import os
 import pickle
 import re
 import zipfile
@@ -25,6 +28,10 @@ MODEL = re.compile(r"(?:zero_pp_rank_(\d+)_)?mp_rank_(\d+)_model_states\.pt")
 """Files of the module: (rank of the process, rank of a part of a split model)."""
 SHARE = re.compile(r"(?:bf16_)?zero_pp_rank_(\d+)_mp_rank_(\d+)_?optim_states\.pt")
 """Files of the optimizer: (rank of the process, rank of a part of a split model)."""
+
+
+_FORCE_DATA, _FORCE_CODE = "TORCH_FORCE_WEIGHTS_ONLY_LOAD", "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"
+"""Environment variables that torch's loader reads. The first also changes calls that ask for code."""
 
 
 class Unread:
@@ -100,12 +107,32 @@ def load(path: Path) -> dict[str, Any]:
     return content
 
 
+@contextlib.contextmanager
+def only_data() -> Iterator[None]:
+    """Let every `torch.load` of the block, also inside DeepSpeed, read tensors, plain values and `CLASSES` only."""
+    places = (name.rpartition(".") for name in CLASSES)
+    classes = [getattr(importlib.import_module(module), name) for module, _, name in places]
+    before = {name: os.environ.pop(name, None) for name in (_FORCE_DATA, _FORCE_CODE)}
+    os.environ[_FORCE_DATA] = "1"
+    try:
+        with torch.serialization.safe_globals(classes):
+            yield
+    finally:
+        os.environ.pop(_FORCE_DATA)
+        os.environ.update({name: value for name, value in before.items() if value is not None})
+
+
+def code_in(error: Exception) -> str:
+    """Name what a file holds besides data, if this made torch's loader raise the error; else give an empty text."""
+    found = re.search(r"GLOBAL (\S+)", str(error)) if isinstance(error, pickle.UnpicklingError) else None
+    return found[1] if found else ""
+
+
 def _refuse(path: Path, error: Exception) -> NoReturn:
     """Raise the error for a file that the loader refused."""
-    unsafe = re.search(r"GLOBAL (\S+)", str(error)) if isinstance(error, pickle.UnpicklingError) else None
-    if unsafe:
+    if name := code_in(error):
         raise CheckpointError(
-            f"{path} holds {unsafe[1]}, which is none of the classes that are read ({', '.join(CLASSES)}): such a file "
+            f"{path} holds {name}, which is none of the classes that are read ({', '.join(CLASSES)}): such a file "
             "can run any code. Write the checkpoint again without it (client_state is the place for own values)."
         ) from None
     raise CheckpointError(f"{path} cannot be read: it is cut or damaged ({first_line(error)}).") from None

@@ -8,9 +8,7 @@ rounding. The log's rates are the exception: they are about the process that wro
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import stat
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
     from benchrunner_bert.pretraining.deepspeed.engine import Engine
 
 STATE, FACTS = "state.safetensors", "state.json"
-_WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 Layout = dict[str, Any]
 """Number of processes and stage that wrote DeepSpeed's own files; only the same number and stage can read them."""
@@ -51,7 +48,6 @@ class Saved:
             engine.restore(self.tensors())
         else:
             self._check_layout(_layout_of(engine))
-            _check_owner(self.folder)
             engine.read_shares(self.folder)
 
     def tensors(self) -> dict[str, torch.Tensor]:
@@ -132,8 +128,6 @@ class Checkpoints:
         engine.write_shares(part, describe() if engine.rank == 0 else "")
         if engine.rank == 0:
             (part / FACTS).write_text(_text(facts), encoding="utf-8")
-            for path in (self.folder, part, *part.rglob("*")):  # see `_check_owner`; the umask may allow more
-                path.chmod(stat.S_IMODE(path.stat().st_mode) & ~_WRITABLE_BY_OTHERS)
             for path in (*part.rglob("*"), part):
                 flush_to_disk(path)
             if home.exists():
@@ -178,17 +172,3 @@ def _layout_of(engine: Engine) -> Layout:
 
 def _as_options(layout: Layout) -> str:
     return f"--processes {layout.get('processes')} --zero {layout.get('zero')}"
-
-
-def _check_owner(folder: Path) -> None:
-    """Raise a `CheckpointError` if others could have written the files: DeepSpeed's loader runs code from them."""
-    for path in (folder.parent, folder, *folder.rglob("*")):
-        facts = path.lstat()
-        is_link = stat.S_ISLNK(facts.st_mode)
-        if is_link or facts.st_uid != os.getuid() or facts.st_mode & _WRITABLE_BY_OTHERS:
-            reason = "is a link" if is_link else "could have been written by somebody else"
-            raise CheckpointError(
-                f"{path} {reason}. DeepSpeed can run code from its own files when it reads them, so a run continues "
-                f"only from files that belong to you alone. benchrunner export {folder} DIR reads them without running "
-                "any code."
-            )
