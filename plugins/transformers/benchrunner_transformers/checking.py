@@ -16,6 +16,8 @@ import torch
 
 from benchrunner import CheckpointError, first_line
 from benchrunner_transformers.configuration import configuration, mark, read_settings
+from benchrunner_transformers.habits import gives_states, without_cache
+from benchrunner_transformers.hub_kernels import forbid_kernels
 from benchrunner_transformers.quiet import quiet
 from benchrunner_transformers.tokenizer import HubTokenizer
 from benchrunner_transformers.weight_files import read_shapes, weight_files
@@ -56,18 +58,20 @@ def check(folder: Path, *, encoder_only: bool) -> Checkpoint:
     settings = read_settings(path)
     files = weight_files(folder)
     shapes = read_shapes(files)
-    config = configuration(path, settings, tensors=len(shapes))
+    forbid_kernels()
     with quiet():
+        config = configuration(path, settings, tensors=len(shapes))
         tokenizer = HubTokenizer.read(folder, config)
         model_class, encoder_only = _model_class(path, config, encoder_only or mark(settings).get("part") == "encoder")
         model = _made_on_meta(path, model_class, config)
         embeddings = _embeddings(path, model)
         _check_size(path, model, files)
+        _check_run(path, model)
         if tokenizer.size > embeddings:
             raise CheckpointError(
                 f"{folder}: the vocabulary has {tokenizer.size:,} tokens, the model only {embeddings:,} embeddings."
             )
-        left_out = _check_weights(folder, model_class, config, renamed(shapes, model_class, encoder_only))
+        left_out = _check_weights(folder, model_class, config, renamed(shapes, model_class, config, encoder_only))
     return Checkpoint(folder, tuple(files), config, tokenizer, model_class, encoder_only, tuple(left_out))
 
 
@@ -96,16 +100,24 @@ def _model_class(path: Path, config: PreTrainedConfig, encoder_only: bool) -> tu
 def _decodes_its_input(model: PreTrainedModel) -> bool:
     """Whether the decoder of a model reads the input itself, shifted by one token, as BART's does.
 
-    Models whose decoder needs an input of its own raise `ValueError` without one.
+    If not, the model fails without an input for the decoder, in another way than with one.
     """
+    from transformers.modeling_outputs import BaseModelOutput
+
+    states = torch.zeros(1, 2, model.config.hidden_size, device="meta")
+    ids = torch.zeros(1, 2, dtype=torch.long, device="meta")
+    inputs = {"input_ids": ids, "encoder_outputs": BaseModelOutput(last_hidden_state=states), **without_cache(model)}
+    return _failure(model, inputs) in ("", _failure(model, {**inputs, "decoder_input_ids": ids}))
+
+
+def _failure(model: PreTrainedModel, inputs: Mapping[str, Any]) -> str:
+    """Run a model without memory, and describe the error that it raises; empty if it raises none."""
     try:
         with torch.device("meta"):
-            model(input_ids=torch.zeros(1, 2, dtype=torch.long))
-    except ValueError:
-        return False
-    except Exception:  # a part of the model that cannot run without values, which is behind the check of the input
-        return True
-    return True
+            model(**inputs)
+    except Exception as error:  # models raise many kinds of errors, also for parts that cannot run without values
+        return f"{type(error).__name__}: {error}"
+    return ""
 
 
 def _made_on_meta(path: Path, model_class: type[PreTrainedModel], config: PreTrainedConfig) -> PreTrainedModel:
@@ -116,6 +128,28 @@ def _made_on_meta(path: Path, model_class: type[PreTrainedModel], config: PreTra
     except Exception as error:  # the model classes raise many kinds of errors for numbers that do not fit together
         reason = first_line(error)
         raise CheckpointError(f"{path}: {model_class.__name__} cannot be made of these settings: {reason}") from None
+
+
+def _check_run(path: Path, model: PreTrainedModel) -> None:
+    """Refuse a model that needs more than token ids, such as places on a page, or that gives no states of tokens."""
+    name = type(model).__name__
+    try:
+        with torch.device("meta"):
+            outputs = model(input_ids=torch.zeros(1, 8, dtype=torch.long), **without_cache(model))
+    except ValueError as error:
+        if "meta" in str(error):
+            return
+        raise CheckpointError(f"{path}: {name} cannot be run on token ids alone: {first_line(error)}") from None
+    except Exception:  # a part of the model that cannot run without values; loading runs the model with its weights
+        return
+    if not gives_states(model, outputs):
+        raise no_states(path, model)
+
+
+def no_states(path: Path, model: PreTrainedModel) -> CheckpointError:
+    """Return the error for a model that gives no states of tokens."""
+    hint = " Add ':encoder' to use the encoder alone." if getattr(model.config, "is_encoder_decoder", False) else ""
+    return CheckpointError(f"{path}: {type(model).__name__} gives logits, not states of the tokens.{hint}")
 
 
 def _embeddings(path: Path, model: PreTrainedModel) -> int:
@@ -200,13 +234,16 @@ def from_weights(
 
 
 def renamed(
-    weights: Mapping[str, torch.Tensor], model_class: type[PreTrainedModel], encoder_only: bool
+    weights: Mapping[str, torch.Tensor],
+    model_class: type[PreTrainedModel],
+    config: PreTrainedConfig,
+    encoder_only: bool,
 ) -> Mapping[str, torch.Tensor]:
     """Rename the weights of a whole model for the class of its encoder, and leave out the other weights."""
     from transformers.models.auto.modeling_auto import MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES
 
     if not encoder_only or model_class.__name__ in MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES.values():
-        return weights
+        return _without_other_prefix(weights, model_class, config)
     names = {name: name.removeprefix(f"{model_class.base_model_prefix}.") for name in weights}
     if any(name.startswith("encoder.") for name in names.values()):
         embeddings = {name for name in names if names[name] == "shared.weight"}
@@ -215,3 +252,23 @@ def renamed(
             inside |= dict.fromkeys(embeddings, "embed_tokens.weight")
         names = inside
     return {new: weights[name] for name, new in names.items()}
+
+
+def _without_other_prefix(
+    weights: Mapping[str, torch.Tensor], model_class: type[PreTrainedModel], config: PreTrainedConfig
+) -> Mapping[str, torch.Tensor]:
+    """Rename the weights of a class that has another name for its base model than the other classes of the family.
+
+    These are, for example, `Qwen2ForQuestionAnswering` and the classes for spans of other models like Llama.
+    """
+    with torch.device("meta"):
+        names = model_class(config).state_dict().keys()
+    if not names & weights.keys():
+        for prefix in sorted(
+            {name.partition(".")[0] + "." for name in weights} - {f"{model_class.base_model_prefix}."}
+        ):
+            inside = {name.removeprefix(prefix): name for name in weights if name.startswith(prefix)}
+            if names <= inside.keys():
+                heads = {name: weights[name] for name in weights.keys() - set(inside.values())}
+                return heads | {new: weights[name] for new, name in inside.items()}
+    return weights

@@ -51,7 +51,7 @@ class HubEncoder(Encoder):
         self.summary_layers, self.summary_head_bias = summary, summary.output_bias
         self._kind: Kind | None = None
         self.config = model.config.get_text_config()
-        self.hidden_size, self.max_length = int(self.config.hidden_size), max_length
+        self.hidden_size, self.max_length = habits.width, max_length
         self.dropout = dropout.configured_rate(self.config)
         self.tokenizer_fingerprint = tokenizer.fingerprint
         self.summary_place = summary_place
@@ -112,7 +112,7 @@ class HubEncoder(Encoder):
         if self._reads_flat:
             with self._ready(batch, "flat"):
                 states = flat_states(self.model, batch)
-            yield from states
+            yield from _of_tokens(states)
             return
         parts = [self._states(bucket, batch, every=True) for bucket in self._buckets(batch)]
         for layer in zip(*parts, strict=True):
@@ -171,6 +171,8 @@ class HubEncoder(Encoder):
             inputs["attention_mask"] = bucket.mask(batch.tokens.device)
         if self._habits.takes_segments:
             inputs["token_type_ids"] = bucket.pad(batch.segments, 0)
+        if self._habits.takes_cache:
+            inputs["use_cache"] = False
         if self.config.model_type == longformer.MODEL_TYPE:
             separator = self.config.sep_token_id
             inputs["global_attention_mask"] = longformer.global_tokens(inputs["input_ids"], self._kind, separator)
@@ -179,10 +181,8 @@ class HubEncoder(Encoder):
         last = outputs[0]
         if not every:
             return [bucket.unpad(last)]
-        states = outputs.get("hidden_states") or outputs["decoder_hidden_states"]
-        if self.config.model_type == "funnel":  # its layers shorten the sequence, so that they have no states of tokens
-            return [bucket.unpad(last)]
-        return [*(bucket.unpad(layer) for layer in states[:-1]), bucket.unpad(last)]
+        states = outputs.get("hidden_states") or outputs.get("decoder_hidden_states") or ()
+        return [bucket.unpad(layer) for layer in _of_tokens([*states[:-1], last])]
 
     @contextmanager
     def _ready(self, batch: FlatBatch, site: str) -> Iterator[None]:
@@ -195,3 +195,8 @@ class HubEncoder(Encoder):
         drawing = dropout.drawn_from(batch.dropout, site, batch.tokens.device) if batch.dropping else nullcontext()
         with quiet(), drawing:
             yield
+
+
+def _of_tokens(states: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
+    """Leave out all layers but the last if some have other shapes: the layers of Funnel shorten the sequence."""
+    return states if all(layer.shape == states[-1].shape for layer in states) else states[-1:]

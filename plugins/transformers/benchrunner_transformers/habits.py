@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self, final
+from typing import TYPE_CHECKING, Any, Self, final
 
 import torch
 
@@ -28,6 +29,14 @@ class Habits:
     """Whether the state of a token depends on no later token."""
     mixes_padding: bool
     """Whether the states of a sequence depend on its padding, so that only equal lengths can share a batch."""
+    mixes_tokens: bool
+    """Whether the state of a token depends on other tokens. If not, the model's attention computes nothing here."""
+    takes_cache: bool
+    """Whether the model can keep keys and values for generation, which is switched off."""
+    gives_states: bool
+    """Whether the model gives states of tokens; see `gives_states`."""
+    width: int
+    """Numbers in the state of a token."""
     takes_mask: bool
     takes_segments: bool
     """Whether the model has embeddings for several segments, or relative segments like XLNet."""
@@ -47,29 +56,52 @@ class Habits:
         ids = (1 + padding + torch.arange(_LENGTHS[1])) % len(table.weight)
         ids = torch.where(ids == padding, ids[0], ids)
         whole = _states(model, ids)
+        other_start = _states(model, torch.cat([ids[-1:], ids[1:]]))
         return cls(
             left_to_right=_equal(whole[:-1], _states(model, torch.cat([ids[:-1], ids[:1]]))[:-1]),
             mixes_padding=not _equal(_states(model, ids[: _LENGTHS[0]]), _padded(model, ids, padding)),
+            mixes_tokens=not _equal(whole[1:], other_start[1:], tolerance=0.0),
+            takes_cache="use_cache" in arguments,
+            gives_states=gives_states(model, model(input_ids=ids[None], **without_cache(model))),
+            width=whole.shape[-1],
             takes_mask="attention_mask" in arguments,
             takes_segments=segments,
             padding=padding,
         )
 
 
+def gives_states(model: PreTrainedModel, outputs: Mapping[str, Any]) -> bool:
+    """Whether the outputs of a model have states of tokens. A model that gives logits instead is no encoder.
+
+    These are Llama 4, and FSMT with its decoder.
+    """
+    if "last_hidden_state" not in outputs:
+        return False
+    width, vocabulary = outputs["last_hidden_state"].shape[-1], len(model.get_input_embeddings().weight)
+    if width == getattr(model.config.get_text_config(), "hidden_size", width):
+        return True
+    return bool(width != vocabulary) and not getattr(model.config, "is_encoder_decoder", False)
+
+
 def _states(model: PreTrainedModel, ids: torch.Tensor) -> torch.Tensor:
-    states: torch.Tensor = model(input_ids=ids[None])[0][0]
+    states: torch.Tensor = model(input_ids=ids[None], **without_cache(model))[0][0]
     return states
+
+
+def without_cache(model: PreTrainedModel) -> dict[str, bool]:
+    """Return the argument that keeps a model from storing keys and values for generation, if the model has one."""
+    return {"use_cache": False} if "use_cache" in inspect.signature(model.forward).parameters else {}
 
 
 def _padded(model: PreTrainedModel, ids: torch.Tensor, padding: int) -> torch.Tensor:
     """Compute the states of the shorter sequence in a batch with the longer sequence."""
     mask = torch.arange(_LENGTHS[1]) < torch.tensor(_LENGTHS)[:, None]
-    inputs = {"input_ids": torch.where(mask, ids, padding)}
+    inputs: dict[str, Any] = {"input_ids": torch.where(mask, ids, padding), **without_cache(model)}
     if "attention_mask" in inspect.signature(model.forward).parameters:
         inputs["attention_mask"] = mask.long()
     states: torch.Tensor = model(**inputs)[0][0, : _LENGTHS[0]]
     return states
 
 
-def _equal(states: torch.Tensor, other: torch.Tensor) -> bool:
-    return bool((states - other).abs().max() <= _TOLERANCE * states.abs().max())
+def _equal(states: torch.Tensor, other: torch.Tensor, *, tolerance: float = _TOLERANCE) -> bool:
+    return bool((states - other).abs().max() <= tolerance * states.abs().max())

@@ -11,7 +11,7 @@ import torch
 
 from benchrunner import CheckpointError, first_line
 from benchrunner.engine import derived, generator
-from benchrunner_transformers.checking import SHOWN_FAULTS, Checkpoint, check, from_weights, renamed
+from benchrunner_transformers.checking import SHOWN_FAULTS, Checkpoint, check, from_weights, no_states, renamed
 from benchrunner_transformers.encoder import HubEncoder
 from benchrunner_transformers.habits import Habits
 from benchrunner_transformers.published_heads import BASE
@@ -34,7 +34,7 @@ def load(folder: Path, *, seed: int, encoder_only: bool) -> HubEncoder:
     with quiet():
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(derived(seed, "missing weights"))
-            weights = renamed(tensors, checkpoint.model_class, checkpoint.encoder_only)
+            weights = renamed(tensors, checkpoint.model_class, checkpoint.config, checkpoint.encoder_only)
             model, _ = from_weights(checkpoint.model_class, checkpoint.config, weights, torch.device("cpu"))
         _share_table(model)
         try:
@@ -43,6 +43,13 @@ def load(folder: Path, *, seed: int, encoder_only: bool) -> HubEncoder:
             raise CheckpointError(
                 f"{folder}: {type(model).__name__} cannot be run on token ids alone: {first_line(error)}"
             ) from None
+        if not habits.gives_states:
+            raise no_states(folder / "config.json", model)
+        if not habits.mixes_tokens:
+            raise CheckpointError(
+                f"{folder}: {type(model).__name__} computes the state of each token from that token alone here. The "
+                "library has its attention only as code to be fetched from the hub, which benchrunner never runs."
+            )
         decodes = getattr(checkpoint.config, "is_encoder_decoder", False) and not checkpoint.encoder_only
         place = "last" if habits.left_to_right or decodes else checkpoint.tokenizer.summary_place
         summary, notes = _summary(checkpoint, model, tensors, place=place, seed=seed)

@@ -26,14 +26,16 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def refusal(folder: Path | str, *, offline: bool = False) -> str:
-    """Load a model that cannot be loaded, and return the error."""
+def refusal(folder: Path | str, *, offline: bool = False, load: bool = False) -> str:
+    """Check a model that cannot be loaded, and load it if the check does not find this; return the error."""
     home = Path(folder) / "home"
     workspace = Workspace(runs=home, cache=home, settings=Settings(offline=offline))
     with pytest.raises(CheckpointError) as caught:
         backbone = TransformersFamily().find(str(folder), workspace)
         assert backbone is not None
         backbone.revision(workspace)  # a command asks for it before its first fit
+        if load:
+            backbone.load(workspace, seed=0)
     return str(caught.value)
 
 
@@ -73,6 +75,54 @@ def test_missing_and_unexpected_weights_are_listed(folder: Path) -> None:
 def test_a_checkpoint_without_weights_is_refused(folder: Path) -> None:
     (folder / "model.safetensors").unlink()
     assert refusal(folder) == f"{folder}: no weights; model.safetensors or pytorch_model.bin was expected."
+
+
+def write_other(folder: Path, model_type: str, **settings: Any) -> None:
+    """Replace the model in a folder by a random model of another architecture."""
+    from transformers import AutoConfig, AutoModel
+
+    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+    AutoModel.from_config(AutoConfig.for_model(model_type, **sizes, **settings)).save_pretrained(folder)
+
+
+@pytest.mark.parametrize(
+    ("model_type", "settings", "reason"),
+    [
+        ("bros", {"vocab_size": 600}, "BrosModel cannot be run on token ids alone: You have to specify bbox"),
+        ("mra", {"vocab_size": 600}, "MraModel computes the state of each token from that token alone here"),
+        (
+            "fsmt",
+            {"src_vocab_size": 600, "tgt_vocab_size": 600, "d_model": 16, "langs": ["en", "de"]},
+            "FSMTModel gives logits, not states of the tokens. Add ':encoder' to use the encoder alone.",
+        ),
+    ],
+)
+def test_models_without_states_of_tokens_are_refused(
+    model_type: str, settings: dict[str, Any], reason: str, folder: Path
+) -> None:
+    write_other(folder, model_type, **settings)
+    assert reason in refusal(folder, load=True)
+
+
+def test_no_code_for_graphics_cards_is_fetched_from_the_hub(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A graphics card and the package `kernels` are made to look present."""
+    from transformers.integrations import hub_kernels
+    from transformers.models.mra import modeling_mra
+
+    fetched = list[str]()
+
+    def fetch(name: str, **options: object) -> None:
+        fetched.append(name)
+        raise FileNotFoundError
+
+    write_other(folder, "mra", vocab_size=600)
+    monkeypatch.setattr(hub_kernels, "is_kernels_available", lambda: True)
+    monkeypatch.setattr(hub_kernels, "_kernels_enabled", True)
+    monkeypatch.setattr(hub_kernels, "get_kernel_hub", fetch, raising=False)
+    for name in ("is_cuda_platform", "is_kernels_available", "is_ninja_available", "is_torch_cuda_available"):
+        monkeypatch.setattr(modeling_mra, name, lambda: True)
+    assert "from that token alone" in refusal(folder, load=True)
+    assert not fetched
 
 
 def test_models_that_read_no_token_ids_are_refused(folder: Path) -> None:

@@ -53,7 +53,7 @@ def loaded(folder: Path, suffix: str = "") -> Encoder:
 
 
 def batch_of(encoder: Encoder, first: Sequence[str], second: Sequence[str] | None) -> tuple[FlatBatch, Features]:
-    features = Features.of(encoder.assemble(first, second, 120))
+    features = Features.of(encoder.assemble(first, second, min(120, encoder.max_length)))
     return collate(features, np.arange(len(first)), torch.device("cpu"), multiple=7), features
 
 
@@ -174,3 +174,16 @@ def test_layers_are_drawn_as_without_pre_training(name: str, tmp_path: Path) -> 
     assert all(torch.equal(weight, once[name]) for name, weight in encoder.named_parameters())
     deviations = [once[name].std() for name in changed if once[name].ndim == 2]
     assert max(deviations) < 0.9 * max(before[name].std() for name in changed if once[name].ndim == 2)
+
+
+def test_a_checkpoint_with_another_name_for_its_base_model_is_read(tmp_path: Path) -> None:
+    """Qwen's class for spans calls its base model `transformer`; the other classes call it `model`."""
+    from transformers import AutoModelForQuestionAnswering
+
+    write_model("qwen2", tmp_path)
+    expected = loaded(tmp_path)
+    AutoModelForQuestionAnswering.from_pretrained(tmp_path).save_pretrained(tmp_path)
+    encoder = loaded(tmp_path)
+    assert encoder.notes == ("left out: weights of another task's head (qa_outputs.bias, qa_outputs.weight)",)
+    weights = encoder.state_dict()
+    assert all(torch.equal(weight, weights[name]) for name, weight in expected.state_dict().items())

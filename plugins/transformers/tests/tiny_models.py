@@ -24,6 +24,7 @@ _SPECIAL = {
     "bos_token_id": ("<s>", "[CLS]", "<cls>", "<|begin_of_text|>", "<|endoftext|>", "<unk>"),
     "eos_token_id": ("</s>", "[SEP]", "<sep>", "<|end_of_text|>", "<|endoftext|>", "<unk>"),
     "cls_token_id": ("<s>", "[CLS]", "<cls>", "<|begin_of_text|>"),
+    "mask_token_id": ("<mask>", "[MASK]", "<|mask|>"),
     "sep_token_id": ("</s>", "[SEP]", "<sep>", "<|end_of_text|>"),
 }
 """Settings of special tokens -> the tokens that they may be, of which the first in the vocabulary is taken."""
