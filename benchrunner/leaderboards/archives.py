@@ -6,20 +6,27 @@ import contextlib
 import re
 import zipfile
 import zlib
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import final
+from typing import IO, BinaryIO, final
 
 from benchrunner.errors import RequestError
 
 MAX_BYTES = 2**28
-"""Size of the largest archive that is opened. No submission comes near it, and the list of entries is in memory."""
+"""Size of the largest archive that is opened. No submission comes near it."""
+MAX_LIST_BYTES = 2**20
+"""Size of the longest list of files that is read from a zip archive. It takes up to forty times as much in memory."""
+MAX_FILES = 10_000
+"""Number of files in the largest folder that is read. No submission comes near it."""
 
 _ZIP_START = b"PK\x03\x04"
 _OTHER_ARCHIVE = re.compile(r".*\.(tar|tgz|gz|bz2|xz|zst|7z|rar)", re.IGNORECASE)
+_LONGEST_REASON = 200
 _DESKTOP_FILE = re.compile(r"__MACOSX|\.DS_Store|\._.*|Thumbs\.db|desktop\.ini")
 _ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError, OverflowError)
 """What zipfile raises for archives that are damaged, encrypted or of an unknown kind."""
@@ -88,9 +95,11 @@ def is_single(path: Path) -> bool:
 
 def _folder(path: Path) -> list[Entry]:
     try:
-        members = sorted(path.iterdir())
+        members = sorted(islice(path.iterdir(), MAX_FILES + 1))
     except OSError as error:
         raise Unreadable(f"cannot be read: {error.strerror}") from None
+    if len(members) > MAX_FILES:
+        raise Unreadable(f"holds more than {MAX_FILES:,} files, so it is no submission")
     return [Entry(f"{file.name}/" if file.is_dir() else file.name, partial(_read_file, file)) for file in members]
 
 
@@ -98,8 +107,9 @@ def _read_file(path: Path, limit: int) -> bytes:
     if not path.is_file():
         raise Unreadable("is not a plain file")
     try:
+        _check_size(path.stat().st_size, limit)
         with path.open("rb") as file:
-            return _limited(file.read(limit + 1), limit)
+            return _limited(file, limit)
     except OSError as error:
         raise Unreadable(f"cannot be read: {error.strerror}") from None
 
@@ -109,21 +119,38 @@ def _zipped(path: Path, stack: contextlib.ExitStack) -> list[Entry]:
     if size > MAX_BYTES:
         raise Unreadable(f"is too large to be a submission: {size:,} bytes")
     try:
-        archive = stack.enter_context(zipfile.ZipFile(path))
+        file = _LimitedFile(stack.enter_context(path.open("rb")), MAX_LIST_BYTES)
+        archive = stack.enter_context(zipfile.ZipFile(file))  # which only seeks, tells and reads
     except zipfile.BadZipFile:
         raise Unreadable("is not a zip archive, or is damaged; pack the files again") from None
     except _ZIP_ERRORS as error:
-        raise Unreadable(f"cannot be read: {error}") from None
+        raise Unreadable(f"cannot be read: {_shortened(error)}") from None
+    file.limit = MAX_BYTES
     members = archive.infolist()
-    folders_with_files = {
-        folder for member in members if not member.is_dir() for folder in _folders_above(member.filename)
-    }
-    kept = [member for member in members if member.filename not in folders_with_files]
+    files = sorted(member.filename for member in members if not member.filename.endswith("/"))
+    kept = [member for member in members if not _is_folder_of(member.filename, files)]
     return [Entry(member.filename, partial(_read_member, archive, member)) for member in kept]
 
 
-def _folders_above(name: str) -> list[str]:
-    return [name[: at + 1] for at, letter in enumerate(name) if letter == "/"]
+@final
+class _LimitedFile:
+    """A file for `zipfile`, which reads the whole list of an archive's files at once, however long that list is."""
+
+    def __init__(self, file: BinaryIO, limit: int) -> None:
+        self._file, self.limit = file, limit
+        self.seek, self.tell, self.seekable = file.seek, file.tell, file.seekable
+
+    def read(self, size: int = -1) -> bytes:
+        """Read so many bytes, or all; raises `Unreadable` for more than the limit."""
+        if size > self.limit:
+            raise Unreadable(f"lists too many files to be a submission: the list alone takes {size:,} bytes")
+        return self._file.read(size)
+
+
+def _is_folder_of(name: str, files: list[str]) -> bool:
+    """Whether an entry is a folder that holds any of the files, which are sorted by their names."""
+    at = bisect_left(files, name)
+    return name.endswith("/") and at < len(files) and files[at].startswith(name)
 
 
 def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limit: int) -> bytes:
@@ -132,13 +159,27 @@ def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limit: int) 
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others cannot be read with a limit
         raise Unreadable("is compressed by a method that servers seldom read; pack the file with the method 'deflate'")
     try:
+        _check_size(member.file_size, limit)
         with archive.open(member) as file:
-            return _limited(file.read(limit + 1), limit)
+            return _limited(file, limit)
     except _ZIP_ERRORS as error:
-        raise Unreadable(f"is damaged ({error}); pack the files again") from None
+        raise Unreadable(f"is damaged ({_shortened(error)}); pack the files again") from None
 
 
-def _limited(content: bytes, limit: int) -> bytes:
-    if len(content) > limit:
+def _limited(file: IO[bytes], limit: int) -> bytes:
+    """Read a file whole, whatever size it says that it has."""
+    content = bytearray()
+    while part := file.read(2**20):
+        content += part
+        _check_size(len(content), limit)
+    return bytes(content)
+
+
+def _check_size(size: int, limit: int) -> None:
+    if size > limit:
         raise Unreadable(f"is larger than {limit:,} bytes, more than its rows can need; it may be another file")
-    return content
+
+
+def _shortened(error: Exception) -> str:
+    """Cut the message of an error, which may hold the names of files."""
+    return " ".join(str(error).split())[:_LONGEST_REASON]

@@ -17,6 +17,9 @@ from benchrunner.leaderboards.manifests import Manifest, archive_digest
 if TYPE_CHECKING:
     import pyarrow as pa
 
+MAX_ROWS = 1_000_000
+"""Largest number of rows that a manifest may give a file, unless its official number is larger."""
+
 
 def find_faults(
     board: Leaderboard,
@@ -30,8 +33,8 @@ def find_faults(
     With a manifest, its row counts replace the official counts, and the archive must be the one that it describes.
     `tables` are the rows that the files answer, as far as they are available; `unchecked` names what needs them.
     """
-    counts = manifest.counts if manifest is not None else {}
     faults = _manifest_faults(board, path, manifest) if manifest is not None else []
+    counts = manifest.counts if manifest is not None and not faults else {}
     try:
         with opened(path) as entries:
             assigned, faults_of_names = (_assign_single if is_single(path) else _assign)(board, path.name, entries)
@@ -86,6 +89,11 @@ def detect(boards: Iterable[Leaderboard], path: Path) -> Leaderboard:
 def _manifest_faults(board: Leaderboard, path: Path, manifest: Manifest) -> list[str]:
     if manifest.board != board.name:
         return [f"The manifest describes an archive for {manifest.board}, not for {board.name}."]
+    official = {file.name: file.rows for file in board.files}
+    for name, rows in manifest.counts.items():
+        most = max(MAX_ROWS, official.get(name, 0))
+        if rows > most:
+            return [f"The manifest says that {name} has {rows:,} rows, which cannot be: the most is {most:,}."]
     if path.exists() and archive_digest(path) != manifest.archive_sha256:
         return [f"{path.name} has changed since its manifest was written; write it again."]
     return []
@@ -136,7 +144,7 @@ def _assign(board: Leaderboard, archive: str, entries: list[Entry]) -> Assigned:
     similar = {_fold(name): name for name in board_names if name not in assigned}
     extra = list[Entry]()
     for entry in useful:
-        if entry in exact:
+        if entry.name in board_names and not entry.is_folder:
             continue
         meant = None if entry.is_folder else similar.pop(_fold(entry.name), None)
         if meant is None:
@@ -159,7 +167,8 @@ def _missing_faults(archive: str, missing: list[str], entries: list[Entry]) -> l
 def _extra_faults(extra: list[Entry], board_names: list[str]) -> list[str]:
     packed = [quoted(entry.path) for entry in extra if entry.name.lower().endswith(".zip") and not entry.is_folder]
     folders = [quoted(entry.path) for entry in extra if entry.is_folder and entry.name in board_names]
-    further = [quoted(entry.path) for entry in extra if quoted(entry.path) not in packed + folders]
+    reported = {*packed, *folders}
+    further = [quoted(entry.path) for entry in extra if quoted(entry.path) not in reported]
     return [
         *_listed("A folder in place of a file", folders, "put a file with this name there"),
         *_listed("An archive inside of the submission", packed, "pack its files themselves"),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, final
 
 from benchrunner.errors import RequestError
+from benchrunner.leaderboards.archives import MAX_BYTES, MAX_FILES
 from benchrunner.strict_tables import StrictTable
 
 
@@ -80,12 +82,20 @@ def read_manifest(archive: Path) -> Manifest:
 def archive_digest(path: Path) -> str:
     """Compute the SHA-256 of an archive's bytes, or of the names and contents of a folder's files."""
     if not path.is_dir():
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        return _file_digest(path)
     whole = hashlib.sha256()
-    for file in sorted(path.iterdir()):
-        content = archive_digest(file) if file.is_file() else "no file"
+    for file in sorted(islice(path.iterdir(), MAX_FILES)):
+        content = _file_digest(file) if file.is_file() else "no file"
         whole.update(f"{file.name}\0{content}\0".encode())
     return whole.hexdigest()
+
+
+def _file_digest(path: Path) -> str:
+    """Compute the SHA-256 of a file's bytes. What is too large for a submission is not read and has no digest."""
+    if path.stat().st_size > MAX_BYTES:
+        return "too large"
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _origin(table: StrictTable) -> FileOrigin:

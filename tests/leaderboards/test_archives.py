@@ -162,7 +162,7 @@ def test_an_archive_with_false_sizes_is_a_fault(tmp_path: Path) -> None:
     content[at + 20 : at + 28] = struct.pack("<II", 2**31, 2**31)  # compressed and plain size of the first entry
     path.write_bytes(content)
     (problem,) = find_faults(BOARD, path)
-    assert problem.startswith("Mood.tsv is damaged")
+    assert problem.startswith("Mood.tsv is larger than ")
 
 
 @settings(max_examples=150, deadline=None)

@@ -79,7 +79,7 @@ def test_a_missing_manifest_is_an_error(tmp_path: Path) -> None:
     [
         ("{", "not valid JSON"),
         ("[]", "expected a JSON object, found a list"),
-        ("[" * 100_000, "not valid JSON: lists or objects are nested too deep"),
+        ("[" * 100_000, "lists and objects are nested more than 100 deep"),
         ('{"format": 2}', "format: expected 1, found 2"),
         ('{"format": 1, "files": [{"file": "Mood.tsv"}]}', r"\[\[files\]\] 1 \(Mood.tsv\): task: is missing"),
     ],

@@ -61,6 +61,9 @@ class Columns(FileKind):
     def row_columns(self) -> tuple[str, ...]:
         return self.columns
 
+    def max_bytes(self, rows: int) -> int:
+        return 2**20 + 2048 * rows  # sentences of about fourteen words, with room for long ones
+
     @cached_property
     def _tags(self) -> set[str]:
         return set(iob_labels(self.types))

@@ -40,6 +40,9 @@ class JsonMap(FileKind):
     def row_columns(self) -> tuple[str, ...]:
         return (self.key,)
 
+    def max_bytes(self, rows: int) -> int:
+        return 2**20 + 1024 * rows  # ids and short texts, with room for escapes
+
     def write(self, name: str, answers: Answers) -> bytes:
         assert answers.table is not None  # a file of `row_columns` is written with the rows only
         ids = answers.table.column(self.key).to_pylist()

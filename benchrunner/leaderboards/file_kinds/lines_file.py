@@ -50,7 +50,7 @@ class Lines(FileKind):
         return answer
 
     def find_faults(self, content: bytes, expected: ExpectedRows, faults: Faults) -> None:
-        lines = filled_lines(content, faults, expected="one line for each row was")
+        lines = filled_lines(content, faults, expected="one line for each row was", rows=expected.count)
         if lines:
             expected.check_count(len(lines), "line", faults)
         for number, line in lines:

@@ -46,7 +46,7 @@ class Table(FileKind):
         return encoded([TAB.join(self.header), *(f"{index}{TAB}{text}" for index, text in enumerate(texts))])
 
     def find_faults(self, content: bytes, expected: ExpectedRows, faults: Faults) -> None:
-        lines = filled_lines(content, faults, expected="a header and one line for each row were")
+        lines = filled_lines(content, faults, expected="a header and one line for each row were", rows=expected.count)
         if not lines:
             return
         body = self._below_header(lines, faults)

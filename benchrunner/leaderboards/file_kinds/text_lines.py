@@ -11,6 +11,10 @@ _COMPRESSED = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip", b"BZh": "bzip2", b"\xf
 """First bytes of compressed files -> the format's name."""
 
 
+_FURTHER_LINES = 10_000
+"""Number of lines beyond twice the expected number that a file may have for every line to be checked."""
+
+
 def encoded(lines: Iterable[str]) -> bytes:
     """Encode lines as UTF-8, each with a line feed at its end."""
     return "".join(f"{line}\n" for line in lines).encode()
@@ -56,9 +60,16 @@ def lines_of(text: str, faults: Faults) -> list[str]:
     return lines
 
 
-def filled_lines(content: bytes, faults: Faults, *, expected: str) -> list[tuple[int, str]]:
-    """List the lines that are not blank, with their numbers; blank lines are added as faults."""
+def filled_lines(content: bytes, faults: Faults, *, expected: str, rows: int) -> list[tuple[int, str]]:
+    """List the lines that are not blank, with their numbers; blank lines are added as faults.
+
+    A file with many more lines than `rows` is not read: it is another file, and the list would take memory.
+    """
     text = decoded(content, faults, expected=expected)
+    count = 0 if text is None else text.count("\n")
+    if count > 2 * rows + _FURTHER_LINES:
+        faults.say(f"{count:,} lines, where {rows:,} rows are expected; it may be another file")
+        return []
     lines = lines_of(text, faults) if text is not None else []
     filled = [(number, line) for number, line in enumerate(lines, start=1) if line.strip(" ")]
     last = filled[-1][0] if filled else 0
