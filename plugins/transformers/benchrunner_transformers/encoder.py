@@ -56,6 +56,7 @@ class HubEncoder(Encoder):
         self.tokenizer_fingerprint = tokenizer.fingerprint
         self.summary_place = summary_place
         self._habits, self._reads_flat = habits, reads_flat(model)
+        dropout.replace(model)
         self._rate: float | None = None  # of dropout, if it is not the configuration's
 
     @property
@@ -162,9 +163,9 @@ class HubEncoder(Encoder):
 
     def _states(self, bucket: Bucket, batch: FlatBatch, *, every: bool) -> list[torch.Tensor]:
         """Compute the states of a bucket's tokens: those of the last layer, or embeddings and all layers."""
-        if self.config.model_type == big_bird.MODEL_TYPE:
-            changed = big_bird.choose_attention(self.model, bucket.longest)
-            if changed and self._rate is not None:
+        if self.config.model_type == big_bird.MODEL_TYPE and big_bird.choose_attention(self.model, bucket.longest):
+            dropout.replace(self.model)
+            if self._rate is not None:
                 dropout.set_rate(self.model, self._rate)
         inputs: dict[str, Any] = {"input_ids": bucket.pad(batch.tokens, self._habits.padding)}
         if bucket.padded and self._habits.takes_mask:
