@@ -186,6 +186,10 @@ def write_random_model(architecture: str, model: Path, folder: Path) -> None:
         if (model / file).is_file():
             shutil.copy(model / file, folder)
     settings = json.loads((model / "config.json").read_text())
+    if architecture not in ("bert", "albert", "electra"):  # they have no segments
+        words = json.loads((folder / "tokenizer_config.json").read_text())
+        words["model_input_names"] = ["input_ids", "attention_mask"]
+        (folder / "tokenizer_config.json").write_text(json.dumps(words))
     if architecture == "roberta":
         settings |= {"max_position_embeddings": 514, "type_vocab_size": 1}
     if architecture == "modernbert":  # gated: the same number of weights with two thirds of the width
