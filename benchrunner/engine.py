@@ -8,7 +8,8 @@ from benchrunner.backbones.encoder import Encoder, ExportedHead
 from benchrunner.backbones.recurrence import read_one_way
 from benchrunner.backbones.stacked_linear import StackedLinear
 from benchrunner.features.arrays import IGNORED, Features, Sequences
-from benchrunner.features.flat_batch import Block, FlatBatch, collate, ranges, rounding
+from benchrunner.features.blocks import Block, Bucket, buckets, ranges
+from benchrunner.features.flat_batch import FlatBatch, collate, rounding
 from benchrunner.features.pieces import Frame, Joined, Part, Pieces
 from benchrunner.features.randomness import Dropout, NoDropout, derived, generator, permutation
 from benchrunner.training import step_log
@@ -19,6 +20,7 @@ from benchrunner.training.schedule import share_of_peak
 __all__ = [
     "IGNORED",
     "Block",
+    "Bucket",
     "Cache",
     "Dropout",
     "Encoder",
@@ -33,6 +35,7 @@ __all__ = [
     "Sequences",
     "StackedLinear",
     "attend",
+    "buckets",
     "collate",
     "decay_groups",
     "derived",

@@ -9,7 +9,8 @@ from typing import Any, Literal
 import torch
 from torch.nn import functional
 
-from benchrunner.features.flat_batch import Block, FlatBatch
+from benchrunner.features.blocks import Bucket
+from benchrunner.features.flat_batch import FlatBatch
 
 Direction = Literal["both", "left-to-right", "right-to-left"]
 """Order in which a model reads its text. In both directions, a token attends to all tokens of its sequence; from left
@@ -35,8 +36,15 @@ def attend(
     direction `left-to-right`, a token attends only to itself and to the tokens before it; with `right-to-left`, only to
     itself and to the tokens after it. With a window, a token attends to at most `window` tokens on each side of itself.
     """
-    dropping = rate > 0 and batch.dropping
-    kernel = implementation(qkv.device, qkv.dtype, qkv.shape[-1], dropping=dropping, direction=direction, window=window)
+    kernel = implementation(
+        qkv.device,
+        qkv.dtype,
+        qkv.shape[-1],
+        dropping=rate > 0 and batch.dropping,
+        learning=qkv.requires_grad and torch.is_grad_enabled(),
+        direction=direction,
+        window=window,
+    )
     return kernel(qkv, batch, rate, site, direction, window).flatten(1)
 
 
@@ -46,15 +54,15 @@ def implementation(
     size: int,
     *,
     dropping: bool,
+    learning: bool = False,
     direction: Direction = "both",
     window: int | None = None,
 ) -> Kernel:
-    """Choose the kernel: `explicit` for dropout, `varlen` for half precision on a GPU, `grouped` otherwise.
+    """Choose the kernel: `explicit` for dropout and for gradients on a CPU, `varlen` for half precision on a GPU.
 
-    From right to left, and with a window in versions of torch whose `varlen_attn` has no windows, `grouped` takes the
-    place of `varlen`.
+    All else is computed by `grouped`, also from right to left, and with a window if torch's `varlen_attn` has none.
     """
-    if dropping:
+    if dropping or (learning and device.type == "cpu"):
         return explicit
     if direction == "right-to-left" or (window is not None and not _has_windows()):
         return grouped
@@ -78,7 +86,7 @@ def grouped(
     *parts, rest = qkv.split_with_sizes(sizes)
     for block, part in zip(batch.blocks, parts, strict=True):
         query, key, value = part.view(block.count, block.length, *qkv.shape[1:]).permute(2, 0, 3, 1, 4)
-        masked = direction == "right-to-left" or _is_narrow(window, block)
+        masked = direction == "right-to-left" or _is_narrow(window, block.length)
         mask = ~_hidden(block.length, direction, window, qkv.device) if masked else None
         causal = direction == "left-to-right" and not masked
         context = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, is_causal=causal)
@@ -135,20 +143,32 @@ def explicit(
     return output
 
 
-def _blocks(x: torch.Tensor, block: Block) -> torch.Tensor:
-    """View one block of (T, k, heads, size) as (k, count, heads, length, size)."""
-    return x[block.start : block.stop].view(block.count, block.length, *x.shape[1:]).permute(2, 0, 3, 1, 4)
+def _buckets(batch: FlatBatch, direction: Direction, window: int | None) -> tuple[Bucket, ...]:
+    """Return the buckets to compute, without padding wherever a token of the padding would see no token of the text."""
+    if direction == "right-to-left" or window is not None:
+        return tuple(Bucket((block,)) for block in batch.blocks)
+    return batch.attention_buckets
 
 
-def _packed(x: torch.Tensor, block: Block, kind: torch.dtype) -> torch.Tensor:
-    """Copy one block of (T, k, heads, size) to (k, count * heads, length, size), contiguous for matrix products."""
-    view = _blocks(x, block)
+def _packed(x: torch.Tensor, bucket: Bucket, kind: torch.dtype) -> torch.Tensor:
+    """Copy one bucket of (T, k, heads, size) to (k, count * heads, longest, size), contiguous, padded with zeros."""
+    view = bucket.pad(x, 0).permute(2, 0, 3, 1, 4)
     return torch.empty(view.shape, dtype=kind, device=x.device).copy_(view).flatten(1, 2)
 
 
-def _is_narrow(window: int | None, block: Block) -> bool:
-    """Whether the window hides a token of the block's sequences from another token."""
-    return window is not None and block.length > window + 1
+def _unpack(packed: torch.Tensor, bucket: Bucket, target: torch.Tensor) -> None:
+    """Copy (k, count * heads, longest, size) back to the tokens of one bucket in the target (T, k, heads, size)."""
+    _, _, heads, size = target.shape
+    states = packed.view(len(packed), bucket.count, heads, bucket.longest, size).permute(1, 3, 0, 2, 4)
+    if not bucket.padded:
+        target[bucket.start : bucket.stop].view(states.shape).copy_(states)
+        return
+    target[bucket.start : bucket.stop] = bucket.unpad(states)
+
+
+def _is_narrow(window: int | None, length: int) -> bool:
+    """Whether the window hides a token from another token of a sequence."""
+    return window is not None and length > window + 1
 
 
 def _hidden(length: int, direction: Direction, window: int | None, device: torch.device) -> torch.Tensor:
@@ -160,7 +180,7 @@ def _hidden(length: int, direction: Direction, window: int | None, device: torch
 
 
 class _Explicit(torch.autograd.Function):
-    """Attention with dropout as one node of the graph; gradients are written into one (T, 3, heads, size) tensor.
+    """Attention as one node of the graph; gradients are written into one (T, 3, heads, size) tensor.
 
     On the CPU the products are computed in fp32, also for qkv in half precision: they are a few per cent of a layer's
     time, and compiling half-precision kernels for all their shapes costs more than computing in fp32.
@@ -170,43 +190,56 @@ class _Explicit(torch.autograd.Function):
     def forward(ctx, qkv, batch, rate, site, direction, window):  # type: ignore[no-untyped-def]
         tokens, _, heads, size = qkv.shape
         kind = torch.promote_types(qkv.dtype, torch.float32) if qkv.device.type == "cpu" else qkv.dtype
+        dropping = rate > 0 and batch.dropping
+        ctx.buckets, ctx.real, ctx.kind = _buckets(batch, direction, window), batch.real, kind
+        ctx.scale, ctx.factor, ctx.dropping = size**-0.5, 1 / (1 - rate) if dropping else 1.0, dropping
         output = qkv.new_empty(tokens, 1, heads, size)
         output[batch.real :] = 0
-        elements = [block.count * heads * block.length**2 for block in batch.blocks]
-        mask = batch.dropout.mask((sum(elements),), rate, site, qkv.new_empty(0, dtype=kind))
+        elements = [bucket.count * heads * bucket.longest**2 for bucket in ctx.buckets]
+        drawn = [None] * len(elements)
+        if dropping:
+            drawn = batch.dropout.mask((sum(elements),), rate, site, qkv.new_empty(0, dtype=kind)).split(elements)
         kept = []
-        for block, drawn in zip(batch.blocks, mask.split(elements), strict=True):
-            flat = _packed(qkv, block, kind)
+        for bucket, keep in zip(ctx.buckets, drawn, strict=True):
+            flat = _packed(qkv, bucket, kind)
             query, key, value = flat
-            empty = flat.new_empty(len(query), block.length, block.length)
-            scores = torch.baddbmm(empty, query, key.transpose(1, 2), beta=0, alpha=size**-0.5)
-            if direction != "both" or _is_narrow(window, block):
-                scores.masked_fill_(_hidden(block.length, direction, window, qkv.device), -torch.inf)
+            scores = _scores(query, key, bucket, heads, ctx.scale)
+            if direction != "both" or _is_narrow(window, bucket.longest):
+                scores.masked_fill_(_hidden(bucket.longest, direction, window, qkv.device), -torch.inf)
             probabilities = torch.softmax(scores, -1)
-            keep = drawn.view_as(probabilities)
-            # The output is scaled by 1 / (1 - rate), because it is smaller than the probabilities.
-            context = torch.bmm(probabilities * keep, value)
-            _blocks(output, block)[0].copy_(context.view(block.count, heads, block.length, size))
-            kept += [flat, probabilities, keep]
+            dropped = keep.view_as(probabilities).mul_(probabilities) if dropping else probabilities
+            _unpack(torch.bmm(dropped, value)[None], bucket, output)
+            kept += [flat, probabilities, dropped]
         ctx.save_for_backward(*kept)
-        ctx.blocks, ctx.real, ctx.factor, ctx.kind = batch.blocks, batch.real, 1 / (1 - rate), kind
-        return output.mul_(ctx.factor).squeeze(1)
+        # The output is scaled by 1 / (1 - rate), because it is smaller than the probabilities.
+        return (output.mul_(ctx.factor) if dropping else output).squeeze(1)
 
     @staticmethod
     def backward(ctx, gradient):  # type: ignore[no-untyped-def]
         tokens, heads, size = gradient.shape
         result = gradient.new_empty(tokens, 3, heads, size)
         result[ctx.real :] = 0
-        gradient = (gradient * ctx.factor).unsqueeze(1)
+        gradient = (gradient * ctx.factor if ctx.dropping else gradient).unsqueeze(1)
         kept = ctx.saved_tensors
-        for block, flat, probabilities, keep in zip(ctx.blocks, kept[::3], kept[1::3], kept[2::3], strict=True):
+        for bucket, flat, probabilities, dropped in zip(ctx.buckets, kept[::3], kept[1::3], kept[2::3], strict=True):
             query, key, value = flat
-            (outer,) = _packed(gradient, block, ctx.kind)
-            through = torch.bmm(outer, value.transpose(1, 2)).mul_(keep)
-            through = torch._softmax_backward_data(through, probabilities, -1, probabilities.dtype).mul_(size**-0.5)
-            gradients = torch.empty_like(flat)
-            torch.bmm(through, key, out=gradients[0])
-            torch.bmm(through.transpose(1, 2), query, out=gradients[1])
-            torch.bmm((probabilities * keep).transpose(1, 2), outer, out=gradients[2])
-            _blocks(result, block).copy_(gradients.view(3, block.count, heads, block.length, size))
+            (outer,) = _packed(gradient, bucket, ctx.kind)
+            # The gradient of softmax, where dropout is a factor of the gradient of its result.
+            through = torch.bmm(outer, value.transpose(1, 2)).mul_(dropped)
+            through = torch.addcmul(through, probabilities, through.sum(-1, keepdim=True), value=-1)
+            gradients, empty = torch.empty_like(flat), flat.new_empty(1, 1, 1)
+            torch.baddbmm(empty, through, key, beta=0, alpha=ctx.scale, out=gradients[0])
+            torch.baddbmm(empty, through.transpose(1, 2), query, beta=0, alpha=ctx.scale, out=gradients[1])
+            torch.bmm(dropped.transpose(1, 2), outer, out=gradients[2])
+            _unpack(gradients, bucket, result)
         return result, None, None, None, None, None
+
+
+def _scores(query: torch.Tensor, key: torch.Tensor, bucket: Bucket, heads: int, scale: float) -> torch.Tensor:
+    """Compute the scores of all pairs of tokens, (count * heads, longest, longest); those of padding are -infinity."""
+    if not bucket.padded:
+        empty = query.new_empty(1, 1, 1)
+        return torch.baddbmm(empty, query, key.transpose(1, 2), beta=0, alpha=scale)
+    hidden = bucket.mask(query.device)[:, None] == 0
+    bias = query.new_zeros(bucket.count, 1, bucket.longest).masked_fill_(hidden, -torch.inf)
+    return torch.baddbmm(bias.repeat_interleave(heads, 0), query, key.transpose(1, 2), alpha=scale)

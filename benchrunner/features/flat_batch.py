@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import torch
 
 from benchrunner.features.arrays import IGNORED, Features
+from benchrunner.features.blocks import Block, Bucket, blocks_of, buckets, ranges
 from benchrunner.features.randomness import Dropout, NoDropout
 
 FILLING = 0
 """The id of the filling tokens at the end of a batch: see `collate`."""
-
-
-@dataclass(frozen=True)
-class Block:
-    """Neighbouring sequences of equal length: a dense block inside the flat batch."""
-
-    start: int
-    """The block's first token in the batch."""
-    count: int
-    """How many sequences the block holds."""
-    length: int
-    """Tokens of each sequence."""
-
-    @property
-    def stop(self) -> int:
-        """The token after the block's last token."""
-        return self.start + self.count * self.length
+ATTENTION_COSTS = (24, 800)
+"""Costs of attention in pairs of tokens of twelve heads: the cost of each token, and the fixed cost of a bucket."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +58,12 @@ class FlatBatch:
         lengths = self.starts.diff().long()
         return torch.repeat_interleave(torch.arange(len(lengths), device=lengths.device), lengths)
 
+    @cached_property
+    def attention_buckets(self) -> tuple[Bucket, ...]:
+        """The blocks in buckets that cost attention the least time on a CPU: see `ATTENTION_COSTS`."""
+        per_token, overhead = ATTENTION_COSTS
+        return tuple(buckets(self.blocks, lambda count, length: count * length * (length + per_token) + overhead))
+
     @property
     def longest(self) -> int:
         """Tokens of the longest sequence."""
@@ -111,7 +104,7 @@ def collate(
         segments=filled(features.segments[places]),
         positions=filled(ranges(np.zeros(len(lengths), dtype=np.int64), lengths)),
         starts=tensor(starts, np.int32),
-        blocks=tuple(_blocks(lengths)),
+        blocks=tuple(blocks_of(lengths)),
         restore=tensor(restore),
         targets={
             name: torch.from_numpy(values).to(device)
@@ -144,22 +137,6 @@ def rounding(precision: str) -> int:
     are filling.
     """
     return 64 if precision == "bf16" else 1
-
-
-def ranges(starts: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Return start, start + 1, ... of `count` numbers for every (start, count), joined: int64 (sum of counts,)."""
-    ends = np.cumsum(counts)
-    total = int(ends[-1]) if len(ends) else 0
-    places: np.ndarray = np.arange(total, dtype=np.int64) + np.repeat(starts - (ends - counts), counts)
-    return places
-
-
-def _blocks(lengths: np.ndarray) -> Iterator[Block]:
-    """Yield the blocks of sequences that are sorted by length."""
-    start = 0
-    for length, count in zip(*np.unique(lengths, return_counts=True), strict=True):
-        yield Block(start, int(count), int(length))
-        start += int(count) * int(length)
 
 
 def micro_batches(units: np.ndarray, tokens: np.ndarray, budget: int) -> list[np.ndarray]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchrunner.features.arrays import Sequences
-from benchrunner.features.flat_batch import ranges
+from benchrunner.features.blocks import ranges
 
 
 @dataclass(frozen=True)

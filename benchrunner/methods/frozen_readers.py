@@ -11,7 +11,8 @@ import torch
 from torch import nn
 
 from benchrunner.features.arrays import Features
-from benchrunner.features.flat_batch import FlatBatch, ranges
+from benchrunner.features.blocks import ranges
+from benchrunner.features.flat_batch import FlatBatch
 from benchrunner.methods import frozen_states, steps
 from benchrunner.methods.attention_head import AttentionHead
 from benchrunner.methods.frozen_layers import chosen_layers

@@ -16,7 +16,8 @@ import torch
 
 from benchrunner.errors import DamagedFile, Diverged, FitError, first_line
 from benchrunner.features.arrays import Features
-from benchrunner.features.flat_batch import FlatBatch, collate, micro_batches, ranges, rounding
+from benchrunner.features.blocks import ranges
+from benchrunner.features.flat_batch import FlatBatch, collate, micro_batches, rounding
 from benchrunner.files import remove
 from benchrunner.locks import held
 from benchrunner.methods.summaries import summarize

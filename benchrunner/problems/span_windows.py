@@ -8,7 +8,7 @@ import numpy as np
 
 from benchrunner.errors import RequestError
 from benchrunner.features.arrays import Features
-from benchrunner.features.flat_batch import ranges
+from benchrunner.features.blocks import ranges
 from benchrunner.features.pieces import Part, Pieces
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import numpy as np
 
 from benchrunner.errors import PluginError, RequestError
 from benchrunner.features.arrays import IGNORED, Features, Sequences
-from benchrunner.features.flat_batch import ranges
+from benchrunner.features.blocks import ranges
 from benchrunner.features.pieces import Part
 from benchrunner.problems.tag_rows import sentence_starts
 from benchrunner.problems.tag_windows import Borders, windows

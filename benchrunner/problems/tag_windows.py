@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from benchrunner.features.flat_batch import ranges
+from benchrunner.features.blocks import ranges
 
 
 @dataclass(frozen=True)

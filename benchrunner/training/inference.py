@@ -10,7 +10,8 @@ import torch
 
 from benchrunner.errors import Diverged
 from benchrunner.features.arrays import Features
-from benchrunner.features.flat_batch import FlatBatch, collate, micro_batches, ranges, rounding
+from benchrunner.features.blocks import ranges
+from benchrunner.features.flat_batch import FlatBatch, collate, micro_batches, rounding
 
 Level = Literal["sequence", "token"]
 

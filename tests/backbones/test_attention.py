@@ -14,12 +14,13 @@ from torch.nn.attention.varlen import varlen_attn
 
 from benchrunner.backbones.attention import Direction, _restriction, attend, explicit, grouped, implementation, varlen
 from benchrunner.features.arrays import Features
+from benchrunner.features.blocks import Bucket
 from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.features.randomness import Dropout
 
 CPU = torch.device("cpu")
 DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
-RAGGED = [(1,), (5,), (3, 3, 3), (1, 2, 7, 2, 1), (4, 9, 4, 1, 9, 12)]
+RAGGED = [(1,), (5,), (3, 3, 3), (1, 2, 7, 2, 1), (4, 9, 4, 1, 9, 12), (60, 61, 30)]
 
 
 def batch_of(lengths: tuple[int, ...], dropout: Dropout | None = None, device: torch.device = CPU) -> FlatBatch:
@@ -42,10 +43,13 @@ def plain(
     Each token has its own softmax over the scores of the tokens that it sees.
     """
     heads = qkv.shape[2]
-    mask = batch.dropout(qkv.new_ones(sum(block.count * heads * block.length**2 for block in batch.blocks)), rate, site)
+    merged = direction != "right-to-left" and window is None  # else no bucket of the kernel has padding
+    parts = batch.attention_buckets if merged else [Bucket((block,)) for block in batch.blocks]
+    widths = [bucket.longest for bucket in parts for _ in range(bucket.count)]
+    mask = batch.dropout(qkv.new_ones(heads * sum(width**2 for width in widths)), rate, site)
     outputs, used = [], 0
     borders = batch.starts.tolist()
-    for start, stop in itertools.pairwise(borders):
+    for (start, stop), width in zip(itertools.pairwise(borders), widths, strict=True):
         length, columns = stop - start, []
         for head in range(heads):
             query, key, value = (qkv[start:stop, which, head] for which in range(3))
@@ -57,8 +61,8 @@ def plain(
             weights = torch.stack(
                 [functional.pad(row, (b, length - e)) for row, b, e in zip(rows, begins, ends, strict=True)]
             )
-            keep = mask[used : used + length**2].view(length, length)
-            used += length**2
+            keep = mask[used : used + width**2].view(width, width)[:length, :length]
+            used += width**2
             columns.append((weights * keep) @ value)
         outputs.append(torch.stack(columns, 1))
     return torch.cat(outputs)
@@ -167,7 +171,7 @@ def test_attention_under_autocast_keeps_the_input_precision() -> None:
 
 def test_evaluation_drops_nothing_whatever_the_rate() -> None:
     batch = batch_of((2, 3, 3, 5))
-    qkv = drawn(batch, 2, 8, torch.float32)
+    qkv = drawn(batch, 2, 8, torch.float32).detach()
     assert torch.equal(attend(qkv, batch, rate=0.5, site="site"), grouped(qkv, batch, 0.0, "site").flatten(1))
 
 
@@ -175,6 +179,8 @@ def test_the_implementation_is_looked_up_and_never_guessed() -> None:
     cuda, half, single = torch.device("cuda"), torch.bfloat16, torch.float32
     assert implementation(CPU, single, 64, dropping=False) is grouped
     assert implementation(CPU, half, 64, dropping=False) is grouped
+    assert implementation(CPU, half, 64, dropping=False, learning=True) is explicit
+    assert implementation(cuda, half, 64, dropping=False, learning=True) is varlen
     assert implementation(cuda, half, 64, dropping=False) is varlen
     assert implementation(cuda, torch.float16, 256, dropping=False) is varlen
     assert implementation(cuda, half, 36, dropping=False) is grouped

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchrunner.features.arrays import Features
-from benchrunner.features.flat_batch import collate, micro_batches, ranges, time_order
+from benchrunner.features.blocks import ranges
+from benchrunner.features.flat_batch import collate, micro_batches, time_order
 from benchrunner.features.randomness import Dropout
 
 CPU = torch.device("cpu")

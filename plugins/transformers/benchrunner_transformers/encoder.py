@@ -12,13 +12,13 @@ import torch
 from torch import nn
 
 from benchrunner import ExportKind, RequestError
-from benchrunner.engine import Encoder, ExportedHead, FlatBatch, Frame, Pieces, Sequences
+from benchrunner.engine import Bucket, Encoder, ExportedHead, FlatBatch, Frame, Pieces, Sequences
 from benchrunner_transformers import big_bird, dropout, layers, longformer
 from benchrunner_transformers.configuration import MARK
 from benchrunner_transformers.export import check_logits, export_checkpoint
 from benchrunner_transformers.flat_attention import flat_states, last_flat_state, reads_flat
 from benchrunner_transformers.habits import Habits
-from benchrunner_transformers.padding import OVERHEAD, Bucket, buckets, join
+from benchrunner_transformers.padding import join, padded_buckets
 from benchrunner_transformers.published_heads import KINDS, Kind
 from benchrunner_transformers.quiet import quiet
 from benchrunner_transformers.summary import Summary
@@ -154,12 +154,11 @@ class HubEncoder(Encoder):
         path.write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
 
     def _buckets(self, batch: FlatBatch) -> list[Bucket]:
-        overhead = OVERHEAD.get(batch.tokens.device.type, OVERHEAD["cuda"])
         if self._habits.mixes_padding:
-            return buckets(batch.blocks, overhead=overhead, group=lambda length: length)
+            return padded_buckets(batch, group=lambda length: length)
         if self.config.model_type == big_bird.MODEL_TYPE:
-            return buckets(batch.blocks, overhead=overhead, group=big_bird.length_group(self.config))
-        return buckets(batch.blocks, overhead=overhead)
+            return padded_buckets(batch, group=big_bird.length_group(self.config))
+        return padded_buckets(batch)
 
     def _states(self, bucket: Bucket, batch: FlatBatch, *, every: bool) -> list[torch.Tensor]:
         """Compute the states of a bucket's tokens: those of the last layer, or embeddings and all layers."""
@@ -177,7 +176,7 @@ class HubEncoder(Encoder):
         if self.config.model_type == longformer.MODEL_TYPE:
             separator = self.config.sep_token_id
             inputs["global_attention_mask"] = longformer.global_tokens(inputs["input_ids"], self._kind, separator)
-        with self._ready(batch, f"bucket {bucket.blocks[0].start}"):
+        with self._ready(batch, f"bucket {bucket.start}"):
             outputs = self.model(**inputs, output_hidden_states=every)
         last = outputs[0]
         if not every:
