@@ -196,18 +196,17 @@ class _Explicit(torch.autograd.Function):
         output = qkv.new_empty(tokens, 1, heads, size)
         output[batch.real :] = 0
         elements = [bucket.count * heads * bucket.longest**2 for bucket in ctx.buckets]
-        drawn = [None] * len(elements)
-        if dropping:
-            drawn = batch.dropout.mask((sum(elements),), rate, site, qkv.new_empty(0, dtype=kind)).split(elements)
+        like = qkv.new_empty(0, dtype=kind)
+        drawn = batch.dropout.mask((sum(elements),), rate, site, like).split(elements) if dropping else []
         kept = []
-        for bucket, keep in zip(ctx.buckets, drawn, strict=True):
+        for number, bucket in enumerate(ctx.buckets):
             flat = _packed(qkv, bucket, kind)
             query, key, value = flat
             scores = _scores(query, key, bucket, heads, ctx.scale)
             if direction != "both" or _is_narrow(window, bucket.longest):
                 scores.masked_fill_(_hidden(bucket.longest, direction, window, qkv.device), -torch.inf)
             probabilities = torch.softmax(scores, -1)
-            dropped = keep.view_as(probabilities).mul_(probabilities) if dropping else probabilities
+            dropped = drawn[number].view_as(probabilities).mul_(probabilities) if dropping else probabilities
             _unpack(torch.bmm(dropped, value)[None], bucket, output)
             kept += [flat, probabilities, dropped]
         ctx.save_for_backward(*kept)

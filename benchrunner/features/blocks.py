@@ -70,11 +70,11 @@ class Bucket:
 
     def pad(self, values: torch.Tensor, filling: float) -> torch.Tensor:
         """Turn values per token of the flat batch into a padded batch: (T, ...) -> (count, longest, ...)."""
-        flat = values[self.start : self.stop]
+        flat, shape = values[self.start : self.stop], (self.count, self.longest, *values.shape[1:])
         if not self.padded:
-            return flat.unflatten(0, (self.count, self.longest))
+            return flat.reshape(shape)
         padded = flat.new_full((self.count * self.longest, *flat.shape[1:]), filling)
-        return padded.index_copy_(0, self._places_on(values.device), flat).unflatten(0, (self.count, self.longest))
+        return padded.index_copy_(0, self._places_on(values.device), flat).view(shape)
 
     def mask(self, device: torch.device) -> torch.Tensor:
         """Return the attention mask, int64 (count, longest): 1 for tokens, 0 for padding."""
