@@ -60,6 +60,8 @@ from benchrunner.leaderboards.checking import find_faults
 from benchrunner.leaderboards.file_kinds.columns_file import Columns
 from benchrunner.leaderboards.file_kinds.file_kind import Answers, ExpectedRows, FileKind
 from benchrunner.leaderboards.file_kinds.json_file import JsonMap
+from benchrunner.leaderboards.file_kinds.json_lines_file import JsonLines
+from benchrunner.leaderboards.file_kinds.json_values import JsonValues
 from benchrunner.leaderboards.file_kinds.label_lists import LabelList
 from benchrunner.leaderboards.file_kinds.lines_file import Lines
 from benchrunner.leaderboards.file_kinds.spellings import Labels, Number, Spelling, Text
@@ -217,8 +219,10 @@ __all__ = [
     "HubTable",
     "Interval",
     "Job",
+    "JsonLines",
     "JsonMap",
     "JsonTable",
+    "JsonValues",
     "KeptStudy",
     "LabelList",
     "Labels",

@@ -11,6 +11,7 @@ from benchrunner.errors import PluginError
 from benchrunner.leaderboards.file_kinds.columns_file import Columns
 from benchrunner.leaderboards.file_kinds.file_kind import FileKind
 from benchrunner.leaderboards.file_kinds.json_file import JsonMap
+from benchrunner.leaderboards.file_kinds.json_lines_file import JsonLines
 from benchrunner.leaderboards.file_kinds.lines_file import Lines
 from benchrunner.leaderboards.file_kinds.spellings import Labels, Number, Spelling, Text
 from benchrunner.leaderboards.file_kinds.table_file import Table
@@ -67,6 +68,17 @@ def _json_map(table: StrictTable) -> FileKind:
     return JsonMap(table.text("key"), _spelling(table) if has_spelling else Text())
 
 
+def _json_lines(table: StrictTable) -> FileKind:
+    has_spelling, keys = "labels" in table or "number" in table, ["idx", "label"]
+    column, spelling = table.text("column"), _spelling(table) if has_spelling else Text()
+    if "keys" in table:
+        keys = list(table.texts("keys"))
+    if len(keys) != 2:
+        raise table.wrong("keys", f"expected two keys, of the id and of the answer, found {keys}.")
+    with table.naming("keys"):
+        return JsonLines(column, spelling, (keys[0], keys[1]))
+
+
 def _columns(table: StrictTable) -> FileKind:
     columns, types, border = table.texts("columns"), table.texts("types"), table.texts("border")
     with table.naming("columns"):
@@ -77,6 +89,7 @@ KINDS: Mapping[str, Callable[[StrictTable], FileKind]] = {
     "table": _table,
     "lines": _lines,
     "json": _json_map,
+    "jsonl": _json_lines,
     "columns": _columns,
 }
 """Value of the key `kind` -> the reader of the further keys of that kind."""
