@@ -137,6 +137,7 @@ if TYPE_CHECKING:
     from benchrunner.runs.predictor import Predicted
     from benchrunner.runs.runner import Runner
     from benchrunner.runs.sending import SentFits, send_fits
+    from benchrunner.scaffolds.writing import write_plugin
     from benchrunner.sharing.share import Shared, share_study
     from benchrunner.sharing.verify import Verification, verify_folder
     from benchrunner.statistics import (
@@ -361,6 +362,7 @@ __all__ = [
     "write_board_files",
     "write_folder_atomically",
     "write_json",
+    "write_plugin",
     "write_report",
     "write_submission",
 ]
@@ -388,6 +390,7 @@ _LATER = {
         "paired_test",
         "restart_interval",
     ),
+    "benchrunner.scaffolds.writing": ("write_plugin",),
     "benchrunner.sharing.share": ("Shared", "share_study"),
     "benchrunner.sharing.verify": ("Verification", "verify_folder"),
     "benchrunner.studies.demo": ("Demo",),

@@ -20,6 +20,7 @@ from benchrunner.commands import (
     doctor_command,
     export_command,
     list_command,
+    new_command,
     predict_command,
     report_command,
     run_command,
@@ -140,7 +141,7 @@ def parser(plugins: Plugins) -> Parser:
     core = (
         *(demo_command, list_command, doctor_command, data_command, run_command, compare_command),
         *(predict_command, export_command, submit_command, check_command, runs_command),
-        *(report_command, share_command, verify_command),
+        *(report_command, share_command, verify_command, new_command),
     )
     for command in core:
         command.add(commands)

@@ -25,6 +25,7 @@ PACKAGES = (
     "study_files",
     "reports",
     "sharing",
+    "scaffolds",
     "commands",
 )
 """The core's packages in the order of their imports: a package imports only packages that stand before it. The modules

@@ -1,0 +1,49 @@
+"""Command `new`: write the package of a new plugin, with tests that pass."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Collection
+from pathlib import Path
+
+from benchrunner.commands import options
+from benchrunner.commands.output import DONE, print_json
+from benchrunner.commands.parser import Commands
+from benchrunner.scaffolds.kinds import SCAFFOLDS
+from benchrunner.scaffolds.writing import write_plugin
+
+
+def add(commands: Commands) -> None:
+    """Add the command `new` to the command line."""
+    new = commands.add_parser("new", help="write the package of a new plugin, with tests that pass, to start from")
+    new.add_argument("kind", choices=tuple(SCAFFOLDS), help="what the plugin offers")
+    new.add_argument("name", metavar="NAME", help="its name: lower-case letters, digits and underscores")
+    new.add_argument("--out", type=Path, metavar="DIR", help="folder to write, which must not exist (default: NAME)")
+    options.add_json(new, "print the folder and its files as JSON")
+
+    def run_with_commands(arguments: argparse.Namespace) -> int:
+        return run(arguments, commands.choices)
+
+    new.set_defaults(run=run_with_commands)
+
+
+def run(arguments: argparse.Namespace, commands: Collection[str]) -> int:
+    """Write the package, and print what to do next. `commands` are the names of all commands."""
+    folder = write_plugin(
+        arguments.kind,
+        arguments.name,
+        Path(arguments.name) if arguments.out is None else arguments.out,
+        plugins=arguments.plugins,
+        commands=commands,
+    )
+    files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    if arguments.json:
+        print_json({"folder": str(folder), "files": files})
+        return DONE
+    print(f"{folder} holds {SCAFFOLDS[arguments.kind].about}, in {len(files)} files. Try it:")
+    shown_by = SCAFFOLDS[arguments.kind].shown_by.replace("NAME", arguments.name)
+    for line in (f"cd {shlex.quote(str(folder))}", "pip install -e . pytest", "pytest", shown_by):
+        print(f"  {line}")
+    print("README.md says what to change, and how to check it.")
+    return DONE

@@ -1,0 +1,1 @@
+"""Scaffolds: the packages that `benchrunner new` writes, to start a plugin from."""

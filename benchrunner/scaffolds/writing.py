@@ -1,0 +1,74 @@
+"""Writes the package of a new plugin from the templates of its kind."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Collection
+from pathlib import Path
+from string import Template
+
+from benchrunner.errors import RequestError
+from benchrunner.output_places import check_place
+from benchrunner.platform_facts import current_umask
+from benchrunner.plugins.registry import Plugins
+from benchrunner.scaffolds.kinds import SCAFFOLDS
+from benchrunner.scaffolds.names import check_form, check_is_free
+
+TEMPLATES = Path(__file__).parent / "templates"
+"""One folder of templates for each kind, and `every` with the files of all kinds. Names of files end in `.template`, so
+that no tool takes the templates for code; `NAME` in the name of a file or a folder stands for the plugin's name."""
+
+
+def write_plugin(kind: str, name: str, folder: Path, *, plugins: Plugins, commands: Collection[str] = ()) -> Path:
+    """Write the package of a new plugin to `folder`, which must not exist; return its path.
+
+    `kind` is task, problem, backbone, method, leaderboard, executor or command. The name must not be that of one of
+    the `plugins`, of a value of this kind that they offer, or of one of the `commands`. Raises a `RequestError` if the
+    name or the folder cannot be used.
+    """
+    if kind not in SCAFFOLDS:
+        raise RequestError(f"There is no kind of plugin '{kind}'. Choose from {', '.join(SCAFFOLDS)}.")
+    check_form(name)
+    check_is_free(kind, name, plugins, commands if kind == "command" else SCAFFOLDS[kind].taken(plugins))
+    _check_absent(folder)
+    check_place(folder, is_file=False)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    part = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".part"))
+    try:
+        for path, text in package_files(kind, name).items():
+            (part / path).parent.mkdir(parents=True, exist_ok=True)
+            (part / path).write_text(text, encoding="utf-8")
+        part.chmod(0o777 & ~current_umask())
+        try:
+            folder.mkdir()  # fails if another process has made the folder since it was looked for
+        except FileExistsError:
+            _check_absent(folder)
+        part.replace(folder)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return folder
+
+
+def _check_absent(folder: Path) -> None:
+    """Raise a `RequestError` if there is anything at this path, a broken link included."""
+    if os.path.lexists(folder):
+        raise RequestError(f"{folder} exists already, and nothing is overwritten. Name another folder with --out.")
+
+
+def package_files(kind: str, name: str) -> dict[str, str]:
+    """Return the files of a new plugin's package: path in the package -> text."""
+    values = {
+        "name": name,
+        "Name": "".join(word.capitalize() for word in name.split("_")),
+        "dashed": name.replace("_", "-"),
+        "about": SCAFFOLDS[kind].about,
+    }
+    return {
+        path.relative_to(home).as_posix().removesuffix(".template").replace("NAME", name): Template(
+            path.read_text(encoding="utf-8")
+        ).substitute(values)
+        for home in (TEMPLATES / "every", TEMPLATES / kind)
+        for path in sorted(home.rglob("*.template"))
+    }
