@@ -102,6 +102,7 @@ def train(
         checkpoint=Checkpoint(job.checkpoint),
         log=job.log,
         report=lambda step, steps, figures: job.report(Event("step", step, steps, figures=figures)),
+        note=lambda text: job.report(Event("note", text=text)),
         checkpoint_seconds=job.checkpoint_seconds,
         rates=rates or {},
     )
@@ -130,7 +131,7 @@ def outcome(training: Training, encode_seconds: float, notes: Sequence[str]) -> 
         timings={"encode_seconds": encode_seconds, **training.timings},
         work=training.work,
         numerics=numerics.of(training),
-        notes=tuple(notes),
+        notes=(*notes, *training.notes),
     )
 
 

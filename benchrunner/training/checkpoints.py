@@ -1,13 +1,17 @@
-"""The state of an unfinished fit: one safetensors file, replaced in one step."""
+"""The state of an unfinished fit: one safetensors file with its own checksum, replaced in one step."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import torch
 
-from benchrunner.files import write_atomically
+from benchrunner.errors import DamagedFile, first_line
+from benchrunner.files import remove, write_atomically
 from benchrunner.training.optimizer import Optimizer
+
+_REMEDY = "The fit begins anew."
 
 
 class Checkpoint:
@@ -26,22 +30,66 @@ class Checkpoint:
         """Write the state after `step` steps, in place of an older one."""
         from safetensors.torch import save_file
 
-        tensors = {name: tensor.contiguous() for name, tensor in optimizer.state()}
+        tensors = {name: tensor.cpu().contiguous() for name, tensor in optimizer.state()}
         threads = ",".join(map(str, self.threads))
         facts = {"step": str(step), "micro_tokens": str(micro_tokens), "threads": threads}
+        facts["checksum"] = _checksum(facts, tensors)
         write_atomically(self._file, lambda part: save_file(tensors, part, metadata=facts))
 
-    def load(self, optimizer: Optimizer) -> tuple[int, int] | None:
-        """Restore the optimizer's state and return (step, micro_tokens); None where there is no checkpoint."""
-        from safetensors import safe_open
+    def load(self, optimizer: Optimizer, steps: int | None = None) -> tuple[int, int] | None:
+        """Restore the optimizer's state and return (step, micro_tokens); None where there is no checkpoint.
 
+        `steps` is the number of all steps of the fit. A file that is damaged, or not a state of this fit, is removed
+        with a `DamagedFile`; the optimizer is then as before.
+        """
         if not self._file.exists():
             return None
-        with safe_open(self._file, framework="pt") as file:
-            facts = file.metadata()
-            tensors: dict[str, torch.Tensor] = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        earlier = [int(count) for count in facts.get("threads", "").split(",") if count]
+        try:
+            facts, tensors = self._read()
+            step, micro_tokens = int(facts["step"]), int(facts["micro_tokens"])
+            earlier = [int(count) for count in facts["threads"].split(",")]
+            if fault := _fault(optimizer, tensors, step, steps):
+                raise ValueError(fault)
+        except Exception as error:  # a file that is cut or damaged raises many kinds
+            remove(self._file)
+            raise DamagedFile(f"The checkpoint {self._file} was damaged ({first_line(error)}). {_REMEDY}") from None
         self.threads = earlier if earlier[-1:] == self.threads else [*earlier, *self.threads]
-        step = int(facts["step"])
         optimizer.restore(tensors, step)
-        return step, int(facts["micro_tokens"])
+        return step, micro_tokens
+
+    def _read(self) -> tuple[dict[str, str], dict[str, torch.Tensor]]:
+        """Read facts and tensors, whose checksum must be that of the file."""
+        from safetensors import safe_open
+
+        if not self._file.is_file():  # reading a pipe would wait for ever
+            raise ValueError("it is not a regular file")
+        with safe_open(self._file, framework="pt") as file:
+            facts: dict[str, str] = file.metadata() or {}
+            tensors: dict[str, torch.Tensor] = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        if facts.pop("checksum", None) != _checksum(facts, tensors):
+            raise ValueError("its content does not match its checksum")
+        return facts, tensors
+
+
+def _checksum(facts: Mapping[str, str], tensors: Mapping[str, torch.Tensor]) -> str:
+    """Return the checksum of facts and tensors with their names, types and shapes."""
+    import xxhash
+
+    digest = xxhash.xxh3_128(repr(sorted(facts.items())).encode())
+    for name, tensor in sorted(tensors.items()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()
+
+
+def _fault(optimizer: Optimizer, tensors: Mapping[str, torch.Tensor], step: int, steps: int | None) -> str:
+    """Say what is wrong with a state for this fit; give an empty text if nothing is."""
+    if step < 1 or (steps is not None and step > steps):
+        return f"it is said to be of step {step:,}" + (f", and the fit has {steps:,}" if steps is not None else "")
+    for name, weight in optimizer.named.items():
+        kept = [tensors.get(f"{part}/{name}") for part in ("weight", "exp_avg", "exp_avg_sq")]
+        if kept[0] is None or (kept[1] is None) != (kept[2] is None):
+            return f"it lacks a part of the state of {name}"
+        if any(tensor is not None and tensor.shape != weight.shape for tensor in kept):
+            return f"the state of {name} has another shape than the weight"
+    return ""

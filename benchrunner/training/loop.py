@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from benchrunner.errors import Diverged, FitError
+from benchrunner.errors import DamagedFile, Diverged, FitError
 from benchrunner.features.arrays import Features
 from benchrunner.features.flat_batch import FlatBatch, collate, micro_batches, rounding
 from benchrunner.features.randomness import Dropout
@@ -47,6 +47,8 @@ class Training:
     log: Path
     report: Callable[[int, int, Mapping[str, float]], None] = lambda step, steps, figures: None
     """Called after each step with its number, the number of all steps, and its figures: see `Event.figures`."""
+    note: Callable[[str], None] = lambda text: None
+    """Called with a remark for the user, at once."""
     checkpoint_seconds: float = CHECKPOINT_SECONDS
     rates: Mapping[str, float] = field(default_factory=dict)
     """Factors of the learning rate by the name of a weight in `modules`, such as `encoder.pooler.bias`; else 1."""
@@ -66,6 +68,8 @@ class Training:
         self._unit_tokens = self.features.unit_tokens
         self._pending: list[tuple[int, torch.Tensor]] = []
         self._fault = ""
+        self.notes: list[str] = []
+        """Remarks for the record."""
         self._speed = Speed(self.features.batch_counts("sentences"))
 
     def run(self) -> None:
@@ -159,8 +163,17 @@ class Training:
         return {"loss": float(loss), "lr": self.schedule.lr(step), "examples_per_second": self._speed.lap()}
 
     def _resume(self) -> int:
-        """Load the checkpoint, cut the log back to its step, and return the step to go on with."""
-        step, self.micro_tokens = self.checkpoint.load(self.optimizer) or (0, self.micro_tokens)
+        """Load the checkpoint, cut the log back to its step, and return the step to go on with.
+
+        A damaged checkpoint is left out, and all steps are taken again.
+        """
+        try:
+            found = self.checkpoint.load(self.optimizer, self.schedule.steps)
+        except DamagedFile as error:
+            found = None
+            self.notes.append(str(error))
+            self.note(str(error))
+        step, self.micro_tokens = found or (0, self.micro_tokens)
         step_log.cut_back(self.log, step)
         return step
 
