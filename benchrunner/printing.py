@@ -8,6 +8,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, TextIO
 
+from benchrunner.reserved_output import own_output
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -69,9 +71,13 @@ def print_note(text: object = "") -> None:
 
 
 def print_data(text: str) -> None:
-    """Print a text that another program may read, such as CSV or answers: unchanged unless a terminal shows it."""
-    is_terminal = sys.stdout is not None and sys.stdout.isatty()
-    _write(sys.stdout, escaped(text) if is_terminal else text)
+    """Print a text that another program may read, such as CSV or answers: unchanged unless a terminal shows it.
+
+    The text goes to standard output also where that is reserved for it.
+    """
+    with own_output() as output:
+        is_terminal = output is not None and output.isatty()
+        _write(output, escaped(text) if is_terminal else text)
 
 
 def new_console(**settings: Any) -> Console:

@@ -31,6 +31,7 @@ from benchrunner.commands import (
     verify_command,
 )
 from benchrunner.commands.completion import complete
+from benchrunner.commands.failures import estimate_of, exit_code_of, print_traceback
 from benchrunner.commands.output import (
     DONE,
     FAILED,
@@ -40,7 +41,8 @@ from benchrunner.commands.output import (
     reserved_for_json,
 )
 from benchrunner.commands.parser import Commands, Parser
-from benchrunner.errors import BenchrunnerError, PluginError, RequestError
+from benchrunner.commands.plugin_commands import add_plugin_commands
+from benchrunner.errors import BenchrunnerError, RequestError
 from benchrunner.files import is_disk_full
 from benchrunner.plugins.discovery import discover
 from benchrunner.plugins.registry import Plugins
@@ -68,6 +70,7 @@ def main(words: Sequence[str] | None = None, *, plugins: Plugins | None = None) 
         return DONE
     except BenchrunnerError as error:
         print_note(f"benchrunner: {message_of(error)}")
+        print_traceback(error)
         return MISUNDERSTOOD if isinstance(error, RequestError) else FAILED
     except OSError as error:  # a full disk, a folder that cannot be written
         print_note(f"benchrunner: {_described(error)}")
@@ -86,16 +89,23 @@ def _run(words: Sequence[str], plugins: Plugins) -> int:
     if not getattr(arguments, "shows_set_aside", False):
         for part in plugins.set_aside:
             print_note(f"benchrunner: plugin {part.plugin} is set aside: {part.reason}")
-    code = int(arguments.run(arguments) or DONE)
+    with reserved_for_json(_prints_data(arguments)):
+        code = exit_code_of(arguments)
     sys.stdout.flush()  # here, so that a reader that is gone is told apart from a failure
     return code
 
 
+def _prints_data(arguments: argparse.Namespace) -> bool:
+    """Return whether a command of the core prints what a program reads; a plugin's command prints as it likes."""
+    if hasattr(arguments, "plugin_of_command"):
+        return False
+    return getattr(arguments, "json", False) or getattr(arguments, "format", "table") != "table"
+
+
 def _print_estimate(arguments: argparse.Namespace) -> int:
     """Print the estimate of a command as JSON: null for a command that has none."""
-    estimate = getattr(arguments, "estimate", None)
     with reserved_for_json(as_json=True):
-        result = None if estimate is None else estimate(arguments).as_json()
+        result = estimate_of(arguments)
     print_json(result)
     return DONE
 
@@ -146,20 +156,5 @@ def parser(plugins: Plugins) -> Parser:
     for command in core:
         command.add(commands)
     score_command.add(commands, plugins)
-    for hook in plugins.hook.register_commands.get_hookimpls():
-        before = set(commands.choices)
-        try:
-            hook.function(*([commands] if hook.argnames else []))
-            for name in set(commands.choices) - before:
-                if commands.choices[name].get_default("run") is None:
-                    raise PluginError(f"the command '{name}' has no set_defaults(run=...)")
-        except (Exception, SystemExit) as error:  # a plugin's command may be broken; the others work
-            _remove(commands, set(commands.choices) - before)
-            plugins.fail(hook.plugin_name, error, "register_commands: ")
+    add_plugin_commands(commands, plugins, prog=command_line.prog)
     return command_line
-
-
-def _remove(commands: Commands, names: set[str]) -> None:
-    for name in names:
-        del commands.choices[name]
-    commands._choices_actions[:] = [action for action in commands._choices_actions if action.dest in commands.choices]

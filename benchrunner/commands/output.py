@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from benchrunner.printing import new_console, print_data, print_line
+from benchrunner.reserved_output import ReservedOutput, is_reserved, own_output
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -26,9 +27,10 @@ PLAIN_WIDTH = 140
 
 def print_json(value: Any) -> None:
     """Print a value as JSON; characters that standard output cannot encode or a terminal would obey are escaped."""
-    unicode = (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf")
-    text = json.dumps(value, indent=2, ensure_ascii=not unicode)
-    if not text.replace("\n", "").isprintable():
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    with own_output() as output:
+        unicode = output is None or (output.encoding or "").lower().replace("-", "").startswith("utf")
+    if not (unicode and text.replace("\n", "").isprintable()):
         text = json.dumps(value, indent=2)
     print_data(f"{text}\n")
 
@@ -98,5 +100,5 @@ def print_columns(rows: Iterable[tuple[str, str]]) -> None:
 
 
 def reserved_for_json(as_json: bool) -> contextlib.AbstractContextManager[Any]:
-    """Send what plugins print to standard error if standard output is for JSON."""
-    return contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext()
+    """Send what plugins print to standard error if standard output is for JSON, and is not reserved for it already."""
+    return ReservedOutput() if as_json and not is_reserved() else contextlib.nullcontext()

@@ -20,6 +20,17 @@ CLOSE = 0.7
 
 
 @final
+class HelpTexts(argparse.HelpFormatter):
+    """Formatter of help that shows a text with a `%` of its own as it stands, where argparse would fail."""
+
+    def _expand_help(self, action: argparse.Action) -> str:
+        try:
+            return super()._expand_help(action)
+        except (ValueError, TypeError, KeyError):
+            return str(action.help)
+
+
+@final
 class Parser(argparse.ArgumentParser):
     """An argument parser that suggests the commands, options and choices that are closest to a mistyped one.
 
@@ -27,7 +38,7 @@ class Parser(argparse.ArgumentParser):
     """
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
-        super().__init__(*arguments, **settings)
+        super().__init__(*arguments, **{"formatter_class": HelpTexts, **settings})
         self._words: Sequence[str] = ()
 
     def parse_known_args(self, args: Iterable[str] | None = None, namespace: Any = None) -> tuple[Any, list[str]]:

@@ -12,16 +12,18 @@ from typing import Any
 import pluggy
 
 from benchrunner.backbones.backbone import Backbone, BackboneFamily
-from benchrunner.errors import PluginError, RequestError, UnknownName, described
+from benchrunner.errors import BenchrunnerError, PluginError, RequestError, UnknownName
 from benchrunner.executor import Executor
 from benchrunner.leaderboards.leaderboard import Leaderboard
 from benchrunner.leaderboards.published import check_columns
 from benchrunner.methods.method import Method
 from benchrunner.named_recipes import NamedRecipe
+from benchrunner.plugin_code import PluginCode, reason
 from benchrunner.plugins.backbone_search import BackboneSearch
 from benchrunner.plugins.names import meant
 from benchrunner.plugins.staging import Offer, Staged, new_manager, stage
 from benchrunner.plugins.versions import Plugin, top_package
+from benchrunner.printing import message_of
 from benchrunner.recipes import GRIDS
 from benchrunner.tasks.task import Task
 from benchrunner.workspace import Workspace
@@ -103,7 +105,8 @@ class Plugins:
 
     def fail(self, plugin: str, error: BaseException, where: str = "") -> None:
         """Set a plugin, or a part of it, aside because of an error."""
-        self._failures.append(SetAside(plugin, f"{where}{described(error)}"))
+        text = " ".join(message_of(error).split()) if isinstance(error, BenchrunnerError) else reason(error)
+        self._failures.append(SetAside(plugin, f"{where}{text}"))
 
     def add(self, plugin: Plugin, module: object) -> None:
         """Take everything that a plugin offers; set the whole plugin aside if any part of it fails.
@@ -111,12 +114,13 @@ class Plugins:
         The offers are staged first, so a plugin that fails leaves nothing behind but its imported modules.
         """
         if namesake := next((known for known in (self.core, *self.loaded) if known.name == plugin.name), None):
-            reason = f"{namesake.distribution} has a plugin of that name already, so that of {plugin.distribution}"
-            self._failures.append(SetAside(plugin.name, f"{reason} is not used"))
+            text = f"{namesake.distribution} has a plugin of that name already, so that of {plugin.distribution}"
+            self._failures.append(SetAside(plugin.name, f"{text} is not used"))
             return
         try:
-            self._merge(self._staged(plugin, module), module)
-        except (Exception, SystemExit) as error:  # a plugin may fail in any way; the command must go on without it
+            with PluginCode():
+                self._merge(self._staged(plugin, module), module)
+        except BenchrunnerError as error:
             self.fail(plugin.name, error)
         else:
             self.loaded.append(plugin)
@@ -127,11 +131,12 @@ class Plugins:
         """Set leaderboards aside whose columns name a task, metric or split that the tasks of all plugins lack."""
         for name, board in self.leaderboards.items():
             try:
-                check_columns(board.columns, self.tasks, self._names("task"))
-            except PluginError as error:
+                with PluginCode():
+                    check_columns(board.columns, self.tasks, self._names("task"))
+            except BenchrunnerError as error:
                 [offer] = self._offers.pop(("leaderboard", name))
                 place = board.origin or f"leaderboard {name}"
-                self._failures.append(SetAside(offer.plugin.name, f"{place}: {error}"))
+                self._failures.append(SetAside(offer.plugin.name, f"{place}: {message_of(error)}"))
 
     def add_core(self, module: object) -> None:
         """Take the offers of benchrunner's own plugin; its errors are bugs and are raised."""
@@ -157,6 +162,10 @@ class Plugins:
         offers = (offer for offers in self._offers.values() for offer in offers)
         suppliers = [(offer.value, offer.plugin) for offer in offers] + self._family_plugins
         return next((plugin for offered, plugin in suppliers if offered is value), self.core)
+
+    def plugin_of_package(self, package: str) -> Plugin | None:
+        """Return the plugin whose code is in a package of this name; None if there is none."""
+        return self._packages.get(package)
 
     def suppliers_of(self, task: Task) -> list[Plugin]:
         """Return the plugins whose code a task runs: its own, and those of its problem and its sources."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,7 @@ from benchrunner.methods.method import Method
 from benchrunner.named_recipes import NamedRecipe
 from benchrunner.plugins import hookspecs
 from benchrunner.plugins.versions import Plugin
+from benchrunner.printing import value_text
 from benchrunner.tasks.task import Task
 
 _KINDS: dict[str, tuple[str, type]] = {
@@ -26,6 +27,25 @@ _KINDS: dict[str, tuple[str, type]] = {
     "recipe": ("register_recipes", NamedRecipe),
 }
 """Kind of value -> the hook that offers such values, and their type."""
+
+
+_TEXT, _CLAIM = (str, "a text"), (bool, "True or False")
+FIELDS: dict[str, dict[str, tuple[type, str]]] = {
+    "task": {"about": _TEXT, "method": _TEXT, "method_reason": _TEXT},
+    "method": {
+        "about": _TEXT,
+        **dict.fromkeys(("needs_backbone", "trains_encoder", "trains_in_steps", "exports"), _CLAIM),
+        **dict.fromkeys(("recipe_fields", "training_fields"), (tuple, "a tuple of texts")),
+        "recipe_defaults": (Mapping, "a mapping"),
+    },
+    "leaderboard": {"title": _TEXT, "url": _TEXT, "note": _TEXT},
+    "executor": {"about": _TEXT},
+    "recipe": {"about": _TEXT, "source": _TEXT, "notes": _TEXT},
+    "backbone": {"about": _TEXT},
+}
+"""Kind of value -> the fields that every command may show or read, with their types and how a message names these."""
+NAME_LENGTH = 200
+"""The most characters of a name."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +71,16 @@ class Staged:
 
     def add(self, kind: str, value: Any, family: BackboneFamily | None = None) -> None:
         """Stage a value; a `PluginError` if it has no name or its name is staged already."""
-        name = value.name
+        name = getattr(value, "name", None)
         if not isinstance(name, str) or not name:
-            raise PluginError(f"the {kind} {value!r} has no name")
+            raise PluginError(f"the {kind} {value_text(value)} has no name")
+        if not name.isprintable() or name != name.strip() or len(name) > NAME_LENGTH:
+            raise PluginError(f"the name of the {kind} {value_text(name)} must be short, without control characters")
+        for field_name, (field_type, said) in FIELDS[kind].items():
+            if not isinstance(field_value := getattr(value, field_name, None), field_type):
+                raise PluginError(
+                    f"the {kind} '{name}' needs {said} as its {field_name}, not {value_text(field_value)}"
+                )
         if any((offer.kind, offer.name) == (kind, name) for offer in self.offers):
             raise PluginError(f"the {kind} '{name}' is there already, from {self.plugin.distribution}")
         self.offers.append(Offer(kind, name, value, self.plugin, family))
@@ -91,8 +118,8 @@ def _answers(manager: pluggy.PluginManager, hook: str, value_type: type) -> Iter
     for implementation in getattr(manager.hook, hook).get_hookimpls():
         values = implementation.function()
         if not isinstance(values, Iterable):
-            raise PluginError(f"{hook} gave {values!r}: yield values, or return a list of them")
+            raise PluginError(f"{hook} gave {value_text(values)}: yield values, or return a list of them")
         for value in values:
             if not isinstance(value, value_type):
-                raise PluginError(f"{hook} gave {value!r}, which is not a {value_type.__name__}")
+                raise PluginError(f"{hook} gave {value_text(value)}, which is not a {value_type.__name__}")
             yield value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import json
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,14 +32,22 @@ def installed_version(distribution: str, plugin: object) -> str:
     """Return the installed version, with a hash of the source where an edit would not change the version."""
     # With a checkout on `sys.path`, a distribution is found twice: its `.egg-info` there says nothing of its origin.
     installed = list(importlib.metadata.distributions(name=distribution))
-    try:
-        origins = [json.loads(metadata.read_text("direct_url.json") or "{}") for metadata in installed]
-        version = installed[0].version
-    except (IndexError, ValueError):
+    if not installed:
         return f"0+source.{source_hash(plugin)}"
-    # `dir_info` says that a local folder was installed, editable or not: its code may change under one version.
-    is_folder = any("dir_info" in origin for origin in origins)
-    return f"{version}+source.{source_hash(plugin)}" if is_folder else version
+    version = str(installed[0].version)
+    return f"{version}+source.{source_hash(plugin)}" if any(map(_may_change, installed)) else version
+
+
+def _may_change(installed: importlib.metadata.Distribution) -> bool:
+    """Return whether the code of a distribution may change under one version, because a local folder was installed.
+
+    Editable or not, `dir_info` says so. Where the file that has it is damaged, the code is taken to change.
+    """
+    try:
+        origin = json.loads(installed.read_text("direct_url.json") or "{}")
+    except (OSError, ValueError, RecursionError):
+        return True
+    return not isinstance(origin, dict) or "dir_info" in origin
 
 
 def source_hash(plugin: object) -> str:
@@ -52,7 +61,8 @@ def source_hash(plugin: object) -> str:
         return "none"
     top = path.parent
     for file in sorted(top.rglob("*.py")) if hasattr(module, "__path__") else [path]:
-        digest.update(file.relative_to(top).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
+        if file.is_file():  # not a folder of such a name, nor an editor's lock, a link to nowhere
+            digest.update(os.fsencode(file.relative_to(top).as_posix()) + b"\0" + file.read_bytes() + b"\0")
     return digest.hexdigest()[:12]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -71,7 +72,7 @@ BROKEN = {
     "wrong value": (plugin(register_tasks=["glad"]), "register_tasks gave 'glad', which is not a Task"),
     "no list": (plugin(register_tasks=mood), "yield values, or return a list of them"),
     "family of the wrong kind": (plugin(register_backbones=[TinyBackbone()]), "which is not a BackboneFamily"),
-    "no name": (plugin(register_methods=[Wordless()]), "AttributeError"),
+    "no name": (plugin(register_methods=[Wordless()]), "has no name"),
     "empty name": (plugin(register_backbones=[tiny_family("")]), "has no name"),
     "cannot list": (plugin(register_backbones=[Sulking()]), "RuntimeError: no mood to"),
     "no hooks": (SimpleNamespace(register_tasks=lambda: []), "is '@hookimpl' missing"),
@@ -133,7 +134,7 @@ def test_an_entry_point_that_cannot_be_imported_is_set_aside(monkeypatch: pytest
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: points)
     plugins = discover()
     assert [(one.name, one.distribution) for one in plugins.loaded] == [("well", "well-distribution")]
-    reasons = {one.plugin: one.reason for one in plugins.set_aside}
+    reasons = {one.plugin: re.sub(r" \(\S+:\d+\)$", "", one.reason) for one in plugins.set_aside}
     assert reasons == {
         "absent": "ModuleNotFoundError: No module named 'absent'",
         "leaving": "SystemExit: I go",
@@ -233,7 +234,7 @@ def test_a_broken_command_is_set_aside_and_the_others_work(capsys: pytest.Captur
     assert main(["good"], plugins=plugins) == 7
     said = capsys.readouterr().err
     assert "plugin half is set aside: register_commands: RuntimeError: lost the thread" in said
-    assert "plugin silent is set aside: register_commands: PluginError: the command 'silent' has no" in said
+    assert "plugin silent is set aside: register_commands: the command 'silent' has no" in said
     assert "plugin thief is set aside" in said
     for gone in ("half", "silent"):
         with pytest.raises(SystemExit) as stopped:

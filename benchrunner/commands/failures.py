@@ -1,0 +1,85 @@
+"""Failures of commands: each becomes one sentence that names the culprit."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+from benchrunner.commands.output import DONE, FAILED
+from benchrunner.errors import PluginError
+from benchrunner.plugin_code import passes, reason
+from benchrunner.plugins.registry import Plugins
+from benchrunner.plugins.versions import top_package
+from benchrunner.printing import print_note, value_text
+
+TRACEBACK = "BENCHRUNNER_TRACEBACK"
+"""Environment variable that shows where an error was raised, for authors of plugins."""
+
+
+def exit_code_of(arguments: argparse.Namespace) -> int:
+    """Run the command that was asked for, and return its exit code."""
+    code = _called(arguments.run, arguments)
+    if code is None:
+        return DONE
+    if not isinstance(code, int) or not 0 <= code <= 255:
+        raise PluginError(f"{_name(arguments)} returned {value_text(code)}, where an exit code such as 0 is expected.")
+    return int(code)
+
+
+def estimate_of(arguments: argparse.Namespace) -> Any:
+    """Return the estimate of the command that was asked for as JSON values: None for a command that has none."""
+    estimate = getattr(arguments, "estimate", None)
+    if estimate is None:
+        return None
+    value = _called(estimate, arguments)
+    if not hasattr(value, "as_json"):
+        raise PluginError(f"The estimate of {_name(arguments)} is {value_text(value)}, not a CommandEstimate.")
+    return value.as_json()
+
+
+def _called(function: Callable[[argparse.Namespace], Any], arguments: argparse.Namespace) -> Any:
+    """Call a function of a command; errors of a plugin's command become a `PluginError`."""
+    plugin = getattr(arguments, "plugin_of_command", None)
+    try:
+        return function(arguments)
+    except SystemExit as ended:
+        if plugin is None:  # no command of the core ends so: a task's or a backbone's code did
+            raise PluginError(_explained(ended, arguments.plugins)) from ended
+        if isinstance(ended.code, str):
+            print_note(ended.code)
+            return FAILED
+        return ended.code
+    except OSError:
+        raise
+    except BaseException as error:
+        if passes(error):
+            raise
+        what = (
+            _explained(error, arguments.plugins) if plugin is None else f"{_name(arguments)} failed: {reason(error)}."
+        )
+        raise PluginError(what) from error
+
+
+def _name(arguments: argparse.Namespace) -> str:
+    return f"The command '{arguments.name_of_command}' of the plugin '{arguments.plugin_of_command}'"
+
+
+def _explained(error: BaseException, plugins: Plugins) -> str:
+    """Name the plugin whose code raised an error that nothing expected, or benchrunner."""
+    plugin, trace = None, error.__traceback__
+    while trace is not None:
+        module = str(trace.tb_frame.f_globals.get("__name__"))
+        plugin = plugins.plugin_of_package(top_package(module)) or plugin
+        trace = trace.tb_next
+    if plugin is not None:
+        return f"The plugin '{plugin.name}' failed: {reason(error)}."
+    return f"An unexpected error, a fault of benchrunner or of a plugin: {reason(error)}. {TRACEBACK}=1 shows where."
+
+
+def print_traceback(error: BaseException) -> None:
+    """Print where an error was raised, if the user asks for it by the environment."""
+    if os.environ.get(TRACEBACK):
+        print_note("".join(traceback.format_exception(error)).rstrip())

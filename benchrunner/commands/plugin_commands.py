@@ -1,0 +1,61 @@
+"""Commands of plugins: a broken command is set aside, and none can change the core's commands."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from benchrunner.commands.parser import Commands, Parser
+from benchrunner.errors import BenchrunnerError, PluginError
+from benchrunner.plugins.loading import Loading
+from benchrunner.plugins.registry import Plugins
+from benchrunner.printing import value_text
+
+
+def add_plugin_commands(commands: Commands, plugins: Plugins, *, prog: str) -> None:
+    """Add the commands of the plugins; commands of a plugin that fails are left out, and `doctor` says why."""
+    hooks = plugins.hook.register_commands.get_hookimpls()
+    if not hooks:
+        return
+    with Loading() as loading:
+        for hook in hooks:
+            try:
+                with loading.plugin(hook.plugin_name):
+                    own: Commands = Parser(prog=prog).add_subparsers()  # the core's are out of the plugin's reach
+                    hook.function(*([own] if hook.argnames else []))
+                    for name, parser in own.choices.items():
+                        _check(name, parser, commands.choices)
+                    summaries = [_checked_summary(action) for action in own._choices_actions]
+            except BenchrunnerError as error:
+                plugins.fail(hook.plugin_name, error, "register_commands: ")
+                continue
+            for name, parser in own.choices.items():
+                parser.set_defaults(plugin_of_command=hook.plugin_name, name_of_command=name)
+                commands.choices[name] = parser
+            commands._choices_actions += summaries
+
+
+def _check(name: Any, parser: Any, known: Mapping[str, Any]) -> None:
+    """Raise a `PluginError` if a command cannot be used."""
+    if not isinstance(name, str) or not re.fullmatch(r"\w[\w.-]*", name):
+        raise PluginError(f"{value_text(name)} is not a name of a command: it must be of letters, digits and hyphens")
+    if name in known:
+        owner = known[name].get_default("plugin_of_command")
+        raise PluginError(f"there is a command '{name}' already, {f'from {owner}' if owner else 'from benchrunner'}")
+    if not isinstance(parser, argparse.ArgumentParser):
+        raise PluginError(f"the command '{name}' is no parser but {value_text(parser)}: add it with add_parser")
+    if parser.get_default("run") is None:
+        raise PluginError(f"the command '{name}' has no set_defaults(run=...)")
+    for default in ("run", "estimate"):
+        value = parser.get_default(default)
+        if value is not None and not callable(value):
+            raise PluginError(f"the command '{name}' has {value_text(value)} as its {default}, not a function")
+
+
+def _checked_summary(action: argparse.Action) -> argparse.Action:
+    """Return the line of `--help` about a command; raise a `PluginError` if its text is none."""
+    if action.help is not None and not isinstance(action.help, str):
+        raise PluginError(f"the command '{action.dest}' has {value_text(action.help)} as its help, not a text")
+    return action

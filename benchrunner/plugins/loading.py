@@ -1,0 +1,60 @@
+"""Loading: run the code with which plugins announce what they offer, and name a plugin that is slow at it."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Self, final
+
+from benchrunner.plugin_code import PluginCode
+from benchrunner.printing import print_note
+from benchrunner.reserved_output import ReservedOutput, is_reserved
+
+PATIENCE_SECONDS = 2.0
+"""Seconds after which a plugin that is still loading is named: an endless loop must not look like a slow command."""
+
+
+@final
+class Loading:
+    """Context manager in which plugins are loaded. What they print goes to standard error, not into JSON."""
+
+    def __init__(self) -> None:
+        self._ended = threading.Event()
+        self._plugin: tuple[str, float] | None = None
+        """Name of the plugin whose code runs now, and when it began."""
+        self._output = contextlib.nullcontext() if is_reserved() else ReservedOutput()
+
+    def __enter__(self) -> Self:
+        self._output.__enter__()
+        threading.Thread(target=self._watch, daemon=True).start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._ended.set()
+        self._output.__exit__(kind, error, trace)
+
+    @contextlib.contextmanager
+    def plugin(self, name: str) -> Iterator[None]:
+        """Run code of a plugin; any error of the plugin is raised as a `PluginError`."""
+        self._plugin = (name, time.monotonic())
+        try:
+            with PluginCode():
+                yield
+        finally:
+            self._plugin = None
+
+    def _watch(self) -> None:
+        named = None
+        while not self._ended.wait(PATIENCE_SECONDS / 4):
+            plugin = self._plugin
+            if plugin is not None and plugin != named and time.monotonic() - plugin[1] >= PATIENCE_SECONDS:
+                named = plugin
+                print_note(
+                    f"benchrunner: still loading the plugin '{plugin[0]}'. If it never ends, stop with Ctrl-C and "
+                    "uninstall the plugin."
+                )
