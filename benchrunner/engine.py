@@ -5,6 +5,7 @@
 
 from benchrunner.backbones.attention import attend
 from benchrunner.backbones.encoder import Encoder, ExportedHead
+from benchrunner.backbones.recomputation import recompute
 from benchrunner.backbones.recurrence import read_one_way
 from benchrunner.backbones.stacked_linear import StackedLinear
 from benchrunner.features.arrays import IGNORED, Features, Sequences
@@ -43,6 +44,7 @@ __all__ = [
     "permutation",
     "ranges",
     "read_one_way",
+    "recompute",
     "rounding",
     "share_of_peak",
     "step_log",

@@ -25,6 +25,10 @@ class FitRunner(Protocol):
         """Time between two checkpoints."""
 
     @property
+    def recompute(self) -> bool:
+        """Whether trainings compute the encoder's layers again in the backward pass, to need less memory."""
+
+    @property
     def report(self) -> Callable[[Fit, Event], None]:
         """Callback for progress."""
 

@@ -122,6 +122,10 @@ class ConcatenatedEncoder(Encoder):
         parts = self._with_columns(hidden, batch)
         return torch.cat([encoder.summary(states, part_batch) for encoder, states, part_batch in parts], dim=1)
 
+    def recompute_layers(self) -> None:
+        for encoder in self._encoders:
+            encoder.recompute_layers()
+
     def prepare_for(self, kind: ExportKind | None) -> None:
         for encoder in self._encoders:
             encoder.prepare_for(kind)

@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from benchrunner.backbones.export_kind import ExportKind
+from benchrunner.backbones.recomputation import recompute
 from benchrunner.errors import PluginError, RequestError
 from benchrunner.features.arrays import Sequences
 from benchrunner.features.flat_batch import FlatBatch
@@ -80,7 +81,7 @@ class Encoder(nn.Module, ABC):
             return cast(Sequence[nn.Module], modules)
         raise RequestError(
             f"{type(self).__name__} does not say which of its modules are layers, so that this backbone cannot be "
-            "fitted with the options layer-decay and redraw-layers. Leave them out."
+            "fitted with the options layer-decay, redraw-layers and recompute. Leave them out."
         )
 
     def depths(self) -> dict[str, int]:
@@ -99,6 +100,15 @@ class Encoder(nn.Module, ABC):
             else:
                 depths[name] = 0 if id(weight) in tables else depth_outside
         return depths
+
+    def recompute_layers(self) -> None:
+        """Let each layer keep only its input, and compute the rest again in the backward pass: less memory, more time.
+
+        Results must stay equal bit for bit. An encoder whose `layers` are not modules that its forward pass calls
+        overrides this method.
+        """
+        for layer in self.layers:
+            recompute(layer)
 
     def draw_layer(self, index: int, source: torch.Generator) -> None:
         """Initialise the weights of `layers[index]` as before pre-training."""

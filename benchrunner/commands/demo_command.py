@@ -50,7 +50,11 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.out, arguments.plugins, backbone=arguments.backbone, family=arguments.family, seed=arguments.seed
     )
     runner = Runner(
-        demo.plugins, demo.workspace, device=arguments.device, checkpoint_seconds=options.checkpoint_seconds(arguments)
+        demo.plugins,
+        demo.workspace,
+        device=arguments.device,
+        checkpoint_seconds=options.checkpoint_seconds(arguments),
+        recompute=arguments.recompute,
     )
     _ = runner.device  # a device that cannot be used is an error before anything is written
     backbone, *twins = demo.study.backbones

@@ -64,6 +64,11 @@ def add_computing(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help=f"time between checkpoints of a fit: what a kill can cost (default: {CHECKPOINT_SECONDS:.0f})",
     )
+    parser.add_argument(
+        "--recompute",
+        action="store_true",
+        help="compute the layers of a trained encoder twice: less memory, a third more time, the same results",
+    )
 
 
 def add_family(parser: argparse.ArgumentParser) -> None:
@@ -287,6 +292,7 @@ def runner(arguments: argparse.Namespace) -> Runner:
         workspace(arguments),
         device=arguments.device,
         checkpoint_seconds=checkpoint_seconds(arguments),
+        recompute=arguments.recompute,
     )
 
 

@@ -37,7 +37,7 @@ class Lora(Method):
 
         assert job.train is not None
         recipe, seed = job.fit.recipe, job.fit.seed
-        encoder = steps.load_encoder(job, seed=seed)
+        encoder = steps.load_trained_encoder(job, seed=seed)
         head = Finetune().make_head(encoder, job)
         updates = LowRankUpdates(encoder, rank=recipe.lora_rank, alpha=recipe.lora_alpha, seed=seed)
         notes = [*encoder.notes, *steps.take_over_head(job, {"head": head})]

@@ -52,6 +52,8 @@ class Job:
     """Model folder of the finished fit that is the backbone, if its head was trained for the same problem."""
     checkpoint_seconds: float = CHECKPOINT_SECONDS
     """Seconds between two checkpoints."""
+    recompute: bool = False
+    """Whether the backward pass computes a trained encoder's layers again: less memory, the same results."""
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,14 @@ def load_encoder(job: Job, *, seed: int) -> Encoder:
     return encoder
 
 
+def load_trained_encoder(job: Job, *, seed: int) -> Encoder:
+    """Load the encoder to train, which computes its layers again in the backward pass if the job says so."""
+    encoder = load_encoder(job, seed=seed)
+    if job.recompute:
+        encoder.recompute_layers()
+    return encoder
+
+
 def load_fitted_encoder(job: Job) -> Encoder:
     """Load the encoder of a finished fit, to predict with."""
     return _checked_encoder(job, job.fit.seed)

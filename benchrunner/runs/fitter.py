@@ -28,11 +28,13 @@ from benchrunner.training.feature_cache import Cache
 class Fitter:
     """Runs fits in the runs folder of a planner's workspace."""
 
-    def __init__(self, planner: Planner, observers: Observers, *, device: str, checkpoint_seconds: float) -> None:
+    def __init__(
+        self, planner: Planner, observers: Observers, *, device: str, checkpoint_seconds: float, recompute: bool
+    ) -> None:
         self.planner, self.observers = planner, observers
         self.plugins, self.workspace = planner.plugins, planner.workspace
         self.cache = Cache(self.workspace.cache)
-        self.checkpoint_seconds = checkpoint_seconds
+        self.checkpoint_seconds, self.recompute = checkpoint_seconds, recompute
         self._device = device
 
     @property
@@ -149,4 +151,5 @@ class Fitter:
             code=suppliers,
             head=head,
             checkpoint_seconds=self.checkpoint_seconds,
+            recompute=self.recompute,
         )

@@ -48,6 +48,8 @@ class FitOrder:
     device: str
     """Name of the worker's device for torch."""
     checkpoint_seconds: float
+    recompute: bool = False
+    """Whether the backward pass computes the encoder's layers again, to need less memory."""
     threads: int | None = None
     """Number of torch's threads; None leaves the number that the worker process has."""
     folder: Path | None = None
@@ -81,6 +83,7 @@ class FitOrder:
             ),
             device=runner.device if device is None else device,
             checkpoint_seconds=runner.checkpoint_seconds,
+            recompute=runner.recompute,
             threads=threads,
             folder=Path.cwd(),
             environment={name: value for name, value in os.environ.items() if name.startswith(PASSED_ON)},
@@ -113,7 +116,12 @@ class FitOrder:
         self._settle_in()
         workspace = self._workspace()
         runner = Runner(
-            plugins, workspace, device=self.device, checkpoint_seconds=self.checkpoint_seconds, report=report
+            plugins,
+            workspace,
+            device=self.device,
+            checkpoint_seconds=self.checkpoint_seconds,
+            recompute=self.recompute,
+            report=report,
         )
         fit = Fit.from_dict(self.fit)
         record = runner.run(fit)

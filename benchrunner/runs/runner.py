@@ -41,11 +41,14 @@ class Runner:
         *,
         device: str = "auto",
         checkpoint_seconds: float = CHECKPOINT_SECONDS,
+        recompute: bool = False,
         report: Report = silent,
     ) -> None:
         self._observers = Observers(plugins, report)
         self._planner = Planner(plugins, workspace)
-        self._fitter = Fitter(self._planner, self._observers, device=device, checkpoint_seconds=checkpoint_seconds)
+        self._fitter = Fitter(
+            self._planner, self._observers, device=device, checkpoint_seconds=checkpoint_seconds, recompute=recompute
+        )
         self._predictor = Predictor(self._fitter)
 
     @property
@@ -63,6 +66,11 @@ class Runner:
         """Time between two checkpoints."""
         return self._fitter.checkpoint_seconds
 
+    @property
+    def recompute(self) -> bool:
+        """Whether trainings compute the encoder's layers again in the backward pass, to need less memory."""
+        return self._fitter.recompute
+
     def in_runs_folder(self, runs: Path) -> Runner:
         """Return a runner like this one for another runs folder."""
         return Runner(
@@ -70,6 +78,7 @@ class Runner:
             dataclasses.replace(self.workspace, runs=runs),
             device=self._fitter.device,
             checkpoint_seconds=self.checkpoint_seconds,
+            recompute=self.recompute,
             report=self.report,
         )
 

@@ -1,6 +1,6 @@
 """Peak resident memory of fine-tuning BERT-BASE on RTE at batch 32, on the CPU.
 
-python tests/benchmarks/peak_memory.py --data DIR [--backbone bert/random-base] [--rows 320]
+python tests/benchmarks/peak_memory.py --data DIR [--backbone bert/random-base] [--rows 320] [--recompute]
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ def main() -> None:
     parser.add_argument("--task", default="glue/rte")
     parser.add_argument("--rows", type=int, default=320)
     parser.add_argument("--precision", default="fp32")
+    parser.add_argument("--recompute", action="store_true")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         workspace = Workspace(Path(folder) / "runs", Path(folder) / "cache", data=arguments.data)
-        runner = Runner(discover(), workspace, device="cpu")
+        runner = Runner(discover(), workspace, device="cpu", recompute=arguments.recompute)
         task = runner.plugins.task(arguments.task)
         recipe = Recipe(epochs=1, limit_train=arguments.rows, precision=arguments.precision)
         record = runner.run(runner.plan(task, arguments.backbone, recipe=recipe))

@@ -126,6 +126,9 @@ class Bert(Encoder):
     def set_dropout(self, rate: float) -> None:
         self.dropout = self.attention_dropout = rate
 
+    def recompute_layers(self) -> None:
+        self.recomputes = True
+
     def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:
         return self.tokenizer.assemble(first, second, max_length)
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import torch
+
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel
 
 MODEL_TYPE = "big_bird"
+SPARSE = "block_sparse"
+"""Kind of attention to blocks of tokens; the other kind is `original_full`."""
 
 
 def length_group(config: PreTrainedConfig) -> Callable[[int], int]:
@@ -16,23 +20,28 @@ def length_group(config: PreTrainedConfig) -> Callable[[int], int]:
 
     The last block of a padded batch is seen by all tokens, so long sequences must end in the same block.
     """
-    if config.attention_type != "block_sparse":
+    if config.attention_type != SPARSE:
         return lambda length: 0
     longest_full = _longest_full(config)
     return lambda length: 0 if length <= longest_full else -(-length // config.block_size)
 
 
-def choose_attention(model: PreTrainedModel, longest: int) -> bool:
-    """Set the attention for a batch whose longest sequence has `longest` tokens; return whether it was another.
+def attention_for(model: PreTrainedModel, longest: int) -> str:
+    """Return the kind of attention for a batch whose longest sequence has `longest` tokens.
 
     The library changes to full attention by itself when it meets a short batch, and never back.
     """
-    if model.config.attention_type != "block_sparse":
+    is_full = model.config.attention_type != SPARSE or longest <= _longest_full(model.config)
+    return "original_full" if is_full else SPARSE
+
+
+def set_attention(model: PreTrainedModel, kind: str) -> bool:
+    """Set the kind of attention; return whether it was another. The library's new modules draw no random numbers."""
+    if model.attention_type == kind:
         return False
-    kind = "original_full" if longest <= _longest_full(model.config) else "block_sparse"
-    changed = bool(model.attention_type != kind)
-    model.set_attention_type(kind)
-    return changed
+    with torch.random.fork_rng(devices=[]):
+        model.set_attention_type(kind)
+    return True
 
 
 def _longest_full(config: PreTrainedConfig) -> int:

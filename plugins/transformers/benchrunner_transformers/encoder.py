@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, final
 
@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from benchrunner import ExportKind, RequestError
-from benchrunner.engine import Bucket, Encoder, ExportedHead, FlatBatch, Frame, Pieces, Sequences
+from benchrunner.engine import Bucket, Encoder, ExportedHead, FlatBatch, Frame, Pieces, Sequences, recompute
 from benchrunner_transformers import big_bird, dropout, layers, longformer
 from benchrunner_transformers.configuration import MARK
 from benchrunner_transformers.export import check_logits, export_checkpoint
@@ -82,6 +82,19 @@ class HubEncoder(Encoder):
     def depths(self) -> dict[str, int]:
         depths = super().depths()
         return {name: 0 if layers.is_below(name) else depth for name, depth in depths.items()}
+
+    def recompute_layers(self) -> None:
+        again = (
+            self._with_attention_of_now if self.config.model_type == big_bird.MODEL_TYPE else lambda: nullcontext(None)
+        )
+        modules = layers.repeated(self.model)
+        if not modules:
+            raise RequestError(
+                f"{type(self.model).__name__} has no list of layers, so that this backbone cannot be fitted with the "
+                "option recompute. Leave it out."
+            )
+        for layer in modules:
+            recompute(layer, again=again)
 
     def draw_layer(self, index: int, source: torch.Generator) -> None:
         layers.draw(self.model, self.layers[index], source)
@@ -162,10 +175,8 @@ class HubEncoder(Encoder):
 
     def _states(self, bucket: Bucket, batch: FlatBatch, *, every: bool) -> list[torch.Tensor]:
         """Compute the states of a bucket's tokens: those of the last layer, or embeddings and all layers."""
-        if self.config.model_type == big_bird.MODEL_TYPE and big_bird.choose_attention(self.model, bucket.longest):
-            dropout.replace(self.model)
-            if self._rate is not None:
-                dropout.set_rate(self.model, self._rate)
+        if self.config.model_type == big_bird.MODEL_TYPE:
+            self._set_attention(big_bird.attention_for(self.model, bucket.longest))
         inputs: dict[str, Any] = {"input_ids": bucket.pad(batch.tokens, self._habits.padding)}
         if bucket.padded and self._habits.takes_mask:
             inputs["attention_mask"] = bucket.mask(batch.tokens.device)
@@ -184,6 +195,24 @@ class HubEncoder(Encoder):
         states = outputs.get("hidden_states") or outputs.get("decoder_hidden_states") or ()
         return [bucket.unpad(layer) for layer in _of_tokens([*states[:-1], last])]
 
+    def _set_attention(self, kind: str) -> None:
+        """Choose the kind of BigBird's attention; new modules of the library get the encoder's dropout."""
+        if big_bird.set_attention(self.model, kind):
+            dropout.replace(self.model)
+            if self._rate is not None:
+                dropout.set_rate(self.model, self._rate)
+
+    def _with_attention_of_now(self) -> AbstractContextManager[None]:
+        """Return a context for a later time in which BigBird's attention is that of now."""
+        kind = self.model.attention_type
+
+        @contextmanager
+        def context() -> Iterator[None]:
+            self._set_attention(kind)
+            yield
+
+        return context()
+
     @contextmanager
     def _ready(self, batch: FlatBatch, site: str) -> Iterator[None]:
         """Prepare a forward pass: set the model's mode, and draw dropout masks from the seed of the site.
@@ -193,8 +222,18 @@ class HubEncoder(Encoder):
         if self.model.training != batch.dropping:
             self.model.train(batch.dropping)
         drawing = dropout.drawn_from(batch.dropout, site, batch.tokens.device) if batch.dropping else nullcontext()
-        with quiet(), drawing:
+        full = nullcontext() if self._runs_in_half() else torch.autocast(batch.tokens.device.type, enabled=False)
+        with quiet(), drawing, full:
             yield
+
+    def _runs_in_half(self) -> bool:
+        """Whether the library's code of this model runs under autocast; other models are computed in fp32.
+
+        DeBERTa's mask has the smallest number of fp32, and BigBird's sparse attention writes bf16 into fp32.
+        """
+        if self.config.model_type == big_bird.MODEL_TYPE:
+            return bool(self.model.attention_type != big_bird.SPARSE)
+        return bool(self.config.model_type != "deberta")
 
 
 def _of_tokens(states: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:

@@ -39,6 +39,21 @@ def layers_of(model: PreTrainedModel) -> Sequence[nn.Module]:
     return [layer for name, part in parts.items() for layer in _list_of(part, counts[name])] or _list_of(model, count)
 
 
+def repeated(model: PreTrainedModel) -> list[nn.Module]:
+    """Return the modules of the outermost lists of modules: the layers, also those that all depths share."""
+    found = list[nn.Module]()
+
+    def collect(module: nn.Module, in_list: bool) -> None:
+        if in_list and not isinstance(module, nn.ModuleList):
+            found.append(module)
+            return
+        for child in module.children():
+            collect(child, isinstance(module, nn.ModuleList))
+
+    collect(model, False)
+    return found
+
+
 @torch.no_grad()
 def draw(model: PreTrainedModel, layer: nn.Module, source: torch.Generator) -> None:
     """Draw the weights of a layer as the library draws those of a model without pre-training."""
