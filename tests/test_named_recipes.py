@@ -88,6 +88,10 @@ def test_two_plugins_may_not_offer_one_recipe() -> None:
     offers = [("own", own(register_recipes=[FAST])), ("rival", plugin(register_recipes=[FAST]))]
     both = discover(extra=offers, installed=False)
     assert "fast-paper" not in both.recipes
-    assert any("both offer the recipe 'fast-paper'" in aside.reason for aside in both.set_aside)
-    with pytest.raises(RequestError, match="The recipe 'fast-paper' is offered by own and rival; uninstall one"):
+    assert any(
+        "The recipe 'fast-paper' is offered by the plugins own and rival" in aside.text for aside in both.set_aside
+    )
+    with pytest.raises(
+        RequestError, match="The recipe 'fast-paper' is offered by the plugins own and rival: say which"
+    ):
         both.recipe("fast-paper")

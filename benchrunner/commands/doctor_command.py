@@ -49,5 +49,6 @@ def _print(diagnosis: Diagnosis) -> None:
         "plugins: " + (", ".join(facts["plugins"]) or "none: tasks and backbones come from plugins, so install some")
     )
     for part in diagnosis.set_aside:
-        print_line(f"WRONG: plugin {part.plugin} is set aside: {part.reason}")
-        print_line(f"       Reinstall or uninstall the distribution that brings '{part.plugin}'.")
+        print_line(f"WRONG: {part.text}")
+        if not part.is_contested:
+            print_line(f"       Reinstall or uninstall the distribution that brings '{part.plugin}'.")

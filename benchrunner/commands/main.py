@@ -88,7 +88,7 @@ def _run(words: Sequence[str], plugins: Plugins) -> int:
         return _print_estimate(arguments)
     if not getattr(arguments, "shows_set_aside", False):
         for part in plugins.set_aside:
-            print_note(f"benchrunner: plugin {part.plugin} is set aside: {part.reason}")
+            print_note(f"benchrunner: {part.text}")
     with reserved_for_json(_prints_data(arguments)):
         code = exit_code_of(arguments)
     sys.stdout.flush()  # here, so that a reader that is gone is told apart from a failure

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, final
 
 from benchrunner.errors import PluginError, RequestError
@@ -116,6 +116,12 @@ class Leaderboard:
     def files_of(self, task: str) -> list[BoardFile]:
         """List the files that hold a task's answers."""
         return [file for file in self.files if file.task == task]
+
+    def with_tasks(self, names: Iterable[str]) -> Leaderboard:
+        """Return this leaderboard with the tasks of names such as `PLUGIN:TASK` in place of its own TASK."""
+        renamed = {name.rpartition(":")[2]: name for name in names}
+        files = (replace(file, task=renamed.get(file.task, file.task)) for file in self.files)
+        return replace(self, files=tuple(files)) if any(":" in name for name in renamed.values()) else self
 
     @property
     def figures(self) -> Iterator[PublishedFigure]:

@@ -58,8 +58,8 @@ def list_offers(plugins: Plugins) -> dict[str, list[Listed]]:
         "tasks": [_listed_task(task) for task in plugins.tasks.values()],
         "backbones": [Listed(backbone.name, backbone.about) for backbone in plugins.backbones.values()],
         "methods": [Listed(method.name, method.about) for method in plugins.methods.values()],
-        "leaderboards": [_listed_board(board) for board in plugins.leaderboards.values()],
-        "executors": [Listed(executor.name, executor.about) for executor in plugins.executors.values()],
+        "leaderboards": [_listed_board(name, board) for name, board in plugins.leaderboards.items()],
+        "executors": [Listed(name, executor.about) for name, executor in plugins.executors.items()],
         "recipes": [Listed(recipe.name, recipe.about, recipe=recipe) for recipe in plugins.recipes.values()],
         "studies": [Listed(name, _study_title(path)) for name, path in plugins.studies.items()],
         "plugins": [
@@ -72,8 +72,8 @@ def _listed_task(task: Task) -> Listed:
     return Listed(task.name, task.about, task.problem.name, task.method, task.method_reason)
 
 
-def _listed_board(board: Leaderboard) -> Listed:
-    return Listed(board.name, board.title, url=board.url, published=tuple(board.figures))
+def _listed_board(name: str, board: Leaderboard) -> Listed:
+    return Listed(name, board.title, url=board.url, published=tuple(board.figures))
 
 
 def _study_title(path: Path) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,13 +21,16 @@ from benchrunner.methods.method import Method
 from benchrunner.named_recipes import NamedRecipe
 from benchrunner.plugin_code import PluginCode, reason
 from benchrunner.plugins.backbone_search import BackboneSearch
-from benchrunner.plugins.names import meant
+from benchrunner.plugins.names import meant, split_prefix
 from benchrunner.plugins.staging import Offer, Staged, new_manager, stage
 from benchrunner.plugins.versions import Plugin, top_package
 from benchrunner.printing import message_of
 from benchrunner.recipes import GRIDS
 from benchrunner.tasks.task import Task
 from benchrunner.workspace import Workspace
+
+RENAMED = ("task", "method", "recipe")
+"""Kinds of values whose names fits and records keep: a value with a contested name gets the name `PLUGIN:NAME`."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +39,19 @@ class SetAside:
 
     plugin: str
     reason: str
+    is_contested: bool = False
+    """Whether this is a name that several plugins offer, while everything else that they offer is used."""
+
+    @property
+    def text(self) -> str:
+        """What commands say about it."""
+        return self.reason if self.is_contested else f"plugin {self.plugin} is set aside: {self.reason}"
 
 
 class Plugins:
     """Everything that the plugins offer, by name. `discover` makes it once, and it is passed along.
 
-    A name that two plugins offer is contested: neither offer is used.
+    A name that several plugins offer is contested: alone it means no value, and `PLUGIN:NAME` means that of a plugin.
     """
 
     def __init__(self, core: Plugin) -> None:
@@ -51,6 +62,7 @@ class Plugins:
         self.families: list[BackboneFamily] = []
         self._failures: list[SetAside] = []
         self._offers: dict[tuple[str, str], list[Offer]] = {}
+        self._copies: dict[tuple[str, str], Offer] = {}
         self._family_plugins: list[tuple[BackboneFamily, Plugin]] = []
         self._packages: dict[str, Plugin] = {}
 
@@ -100,8 +112,28 @@ class Plugins:
         return self._values("backbone")
 
     def _values(self, kind: str) -> dict[str, Any]:
-        """Return the values of one kind whose names are not contested: name -> value."""
-        return {name: offers[0].value for (of, name), offers in self._offers.items() if of == kind and len(offers) == 1}
+        """Return the values of one kind: name -> value, or `PLUGIN:NAME` -> value where a name is contested.
+
+        Backbones with contested names are left out: the search for backbones finds them.
+        """
+        values = {}
+        for (of, name), offers in self._offers.items():
+            if of == kind and len(offers) == 1:
+                values[name] = offers[0].value
+            elif of == kind and kind != "backbone":
+                values |= {f"{offer.plugin.name}:{name}": self._renamed(offer) for offer in offers}
+        return values
+
+    def _renamed(self, offer: Offer) -> Any:
+        """Return a copy of a contested value under the name `PLUGIN:NAME`, which fits and records keep."""
+        if offer.kind not in RENAMED:
+            return offer.value
+        key = (offer.kind, f"{offer.plugin.name}:{offer.name}")
+        if key not in self._copies:
+            value = copy.copy(offer.value)
+            object.__setattr__(value, "name", key[1])  # values are frozen
+            self._copies[key] = replace(offer, value=value)
+        return self._copies[key].value
 
     def fail(self, plugin: str, error: BaseException, where: str = "") -> None:
         """Set a plugin, or a part of it, aside because of an error."""
@@ -129,14 +161,16 @@ class Plugins:
 
     def set_wrong_leaderboards_aside(self) -> None:
         """Set leaderboards aside whose columns name a task, metric or split that the tasks of all plugins lack."""
-        for name, board in self.leaderboards.items():
+        boards = [offer for offers in self._offers.values() for offer in offers if offer.kind == "leaderboard"]
+        for offer in boards:
             try:
                 with PluginCode():
-                    check_columns(board.columns, self.tasks, self._names("task"))
+                    check_columns(offer.value.columns, self.tasks, self._names("task"))
             except BenchrunnerError as error:
-                [offer] = self._offers.pop(("leaderboard", name))
-                place = board.origin or f"leaderboard {name}"
+                self._offers[offer.kind, offer.name].remove(offer)
+                place = offer.value.origin or f"leaderboard {offer.name}"
                 self._failures.append(SetAside(offer.plugin.name, f"{place}: {message_of(error)}"))
+        self._offers = {key: offers for key, offers in self._offers.items() if offers}
 
     def add_core(self, module: object) -> None:
         """Take the offers of benchrunner's own plugin; its errors are bugs and are raised."""
@@ -159,7 +193,7 @@ class Plugins:
 
     def supplier(self, value: object) -> Plugin:
         """Return the plugin that offers a value, for example a task or a family; the core for other values."""
-        offers = (offer for offers in self._offers.values() for offer in offers)
+        offers = [*(offer for offers in self._offers.values() for offer in offers), *self._copies.values()]
         suppliers = [(offer.value, offer.plugin) for offer in offers] + self._family_plugins
         return next((plugin for offered, plugin in suppliers if offered is value), self.core)
 
@@ -226,27 +260,37 @@ class Plugins:
             raise UnknownName(kind, name, self._values(kind))
         return self._values(kind)[full]
 
-    def _names(self, kind: str) -> list[str]:
-        """Return every name of a kind, contested names included."""
-        return [name for of, name in self._offers if of == kind]
+    def _names(self, kind: str, plugin: str | None = None) -> list[str]:
+        """Return every name of a kind that a plugin offers, or that any does; contested names included."""
+        return [
+            name
+            for (of, name), offers in self._offers.items()
+            if of == kind and (plugin is None or any(offer.plugin.name == plugin for offer in offers))
+        ]
 
     def _full_name(self, kind: str, name: str) -> str | None:
-        """Return the full name for a name or its last part; an error if two plugins offer it. None if there is none."""
-        full = meant(name, self._names(kind))
+        """Return the full name for a name, its last part or `PLUGIN:NAME`, or None; contested names are an error."""
+        plugin, own_name = split_prefix(name, [known.name for known in self.loaded])
+        full = meant(own_name, self._names(kind, plugin))
         offers = self._offers[kind, full] if full is not None else []
-        if len(offers) > 1:
-            raise RequestError(f"The {kind} '{full}' is offered by {_claims(offers)}; uninstall one of them.")
-        return full
+        if len(offers) == 1:
+            return full
+        if plugin is not None and full is not None:
+            return f"{plugin}:{full}"
+        if offers:
+            raise RequestError(f"{_contest(offers)}.")
+        return None
 
     def tasks_of(self, names: Iterable[str]) -> list[Task]:
         """Return tasks by name, short name or name of their suite; each once, in the order of the names."""
         tasks: dict[str, Task] = {}
-        known = self._names("task")
         for name in names:
-            members = sorted(full for full in known if full.split("/", 1)[0] == name)
+            plugin, suite = split_prefix(name, [known.name for known in self.loaded])
+            known, prefix = self._names("task", plugin), "" if plugin is None else f"{plugin}:"
+            members = sorted(full for full in known if full.split("/", 1)[0] == suite)
             if not members and self._full_name("task", name) is None:
                 raise UnknownName("task", name, {*known, *(full.split("/", 1)[0] for full in known)})
-            for full in members or [name]:
+            for full in [f"{prefix}{member}" for member in members] or [name]:
                 task = self.task(full)
                 tasks[task.name] = task
         return list(tasks.values())
@@ -265,8 +309,14 @@ class Plugins:
 
 
 def _conflict(offers: Sequence[Offer]) -> SetAside:
+    return SetAside(_claims(offers), f"{_contest(offers)}, or uninstall one of them", is_contested=True)
+
+
+def _contest(offers: Sequence[Offer]) -> str:
+    """Say which plugins offer a name, and how a user says which is meant."""
     kind, name = offers[0].kind, offers[0].name
-    return SetAside(_claims(offers), f"both offer the {kind} '{name}', so neither is used")
+    choices = " or ".join(f"{offer.plugin.name}:{name}" for offer in offers)
+    return f"The {kind} '{name}' is offered by the plugins {_claims(offers)}: say which, {choices}"
 
 
 def _claims(offers: Sequence[Offer]) -> str:

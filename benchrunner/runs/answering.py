@@ -103,7 +103,7 @@ def answer_together(ensemble: Ensemble, task: Task, rows: Rows, runner: Runner) 
 
 def write_board_files(answered: Answered, board: Leaderboard, folder: Path) -> list[Path]:
     """Write the leaderboard's files of the task with these answers, whatever the number of rows; return their paths."""
-    files = board.files_of(answered.task.name)
+    files = board.with_tasks([answered.task.name]).files_of(answered.task.name)
     if not files:
         raise RequestError(f"{board.name} takes no answers to {answered.task.name}.")
     given = Answers(answered.answers, table=answered.rows.table, extra_figures=answered.extra_figures, fit=answered.by)

@@ -16,6 +16,7 @@ from benchrunner.leaderboards.published_choice import PublishedChoice, choose_pu
 from benchrunner.leaderboards.writing import submission_path, write_answers
 from benchrunner.output_places import file_for
 from benchrunner.progress import watched
+from benchrunner.runs.folder import find_run
 from benchrunner.runs.runner import Runner
 from benchrunner.studies import submission_figures
 from benchrunner.studies.comparison.json_values import as_json as result_json
@@ -92,6 +93,9 @@ def write_submission(
     _check_source(backbone, ensemble, options, executor)
     board.check_takes_files()
     path = submission_path(board, path)
+    tasks = None if tasks is None else list(tasks)
+    fits = [find_run(runner.workspace.runs, run).fit() for run in ensemble]
+    board = board.with_tasks([*(task.name for task in tasks or ()), *(fit.task for fit in fits)])
     ensembles = ensembles_of(board, ensemble, runner) if ensemble else {}
     absent = _missing(board, None if tasks is None else [task.name for task in tasks], ensembles, runner)
     if absent and not fill:

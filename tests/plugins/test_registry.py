@@ -147,15 +147,40 @@ def test_an_entry_point_that_cannot_be_imported_is_set_aside(monkeypatch: pytest
 
 def test_two_plugins_may_not_offer_one_task() -> None:
     plugins = found(("rival", plugin(register_tasks=[mood(about="Another."), mood(name="rival/other")])))
-    assert list(plugins.tasks) == ["rival/other"]
+    assert list(plugins.tasks) == ["own:mine/mood", "rival/other", "rival:mine/mood"]
+    owners = "The task 'mine/mood' is offered by the plugins own and rival"
+    choices = f"{owners}: say which, own:mine/mood or rival:mine/mood"
     for asked in ("mine/mood", "mood"):
-        with pytest.raises(RequestError, match="'mine/mood' is offered by own and rival; uninstall one"):
+        with pytest.raises(RequestError, match=f"{choices}\\."):
             plugins.task(asked)
-    with pytest.raises(RequestError, match="offered by own and rival"):
+    with pytest.raises(RequestError, match=choices):
         plugins.tasks_of(["mine"])
-    assert [(one.plugin, one.reason) for one in plugins.set_aside] == [
-        ("own and rival", "both offer the task 'mine/mood', so neither is used")
-    ]
+    [contest] = plugins.set_aside
+    assert contest.text == f"{choices}, or uninstall one of them"
+
+
+def test_a_contested_task_is_named_with_its_plugin() -> None:
+    rival = plugin(register_tasks=[mood(about="Another."), mood(name="rival/other")])
+    plugins = found(("rival", rival))
+    for asked in ("rival:mine/mood", "rival:mood"):
+        task = plugins.task(asked)
+        assert (task.name, task.about) == ("rival:mine/mood", "Another.")
+        assert plugins.task(task.name) is task and plugins.supplier(task).name == "rival"
+    assert plugins.task("own:mood").about == "Is the text glad or sad?"
+    assert [task.name for task in plugins.tasks_of(["rival:mine", "own:mine"])] == ["rival:mine/mood", "own:mine/mood"]
+    assert plugins.task("rival:other") is plugins.task("rival/other"), "no other plugin offers it"
+    assert plugins.task("rival:rival/other").name == "rival/other"
+    with pytest.raises(UnknownName, match=r"no task 'rival:modo'. Did you mean rival:mine/mood"):
+        plugins.task("rival:modo")
+    with pytest.raises(UnknownName, match="no task 'core:mine/mood'"):
+        plugins.task("core:mine/mood")
+
+
+def test_a_contested_board_takes_answers_to_a_chosen_task() -> None:
+    plugins = found(("rival", plugin(register_tasks=[mood(about="Another.")], register_leaderboards=[board()])))
+    chosen = plugins.leaderboard("rival:moods").with_tasks(["rival:mine/mood"])
+    assert chosen.wanted == (("rival:mine/mood", "test"),)
+    assert board().with_tasks(["mine/mood"]) == board()
 
 
 def test_a_rival_that_is_set_aside_leaves_the_name_to_the_other() -> None:
@@ -170,7 +195,7 @@ def test_a_rival_that_is_set_aside_leaves_the_name_to_the_other() -> None:
 
 def test_two_plugins_may_not_offer_one_board_or_one_backbone() -> None:
     plugins = found(("rival", plugin(register_leaderboards=[board()], register_backbones=[tiny_family()])))
-    with pytest.raises(RequestError, match="leaderboard 'moods' is offered by own and rival"):
+    with pytest.raises(RequestError, match="leaderboard 'moods' is offered by the plugins own and rival"):
         plugins.leaderboard("moods")
     for asked in ("tiny/words", "words"):
         with pytest.raises(RequestError, match="backbone 'tiny/words' is offered by own and rival"):
