@@ -78,15 +78,15 @@ def check(folder: Path, *, encoder_only: bool) -> Checkpoint:
 def _model_class(path: Path, config: PreTrainedConfig, encoder_only: bool) -> tuple[type[PreTrainedModel], bool]:
     """Choose the class of the model; for encoder-decoder models, say whether it is that of the encoder alone."""
     import transformers
-    from transformers import MODEL_MAPPING
     from transformers.models.auto.modeling_auto import MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES
 
-    model_class = MODEL_MAPPING[type(config)]
-    model_class = model_class[0] if isinstance(model_class, tuple) else model_class
+    model_class = _whole_class(config)
     if model_class.main_input_name != "input_ids":
         raise CheckpointError(f"{path}: {model_class.__name__} reads no text.")
     name = MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES.get(config.model_type, "")
     if name.endswith("EncoderModel"):  # T5 and its relatives
+        if config.model_type == "t5gemma":
+            config.is_encoder_decoder = False  # its classes then have no decoder
         return getattr(transformers, name), True
     if not getattr(config, "is_encoder_decoder", False) and not encoder_only:
         return model_class, False
@@ -244,14 +244,23 @@ def renamed(
 
     if not encoder_only or model_class.__name__ in MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES.values():
         return _without_other_prefix(weights, model_class, config)
-    names = {name: name.removeprefix(f"{model_class.base_model_prefix}.") for name in weights}
+    whole = _whole_class(config)
+    names = {name: name.removeprefix(f"{whole.base_model_prefix}.") for name in weights}
     if any(name.startswith("encoder.") for name in names.values()):
-        embeddings = {name for name in names if names[name] == "shared.weight"}
         inside = {name: new.removeprefix("encoder.") for name, new in names.items() if new.startswith("encoder.")}
-        if "embed_tokens.weight" not in inside.values():
-            inside |= dict.fromkeys(embeddings, "embed_tokens.weight")
+        for shared, original in (whole._tied_weights_keys or {}).items():
+            if shared.startswith("encoder.") and (new := shared.removeprefix("encoder.")) not in inside.values():
+                inside |= {name: new for name in names if names[name] == original}
         names = inside
     return {new: weights[name] for name, new in names.items()}
+
+
+def _whole_class(config: PreTrainedConfig) -> type[PreTrainedModel]:
+    """Return the class of the base model of a configuration, which has a decoder if the architecture has one."""
+    from transformers import MODEL_MAPPING
+
+    model_class: type[PreTrainedModel] | tuple[type[PreTrainedModel], ...] = MODEL_MAPPING[type(config)]
+    return model_class[0] if isinstance(model_class, tuple) else model_class
 
 
 def _without_other_prefix(

@@ -86,6 +86,8 @@ def configuration(path: Path, settings: Mapping[str, Any], *, tensors: int) -> P
     except Exception as error:  # the configuration classes raise many kinds of errors
         raise CheckpointError(f"{path}: not a configuration of '{settings['model_type']}': {_reason(error)}") from None
     assert not isinstance(config, tuple)
+    if config.model_type == "rwkv":
+        config.rescale_every = 0  # the library would change weights between training and evaluation, for half precision
     return config
 
 

@@ -13,7 +13,7 @@ from benchrunner import CheckpointError, first_line
 from benchrunner.engine import derived, generator
 from benchrunner_transformers.checking import SHOWN_FAULTS, Checkpoint, check, from_weights, no_states, renamed
 from benchrunner_transformers.encoder import HubEncoder
-from benchrunner_transformers.habits import Habits
+from benchrunner_transformers.habits import Habits, settle_attention
 from benchrunner_transformers.published_heads import BASE
 from benchrunner_transformers.quiet import quiet
 from benchrunner_transformers.summary import Summary
@@ -38,7 +38,8 @@ def load(folder: Path, *, seed: int, encoder_only: bool) -> HubEncoder:
             model, _ = from_weights(checkpoint.model_class, checkpoint.config, weights, torch.device("cpu"))
         _share_table(model)
         try:
-            habits = Habits.of(model.eval())
+            settle_attention(model.eval())
+            habits = Habits.of(model)
         except Exception as error:  # models raise many kinds of errors where they need more than token ids
             raise CheckpointError(
                 f"{folder}: {type(model).__name__} cannot be run on token ids alone: {first_line(error)}"

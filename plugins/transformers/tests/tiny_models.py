@@ -89,16 +89,31 @@ def write_model(model_type: str, folder: Path, *, seed: int = 0, **changes: Any)
 
     Weights are drawn with the deviation 0.2, ten times the usual one, so that every part of the model matters.
     """
-    from transformers import AutoConfig, AutoModel
+    from transformers import AutoConfig
 
     vocabulary = write_tokenizer(model_type, folder)
+    settings = {**special_tokens(folder), "vocab_size": vocabulary, **SETTINGS[model_type], **changes}
+    return save_random(AutoConfig.for_model(model_type, **settings), folder, seed=seed)
+
+
+def special_tokens(folder: Path, *, names: bool = False) -> dict[str, Any]:
+    """Return the settings of special tokens for the tokenizer in a folder: their ids, or their names."""
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    special = {key: _first_id(tokenizer, tokens) for key, tokens in _SPECIAL.items()}
-    settings = {**special, "vocab_size": vocabulary, **SETTINGS[model_type], **changes}
-    config = AutoConfig.for_model(model_type, **{key: value for key, value in settings.items() if value is not None})
+    ids = {key: _first_id(tokenizer, tokens) for key, tokens in _SPECIAL.items()}
+    if names:
+        return {
+            key.removesuffix("_id"): tokenizer.id_to_token(number) for key, number in ids.items() if number is not None
+        }
+    return {key: number for key, number in ids.items() if number is not None}
+
+
+def save_random(config: Any, folder: Path, *, seed: int = 0) -> Any:
+    """Write a random model of a configuration to a folder; return the model."""
+    from transformers import AutoModel
+
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        model = AutoModel.from_config(config)
+        model = AutoModel.from_config(config, dtype=torch.float32)
         with torch.no_grad():
             for weight in model.parameters():
                 weight.add_(torch.randn_like(weight), alpha=0.2)
