@@ -32,6 +32,9 @@ class Record:
     in matrices that it kept, but computed with in every step. Empty where this was not counted."""
     numerics: Mapping[str, Any] = field(default_factory=dict)
     """How the result was computed (device, threads, versions): equal ids and equal numerics give equal bits."""
+    checksums: Mapping[str, str] = field(default_factory=dict)
+    """Checksums of the files that the record describes, by their names: of a fit, the files of its model; of a
+    prediction, its answers."""
     notes: tuple[str, ...] = ()
     """Remarks for the reader: rows left out, counts that differ from the official ones, a head that was dropped."""
 

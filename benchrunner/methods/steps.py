@@ -107,7 +107,7 @@ def train(
         recipe=job.fit.recipe,
         seed=job.fit.seed,
         device=torch.device(job.device),
-        checkpoint=Checkpoint(job.checkpoint),
+        checkpoint=Checkpoint(job.checkpoint, of=job.fit.id),
         log=job.log,
         report=lambda step, steps, figures: job.report(Event("step", step, steps, figures=figures)),
         note=lambda text: job.report(Event("note", text=text)),

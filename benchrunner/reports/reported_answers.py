@@ -6,7 +6,7 @@ from typing import final
 
 from benchrunner.errors import RequestError
 from benchrunner.fits import Fit
-from benchrunner.json_files import read_json_object
+from benchrunner.runs.folder import read_prediction
 from benchrunner.runs.predictor import Predicted
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.answered_rows import AnsweredRows, answered_rows
@@ -41,7 +41,7 @@ class ReportedAnswers:
         fingerprint = self._runner.rows(task, split).fingerprint
         for fit in (fit for restarts in fits.values() for fit in restarts):
             home = self.predict(fit, split).folder
-            if read_json_object(home / "prediction.json", error=RequestError).get("data") != fingerprint:
+            if read_prediction(home).data != fingerprint:
                 raise RequestError(f"The data of {task.name} ({split}) changed since the fit {fit.id} answered it.")
         return answered_rows(task, split, fits, self._runner, lambda fit, name: self.predict(fit, name).answers)
 

@@ -171,6 +171,8 @@ def _export_fit(reference: str, target: Path, runner: Runner) -> None:
             f"The fit {fit.id} cannot be exported: its head reads the summary '{fit.recipe.summary}', and heads of "
             "other libraries read the encoder's own summary. Fit with --summary pooler."
         )
+    if (record := folder.record()) is not None:
+        folder.check_model(record)
     encoder = fitted_backbone.saved(folder, runner.plugins, runner.workspace)[0].load(runner.workspace, seed=fit.seed)
     tensors = load_file(folder.model / "head.safetensors")
     check_weights((*encoder.named_parameters(), *tensors.items()), f"The weights in {folder.model}")

@@ -43,6 +43,8 @@ class FinishedFit(Backbone):
         return f"{PREFIX}{self.folder.path.name}"
 
     def load(self, workspace: Workspace, *, seed: int) -> Encoder:
+        if (record := self.folder.record()) is not None:
+            self.folder.check_model(record)
         return self.inner.load(workspace, seed=seed)
 
 

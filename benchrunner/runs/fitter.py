@@ -22,6 +22,7 @@ from benchrunner.runs.fitted_backbone import FinishedFit, maker, saved
 from benchrunner.runs.folder import RunFolder
 from benchrunner.runs.observers import Observers
 from benchrunner.runs.planner import Planner
+from benchrunner.seals import folder_checksums
 from benchrunner.training.feature_cache import Cache
 
 
@@ -92,6 +93,7 @@ class Fitter:
             timings={**outcome.timings, "seconds": time.monotonic() - started},
             work=outcome.work,
             numerics=outcome.numerics,
+            checksums=folder_checksums(folder.model) if outcome.status == "done" else {},
             notes=(*job.train.notes, *outcome.notes),
         )
         folder.keep_record(record)
@@ -120,6 +122,7 @@ class Fitter:
         record = self.run(fit, folder, weights=True)
         if record.status != "done":
             raise FitError(f"The fit {fit.id} ({fit.task}, {fit.backbone}) has no answers: {record.reason}")
+        folder.check_model(record)
         task, method = self.plugins.task(fit.task), self.plugins.method(fit.method)
         backbone, family = saved(folder, self.plugins, self.workspace) if method.needs_backbone else (None, None)
         return self._job(fit, folder, self.planner.suppliers(task, method, family), backbone=backbone)

@@ -12,14 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from benchrunner.errors import RequestError, UnknownName, described
-from benchrunner.files import write_json
+from benchrunner.errors import DamagedFile, RequestError, UnknownName, described
 from benchrunner.fits import Fit, Prediction
-from benchrunner.json_files import find_json_object
 from benchrunner.locks import held
 from benchrunner.records import Record
+from benchrunner.seals import check_files, checked_content, checksum, find_sealed, sealed, write_sealed
 
 T = TypeVar("T")
+
+ANSWERS = "answers.jsonl"
+"""Name of the file with the answers of a prediction."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class RunFolder:
     def fit(self) -> Fit:
         """Read the fit; raise a `RequestError` if the file is missing or belongs to another fit."""
         path = self.path / "fit.json"
-        fit = _read(path, Fit.from_dict)
+        fit = _read(path, Fit.from_dict, self._remedy)
         if fit is None:
             raise RequestError(
                 f"{path}: there is no such file. It says what the run is; without it, remove the folder."
@@ -67,19 +69,19 @@ class RunFolder:
 
     def family(self) -> Family | None:
         """Read which backbone family made the fit; None for fits of versions that did not record it."""
-        return _read(self.path / "family.json", Family.from_dict)
+        return _read(self.path / "family.json", Family.from_dict, self._remedy)
 
     def keep_fit(self, fit: Fit) -> None:
         """Write the fit to `fit.json`, before training starts."""
-        write_json(self.path / "fit.json", fit.as_dict())
+        write_sealed(self.path / "fit.json", fit.as_dict())
 
     def keep_family(self, family: Family) -> None:
         """Write which backbone family makes the fit."""
-        write_json(self.path / "family.json", dataclasses.asdict(family))
+        write_sealed(self.path / "family.json", dataclasses.asdict(family))
 
     def keep_record(self, record: Record) -> None:
         """Write the fit's record, which makes the fit finished."""
-        write_json(self.path / "record.json", record.as_json())
+        write_sealed(self.path / "record.json", record.as_json())
 
     def keep_traceback(self, error: Exception) -> str:
         """Write the traceback of the current exception to the folder, and return the error in one line."""
@@ -89,7 +91,17 @@ class RunFolder:
 
     def record(self) -> Record | None:
         """Read the fit's record; None if the fit is not finished."""
-        return _read(self.path / "record.json", Record.from_json)
+        path = self.path / "record.json"
+        return _of(self.path.name, path, _read(path, Record.from_json, self._remedy), self._remedy)
+
+    def check_model(self, record: Record) -> None:
+        """Raise a `DamagedFile` if the files of the model are not those that the fit left."""
+        remedy = f"Remove the folder {self.model}; 'benchrunner predict {self.path.name}' then fits it again."
+        check_files(self.model, record.checksums, remedy, alone=True)
+
+    @property
+    def _remedy(self) -> str:
+        return f"Remove the folder {self.path} and repeat the command that made it."
 
     def prediction(self, prediction: str) -> Path:
         """Return the folder of a prediction."""
@@ -97,7 +109,9 @@ class RunFolder:
 
     def prediction_record(self, prediction: str) -> Record | None:
         """Read a prediction's record; None if there is none."""
-        return _read(self.prediction(prediction) / "record.json", Record.from_json)
+        path = self.prediction(prediction) / "record.json"
+        remedy = _prediction_remedy(path.parent)
+        return _of(prediction, path, _read(path, Record.from_json, remedy), remedy)
 
     def outputs(self, outputs: str) -> Path:
         """Return the file of raw outputs with this id."""
@@ -105,12 +119,13 @@ class RunFolder:
 
     def tuned(self, key: str) -> dict[str, Any]:
         """Read the settings that were tuned under this key; an empty key accepts any. Empty if there are none."""
-        kept = _read(self.path / "tuned.json", dict) or {}
+        path = self.path / "tuned.json"
+        kept = _read(path, dict, f"Remove {path} and repeat the command: the settings are tuned again.") or {}
         return dict(kept["settings"]) if kept and key in ("", kept.get("key")) else {}
 
     def keep_tuned(self, key: str, settings: Mapping[str, Any]) -> None:
         """Write tuned settings; the key names the task and the rows they were tuned on."""
-        write_json(self.path / "tuned.json", {"key": key, "settings": dict(settings)})
+        write_sealed(self.path / "tuned.json", {"key": key, "settings": dict(settings)})
 
     def sweep(self) -> None:
         """Remove temporary files of killed processes. The caller must hold the folder's lock."""
@@ -125,16 +140,27 @@ class RunFolder:
         return held(self.path, waiting)
 
 
-def _read(path: Path, understand: Callable[[Mapping[str, Any]], T]) -> T | None:
-    """Read a JSON file; None if it is missing, a `RequestError` if it is damaged."""
-    data = find_json_object(path, error=RequestError, advice="Remove its folder, and it is made again.")
+def _read(path: Path, understand: Callable[[Mapping[str, Any]], T], remedy: str) -> T | None:
+    """Read a sealed JSON file; None if it is missing, a `RequestError` with the remedy if it is damaged or edited."""
+    data = find_sealed(path, remedy)
     if data is None:
         return None
     try:
         return understand(data)
     except (ValueError, KeyError, TypeError, AttributeError, RequestError) as error:
         reason = f"{type(error).__name__}: {error}"
-        raise RequestError(f"{path}: cannot be read by this version ({reason}); remove its folder.") from None
+        raise RequestError(f"{path}: cannot be read by this version ({reason}). {remedy}") from None
+
+
+def _of(name: str, path: Path, record: Record | None, remedy: str) -> Record | None:
+    """Raise a `DamagedFile` if a record belongs to another fit or prediction than its folder."""
+    if record is not None and record.id != name:
+        raise DamagedFile(f"{path}: this is the record of {record.id}, not its folder's. {remedy}")
+    return record
+
+
+def _prediction_remedy(folder: Path) -> str:
+    return f"Remove the folder {folder} and repeat the command: the prediction is computed again."
 
 
 def answer_lines(answers: Sequence[Any]) -> list[str]:
@@ -143,23 +169,34 @@ def answer_lines(answers: Sequence[Any]) -> list[str]:
 
 
 def write_prediction(folder: Path, prediction: Prediction, record: Record, lines: Sequence[str]) -> None:
-    """Write the prediction, its record, and its answers as lines of JSON."""
-    (folder / "answers.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    for name, value in (("prediction", dataclasses.asdict(prediction)), ("record", record.as_json())):
-        text = json.dumps(value, indent=2, ensure_ascii=False)
-        (folder / f"{name}.json").write_text(f"{text}\n", encoding="utf-8")
+    """Write the prediction, its record with a checksum of the answers, and the answers as lines of JSON."""
+    content = "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace")
+    (folder / ANSWERS).write_bytes(content)
+    record = dataclasses.replace(record, checksums={ANSWERS: checksum(content)})
+    (folder / "prediction.json").write_bytes(sealed(dataclasses.asdict(prediction)))
+    (folder / "record.json").write_bytes(sealed(record.as_json()))
 
 
-def read_answers(path: Path) -> list[Any]:
-    """Read the answers of a prediction, one for each row."""
-    try:
-        text = path.read_bytes().decode()  # answers may hold U+2028, at which `splitlines` splits
-        lines = text.removesuffix("\n").replace("\n", ",")  # one list is read in a third of the time of its lines
-        return [line["answer"] for line in json.loads(f"[{lines}]")]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise RequestError(
-            f"{path}: damaged ({error}); remove its folder, and the prediction is computed again."
-        ) from None
+def read_prediction(folder: Path) -> Prediction:
+    """Read what a prediction answers; raise a `RequestError` if the file is missing, damaged or not its folder's."""
+    path, remedy = folder / "prediction.json", _prediction_remedy(folder)
+    prediction = _read(path, lambda data: Prediction(**data), remedy)
+    if prediction is None:
+        raise DamagedFile(f"{path}: there is no such file. {remedy}")
+    if prediction.id != folder.name:
+        raise DamagedFile(f"{path}: this is the prediction {prediction.id}, not its folder's. {remedy}")
+    return prediction
+
+
+def read_answers(folder: Path, record: Record) -> list[Any]:
+    """Read the answers of a prediction, one for each row; raise a `DamagedFile` if they are not as they were written.
+
+    `record` is the record of the prediction.
+    """
+    path = folder / ANSWERS
+    content = checked_content(path, record.checksums.get(ANSWERS), _prediction_remedy(folder))
+    lines = content.decode().removesuffix("\n").replace("\n", ",")  # answers may hold U+2028; one list reads fastest
+    return [line["answer"] for line in json.loads(f"[{lines}]")]
 
 
 def find_run(runs: Path, reference: str) -> RunFolder:

@@ -21,6 +21,7 @@ from benchrunner.records import Record
 from benchrunner.runs.evaluation import judged
 from benchrunner.runs.fitter import Fitter
 from benchrunner.runs.folder import RunFolder, answer_lines, read_answers, write_prediction
+from benchrunner.seals import check_seal, seal_files
 from benchrunner.tasks.task import Task
 from benchrunner.training.finite_numbers import check_outputs
 
@@ -41,7 +42,7 @@ class Predicted:
     @cached_property
     def answers(self) -> list[Any]:
         """One answer for each row, in the order of the rows; read from the folder on first use."""
-        return read_answers(self.folder / "answers.jsonl")
+        return read_answers(self.folder, self.record)
 
 
 class Predictor:
@@ -82,6 +83,7 @@ class Predictor:
             lines = answer_lines(answers)
         home = folder.prediction(prediction.id)
         write_folder_atomically(home, lambda part: write_prediction(part, prediction, record, lines))
+        record = folder.prediction_record(prediction.id) or record
         self.fitter.observers.call("after_predict", fit=fit, prediction=prediction, record=record)
         return record
 
@@ -130,7 +132,10 @@ class Predictor:
 
         decoding = self.plugins.task(fit.task).problem.decoding
         file = folder.outputs(identity({"data": rows.fingerprint, "decoding": dict(decoding)}))
-        with contextlib.suppress(OSError, ValueError, EOFError):
+        seal, of = file.with_suffix(".json"), f"outputs {file.stem} of {fit.id}"
+        if file.exists() and seal.exists():
+            remedy = f"Remove {file} and repeat the command: the outputs are computed again."
+            check_seal(seal, of, remedy)
             return np.load(file, mmap_mode="r", allow_pickle=False)
         with _noted_divergence(fit, folder):
             outputs = self._computed_outputs(fit, folder, rows)
@@ -139,6 +144,7 @@ class Predictor:
         content = io.BytesIO()  # on a full disk, numpy's own writing raises an error that does not say so
         np.save(content, outputs)
         write_atomically(file, lambda part: part.write_bytes(content.getbuffer()))
+        seal_files(seal, of, [file])
         return outputs
 
     def _computed_outputs(self, fit: Fit, folder: RunFolder, rows: Rows) -> Any:

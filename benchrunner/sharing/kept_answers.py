@@ -8,7 +8,7 @@ from typing import Any, final
 from benchrunner.data.rows import Rows
 from benchrunner.errors import FitError
 from benchrunner.fits import Fit, Prediction
-from benchrunner.json_files import read_json_object
+from benchrunner.runs.folder import read_prediction
 from benchrunner.runs.predictor import MAJORITY, Predicted
 from benchrunner.runs.runner import Runner
 from benchrunner.sharing.answer_files import Figures
@@ -51,7 +51,7 @@ class KeptAnswers:
         tuned = {**task.problem.decoding, **folder.tuned("")}
         kept = []
         for path in folder.prediction("").glob("[!.]*/prediction.json"):
-            prediction = Prediction(**read_json_object(path))
+            prediction = read_prediction(path.parent)
             if (prediction.task, prediction.split, prediction.data) != (task.name, split, data):
                 continue
             if (record := folder.prediction_record(prediction.id)) is not None:

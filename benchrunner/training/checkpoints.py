@@ -21,8 +21,9 @@ class Checkpoint:
     another number of threads, PyTorch adds numbers in another order, so the last bits differ.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._file = folder / "state.safetensors"
+    def __init__(self, folder: Path, *, of: str = "") -> None:
+        """`of` is the id of the fit."""
+        self._file, self._of = folder / "state.safetensors", of
         self.threads = [torch.get_num_threads()]
         """Numbers of threads that computed the steps, in order: several if the fit was resumed with another number."""
 
@@ -32,7 +33,7 @@ class Checkpoint:
 
         tensors = {name: tensor.cpu().contiguous() for name, tensor in optimizer.state()}
         threads = ",".join(map(str, self.threads))
-        facts = {"step": str(step), "micro_tokens": str(micro_tokens), "threads": threads}
+        facts = {"of": self._of, "step": str(step), "micro_tokens": str(micro_tokens), "threads": threads}
         facts["checksum"] = _checksum(facts, tensors)
         write_atomically(self._file, lambda part: save_file(tensors, part, metadata=facts))
 
@@ -68,6 +69,8 @@ class Checkpoint:
             tensors: dict[str, torch.Tensor] = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         if facts.pop("checksum", None) != _checksum(facts, tensors):
             raise ValueError("its content does not match its checksum")
+        if facts["of"] != self._of:
+            raise ValueError(f"it is the state of the fit {facts['of']}")
         return facts, tensors
 
 

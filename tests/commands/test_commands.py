@@ -242,7 +242,7 @@ def test_an_error_names_a_damaged_run_and_says_what_to_do(name: str, shell: Shel
     path = shell.folder / "runs" / run / name
     path.write_text(path.read_text()[:40])
     error = shell.refused("predict", run, "data/mood/test.tsv", "--runs", "runs")
-    assert f"runs/{run}/{name}: cannot be read by this version" in error and "remove its folder" in error
+    assert f"runs/{run}/{name}:" in error and f"Remove the folder runs/{run} and repeat the command" in error
 
 
 def test_a_submission_with_missing_tasks_is_refused_or_filled(shell: Shell) -> None:

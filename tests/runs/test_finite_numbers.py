@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from benchrunner.errors import BenchrunnerError, FitError
 from benchrunner.fits import Fit
 from benchrunner.methods.method import Job
 from benchrunner.runs.answering import export
+from benchrunner.seals import folder_checksums
 from benchrunner.studies.comparison.json_values import as_json
 from benchrunner.studies.comparison.table import as_table
 from benchrunner.testing import WEIGHTS, TinyBackbone, TinyEncoder
@@ -165,6 +166,11 @@ def test_a_saved_model_that_was_damaged_answers_nothing(tmp_path: Path) -> None:
     tensors = load_file(path)
     tensors["qkv.weight"][3, 5] = float("nan")
     save_file(tensors, path)
+    with pytest.raises(BenchrunnerError, match="does not match its checksum"):
+        export(fit.id, tmp_path / "exported", used)
+    record = used.finished(fit)
+    assert record is not None
+    used.folder(fit).keep_record(replace(record, checksums=folder_checksums(used.folder(fit).model)))
     with pytest.raises(BenchrunnerError, match=r"finite numbers: qkv\.weight"):
         export(fit.id, tmp_path / "exported", used)
     assert not (tmp_path / "exported").exists()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from benchrunner.runs.inventory.costs import FitCost, fit_costs, measured_cost
+from benchrunner.seals import read_sealed, write_sealed
 from made_runs import made_run
 
 COST = FitCost("mine/mood", "tiny 1", "finetune", "cpu", "fp32", 0.5, 2.0)
@@ -17,10 +17,10 @@ COST = FitCost("mine/mood", "tiny 1", "finetune", "cpu", "fp32", 0.5, 2.0)
 def test_costs_are_read_from_records(tmp_path: Path) -> None:
     run = made_run(tmp_path)
     path = tmp_path / run / "record.json"
-    record = json.loads(path.read_text())
+    record = read_sealed(path, "")
     assert list(fit_costs(tmp_path)) == [], "a fit that measured no rows says nothing"
     record["timings"] = {"seconds": 22.0, "train_seconds": 20.0, "examples_per_second": 2.0}
-    path.write_text(json.dumps(record))
+    write_sealed(path, record)
     (tmp_path / "damaged").mkdir()
     (tmp_path / "damaged" / "record.json").write_text("{")
     assert list(fit_costs(tmp_path)) == [COST]

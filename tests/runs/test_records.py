@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +129,7 @@ def test_files_and_folders_have_the_usual_permissions(tmp_path: Path) -> None:
 def test_a_record_is_the_same_after_a_way_through_json(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path, "abc")
     assert folder.record() is None
-    write_json(folder.path / "record.json", RECORD.as_json())
+    folder.keep_record(RECORD)
     assert folder.record() == RECORD
 
 
@@ -141,7 +142,7 @@ def test_an_unreadable_record_is_reported_with_file_and_remedy(text: str, tmp_pa
     folder = RunFolder(tmp_path, "abc")
     folder.path.mkdir()
     (folder.path / "record.json").write_text(text)
-    with pytest.raises(RequestError, match=r"abc/record\.json: cannot be read by this version .*; remove its"):
+    with pytest.raises(RequestError, match=r"abc/record\.json:.*\. Remove the folder .*abc and repeat the command"):
         folder.record()
 
 
@@ -150,13 +151,13 @@ def test_a_fit_that_cannot_be_read_names_its_file(text: str, tmp_path: Path) -> 
     folder = RunFolder(tmp_path, FIT.id)
     folder.path.mkdir()
     (folder.path / "fit.json").write_text(text)
-    with pytest.raises(RequestError, match=r"fit\.json: cannot be read by this version"):
+    with pytest.raises(RequestError, match=r"fit\.json:.*\. Remove the folder .* and repeat the command"):
         folder.fit()
 
 
 def test_a_fit_in_a_folder_of_another_name_is_not_believed(tmp_path: Path) -> None:
     for name in (FIT.id, "elsewhere"):
-        write_json(tmp_path / name / "fit.json", FIT.as_dict())
+        RunFolder(tmp_path, name).keep_fit(FIT)
     assert RunFolder(tmp_path, FIT.id).fit() == FIT
     with pytest.raises(RequestError, match=f"this is the fit {FIT.id}, not its folder's"):
         RunFolder(tmp_path, "elsewhere").fit()
@@ -206,13 +207,20 @@ def test_a_lock_dies_with_its_owner(tmp_path: Path) -> None:
 
 def test_answers_may_hold_any_separator_of_lines(tmp_path: Path) -> None:
     answers = [f"one{mark}two" for mark in "\u2028\u2029\x85\x0b\x0c\x1c\x1d\x1e" + "\r\n"] + ["last"]
-    prediction = Prediction("abc", "mine/mood", "dev", "d", {})
-    lines = [json.dumps({"index": at, "answer": one}, ensure_ascii=False) for at, one in enumerate(answers)]
-    folder_module.write_prediction(tmp_path, prediction, RECORD, lines)
-    assert folder_module.read_answers(tmp_path / "answers.jsonl") == answers
+    assert kept_answers(tmp_path, answers) == answers
 
 
-def test_damaged_answers_are_an_error(tmp_path: Path) -> None:
-    (tmp_path / "answers.jsonl").write_text('{"index": 0, "answer": "one"}\n{"index": 1, "ans')
-    with pytest.raises(RequestError, match=r"answers\.jsonl: damaged"):
-        folder_module.read_answers(tmp_path / "answers.jsonl")
+def test_answers_may_hold_half_a_character(tmp_path: Path) -> None:
+    assert kept_answers(tmp_path, ["\udc80"]) == ["\udc80"]
+
+
+def kept_answers(runs: Path, answers: list[str]) -> list[str]:
+    """Write a prediction with these answers and read them."""
+    prediction, folder = Prediction("abc", "mine/mood", "dev", "d", {}), RunFolder(runs, "abc")
+    home = folder.prediction(prediction.id)
+    home.mkdir(parents=True)
+    record = replace(RECORD, id=prediction.id)
+    folder_module.write_prediction(home, prediction, record, folder_module.answer_lines(answers))
+    kept = folder.prediction_record(prediction.id)
+    assert kept is not None and folder_module.read_prediction(home) == prediction
+    return folder_module.read_answers(home, kept)

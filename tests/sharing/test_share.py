@@ -13,6 +13,7 @@ import pytest
 from benchrunner import MultiLabel, RequestError, RowsFrom, Runner, Split, Study, Task, f1_micro, run_study
 from benchrunner.errors import BenchrunnerError, FitError
 from benchrunner.metrics import roc_auc
+from benchrunner.seals import read_sealed, write_sealed
 from benchrunner.sharing.share import Shared, share_study
 from benchrunner.sharing.verify import verify_folder
 from benchrunner.studies.study import Result, selected_fit
@@ -55,9 +56,9 @@ def test_no_name_of_the_machine_is_shared(tmp_path: Path, monkeypatch: pytest.Mo
     TinyBackbone().load(made.workspace, seed=0).save(folder)
     result = study(made, str(folder), seeds=(0, 1))
     for path in made.workspace.runs.glob("*/record.json"):
-        record = json.loads(path.read_text())
+        record = read_sealed(path, "")
         record["numerics"] |= {"device_name": f"a GPU of secret-machine, driver in {tmp_path}/drivers/7"}
-        path.write_text(json.dumps(record))
+        write_sealed(path, record)
     share(result, tmp_path / "shared", made, name="planted")
     written = texts(tmp_path / "shared")
     for name, text in written.items():
@@ -118,9 +119,9 @@ def test_a_score_that_does_not_follow_is_not_shared(tmp_path: Path) -> None:
     result = study(made)
     fit = selected_fit(result.cells[0])
     [path] = (made.workspace.runs / fit.id / "predictions").glob("*/record.json")
-    record = json.loads(path.read_text())
+    record = read_sealed(path, "")
     record["scores"]["accuracy"]["value"] = 0.99
-    path.write_text(json.dumps(record))
+    write_sealed(path, record)
     with pytest.raises(BenchrunnerError, match=r"(?s)Nothing was written, because.*scores, accuracy: '0.99' in the"):
         share(result, tmp_path / "shared", made)
     assert not (tmp_path / "shared").exists()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +23,7 @@ from benchrunner import (
     run_study,
 )
 from benchrunner.errors import FitError
+from benchrunner.seals import read_sealed, write_sealed
 from benchrunner.studies.kept.naming import check_name, derived_name
 from benchrunner.studies.study import Result
 from chancy import Chancy, chancy
@@ -106,11 +106,11 @@ def test_repeating_a_study_changes_nothing_in_its_file(tmp_path: Path) -> None:
     made = chancy(tmp_path)
     run_study(small(made), made, keep_as="first")
     path = made.workspace.runs / "studies" / "first.json"
-    before = json.loads(path.read_text())
+    before = read_sealed(path, "")
     before |= {"started": "2020-01-01T00:00:00+00:00", "ended": "2020-01-02T00:00:00+00:00"}
-    path.write_text(json.dumps(before))
+    write_sealed(path, before)
     run_study(small(made), made, keep_as="first")
-    assert json.loads(path.read_text()) == before
+    assert read_sealed(path, "") == before
 
 
 def test_a_larger_study_replaces_one_of_the_same_name(tmp_path: Path) -> None:
@@ -161,9 +161,9 @@ def test_a_damaged_file_is_one_sentence_and_hides_no_other(text: str, tmp_path: 
         find_study(made.workspace.runs, "broken")
     studies, faults = kept_studies(made.workspace.runs)
     assert ([study.name for study in studies], len(faults)) == (["whole"], 1)
-    cell = json.loads((made.workspace.runs / "studies" / "whole.json").read_text())
+    cell = read_sealed(made.workspace.runs / "studies" / "whole.json", "")
     del cell["parts"][0]["cells"][0]["backbone"]
-    (made.workspace.runs / "studies" / "broken.json").write_text(json.dumps(cell))
+    write_sealed(made.workspace.runs / "studies" / "broken.json", cell)
     with pytest.raises(RequestError, match=r"broken\.json: is not a kept study"):
         find_study(made.workspace.runs, "broken")
 

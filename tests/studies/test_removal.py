@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import pytest
 
 from benchrunner import RequestError, disk_usage, prune_runs, remove_runs
 from benchrunner.locks import held
+from benchrunner.seals import write_sealed
 from made_runs import made_fit, made_run
 
 
@@ -30,7 +30,7 @@ def keep_study(runs: Path, selected: str | None, *fits: str, ended: str | None =
         "parts": [{"study": {"backbones": ["words"], "tasks": ["mood"]}, "cells": [cell | {"selected": selected}]}],
     }
     (runs / "studies").mkdir(exist_ok=True)
-    (runs / "studies" / "mine.json").write_text(json.dumps(content))
+    write_sealed(runs / "studies" / "mine.json", content)
 
 
 def test_pruning_keeps_the_weights_that_a_study_selected(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from benchrunner import discover
+from benchrunner.seals import read_sealed, write_sealed
 from benchrunner.testing import tiny_family
 from inline import own
 from kitchen import STUDY, Kitchen, staged
@@ -112,9 +113,9 @@ def test_a_dry_run_estimates_from_finished_fits(kitchen: Kitchen) -> None:
     (path,) = [
         path for path in (kitchen.folder / "fits").glob("*/record.json") if json.loads(path.read_text())["numerics"]
     ]
-    record = json.loads(path.read_text())
+    record = read_sealed(path, "")
     record["timings"] = {"seconds": 12.0, "train_seconds": 10.0, "examples_per_second": 4.8}
-    path.write_text(json.dumps(record))
+    write_sealed(path, record)
     words = ["words", "--tasks", "mood", "--restarts", "2", "--epochs", "3"]
     plan = dry_run(kitchen, *words)
     (line,) = plan["fits"]

@@ -126,7 +126,7 @@ def _without_times(value: Any) -> Any:
         return {
             name: _without_times(inner)
             for name, inner in value.items()
-            if name not in ("timings", "started", "ended", "path", "command")
+            if name not in ("timings", "started", "ended", "path", "command", "checksum")
         }
     return [_without_times(inner) for inner in value] if isinstance(value, list) else value
 

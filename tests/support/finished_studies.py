@@ -186,8 +186,8 @@ def _finish_fit(fit: Fit, task: Task, made: Runner, skill: float, steps: int) ->
     timings = {"train_seconds": seconds, "seconds": seconds + 1, "examples_per_second": 90.0}
     work = {"train_tokens": 12345.0 * steps, "trained_weights": 1.8e6, "frozen_weights": 3e5}
     record = Record(fit.id, "done", timings=timings, numerics=numerics, work=work)
-    for name, value in (("fit", fit.as_dict()), ("record", record.as_json())):
-        (folder.path / f"{name}.json").write_text(json.dumps(value))
+    folder.keep_fit(fit)
+    folder.keep_record(record)
     lines = (
         {"step": step, "loss": 0.2 + math.exp(-step / 90) + 0.1 * draw.random(), "lr": 1e-5}
         for step in range(10, steps + 1, 10)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
@@ -17,6 +16,7 @@ import pytest
 import forked
 import inline
 from benchrunner.interrupts import HeldBack
+from benchrunner.seals import read_sealed
 from inline import files
 
 EVERY_STEP = ("--checkpoint-every", "0")
@@ -68,7 +68,7 @@ def left_by(home: Path) -> dict[str, object]:
     files = [*run.glob("model/*"), *run.glob("predictions/*/*.npy"), *run.glob("predictions/*/answers.jsonl")]
     left: dict[str, object] = {str(file.relative_to(run)): file.read_bytes() for file in files}
     for path in (run / "record.json", *run.glob("predictions/*/record.json")):
-        record = json.loads(path.read_text())
+        record = read_sealed(path, "")
         left[str(path.relative_to(run))] = {name: value for name, value in record.items() if name != "timings"}
     left["log"] = (run / "log.jsonl").read_text()
     assert not (run / "checkpoint").exists()

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
-from benchrunner.errors import DataError
-from benchrunner.json_files import read_json_object
+from benchrunner.errors import DamagedFile
+from benchrunner.seals import read_sealed
 
 
 @final
@@ -52,11 +52,11 @@ def fit_costs(runs: Path) -> Iterator[FitCost]:
     """
     for path in sorted(runs.glob("[!.]*/record.json")):
         try:
-            record = read_json_object(path)
+            record = read_sealed(path, "")
             timings, numerics = record["timings"], record["numerics"]
             if record["status"] != "done" or not timings.get("examples_per_second"):
                 continue
-            fit = read_json_object(path.parent / "fit.json")
+            fit = read_sealed(path.parent / "fit.json", "")
             yield FitCost(
                 task=str(fit["task"]),
                 revision=str(fit["revision"]),
@@ -66,7 +66,7 @@ def fit_costs(runs: Path) -> Iterator[FitCost]:
                 row_seconds=1 / float(timings["examples_per_second"]),
                 fixed_seconds=max(0.0, float(timings["seconds"]) - float(timings["train_seconds"])),
             )
-        except (DataError, ValueError, KeyError, TypeError, AttributeError):
+        except (DamagedFile, ValueError, KeyError, TypeError, AttributeError):
             continue
 
 

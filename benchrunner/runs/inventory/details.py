@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
-from benchrunner.errors import DataError
 from benchrunner.fits import Fit
-from benchrunner.json_files import read_json_object
 from benchrunner.records import Record
-from benchrunner.runs.folder import RunFolder, find_run
+from benchrunner.runs.folder import RunFolder, find_run, read_prediction
 from benchrunner.runs.inventory.sizes import Sizes, sizes_of
 
 NAMES = ("task", "backbone")
@@ -108,15 +107,13 @@ def _outcome(run: RunDetails) -> Values:
 
 
 def _predictions(folder: RunFolder) -> Iterator[tuple[Mapping[str, Any], Record]]:
-    """Yield the predictions by task and split, the newest last; damaged ones are left out."""
+    """Yield the predictions by task and split, the newest last."""
     read = []
     for path in folder.prediction("").glob("[!.]*/record.json"):
-        try:
-            description = read_json_object(path.parent / "prediction.json")
+        if (record := folder.prediction_record(path.parent.name)) is not None:
+            description = dataclasses.asdict(read_prediction(path.parent))
             key = (description["task"], description["split"], path.stat().st_mtime, path.parent.name)
-            read.append((key, description, Record.from_json(read_json_object(path))))
-        except (OSError, DataError, ValueError, KeyError, TypeError, AttributeError):
-            continue
+            read.append((key, description, record))
     for _, description, record in sorted(read, key=lambda prediction: prediction[0]):
         yield description, record
 

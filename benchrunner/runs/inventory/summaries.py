@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
-from benchrunner.errors import DataError, UnknownName, described
-from benchrunner.json_files import read_json_object
+from benchrunner.errors import DamagedFile, UnknownName, described
 from benchrunner.locks import is_held
 from benchrunner.plugins.registry import Plugins
 from benchrunner.recipes import Recipe
 from benchrunner.runs.inventory.sizes import OTHER, Sizes, files_of, sizes_of_files
+from benchrunner.seals import read_sealed
 from benchrunner.tasks.task import Task
 
 STATUSES = ("done", "diverged", "failed", "running", "unfinished")
@@ -87,7 +87,7 @@ def list_runs(runs: Path, plugins: Plugins) -> tuple[list[RunSummary], list[str]
             summaries.append(_summary(folder, tasks))
         except FileNotFoundError:
             foreign.append(folder.name)
-        except (OSError, DataError) as error:
+        except (OSError, DamagedFile) as error:
             notes.append(f"{folder.path} is damaged and left out ({error})")
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             notes.append(f"{folder.path} is damaged and left out ({described(error)})")
@@ -166,7 +166,7 @@ def _date(entry: os.DirEntry[str]) -> float:
 
 
 def _json(entry: os.DirEntry[str]) -> dict[str, Any]:
-    return read_json_object(Path(entry.path))
+    return read_sealed(Path(entry.path), "")
 
 
 def chosen_runs(

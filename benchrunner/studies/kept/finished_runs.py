@@ -8,12 +8,13 @@ from pathlib import Path
 from benchrunner.errors import RequestError
 from benchrunner.files import read_regular_file
 from benchrunner.fits import Fit
-from benchrunner.json_files import JSON_LIMIT, parse_json
+from benchrunner.json_files import JSON_LIMIT
 from benchrunner.metrics import Score
 from benchrunner.recipes import Recipe
 from benchrunner.runs.folder import RunFolder, find_run
 from benchrunner.runs.predictor import MAJORITY
 from benchrunner.runs.runner import Runner
+from benchrunner.seals import read_sealed
 from benchrunner.studies.comparison.formats import as_html
 from benchrunner.studies.kept.parts import kept_cell_result
 from benchrunner.studies.kept.predictions import KeptPredictions, PredictionIds
@@ -108,10 +109,7 @@ def majority_fits(runs: Path) -> Iterator[Fit]:
     for path in sorted(runs.glob("*/fit.json")):
         try:
             content = read_regular_file(path, JSON_LIMIT)
-            if (
-                f'"{MAJORITY}"'.encode() in content
-                and (fit := Fit.from_dict(parse_json(content, path))).method == MAJORITY
-            ):
+            if f'"{MAJORITY}"'.encode() in content and (fit := Fit.from_dict(read_sealed(path, ""))).method == MAJORITY:
                 yield fit
         except (OSError, ValueError, KeyError, TypeError, RequestError):
             continue

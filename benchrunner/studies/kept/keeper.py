@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, final
 
 from benchrunner.errors import RequestError
-from benchrunner.files import write_json
 from benchrunner.fits import Fit
 from benchrunner.runs.runner import Runner
+from benchrunner.seals import write_sealed
 from benchrunner.studies.kept.kept_study import FORMAT, find_study, studies_folder
 from benchrunner.studies.kept.naming import check_name
 from benchrunner.studies.kept.parts import Part, finished_part, planned_part
@@ -81,7 +81,7 @@ class StudyKeeper:
         return None
 
     def _write(self) -> None:
-        write_json(self._path, self._content)
+        write_sealed(self._path, self._content)
 
 
 _PLANNED = ("backbone", "task", "selection", "tests", "candidates")

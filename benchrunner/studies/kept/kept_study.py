@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, final
 
 from benchrunner.errors import RequestError, UnknownName
-from benchrunner.json_files import read_json_object
+from benchrunner.seals import read_sealed
 from benchrunner.studies.kept.naming import check_name
 
 FORMAT = 1
@@ -164,7 +164,7 @@ def _paths(runs: Path) -> Iterator[Path]:
 def _read(path: Path) -> KeptStudy:
     advice = "Repeat the command of the study, or remove the file."
     try:
-        content = read_json_object(path, error=RequestError, advice=advice)
+        content = read_sealed(path, advice)
         if content["format"] > FORMAT:
             raise RequestError(f"{path}: was written by a later version of benchrunner: update benchrunner.")
         study = KeptStudy(path.stem, path, content)

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import final
 
-from benchrunner.errors import DataError, FitError, RequestError, first_line
+from benchrunner.errors import FitError, RequestError, first_line
 from benchrunner.fits import Fit
-from benchrunner.json_files import read_json_object
 from benchrunner.metrics import Score
-from benchrunner.runs.folder import RunFolder
+from benchrunner.runs.folder import RunFolder, read_prediction
 from benchrunner.runs.predictor import Predicted
 from benchrunner.runs.runner import Runner
 
@@ -89,15 +88,12 @@ class KeptPredictions:
 
 
 def _predictions(folder: RunFolder, task: str, split: str) -> Iterator[tuple[Mapping[str, object], float, Path]]:
-    """Yield the settings, the date and the folder of every prediction of a split; damaged folders are left out."""
+    """Yield the settings, the date and the folder of every prediction of a split."""
     home = folder.prediction("")
     for kept in sorted(home.iterdir()) if home.is_dir() else ():
         path = kept / "record.json"
         if path.parent.name.startswith(".") or not path.is_file():
             continue
-        try:
-            prediction = read_json_object(path.parent / "prediction.json")
-            if (prediction["task"], prediction["split"]) == (task, split):
-                yield prediction["settings"], path.stat().st_mtime, path.parent
-        except (OSError, DataError, KeyError):
-            continue
+        prediction = read_prediction(path.parent)
+        if (prediction.task, prediction.split) == (task, split):
+            yield prediction.settings, path.stat().st_mtime, path.parent

@@ -9,7 +9,7 @@ import pytest
 
 from benchrunner import discover
 from benchrunner.commands.main import main
-from benchrunner.runs.folder import read_answers
+from benchrunner.runs.folder import RunFolder, read_answers
 from benchrunner_squad.demo import write
 
 MARKS = "\u2028\u2029\x85\x0b\x0c\x1c\x1d\x1e"
@@ -42,7 +42,10 @@ def test_answers_go_from_prediction_to_score(tmp_path: Path, capsys: pytest.Capt
 
     output("run", "squad/1.1", "--method", "majority", "--quiet")
     (path,) = (tmp_path / "runs").glob("*/predictions/*/answers.jsonl")
-    answers = read_answers(path)
+    folder = RunFolder(path.parents[3], path.parents[2].name)
+    record = folder.prediction_record(path.parent.name)
+    assert record is not None
+    answers = read_answers(path.parent, record)
     assert all(any(mark in answer for answer in answers) for mark in MARKS)
     run = path.parents[2].name
     output("predict", run, "--out", str(tmp_path / "answers.tsv"))
