@@ -51,7 +51,7 @@ def test_the_loss_is_that_of_all_right_candidates_together() -> None:
     torch.testing.assert_close(gradient, torch.autograd.grad(expected, scores)[0])
 
 
-def test_the_loss_equals_that_of_choose_where_all_rows_offer_as_many() -> None:
+def test_the_loss_of_equal_counts_is_that_of_choose() -> None:
     rows = pa.table({"a": ["x", "y"], "choices": [["p q", "r"], ["s", "t u v"]], "label": [1, 0]})
     scores = torch.tensor([[0.5], [1.0], [2.0], [0.25]])
     losses = []

@@ -44,7 +44,7 @@ def test_two_marks_of_one_text_are_read_too() -> None:
     assert features.targets["places"].tolist() == [[0, 2, 5], [0, 1, 2]]
 
 
-def test_the_outputs_are_a_linear_layer_over_the_states_side_by_side() -> None:
+def test_the_outputs_read_the_states_side_by_side() -> None:
     torch.manual_seed(0)
     data = table()
     features = SAME.encode(data, TinyEncoder(), Recipe(), training=True)

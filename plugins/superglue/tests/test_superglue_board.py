@@ -1,0 +1,112 @@
+"""The leaderboard: its files are written from answers, pass its check, and every fault of others is named."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from benchrunner import Answers, Settings, Workspace, find_faults, read_manifest, write_answers
+from benchrunner.testing import TinyEncoder
+from benchrunner_superglue import register_tasks
+from benchrunner_superglue.board import COLUMNS, FIGURES, board
+from benchrunner_superglue.multirc_file import MultiRcFile
+
+TASKS = {task.name: task for task in register_tasks()}
+BOARD = board()
+ROWS = pa.table({"passage": [3, 3, 3, 8], "question": [5, 5, 6, 7], "answer": [0, 1, 2, 0]})
+GOOD = (
+    '{"idx": 3, "passage": {"questions": [{"idx": 5, "answers": [{"idx": 0, "label": 1}, {"idx": 1, "label": 0}]}, '
+    '{"idx": 6, "answers": [{"idx": 2, "label": 1}]}]}}\n'
+    '{"idx": 8, "passage": {"questions": [{"idx": 7, "answers": [{"idx": 0, "label": 0}]}]}}\n'
+)
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> Mapping[tuple[str, str], Answers]:
+    """Answers to every file of the board, from outputs without learning."""
+    folder = tmp_path_factory.mktemp("data")
+    workspace = Workspace(folder, folder, data=folder, settings=Settings(offline=True, official_counts=False))
+    for task in TASKS.values():
+        assert task.demo_files is not None
+        task.demo_files(0, folder)
+    given = {}
+    for name, split in BOARD.wanted:
+        task = TASKS[name]
+        table = task.load(split, workspace).table
+        output = task.problem.majority_output(task.load("train", workspace).table)
+        outputs = np.repeat(np.asarray(output)[None], task.problem.output_count(table), axis=0)
+        values = task.problem.decode(outputs, table, {})
+        given[name, split] = Answers(values, table, task.problem.extra_figures(outputs, table, {}))
+    return given
+
+
+def test_a_submission_is_written_and_valid(answers: Mapping[tuple[str, str], Answers], tmp_path: Path) -> None:
+    counts = {file.name: len(answers[file.pair].values) for file in BOARD.files}
+    path = write_answers(BOARD, answers, tmp_path / "superglue.zip", counts=counts)
+    tables = {pair: given.table for pair, given in answers.items() if given.table is not None}
+    assert find_faults(BOARD, path, manifest=read_manifest(path), tables=tables) == []
+    with zipfile.ZipFile(path) as archive:
+        first = {name: json.loads(archive.read(name).split(b"\n")[0]) for name in archive.namelist()}
+    assert set(first) == {file.name for file in BOARD.files} and len(first) == 10
+    assert first["BoolQ.jsonl"] == {"idx": 0, "label": "true"} and first["WSC.jsonl"]["label"] in ("True", "False")
+    assert type(first["COPA.jsonl"]["label"]) is int and isinstance(first["ReCoRD.jsonl"]["label"], str)
+    assert list(first["MultiRC.jsonl"]) == ["idx", "passage"]
+
+
+def test_the_file_of_multirc_is_nested_as_the_data() -> None:
+    kind = MultiRcFile()
+    assert kind.write("x", Answers(["true", "false", "true", "false"], ROWS)).decode() == GOOD
+    assert kind.check("x", GOOD.encode(), 4) == kind.check("x", GOOD.encode(), 4, table=ROWS) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ('"label": 1', '"label": "true"', "x:1: found '\"true\"'; expected the label 0 or 1."),
+        ('"label": 1', '"label": true', "x:1: found 'true'; expected the label 0 or 1."),
+        ('{"idx": 1, "label": 0}', '{"idx": 0, "label": 0}', "this answer is there already"),
+        ('{"idx": 1, "label": 0}', '{"idx": 9, "label": 0}', "no row is passage 3 question 5 answer 9"),
+        (', {"idx": 1, "label": 0}', "", "x: 3 answers, expected 4."),
+        (', {"idx": 1, "label": 0}', "", "no label for passage 3 question 5 answer 1"),
+        ('"passage": {"questions"', '"questions": {"x"', "x:1: found "),
+        (GOOD, "[1]", "expected an object such as "),
+        (GOOD, "", "x:1: found ''; expected an object such as "),
+        (GOOD, "[" * 5000, "expected an object such as "),
+    ],
+)
+def test_a_fault_of_multirc_is_named(old: str, new: str, fault: str) -> None:
+    assert old in GOOD
+    faults = MultiRcFile().check("x", GOOD.replace(old, new, 1).encode(), 4, table=ROWS)
+    assert any(fault in sentence for sentence in faults), faults
+
+
+@pytest.mark.parametrize("system", FIGURES)
+def test_the_published_average_follows_from_the_figures(system: str) -> None:
+    """The paper's own average: a slip in any figure of a main task would show here."""
+    cells: dict[str, Any] = dict(zip(COLUMNS, FIGURES[system], strict=True))
+    parts = [["BoolQ"], ["CB F1", "CB acc"], ["COPA"], ["MultiRC F1a", "MultiRC EM"], ["ReCoRD F1", "ReCoRD EM"]]
+    parts += [["RTE"], ["WiC"], ["WSC"]]
+    means = [sum(cells[name] for name in names) / len(names) for names in parts]
+    assert sum(means) / len(means) == pytest.approx(cells["Avg"], abs=0.0501)
+
+
+def test_every_published_column_is_a_metric_of_a_task() -> None:
+    for column in COLUMNS.values():
+        if column.task:
+            task = TASKS[column.task]
+            assert column.metric in [metric.name for metric in task.metrics] and column.split in task.splits
+
+
+def test_the_tiny_encoder_sees_every_row(answers: Mapping[tuple[str, str], Answers]) -> None:
+    for (name, _), given in answers.items():
+        task = TASKS[name]
+        assert given.table is not None
+        features = task.problem.encode(given.table, TinyEncoder(), task.recipe, training=False)
+        assert len(np.unique(features.owner)) == given.table.num_rows
