@@ -64,6 +64,11 @@ class StrictTable:
     def __contains__(self, key: str) -> bool:
         return key in self._data
 
+    def has_value(self, key: str) -> bool:
+        """Return whether a key is there and is not null, which JSON writes for a value that is absent."""
+        self._read.add(key)
+        return self._data.get(key) is not None
+
     def __bool__(self) -> bool:
         return bool(self._data)
 

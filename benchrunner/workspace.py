@@ -38,13 +38,16 @@ class Workspace:
 
     @classmethod
     def from_environment(cls, *, data: Path | None = None, runs: Path | None = None) -> Workspace:
-        """Take the folders from the arguments, else from BENCHRUNNER_DATA, BENCHRUNNER_RUNS and BENCHRUNNER_CACHE."""
+        """Take the folders from the arguments, else from BENCHRUNNER_DATA, BENCHRUNNER_RUNS and BENCHRUNNER_CACHE.
+
+        A variable that is empty counts as one that is not set.
+        """
         environment = os.environ
         named = environment.get("BENCHRUNNER_DATA")
         base = Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache")
         return cls(
             data=data or (Path(named) if named else None),
-            runs=runs or Path(environment.get("BENCHRUNNER_RUNS", "runs")),
+            runs=runs or Path(environment.get("BENCHRUNNER_RUNS") or "runs"),
             cache=Path(environment.get("BENCHRUNNER_CACHE") or base / "benchrunner"),
             settings=Settings(offline=environment.get("HF_HUB_OFFLINE", "").lower() in _TRUE),
         )

@@ -55,7 +55,12 @@ def run(arguments: argparse.Namespace) -> int:
         print_line(f"{path}: {len(checked.faults)} {noun}; {board.name} would not accept it as meant.")
         return FAILED
     counts = "" if checked.official_counts else " (with the manifest's row counts, not the official)"
-    print_line(f"{path} is a valid {board.name} submission{counts}.")
+    if checked.remarks:
+        print_line(f"{path} has the form of a valid {board.name} submission{counts}, but:")
+        for remark in checked.remarks:
+            print_line(f"  - {remark}")
+    else:
+        print_line(f"{path} is a valid {board.name} submission{counts}.")
     for sentence in checked.unchecked:
         print_line(sentence)
     if any("compared" in sentence for sentence in checked.unchecked):

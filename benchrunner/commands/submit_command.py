@@ -108,7 +108,10 @@ def _print(submission: Submission, published: PublishedChoice) -> None:
         manifest = f"{manifest_path(submission.path)} says where each file came from"
         if is_stream(submission.path):
             manifest = "its manifest was not written, since it needs a file for its neighbour"
-        print_line(f"{submission.path} is ready for {board.name}; {manifest}.")
+        for remark in submission.manifest.remarks:
+            print_line(remark)
+        form = "has the form that is wanted by" if submission.manifest.remarks else "is ready for"
+        print_line(f"{submission.path} {form} {board.name}; {manifest}.")
         print_line(f"The leaderboard: {board.url}")
     if board.note:
         print_line(board.note)

@@ -48,6 +48,18 @@ def find_faults(
     return faults
 
 
+def constant_files(board: Leaderboard, path: Path) -> dict[str, str]:
+    """Map the files of a submission without faults in which every row has the same answer to this answer."""
+    constant = dict[str, str]()
+    with opened(path) as entries:
+        assigned, _ = (_assign_single if is_single(path) else _assign)(board, path.name, entries)
+        for file in board.files:
+            if file.name in assigned:
+                answer = file.kind.same_answer(assigned[file.name].read(file.kind.max_bytes(max(MAX_ROWS, file.rows))))
+                constant |= {} if answer is None else {file.name: answer}
+    return constant
+
+
 def unchecked(board: Leaderboard, path: Path, *, tables: Mapping[Pair, pa.Table] | None = None) -> list[str]:
     """Name what `find_faults` could not check, in a sentence each."""
     files, sentences = list(board.files), list[str]()

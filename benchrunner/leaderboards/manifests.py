@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, final
 
 from benchrunner.errors import RequestError
+from benchrunner.file_faults import first_names
 from benchrunner.leaderboards.archives import MAX_BYTES, MAX_FILES
 from benchrunner.strict_tables import StrictTable
+
+FORMAT = 2
+"""Version of the manifest's format."""
 
 
 @final
@@ -28,6 +33,12 @@ class FileOrigin:
     fit: str
     """Id of the fit that gave the answers; empty where there is none."""
     method: str
+    backbone: str
+    """Name of the backbone that answered; several names for an ensemble; empty where there is none."""
+    limit_train: int | None
+    """Number of training rows that the fit was limited to; None if it saw all of them."""
+    dev: Mapping[str, float]
+    """Scores on dev: split and metric, such as "dev accuracy" -> score."""
     filled: str
     """Reason why the majority answers instead of the requested fit; empty for answers of the requested fit."""
     sha256: str
@@ -42,9 +53,11 @@ class Manifest:
     archive_sha256: str
     """Digest of the archive or folder: see `archive_digest`."""
     files: tuple[FileOrigin, ...]
+    date: str
+    """When the archive was written, in UTC, such as 2025-01-31T12:00:00+00:00."""
 
     @property
-    def is_official(self) -> bool:
+    def has_official_counts(self) -> bool:
         """Whether the row counts are the board's official counts. Those of demo data are not."""
         return all(file.rows == file.official_rows for file in self.files)
 
@@ -58,8 +71,25 @@ class Manifest:
         """The files that the majority answers instead of a requested fit."""
         return tuple(file for file in self.files if file.filled)
 
+    @property
+    def remarks(self) -> list[str]:
+        """What keeps the files from being the answers of trained models, in a sentence each; empty if nothing does."""
+        sentences, limited = list[str](), [file for file in self.files if file.limit_train is not None]
+        if self.filled:
+            names = first_names([file.file for file in self.filled])
+            sentences.append(f"{_share(self.filled, self.files)} filled by the majority, not by a model: {names}.")
+        if limited:
+            rows = first_names([f"{file.file} ({file.limit_train:,} rows)" for file in limited])
+            sentences.append(f"{_share(limited, self.files)} by models of limited training rows: {rows}.")
+        return sentences
+
     def as_json(self) -> dict[str, Any]:
-        return {"format": 1, "official": self.is_official, **asdict(self)}
+        facts = {"official_counts": self.has_official_counts, "filled_files": len(self.filled), "remarks": self.remarks}
+        return {"format": FORMAT, **facts, **asdict(self)}
+
+
+def _share(part: Sequence[FileOrigin], files: Sequence[FileOrigin]) -> str:
+    return f"{len(part)} of {len(files)} files {'is' if len(part) == 1 else 'are'}"
 
 
 def manifest_path(archive: Path) -> Path:
@@ -73,10 +103,21 @@ def read_manifest(archive: Path) -> Manifest:
     if not path.is_file():
         raise RequestError(f"There is no manifest {path}: only archives that benchrunner wrote have one.")
     top = StrictTable.json(path, RequestError)
-    if (version := top.whole("format")) != 1:
-        raise top.wrong("format", f"expected 1, found {version}; another version of benchrunner wrote this manifest.")
+    if (version := top.whole("format")) != FORMAT:
+        raise top.wrong(
+            "format", f"expected {FORMAT}, found {version}; another version of benchrunner wrote this manifest."
+        )
     files = tuple(_origin(table) for table in top.tables("files", "file"))
-    return Manifest(top.text("board"), top.text("archive_sha256"), files)
+    return Manifest(top.text("board"), top.text("archive_sha256"), files, top.text("date"))
+
+
+def find_manifest(archive: Path) -> Manifest | None:
+    """Read the manifest beside an archive if there is one that describes the archive as it is."""
+    try:
+        manifest = read_manifest(archive)
+    except RequestError:  # another file may have the name of a manifest
+        return None
+    return manifest if manifest.archive_sha256 == archive_digest(archive) else None
 
 
 def archive_digest(path: Path) -> str:
@@ -107,6 +148,9 @@ def _origin(table: StrictTable) -> FileOrigin:
         official_rows=table.whole("official_rows"),
         fit=table.text("fit", ""),
         method=table.text("method", ""),
+        backbone=table.text("backbone", ""),
+        limit_train=table.whole("limit_train") if table.has_value("limit_train") else None,
+        dev=table.named_numbers("dev"),
         filled=table.text("filled", ""),
         sha256=table.text("sha256"),
     )

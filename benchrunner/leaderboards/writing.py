@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from benchrunner.errors import PluginError, RequestError
@@ -14,6 +16,7 @@ from benchrunner.leaderboards.leaderboard import BoardFile, Leaderboard, Pair
 from benchrunner.leaderboards.manifests import FileOrigin, Manifest, archive_digest, manifest_path
 from benchrunner.leaderboards.packing import write_archive, write_folder
 from benchrunner.output_places import check_place
+from benchrunner.platform_facts import turn_in
 
 
 def write_answers(
@@ -30,6 +33,24 @@ def write_answers(
     unless the manifest is given.
     """
     path = submission_path(board, path)
+    with turn_at(path):
+        write_with_manifest(board, answers, path, counts=counts)
+    return path
+
+
+def turn_at(path: Path) -> AbstractContextManager[None]:
+    """Let only one process at a time write a submission, with its manifest, at a path."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return turn_in(path.parent)
+
+
+def write_with_manifest(
+    board: Leaderboard, answers: Mapping[Pair, Answers], path: Path, *, counts: Mapping[str, int] | None = None
+) -> Manifest:
+    """Write the archive or folder at the path that `submission_path` chose, and its manifest; return the manifest.
+
+    Another process may write to the same place: call this inside `turn_at`.
+    """
     files = _contents(board, answers, counts or {})
     try:
         manifest_path(path).unlink(missing_ok=True)  # the manifest of an earlier archive must not stay beside this one
@@ -38,11 +59,12 @@ def write_answers(
         else:
             write_atomically(path, lambda part: write_archive(files, part))
         origins = tuple(_origin(file, answers[file.pair], files[file.name]) for file in board.files)
-        manifest = Manifest(board.name, archive_digest(path), origins)
+        date = datetime.now(UTC).isoformat(timespec="seconds")
+        manifest = Manifest(board.name, archive_digest(path), origins, date)
         write_json(manifest_path(path), manifest.as_json())
     except OSError as error:
         raise RequestError(f"{path} cannot be written: {error.strerror}.") from None
-    return path
+    return manifest
 
 
 def file_content(file: BoardFile, answers: Answers, rows: int) -> bytes:
@@ -120,6 +142,9 @@ def _origin(file: BoardFile, answers: Answers, content: bytes) -> FileOrigin:
         official_rows=file.rows,
         fit=answers.fit,
         method=answers.method,
+        backbone=answers.backbone,
+        limit_train=answers.limit_train,
+        dev=dict(answers.dev),
         filled=answers.filled,
         sha256=hashlib.sha256(content).hexdigest(),
     )

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import final
 
 from benchrunner.errors import RequestError
 from benchrunner.leaderboards.checking import find_faults
 from benchrunner.leaderboards.leaderboard import Leaderboard
-from benchrunner.leaderboards.manifests import read_manifest
-from benchrunner.leaderboards.writing import write_answers
+from benchrunner.leaderboards.writing import submission_path, turn_at, write_with_manifest
 from benchrunner.output_places import check_place, followed
 from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.family_prefix import with_family
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.study import Result, Study
 from benchrunner.studies.submission_answers import answers, selected
-from benchrunner.studies.submissions import Submission
+from benchrunner.studies.submission_figures import scores_of_result
+from benchrunner.studies.submissions import Submission, dev_scores
 from benchrunner.workspace import Settings, Workspace
 
 RECIPE = {"epochs": 4, "batch_size": 16, "lr": 1e-3, "precision": "fp32"}
@@ -75,11 +75,14 @@ class Demo:
     def _write_submission(self, board: Leaderboard, result: Result, runner: Runner) -> Submission:
         cells = [cell for cell in result.cells if cell.cell.backbone == self.study.backbones[0]]
         values = answers(board, selected(board, cells, runner), {}, runner)
+        scores = scores_of_result(result)
+        values = {pair: replace(value, dev=dev_scores(pair[0], scores)) for pair, value in values.items()}
         counts = {file.name: len(values[file.pair].values) for file in board.files}
-        path = write_answers(board, values, self.folder, counts=counts)
+        path = submission_path(board, self.folder)
         tables = {pair: value.table for pair, value in values.items() if value.table is not None}
-        manifest = read_manifest(path)
-        faults = find_faults(board, path, manifest=manifest, tables=tables)
+        with turn_at(path):
+            manifest = write_with_manifest(board, values, path, counts=counts)
+            faults = find_faults(board, path, manifest=manifest, tables=tables)
         return Submission(board, path, manifest, tuple(faults), result)
 
 

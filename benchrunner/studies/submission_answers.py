@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from benchrunner.data.rows import Rows
 from benchrunner.data.sources import DataNotFound
 from benchrunner.errors import RequestError
+from benchrunner.fits import Fit
 from benchrunner.leaderboards.file_kinds.file_kind import Answers
 from benchrunner.leaderboards.leaderboard import Leaderboard, Pair
 from benchrunner.runs.answering import answer
@@ -83,7 +85,7 @@ def selected(board: Leaderboard, cells: Sequence[CellResult], runner: Runner) ->
         extra_figures: dict[str, list[Any]] = {}
         if any(file.extra_figure for file in board.files_of(task.name)):
             extra_figures = task.problem.extra_figures(runner.outputs(fit, rows), rows.table, runner.settings(fit))
-        return Answers(predicted.answers, rows.table, extra_figures, fit=fit.id, method=fit.method)
+        return _with_origin(Answers(predicted.answers, rows.table, extra_figures, fit.id, fit.method), [fit])
 
     return given
 
@@ -105,9 +107,18 @@ def together(ensembles: Mapping[str, Sequence[str]], runner: Runner) -> AnswerSo
     def given(task: Task, split: str) -> Answers:
         answered = answer(ensembles[task.name], runner, split=split)
         method = "ensemble" if len(ensembles[task.name]) > 1 else "finished run"
-        return Answers(answered.answers, answered.rows.table, answered.extra_figures, fit=answered.by, method=method)
+        fits = [find_run(runner.workspace.runs, reference).fit() for reference in ensembles[task.name]]
+        values = Answers(answered.answers, answered.rows.table, answered.extra_figures, answered.by, method)
+        return _with_origin(values, fits)
 
     return given
+
+
+def _with_origin(values: Answers, fits: Sequence[Fit]) -> Answers:
+    """Add the backbones of the fits that answered, and the fewest training rows that any of them was limited to."""
+    limits = [fit.recipe.limit_train for fit in fits if fit.recipe.limit_train is not None]
+    backbones = dict.fromkeys(fit.backbone for fit in fits if fit.backbone)
+    return replace(values, backbone=", ".join(backbones), limit_train=min(limits, default=None))
 
 
 def _filled(board: Leaderboard, task: Task, split: str, why: str, runner: Runner) -> Answers:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.data.sources import DataNotFound
 from benchrunner.errors import RequestError, UnknownName
-from benchrunner.leaderboards.checking import detect, find_faults, unchecked
+from benchrunner.file_faults import first_names, quoted
+from benchrunner.leaderboards.checking import constant_files, detect, find_faults, unchecked
 from benchrunner.leaderboards.leaderboard import Leaderboard, Pair
-from benchrunner.leaderboards.manifests import read_manifest
+from benchrunner.leaderboards.manifests import find_manifest, read_manifest
 from benchrunner.plugins.registry import Plugins
 from benchrunner.tasks.prediction_files import rows_of
 from benchrunner.workspace import Settings, Workspace
@@ -35,6 +36,8 @@ class CheckedSubmission:
     """Rows to compare with that `data` does not have, a sentence each."""
     official_counts: bool
     """False if a manifest replaced the official row counts."""
+    remarks: tuple[str, ...]
+    """What makes a submission without faults doubtful, a sentence each: files that are filled, or of one answer."""
 
     def as_json(self) -> dict[str, Any]:
         """Return everything that was found as JSON values."""
@@ -46,6 +49,7 @@ class CheckedSubmission:
             "unchecked": list(self.unchecked),
             "not_found": list(self.not_found),
             "official_counts": self.official_counts,
+            "remarks": list(self.remarks),
         }
 
 
@@ -77,14 +81,30 @@ def check_submission(
         tables = _gold_table(board, pairs, gold, plugins)
     elif data is not None:
         tables, not_found = _found_tables(pairs, data, plugins)
+    faults = tuple(find_faults(board, path, manifest=manifest, tables=tables))
     return CheckedSubmission(
         board,
         path,
-        faults=tuple(find_faults(board, path, manifest=manifest, tables=tables)),
+        faults=faults,
         unchecked=tuple(unchecked(board, path, tables=tables)),
         not_found=tuple(not_found),
-        official_counts=manifest is None or manifest.is_official,
+        official_counts=manifest is None or manifest.has_official_counts,
+        remarks=tuple(_remarks(board, path, faults)),
     )
+
+
+def _remarks(board: Leaderboard, path: Path, faults: Sequence[str]) -> list[str]:
+    """Say what the manifest beside a submission without faults, or files of one answer, tell about it."""
+    if faults:
+        return []
+    manifest, constant = find_manifest(path), constant_files(board, path)
+    remarks = [] if manifest is None else manifest.remarks
+    if constant:
+        each = first_names([f"{name} ({quoted(answer, 30)})" for name, answer in constant.items()])
+        count = f"{len(constant)} of {len(board.files)} files" if len(board.files) > 1 else "The file"
+        verb = "has" if len(constant) == 1 else "have"
+        remarks.append(f"{count} {verb} the same answer in every row: {each}.")
+    return remarks
 
 
 def _gold_table(board: Leaderboard, pairs: Sequence[Pair], gold: Path, plugins: Plugins) -> dict[Pair, pa.Table]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
 
@@ -11,9 +11,10 @@ from benchrunner.errors import RequestError
 from benchrunner.executor import Executor
 from benchrunner.leaderboards.checking import find_faults
 from benchrunner.leaderboards.leaderboard import Leaderboard
-from benchrunner.leaderboards.manifests import Manifest, read_manifest
+from benchrunner.leaderboards.manifests import Manifest
 from benchrunner.leaderboards.published_choice import PublishedChoice, choose_published
-from benchrunner.leaderboards.writing import submission_path, write_answers
+from benchrunner.leaderboards.writing import submission_path, turn_at, write_with_manifest
+from benchrunner.metrics import Score
 from benchrunner.output_places import file_for
 from benchrunner.progress import watched
 from benchrunner.runs.folder import find_run
@@ -32,6 +33,7 @@ from benchrunner.studies.submission_answers import (
     together,
 )
 from benchrunner.studies.submission_figures import DevFigure, dev_figures, scores_of_result, scores_of_runs
+from benchrunner.tasks.suites import Term
 from benchrunner.tasks.task import Task
 
 
@@ -110,13 +112,23 @@ def write_submission(
         _predict(board, result, runner, show=show_progress)
     source = together(ensembles, runner) if ensembles else selected(board, result.cells if result else (), runner)
     values = answers(board, source, absent, runner)
-    tables = {pair: value.table for pair, value in values.items() if value.table is not None}
-    with file_for(path) as file:
-        write_answers(board, values, file)
-        manifest, faults = read_manifest(file), tuple(find_faults(board, file, tables=tables))
     scores = scores_of_result(result) if result is not None else scores_of_runs(ensembles, runner)
+    values = {pair: replace(value, dev=dev_scores(pair[0], scores)) for pair, value in values.items()}
+    tables = {pair: value.table for pair, value in values.items() if value.table is not None}
+    with file_for(path) as file, turn_at(file):
+        manifest = write_with_manifest(board, values, file)
+        faults = tuple(find_faults(board, file, tables=tables))
     figures = dev_figures(answered, scores, published or choose_published(runner.plugins.leaderboards.values()))
     return Submission(board, path, manifest, faults, result, figures)
+
+
+def dev_scores(task: str, scores: Mapping[Term, Score]) -> dict[str, float]:
+    """Return the scores of a task on dev by split and metric, as the manifest has them."""
+    return {
+        f"{term.split} {term.metric}": score.value
+        for term, score in scores.items()
+        if term.task == task and score.value is not None
+    }
 
 
 def _check_source(

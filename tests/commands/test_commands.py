@@ -7,11 +7,13 @@ import os
 import subprocess
 import sys
 import zipfile
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchrunner import discover
+from benchrunner import Workspace, discover
 from command_line import Shell
 from inline import mood, own, pairs, plugin
 
@@ -254,7 +256,50 @@ def test_a_submission_with_missing_tasks_is_refused_or_filled(shell: Shell) -> N
     code, out, _ = shell(*submit, "--fill", "majority")
     assert code == 0
     assert "moods.tsv is filled: no data for its split dev; the training majority" in out
-    assert shell("check", "moods.zip") == (0, "moods.zip is a valid moods submission.\n", "")
+    doubt = "1 of 1 files is filled by the majority, not by a model: moods.tsv."
+    assert f"{doubt}\nmoods.zip has the form that is wanted by moods; moods.zip.json says where" in out
+    code, out, _ = shell("check", "moods.zip")
+    assert (code, out.splitlines()) == (
+        0,
+        [
+            "moods.zip has the form of a valid moods submission, but:",
+            f"  - {doubt}",
+            "  - The file has the same answer in every row: moods.tsv ('0').",
+        ],
+    )
+    (shell.folder / "moods.zip.json").unlink()
+    code, out, _ = shell("check", "moods.zip", "--json")
+    checked = json.loads(out)
+    remarks = ["The file has the same answer in every row: moods.tsv ('0')."]
+    assert (code, checked["valid"], checked["remarks"]) == (0, True, remarks)
+
+
+def test_the_manifest_says_how_the_answers_were_made(shell: Shell) -> None:
+    words = ("submit", "moods", "--backbone", "words", *shell.folders(), "--quiet", "--limit-train", "30", "--json")
+    before = datetime.now(UTC).replace(microsecond=0)
+    code, out, _ = shell(*words)
+    assert code == 0
+    written = json.loads(out)["manifest"]
+    assert written == json.loads((shell.folder / "moods.zip.json").read_text())
+    [file] = written["files"]
+    scores = json.loads(out)["result"]["cells"][0]["scores"]
+    assert (file["backbone"], file["limit_train"]) == ("words", 30)
+    assert file["dev"] == {f"dev {score['metric']}": score["best_on_dev"]["value"] for score in scores}
+    assert "dev accuracy" in file["dev"]
+    assert before <= datetime.fromisoformat(written["date"]) <= datetime.now(UTC)
+    assert (written["official_counts"], written["filled_files"]) == (True, 0)
+    assert "1 of 1 files is by models of limited training rows: moods.tsv (30 rows)." in shell("check", "moods.zip")[1]
+
+
+def test_an_empty_variable_is_one_that_is_not_set(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = str(shell.folder / "home")
+    for name in ("BENCHRUNNER_RUNS", "BENCHRUNNER_DATA", "BENCHRUNNER_CACHE", "XDG_CACHE_HOME", "HF_HUB_OFFLINE"):
+        monkeypatch.setenv(name, "")
+    monkeypatch.setenv("HOME", home)
+    workspace = Workspace.from_environment()
+    folders = (workspace.runs, workspace.data, workspace.cache)
+    assert folders == (Path("runs"), None, Path(home, ".cache", "benchrunner"))
+    assert not workspace.settings.offline
 
 
 def test_a_submission_is_written_and_checked(shell: Shell) -> None:

@@ -48,8 +48,16 @@ def lying_size(archive: bytes, size: int) -> bytes:
 
 
 def manifest(rows: int) -> dict[str, Any]:
-    entry = {"file": NAME, "task": "mine/mood", "split": "test", "rows": rows, "official_rows": 20, "sha256": "0"}
-    return {"format": 1, "official": False, "board": "moods", "archive_sha256": "0", "files": [entry]}
+    entry = {
+        "file": NAME,
+        "task": "mine/mood",
+        "split": "test",
+        "rows": rows,
+        "official_rows": 20,
+        "sha256": "0",
+        "dev": {},
+    }
+    return {"format": 2, "board": "moods", "archive_sha256": "0", "date": "2025", "files": [entry]}
 
 
 BOMB = packed([NAME], b"0\n" * 10**8)

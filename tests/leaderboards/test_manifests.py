@@ -27,8 +27,8 @@ def test_the_manifest_says_where_each_file_comes_from(tmp_path: Path) -> None:
     assert (mood_file.file, mood_file.fit, mood_file.method, mood_file.filled) == ("Mood.tsv", "ab12", "finetune", "")
     assert (verdict.rows, verdict.official_rows, verdict.task, verdict.split) == (3, 3, "mine/verdict", "test_far")
     assert manifest.filled == (warmth,) and warmth.filled == "no fit of mine/warmth"
-    assert manifest.is_official and manifest.board == "moods"
-    assert json.loads(manifest_path(path).read_text())["official"] is True
+    assert manifest.has_official_counts and manifest.board == "moods"
+    assert json.loads(manifest_path(path).read_text())["official_counts"] is True
     assert find_faults(BOARD, path, manifest=manifest) == []
 
 
@@ -39,7 +39,7 @@ def demo(tmp_path: Path) -> Path:
 def test_a_demo_archive_never_passes_as_an_official_one(tmp_path: Path) -> None:
     path = demo(tmp_path)
     assert find_faults(BOARD, path)[0] == "Mood.tsv: 1 row, expected 4."
-    assert not read_manifest(path).is_official
+    assert not read_manifest(path).has_official_counts
 
 
 def test_a_demo_archive_passes_with_its_own_manifest(tmp_path: Path) -> None:
@@ -80,8 +80,8 @@ def test_a_missing_manifest_is_an_error(tmp_path: Path) -> None:
         ("{", "not valid JSON"),
         ("[]", "expected a JSON object, found a list"),
         ("[" * 100_000, "lists and objects are nested more than 100 deep"),
-        ('{"format": 2}', "format: expected 1, found 2"),
-        ('{"format": 1, "files": [{"file": "Mood.tsv"}]}', r"\[\[files\]\] 1 \(Mood.tsv\): task: is missing"),
+        ('{"format": 1}', "format: expected 2, found 1"),
+        ('{"format": 2, "files": [{"file": "Mood.tsv"}]}', r"\[\[files\]\] 1 \(Mood.tsv\): task: is missing"),
     ],
 )
 def test_a_wrong_manifest_is_an_error(tmp_path: Path, content: str, message: str) -> None:

@@ -13,7 +13,7 @@ from benchrunner.data.iob_tags import OUTSIDE, as_iob2, iob_labels
 from benchrunner.errors import PluginError
 from benchrunner.file_faults import Faults, either, quoted
 from benchrunner.leaderboards.file_kinds.file_kind import Answers, ExpectedRows, FileKind
-from benchrunner.leaderboards.file_kinds.text_lines import decoded, encoded, lines_of
+from benchrunner.leaderboards.file_kinds.text_lines import decoded, encoded, lines_of, only_answer
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -107,6 +107,9 @@ class Columns(FileKind):
         is_regular = all(len(fields) == width for sentence in sentences for fields in sentence.words)
         if expected.table is not None and is_regular:
             self._compare(sentences, expected.table, faults)
+
+    def same_answer(self, content: bytes) -> str | None:
+        return only_answer(line.rsplit(" ", 1)[-1] for line in content.decode().split("\n") if line.strip())
 
     def _sentences(self, lines: Sequence[str], faults: Faults) -> Iterator[_Sentence]:
         """Yield the sentences of a file and add the faults of its lines."""

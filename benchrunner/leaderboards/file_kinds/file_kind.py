@@ -31,6 +31,12 @@ class Answers:
     """Id of the fit that gave the answers."""
     method: str = ""
     """Name of the fit's method."""
+    backbone: str = ""
+    """Name of the backbone that the fit trained; several names for an ensemble; empty where there is none."""
+    limit_train: int | None = None
+    """Number of training rows that the fit was limited to; None if it saw all of them."""
+    dev: Mapping[str, float] = field(default_factory=dict)
+    """Scores on dev of what answers: split and metric, such as "dev accuracy" -> score."""
     filled: str = ""
     """Reason why the majority answers instead of the requested fit; empty for answers of the requested fit."""
 
@@ -85,6 +91,10 @@ class FileKind(ABC):
     def row_columns(self) -> tuple[str, ...]:
         """Columns of the rows that the file holds, such as ids. Writing needs them; checking compares with them."""
         return ()
+
+    def same_answer(self, content: bytes) -> str | None:
+        """Return the answer that every row of a file without faults has; None if rows differ or it cannot be told."""
+        return None
 
     @property
     def labels_by_text(self) -> Mapping[str, str]:

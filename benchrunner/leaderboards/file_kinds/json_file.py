@@ -12,7 +12,7 @@ from benchrunner.errors import PluginError
 from benchrunner.file_faults import Faults, first_names, quoted
 from benchrunner.leaderboards.file_kinds.file_kind import Answers, ExpectedRows, FileKind
 from benchrunner.leaderboards.file_kinds.spellings import Spelling, Text, spell_all
-from benchrunner.leaderboards.file_kinds.text_lines import decoded
+from benchrunner.leaderboards.file_kinds.text_lines import decoded, only_answer
 
 EXPECTED = "one JSON object, {id: answer, ...}, was"
 
@@ -64,6 +64,9 @@ class JsonMap(FileKind):
         expected.check_count(len(counts), "answer", faults)
         if expected.table is not None:
             _compare_ids(counts, expected.table.column(self.key).to_pylist(), faults)
+
+    def same_answer(self, content: bytes) -> str | None:
+        return only_answer(map(_described, json.loads(content).values()))
 
 
 def _pairs(content: bytes, faults: Faults) -> _Pairs | None:

@@ -10,7 +10,7 @@ from benchrunner.errors import PluginError
 from benchrunner.file_faults import Faults
 from benchrunner.leaderboards.file_kinds.file_kind import Answers, ExpectedRows, FileKind
 from benchrunner.leaderboards.file_kinds.spellings import Spelling, spell_all
-from benchrunner.leaderboards.file_kinds.text_lines import encoded, filled_lines
+from benchrunner.leaderboards.file_kinds.text_lines import encoded, filled_lines, only_answer
 
 COMMA = ","
 
@@ -55,6 +55,9 @@ class Lines(FileKind):
             expected.check_count(len(lines), "line", faults)
         for number, line in lines:
             self._check_line(number, line, faults)
+
+    def same_answer(self, content: bytes) -> str | None:
+        return only_answer(content.decode().splitlines())
 
     def _check_line(self, number: int, line: str, faults: Faults) -> None:
         values = line.split(COMMA)

@@ -11,7 +11,7 @@ from benchrunner.errors import PluginError
 from benchrunner.file_faults import Faults, first_names, quoted
 from benchrunner.leaderboards.file_kinds.file_kind import Answers, ExpectedRows, FileKind
 from benchrunner.leaderboards.file_kinds.spellings import Spelling, spell_all
-from benchrunner.leaderboards.file_kinds.text_lines import encoded, filled_lines
+from benchrunner.leaderboards.file_kinds.text_lines import encoded, filled_lines, only_answer
 
 TAB = "\t"
 
@@ -53,6 +53,9 @@ class Table(FileKind):
         expected.check_count(len(body), "row", faults)
         indices = self._indices(body, faults)
         _check_indices(indices, expected.count, faults, complete=len(indices) == len(body) > 0)
+
+    def same_answer(self, content: bytes) -> str | None:
+        return only_answer(line.split(TAB)[-1] for line in content.decode().splitlines()[1:])
 
     def _below_header(self, lines: list[tuple[int, str]], faults: Faults) -> list[tuple[int, str]]:
         """Check the header and return the lines below it; a first line that begins with a number is no header."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterable
+from itertools import islice
 
 from benchrunner.file_faults import Faults
 
@@ -42,6 +43,12 @@ def decoded(content: bytes, faults: Faults, *, expected: str) -> str | None:
     except UnicodeDecodeError as error:
         faults.say(f"line {content[: error.start].count(10) + 1}: not UTF-8 text; save it as UTF-8")
         return None
+
+
+def only_answer(answers: Iterable[str]) -> str | None:
+    """Return the answer that all of several answers are; None if there are fewer than two, or they differ."""
+    first, *others = (*islice(rest := iter(answers), 2),) or ("",)
+    return first if others == [first] and all(answer == first for answer in rest) else None
 
 
 def lines_of(text: str, faults: Faults) -> list[str]:

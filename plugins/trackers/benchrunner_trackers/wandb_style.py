@@ -80,7 +80,7 @@ class Wandb(WandbStyle):
         return super().library()
 
     def options(self, fit: Fit) -> dict[str, Any]:
-        return {"id": fit.id, "dir": str(self.folder), "mode": os.environ.get("WANDB_MODE", "offline")}
+        return {"id": fit.id, "dir": str(self.folder), "mode": os.environ.get("WANDB_MODE") or "offline"}
 
     def last_step(self) -> int:
         return max(0, int(self._run.step) - 1)

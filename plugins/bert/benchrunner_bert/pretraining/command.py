@@ -52,7 +52,7 @@ def pretrain_command(arguments: argparse.Namespace) -> int:
         pipeline.register_model()
         print(f"{request.model_folder}: a backbone for --backbone; it was finished before")
         return 0
-    rank = int(os.environ.get("RANK", "0"))
+    rank = int(os.environ.get("RANK") or 0)
     printer = _ProgressPrinter(quiet=arguments.quiet or rank > 0)
     if not launch.is_launched():
         if arguments.hostfile is not None:

@@ -32,7 +32,7 @@ _HOST = re.compile(r"(\S+)\s+slots=(\d+)(?:\s*#.*)?")
 
 def is_launched() -> bool:
     """Whether this is a process of a run that a launcher has started."""
-    return "RANK" in os.environ and "WORLD_SIZE" in os.environ
+    return bool(os.environ.get("RANK") and os.environ.get("WORLD_SIZE"))
 
 
 def free_port() -> int:

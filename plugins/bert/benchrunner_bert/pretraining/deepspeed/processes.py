@@ -27,7 +27,7 @@ def first_here(work: Callable[[], object]) -> None:
     join_processes()
     waiting = torch.distributed.new_group(backend="gloo", timeout=PATIENCE)
     fault: BaseException | None = None
-    if int(os.environ.get("LOCAL_RANK", "0")) == 0:
+    if int(os.environ.get("LOCAL_RANK") or 0) == 0:
         try:
             work()
         except BaseException as error:  # of any kind: the other processes must not wait for a result
@@ -47,7 +47,7 @@ def alone(folder: Path, otherwise: str) -> Iterator[None]:
 
     The system releases the lock when the process ends, however it ends.
     """
-    if int(os.environ.get("RANK", "0")) > 0:
+    if int(os.environ.get("RANK") or 0) > 0:
         yield
         return
     folder.mkdir(parents=True, exist_ok=True)
@@ -86,6 +86,6 @@ def _deepspeed() -> Any:
 def _set_single_process_environment() -> None:
     """Set torchrun's variables where no launcher has set them: DeepSpeed would otherwise look for MPI."""
     single = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "0"}
-    if "RANK" not in os.environ:
-        os.environ.update({name: value for name, value in single.items() if name not in os.environ})
+    if not os.environ.get("RANK"):
+        os.environ.update({name: value for name, value in single.items() if not os.environ.get(name)})
         os.environ["MASTER_PORT"] = str(launch.free_port())
