@@ -51,7 +51,7 @@ MISTAKES = {
     "unknown kind": (
         'kind = "table"',
         'kind = "sonnet"',
-        "kind: there is no kind of file 'sonnet'; the kinds are table, lines, json, columns",
+        "kind: there is no kind of file 'sonnet'; the kinds are table, lines, json, jsonl, columns",
     ),
     "header of three": ('["index", "prediction"]', '["a", "b", "c"]', "header: expected two names, index and answer"),
     "header twice": ('["index", "prediction"]', '["a", "a"]', "header: A table's header is two different names"),
