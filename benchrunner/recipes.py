@@ -28,6 +28,9 @@ LOSS_DIVISORS = ("own-words", "mean-words")
 SUMMARIES = ("pooler", "first", "last", "mean", "max")
 """Values of a recipe's `summary`."""
 
+LARGEST_RANK = 16_384
+"""Largest `lora_rank`: more than the width of any encoder is a slip of the hand, and would fill the memory."""
+
 SPECIAL = (
     "stride",
     "context",
@@ -163,6 +166,8 @@ class Recipe:
         for name in ("lr", "weight_decay", "clip"):
             if not 0 <= getattr(self, name) < float("inf"):
                 raise RequestError(f"A recipe's {name} must be a number from zero up, not {getattr(self, name)}.")
+        if self.lora_rank > LARGEST_RANK:
+            raise RequestError(f"A recipe's lora_rank must be at most {LARGEST_RANK:,}, not {self.lora_rank:,}.")
         if not 0 < self.lora_alpha < float("inf"):
             raise RequestError(f"A recipe's lora_alpha must be a number above zero, not {self.lora_alpha}.")
         if not 0 < self.layer_decay <= 1:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchrunner.errors import RequestError
 from benchrunner.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -36,6 +37,22 @@ class Backbone(ABC):
     @abstractmethod
     def load(self, workspace: Workspace, *, seed: int) -> Encoder:
         """Load the encoder in fp32 on the CPU. Weights that the checkpoint lacks are drawn from the seed."""
+
+    def layer_count(self, workspace: Workspace) -> int | None:
+        """Return the number of layers of the encoder, or None if it is not known before the encoder is loaded.
+
+        Raise a `RequestError` if the encoder has no `layers`. The number is asked for when a fit is planned with
+        `layer_decay` or `redraw_layers`.
+        """
+        return None
+
+
+def check_redrawn(count: int, layers: int) -> None:
+    """Raise a `RequestError` if a recipe's `redraw_layers` is more than the number of layers."""
+    if count > layers:
+        raise RequestError(
+            f"redraw-layers {count} is more layers than this encoder has, {layers}. Choose a number up to {layers}."
+        )
 
 
 class BackboneFamily(ABC):

@@ -47,6 +47,10 @@ class Concatenation(Backbone):
         revisions = [part.revision(workspace) for part in self.parts]
         return hashlib.sha256(json.dumps(["concat", *revisions]).encode()).hexdigest()
 
+    def layer_count(self, workspace: Workspace) -> int | None:
+        """Return the number of layers of the first part, which is that of every part."""
+        return self.parts[0].layer_count(workspace)
+
     def load(self, workspace: Workspace, *, seed: int) -> Encoder:
         """Load all parts. Weights that a part's checkpoint lacks are drawn from the seed and the number of the part.
 

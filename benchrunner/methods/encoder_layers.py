@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from benchrunner.errors import RequestError
+from benchrunner.backbones.backbone import check_redrawn
 from benchrunner.features.randomness import generator
 
 if TYPE_CHECKING:
@@ -36,10 +36,7 @@ def redraw(encoder: Encoder, count: int, *, seed: int) -> None:
     if not count:
         return
     layers = len(encoder.layers)
-    if count > layers:
-        raise RequestError(
-            f"redraw-layers {count} is more layers than this encoder has, {layers}. Choose a number up to {layers}."
-        )
+    check_redrawn(count, layers)
     for index in range(layers - count, layers):
         encoder.draw_layer(index, generator(seed, "layer", index))
     encoder.draw_summary(generator(seed, "summary"))

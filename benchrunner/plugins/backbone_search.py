@@ -50,6 +50,10 @@ class BackboneSearch:
         plugin, name = self.split(reference)
         if plugin is not None:
             self.check_family(plugin)
+            if not name:
+                raise RequestError(
+                    f"'{reference}' names no backbone: write a name, a folder or a hub id after the colon."
+                )
         known, exists = self._known(plugin), bool(name) and Path(name).exists()
         full = name if exists and name not in known else self._full_name(name, plugin, known)
         if full in known:
@@ -116,7 +120,8 @@ class BackboneSearch:
         if exists:
             readers = "No plugin can" if plugin is None else f"The plugin '{plugin}' cannot"
             return CheckpointError(f"{readers} load {name}: a folder with config.json and weights is expected.")
-        if plugin is None and (mistyped := mistyped_prefix(reference, {*self._offering, *self._idle})) is not None:
+        mistyped = None if plugin is not None else mistyped_prefix(reference, {*self._offering, *self._idle})
+        if mistyped is not None and not Path(mistyped).exists():
             self.check_family(mistyped)
         if elsewhere:
             return RequestError(elsewhere)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Collection, Mapping
 
-from benchrunner.errors import RequestError, UnknownName, closest_names
+from benchrunner.errors import RequestError, UnknownName
 
 _LIKE_A_PLUGIN = re.compile(r"[A-Za-z][\w.-]+")
 """Texts that may be the name of a plugin. A single letter is the drive of a Windows path."""
@@ -31,7 +32,8 @@ def split_prefix(text: str, plugins: Collection[str]) -> tuple[str | None, str]:
 def mistyped_prefix(text: str, plugins: Collection[str]) -> str | None:
     """Return what stands before the colon of a text if it is close to the name of a plugin, else None."""
     plugin, colon, _ = text.partition(":")
-    return plugin if colon and _LIKE_A_PLUGIN.fullmatch(plugin) and closest_names(plugin, plugins) else None
+    is_close = _LIKE_A_PLUGIN.fullmatch(plugin) and difflib.get_close_matches(plugin.casefold(), plugins, cutoff=0.75)
+    return plugin if colon and is_close else None
 
 
 def check_plugin(name: str, values: str, offering: Collection[str], idle: Mapping[str, str]) -> None:

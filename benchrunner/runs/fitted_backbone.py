@@ -42,6 +42,9 @@ class FinishedFit(Backbone):
     def revision(self, workspace: Workspace) -> str:
         return f"{PREFIX}{self.folder.path.name}"
 
+    def layer_count(self, workspace: Workspace) -> int | None:
+        return self.inner.layer_count(workspace)
+
     def load(self, workspace: Workspace, *, seed: int) -> Encoder:
         if (record := self.folder.record()) is not None:
             self.folder.check_model(record)

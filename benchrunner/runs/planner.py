@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from benchrunner.backbones import concatenation
-from benchrunner.backbones.backbone import Backbone, BackboneFamily
+from benchrunner.backbones.backbone import Backbone, BackboneFamily, check_redrawn
 from benchrunner.backbones.concatenation_layout import LAYOUT, read_layout
 from benchrunner.data.rows import Rows
 from benchrunner.errors import RequestError
@@ -31,6 +31,7 @@ class Planner:
     def __init__(self, plugins: Plugins, workspace: Workspace) -> None:
         self.plugins, self.workspace = plugins, workspace
         self._rows: dict[tuple[str, str], Rows] = {}
+        self._layer_counts: dict[str, int | None] = {}
 
     def plan(self, task: Task, backbone: str, *, method: Method, recipe: Recipe | None, seed: int) -> Fit:
         """Return the fit of a backbone to a task, with its identity. Nothing runs."""
@@ -42,6 +43,7 @@ class Planner:
             loadable, family = self.checked_backbone(backbone)
             self._check_trainable(loadable, method)
             revision = loadable.revision(self.workspace)
+            self._check_layers(loadable, revision, recipe)
         else:  # the method ignores these, so they must not make two of its fits different
             backbone, recipe, seed = "", Recipe(limit_train=recipe.limit_train, sample=recipe.sample), 0
         return Fit(
@@ -95,6 +97,14 @@ class Planner:
                 f"{backbone.name} is a frozen backbone: its weights must stay as they are, but the method "
                 f"'{method.name}' trains them. Choose --method {either(possible)}."
             )
+
+    def _check_layers(self, backbone: Backbone, revision: str, recipe: Recipe) -> None:
+        """Raise a `RequestError` if the recipe treats layers in a way that the backbone's layers do not allow."""
+        if recipe.redraw_layers or recipe.layer_decay != 1:
+            if revision not in self._layer_counts:
+                self._layer_counts[revision] = backbone.layer_count(self.workspace)
+            if (layers := self._layer_counts[revision]) is not None:
+                check_redrawn(recipe.redraw_layers, layers)
 
     def rows(self, task: Task, split: str) -> Rows:
         """Load the rows of a split. The last few splits stay in memory."""

@@ -126,7 +126,9 @@ class StudyOptions:
             raise RequestError(f"{where}: {reason}") from None
 
     def check_names(self, plugins: Plugins) -> None:
-        """Raise a `RequestError` if the plugins do not offer the family, the named recipe or the grid."""
+        """Raise a `RequestError` if the plugins do not offer the family, the method, the named recipe or the grid."""
+        if self.method is not None:
+            plugins.method(self.method)
         if self.family is not None:
             plugins.backbone_search.check_family(self.family)
         if self.preset is not None:

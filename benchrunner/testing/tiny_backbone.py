@@ -26,6 +26,9 @@ class TinyBackbone(Backbone):
     def revision(self, workspace: Workspace) -> str:
         return f"tiny {zlib.crc32((self.folder / WEIGHTS).read_bytes())}" if self.folder else "tiny 1"
 
+    def layer_count(self, workspace: Workspace) -> int:
+        return 1
+
     def load(self, workspace: Workspace, *, seed: int) -> Encoder:
         return TinyEncoder.read(self.folder) if self.folder else TinyEncoder()
 

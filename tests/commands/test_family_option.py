@@ -83,7 +83,8 @@ REFUSED = {
     "broken:model": "The plugin 'broken' offers no backbones: it is set aside (",
     "rival:tiny/words": "'tiny/words' is a name of the plugin 'own', and only the plugin 'rival' was asked",
     "rival:tokns": "There is no backbone 'tokns'. Did you mean rival/tokens? Only the plugin 'rival' was asked.",
-    "rival:": "There is no backbone ''.",
+    "rival:": "'rival:' names no backbone: write a name, a folder or a hub id after the colon.",
+    "model:rest": "There is no backbone 'model:rest'.",
     "C:/models/tiny": "There is no backbone 'C:/models/tiny'.",
     "tiny/words:encoder": "There is no backbone 'tiny/words:encoder'. Did you mean tiny/words?",
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, final
 
 from benchrunner.errors import RequestError
@@ -14,6 +15,14 @@ from benchrunner.recipes import Recipe
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
+
+    from benchrunner.backbones.encoder import Encoder
+
+UNTRAINED_POOLER = (
+    "the encoder's own summary has weights that are drawn at random, because the checkpoint has none: --summary mean "
+    "reads the states of the last layer themselves"
+)
+"""Note of a probe that reads a pooler without trained weights."""
 
 
 @final
@@ -66,7 +75,7 @@ class Probe(Method):
             },
             work={"train_tokens": read.tokens, "trained_weights": layer.weight.size},
             numerics=numerics.of_frozen(job.device, job.fit.recipe, libraries=("scikit-learn", "scipy")),
-            notes=(*encoder.notes, model.note),
+            notes=(*encoder.notes, *_notes(encoder, job), model.note),
         )
 
     def predict(self, job: Job, table: pa.Table) -> np.ndarray:
@@ -77,3 +86,10 @@ class Probe(Method):
         module = linear.empty_module(read.vectors.shape[1], job.problem.head.width)
         saved_model.load({"head": module}, job.model)
         return job.problem.gather(linear.Layer.of(module).outputs(read.vectors), read.sequences, table)
+
+
+def _notes(encoder: Encoder, job: Job) -> Iterator[str]:
+    """Yield a note if the probe reads a summary whose layers nobody has trained."""
+    reads_pooler = job.problem.head.reads_summary and job.fit.recipe.summary == "pooler"
+    if reads_pooler and encoder.fresh_modules:
+        yield UNTRAINED_POOLER

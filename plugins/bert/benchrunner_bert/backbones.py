@@ -33,6 +33,9 @@ class FolderBert(Backbone):
     def revision(self, workspace: Workspace) -> str:
         return checkpoint_revision(self.folder, workspace)
 
+    def layer_count(self, workspace: Workspace) -> int:
+        return Configuration.read(self.folder / "config.json").layers
+
     def load(self, workspace: Workspace, *, seed: int) -> Encoder:
         from benchrunner_bert.checkpoint import read
 
@@ -50,6 +53,9 @@ class HubBert(Backbone):
 
     def revision(self, workspace: Workspace) -> str:
         return checkpoint_revision(self._folder(workspace), workspace)
+
+    def layer_count(self, workspace: Workspace) -> int:
+        return Configuration.read(self._folder(workspace) / "config.json").layers
 
     def load(self, workspace: Workspace, *, seed: int) -> Encoder:
         from benchrunner_bert.checkpoint import read
@@ -76,6 +82,9 @@ class RandomBert(Backbone):
         config = self._configuration()
         text = f"random weights 1 {config} {hashlib.sha256(VOCABULARY.read_bytes()).hexdigest()}"
         return hashlib.sha256(text.encode()).hexdigest()
+
+    def layer_count(self, workspace: Workspace) -> int:
+        return self._configuration().layers
 
     def load(self, workspace: Workspace, *, seed: int) -> Encoder:
         """Draw weights that do not depend on the seed: the seed of a fit must not change the backbone."""

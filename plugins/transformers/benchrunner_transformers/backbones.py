@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
@@ -28,6 +28,8 @@ TOKENIZER_FILES = (
     "sentencepiece.bpe.model",
 )
 """Names of the files that tokenizers are read from."""
+_LIBRARIES = ("benchrunner", "safetensors", "tokenizers", "torch", "transformers")
+"""Distributions that take part in checking a checkpoint."""
 
 
 @final
@@ -41,6 +43,9 @@ class FolderModel(Backbone):
 
     def revision(self, workspace: Workspace) -> str:
         return _revision(Path(self.reference.model), self.reference, workspace)
+
+    def layer_count(self, workspace: Workspace) -> int:
+        return _layer_count(Path(self.reference.model), self.reference)
 
     def load(self, workspace: Workspace, *, seed: int) -> Encoder:
         from benchrunner_transformers.loading import load
@@ -59,6 +64,9 @@ class HubModel(Backbone):
 
     def revision(self, workspace: Workspace) -> str:
         return _revision(self._folder(workspace), self.reference, workspace)
+
+    def layer_count(self, workspace: Workspace) -> int:
+        return _layer_count(self._folder(workspace), self.reference)
 
     def load(self, workspace: Workspace, *, seed: int) -> Encoder:
         from benchrunner_transformers.loading import load
@@ -83,14 +91,35 @@ def _revision(folder: Path, reference: Reference, workspace: Workspace) -> str:
     return digest.hexdigest()
 
 
+def _layer_count(folder: Path, reference: Reference) -> int:
+    from benchrunner_transformers.checking import check, made_on_meta
+    from benchrunner_transformers.layers import layers_of, no_layers
+
+    checkpoint = check(folder, encoder_only=reference.encoder_only)
+    model = made_on_meta(folder / "config.json", checkpoint.model_class, checkpoint.config)
+    if layers := layers_of(model):
+        return len(layers)
+    raise no_layers(model)
+
+
 def _check_once(folder: Path, reference: Reference, revision: str, workspace: Workspace) -> None:
-    """Check a checkpoint that was not checked before with this version of the library.
+    """Check a checkpoint that was not checked before by the same code.
 
     The check is part of a backbone's revision, so that a command ends before its first fit.
     """
-    memory = workspace.cache / "checked" / f"{revision}-transformers-{importlib.metadata.version('transformers')}"
+    memory = workspace.cache / "checked" / f"{revision}-{checking_code()}"
     if not memory.exists():
         from benchrunner_transformers.checking import check
 
         check(folder, encoder_only=reference.encoder_only)
         write_atomically(memory, lambda part: part.touch())
+
+
+def checking_code() -> str:
+    """Hash the code that checks a checkpoint: the source of this plugin, and the versions of its libraries."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    for library in _LIBRARIES:
+        digest.update(f"{library} {version(library)}\n".encode())
+    return digest.hexdigest()[:16]

@@ -63,7 +63,7 @@ def check(folder: Path, *, encoder_only: bool) -> Checkpoint:
         config = configuration(path, settings, tensors=len(shapes))
         tokenizer = HubTokenizer.read(folder, config)
         model_class, encoder_only = _model_class(path, config, encoder_only or mark(settings).get("part") == "encoder")
-        model = _made_on_meta(path, model_class, config)
+        model = made_on_meta(path, model_class, config)
         embeddings = _embeddings(path, model)
         _check_size(path, model, files)
         _check_run(path, model)
@@ -90,11 +90,11 @@ def _model_class(path: Path, config: PreTrainedConfig, encoder_only: bool) -> tu
         return getattr(transformers, name), True
     if not getattr(config, "is_encoder_decoder", False) and not encoder_only:
         return model_class, False
-    if not encoder_only and _decodes_its_input(_made_on_meta(path, model_class, config)):
+    if not encoder_only and _decodes_its_input(made_on_meta(path, model_class, config)):
         return model_class, False
     if not getattr(config, "is_encoder_decoder", False):
         raise CheckpointError(f"{path}: {model_class.__name__} has no separate encoder: leave ':encoder' out.")
-    return type(_made_on_meta(path, model_class, config).get_encoder()), True
+    return type(made_on_meta(path, model_class, config).get_encoder()), True
 
 
 def _decodes_its_input(model: PreTrainedModel) -> bool:
@@ -120,7 +120,7 @@ def _failure(model: PreTrainedModel, inputs: Mapping[str, Any]) -> str:
     return ""
 
 
-def _made_on_meta(path: Path, model_class: type[PreTrainedModel], config: PreTrainedConfig) -> PreTrainedModel:
+def made_on_meta(path: Path, model_class: type[PreTrainedModel], config: PreTrainedConfig) -> PreTrainedModel:
     """Make the model that a configuration describes, without memory for its weights."""
     try:
         with torch.device("meta"):

@@ -78,10 +78,7 @@ class HubEncoder(Encoder):
     def layers(self) -> Sequence[nn.Module]:
         if modules := layers.layers_of(self.model):
             return modules
-        raise RequestError(
-            f"{type(self.model).__name__} has no layers with weights of their own, so that this backbone cannot be "
-            "fitted with the options layer-decay and redraw-layers. Leave them out."
-        )
+        raise layers.no_layers(self.model)
 
     def depths(self) -> dict[str, int]:
         depths = super().depths()

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
+from benchrunner import RequestError
+
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
@@ -37,6 +39,14 @@ def layers_of(model: PreTrainedModel) -> Sequence[nn.Module]:
     counts = {"encoder": count, "decoder": getattr(config, "decoder_layers", getattr(config, "num_decoder_layers", 0))}
     parts = {name: part for name in counts if (part := getattr(model, name, None)) is not None}
     return [layer for name, part in parts.items() for layer in _list_of(part, counts[name])] or _list_of(model, count)
+
+
+def no_layers(model: PreTrainedModel) -> RequestError:
+    """Make the error for options that treat layers differently, of a model without layers of its own."""
+    return RequestError(
+        f"{type(model).__name__} has no layers with weights of their own, so that this backbone cannot be fitted with "
+        "the options layer-decay and redraw-layers. Leave them out."
+    )
 
 
 def repeated(model: PreTrainedModel) -> list[nn.Module]:

@@ -6,6 +6,7 @@ import json
 import pickle
 import resource
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from safetensors.torch import load_file, save_file
 from tiny_models import write_model
 from tiny_tokenizers import write_tokenizer
 
-from benchrunner import CheckpointError, Settings, Workspace
+from benchrunner import CheckpointError, RequestError, Settings, Workspace
+from benchrunner_transformers import backbones, checking
 from benchrunner_transformers.family import TransformersFamily
 
 
@@ -280,3 +282,40 @@ def test_a_hub_id_offline_is_one_sentence(tmp_path: Path, monkeypatch: pytest.Mo
             assert backbone is not None
             backbone.load(workspace, seed=0)
         assert "\n" not in str(caught.value)
+
+
+def test_a_checkpoint_is_checked_again_by_other_code(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checked: list[Path] = []
+    monkeypatch.setattr(checking, "check", lambda folder, **options: checked.append(folder))
+    workspace = Workspace(runs=folder / "home", cache=folder / "home")
+    backbone = TransformersFamily().find(str(folder), workspace)
+    assert backbone is not None
+    for code, times in (("a", 1), ("a", 1), ("b", 2)):
+        monkeypatch.setattr(backbones, "checking_code", lambda code=code: code)
+        backbone.revision(workspace)
+        assert len(checked) == times
+
+
+def test_the_code_of_a_check_is_this_plugin_and_its_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = backbones.checking_code()
+    assert before == backbones.checking_code()
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "read_bytes", lambda path: path.name.encode())
+        assert backbones.checking_code() != before
+    monkeypatch.setattr(backbones, "version", lambda library: "0" if library == "tokenizers" else version(library))
+    assert backbones.checking_code() != before
+
+
+def test_layers_are_counted_before_a_fit(tmp_path: Path) -> None:
+    workspace = Workspace(runs=tmp_path, cache=tmp_path)
+    write_model("bart", tmp_path / "bart")
+    write_model("albert", tmp_path / "albert")
+    counts = {}
+    for name in ("bart", "bart:encoder", "albert"):
+        backbone = TransformersFamily().find(str(tmp_path / name), workspace)
+        assert backbone is not None
+        try:
+            counts[name] = backbone.layer_count(workspace)
+        except RequestError as error:
+            assert "AlbertModel has no layers with weights of their own" in str(error)
+    assert counts == {"bart": 4, "bart:encoder": 2}

@@ -15,6 +15,8 @@ from benchrunner.engine import Dropout, Features, collate
 from benchrunner_transformers.encoder import HubEncoder
 from benchrunner_transformers.layers import repeated
 
+QUICK = ("albert", "big_bird", "deberta", "roberta")
+"""Model types that every run of the tests computes in bf16, too; the others are slow tests."""
 LONG = " ".join(TEXTS * 2)
 """A text for which BigBird's attention is sparse: it has more than 144 tokens."""
 
@@ -41,8 +43,14 @@ def counted(encoder: HubEncoder) -> list[int]:
     return calls
 
 
-@pytest.mark.parametrize("precision", [None, torch.bfloat16], ids=["fp32", "bf16"])
-@pytest.mark.parametrize("model_type", SETTINGS)
+CASES = [
+    pytest.param(name, kind, id=f"{name}-{kind}", marks=() if kind is None or name in QUICK else pytest.mark.slow)
+    for name in SETTINGS
+    for kind in (None, torch.bfloat16)
+]
+
+
+@pytest.mark.parametrize(("model_type", "precision"), CASES)
 def test_gradients_are_the_same_bits(model_type: str, precision: torch.dtype | None, tmp_path: Path) -> None:
     write_model(model_type, tmp_path)
     encoder = loaded(tmp_path)
