@@ -36,6 +36,8 @@ def attend(
     direction `left-to-right`, a token attends only to itself and to the tokens before it; with `right-to-left`, only to
     itself and to the tokens after it. With a window, a token attends to at most `window` tokens on each side of itself.
     """
+    if window is not None and window + 1 >= batch.longest:  # the window hides nothing
+        window = None
     kernel = implementation(
         qkv.device,
         qkv.dtype,

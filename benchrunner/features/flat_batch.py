@@ -15,7 +15,7 @@ from benchrunner.features.randomness import Dropout, NoDropout
 
 FILLING = 0
 """The id of the filling tokens at the end of a batch: see `collate`."""
-ATTENTION_COSTS = (24, 800)
+ATTENTION_COSTS = (24, 400)
 """Costs of attention in pairs of tokens of twelve heads: the cost of each token, and the fixed cost of a bucket."""
 
 

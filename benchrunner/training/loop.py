@@ -20,6 +20,7 @@ from benchrunner.interrupts import HeldBack
 from benchrunner.problems.problem import Problem
 from benchrunner.recipes import Recipe
 from benchrunner.training import step_log
+from benchrunner.training.allocator import keep_freed_memory
 from benchrunner.training.checkpoints import Checkpoint
 from benchrunner.training.finite_numbers import check_outputs, check_weights
 from benchrunner.training.optimizer import Optimizer
@@ -77,6 +78,7 @@ class Training:
 
         On Ctrl-C, finish the current step, save a checkpoint, and raise `KeyboardInterrupt`.
         """
+        keep_freed_memory()
         started = time.perf_counter()
         with HeldBack() as interrupt:
             self._steps(interrupt)

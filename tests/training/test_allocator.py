@@ -1,0 +1,30 @@
+"""Memory that a process keeps after it was freed."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+import sys
+
+import pytest
+
+STEPS = """
+import resource, torch
+from benchrunner.training.allocator import keep_freed_memory
+torch.set_num_threads(1)
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for step in range(5):
+        torch.ones(4, 2**22).sum()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+faults()
+print(faults(), keep_freed_memory(), faults() and faults())
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library")
+def test_steps_after_the_first_ask_for_no_new_pages() -> None:
+    done = subprocess.run([sys.executable, "-c", STEPS], capture_output=True, text=True, check=True)
+    before, kept, after = done.stdout.split()
+    assert kept == "True"
+    assert int(after) < int(before) / 10
