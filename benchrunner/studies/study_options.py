@@ -92,6 +92,7 @@ class StudyOptions:
     """Whose weights are kept after selection: `selected`, `all` or `none`."""
 
     def __post_init__(self) -> None:
+        self._check_kinds()
         for name, values in self._choices().items():
             for value in values:
                 Recipe(**{name: value})  # checks the value
@@ -106,6 +107,17 @@ class StudyOptions:
             raise RequestError(f"restarts must be at most {MOST_RESTARTS:,}, not {self.restarts:,}.")
         if self.restarts is not None and self.seeds is not None:
             raise RequestError("Give either seeds or restarts, not both.")
+
+    def _check_kinds(self) -> None:
+        """Raise a `RequestError` if a name is no text, or if a list of values is a single value."""
+        for name in ("family", "preset", "grid", "method", "select_by"):
+            value: object = getattr(self, name)
+            if value is not None and not isinstance(value, str):
+                raise RequestError(f"The option {name} is a name, so it cannot be {value!r}.")
+        for name in ("lr", "epochs", "batch_size", "seeds"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, tuple):
+                raise RequestError(f"The option {name} is a tuple of values, such as (1,), so it cannot be {value!r}.")
 
     @classmethod
     def read(cls, texts: Mapping[str, str], where: str, plugins: Plugins) -> StudyOptions:
