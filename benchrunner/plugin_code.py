@@ -6,6 +6,7 @@ import opcode
 import os
 import sys
 import threading
+from collections.abc import Iterator
 from types import TracebackType
 from typing import NoReturn, final
 
@@ -18,17 +19,26 @@ _CORE = __name__.partition(".")[0]
 
 
 @final
-class PluginCode:
-    """Context manager around a call of a plugin's code: any error, also one that is no `Exception`, becomes `error`.
+class PluginFailure(PluginError):
+    """An error that a plugin's code raised, and that is none of benchrunner's own."""
 
-    `what` says what failed; without it, the error's message is the reason alone.
+    def __init__(self, text: str, raised: BaseException) -> None:
+        super().__init__(text)
+        self.raised = raised
+
+
+@final
+class PluginCode:
+    """Context manager around a call of a plugin's code: any error, even no `Exception`, becomes a `PluginFailure`.
+
+    `what` says what failed; without it, the message is the reason alone.
 
     Errors of benchrunner pass, and so do a full disk and the user's own Ctrl-C. `os._exit`, which would end the process
     without a word, is an error too. What ends the process from outside of Python, such as a crash in C, is not caught.
     """
 
-    def __init__(self, what: str = "", error: type[BenchrunnerError] = PluginError) -> None:
-        self._what, self._error = what, error
+    def __init__(self, what: str = "") -> None:
+        self._what = what
         self._place = os.getpid(), threading.get_ident()
         self._active = False
 
@@ -42,7 +52,8 @@ class PluginCode:
         self._active, os._exit = False, self._exit
         if error is None or passes(error):
             return
-        raise self._error(f"{self._what} failed: {reason(error)}." if self._what else reason(error)) from error
+        text = reason(error)
+        raise PluginFailure(f"{self._what} failed: {text}." if self._what else text, error) from error
 
     def _refuse_exit(self, status: int) -> NoReturn:
         """Stand in for `os._exit`: an error in the plugin's own thread; child processes, threads and the core exit."""
@@ -54,8 +65,13 @@ class PluginCode:
 
 def passes(error: BaseException) -> bool:
     """Return whether an error out of a plugin's code is not the plugin's own: the user's Ctrl-C, a full disk, ours."""
-    is_ours = isinstance(error, BenchrunnerError) or (isinstance(error, OSError) and is_disk_full(error))
+    is_ours = isinstance(error, BenchrunnerError) or (isinstance(error, OSError) and _is_of_core(error))
     return is_ours or is_interrupt(error)
+
+
+def _is_of_core(error: OSError) -> bool:
+    """Return whether the core raised an error of the system, which names the file, or the disk is full."""
+    return is_disk_full(error) or not any(map(_is_foreign, _traces(error)))
 
 
 def is_interrupt(error: BaseException) -> bool:
@@ -66,7 +82,7 @@ def is_interrupt(error: BaseException) -> bool:
     """
     if not isinstance(error, KeyboardInterrupt) or error.__traceback__ is None:
         return isinstance(error, KeyboardInterrupt)
-    trace = _last(error.__traceback__)
+    *_, trace = _traces(error)
     code, place = trace.tb_frame.f_code.co_code, trace.tb_lasti
     is_raised = 0 <= place < len(code) and code[place] == _RAISE
     return not is_raised or not _is_foreign(trace)
@@ -74,12 +90,9 @@ def is_interrupt(error: BaseException) -> bool:
 
 def reason(error: BaseException) -> str:
     """Describe an error of a plugin in one line, with the file and line where its code raised it."""
-    text, trace, place = described(error).rstrip("."), error.__traceback__, ""
-    while trace is not None:
-        if _is_foreign(trace):
-            place = f" ({trace.tb_frame.f_code.co_filename}:{trace.tb_lineno})"
-        trace = trace.tb_next
-    return f"{text}{place}"
+    places = [(trace.tb_frame.f_code.co_filename, trace.tb_lineno) for trace in _traces(error) if _is_foreign(trace)]
+    text = described(error).rstrip(".")
+    return f"{text} ({places[-1][0]}:{places[-1][1]})" if places else text
 
 
 def _is_foreign(trace: TracebackType) -> bool:
@@ -88,7 +101,8 @@ def _is_foreign(trace: TracebackType) -> bool:
     return package != _CORE and package not in sys.stdlib_module_names
 
 
-def _last(trace: TracebackType) -> TracebackType:
-    while trace.tb_next is not None:
+def _traces(error: BaseException) -> Iterator[TracebackType]:
+    trace = error.__traceback__
+    while trace is not None:
+        yield trace
         trace = trace.tb_next
-    return trace

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import final
 
 from benchrunner.backbones.backbone import Backbone, BackboneFamily
-from benchrunner.errors import CheckpointError, RequestError, UnknownName, closest_names, described
+from benchrunner.errors import CheckpointError, PluginError, RequestError, UnknownName, closest_names
+from benchrunner.plugin_code import PluginCode
 from benchrunner.plugins.names import check_plugin, meant, mistyped_prefix, split_prefix
 from benchrunner.plugins.staging import Offer
 from benchrunner.plugins.versions import Plugin
+from benchrunner.printing import value_text
 from benchrunner.workspace import Workspace
 
 OTHER_BACKBONES = "A folder, a hub id ('owner/name'), PLUGIN:NAME, run:ID and concat:A,B are understood as well."
@@ -75,12 +77,14 @@ class BackboneSearch:
     def ask(self, family: BackboneFamily, reference: str, workspace: Workspace) -> Backbone | None:
         """Return the backbone that a family finds, or None. Raises a `RequestError` if the family refuses or fails."""
         try:
-            return family.find(reference, workspace)
-        except RequestError:
-            raise
-        except Exception as error:  # a family may fail in any way
+            with PluginCode():
+                backbone = family.find(reference, workspace)
+                if backbone is not None and not isinstance(backbone, Backbone):
+                    raise PluginError(f"its family gave {value_text(backbone)}, not a Backbone")
+        except PluginError as error:  # a family may fail in any way
             supplier = self._supplier(family).name
-            raise CheckpointError(f"The plugin '{supplier}' failed on {reference}: {described(error)}.") from None
+            raise CheckpointError(f"The plugin '{supplier}' failed on {reference}: {error}.") from error
+        return backbone
 
     def _known(self, plugin: str | None) -> dict[str, Offer]:
         """Return the listed backbones of a plugin, or those of all plugins whose names are not contested."""

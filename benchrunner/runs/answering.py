@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.data.rows import Rows
-from benchrunner.errors import CheckpointError, RequestError, described
+from benchrunner.errors import CheckpointError, RequestError
 from benchrunner.files import write_atomically, write_folder_atomically
 from benchrunner.leaderboards.file_kinds.file_kind import Answers
 from benchrunner.leaderboards.leaderboard import Leaderboard
 from benchrunner.leaderboards.writing import file_content
 from benchrunner.metrics import Score
 from benchrunner.output_places import check_place
+from benchrunner.plugin_code import PluginCode, PluginFailure
 from benchrunner.plugins.registry import Plugins
 from benchrunner.runs import ensembles, fitted_backbone
 from benchrunner.runs.ensembles import Ensemble
@@ -201,13 +202,14 @@ def _convert(source: Path, target: Path, plugins: Plugins) -> None:
     refusals = list[RequestError]()
     for family in plugins.families:
         try:
-            if family.convert(source, target):
-                return
+            with PluginCode():
+                if family.convert(source, target):
+                    return
         except RequestError as refusal:  # another family may know the folder
             refusals.append(refusal)
-        except Exception as error:  # a family may fail in any way
+        except PluginFailure as failure:  # a family may fail in any way
             supplier = plugins.supplier(family).name
-            refusals.append(CheckpointError(f"The plugin '{supplier}' failed on {source}: {described(error)}."))
+            refusals.append(CheckpointError(f"The plugin '{supplier}' failed on {source}: {failure}."))
     if refusals:
         raise refusals[0]
     raise CheckpointError(

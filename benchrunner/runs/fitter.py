@@ -14,7 +14,9 @@ from benchrunner.data.rows import Rows
 from benchrunner.errors import BenchrunnerError, Diverged, FitError
 from benchrunner.files import is_disk_full
 from benchrunner.fits import Fit
-from benchrunner.methods.method import Job, Method
+from benchrunner.methods.method import Job, Method, Outcome
+from benchrunner.plugin_code import PluginCode, PluginFailure
+from benchrunner.printing import message_of, value_text
 from benchrunner.progress import Event
 from benchrunner.records import Record, Status
 from benchrunner.runs.devices import resolve_device
@@ -75,11 +77,15 @@ class Fitter:
         self.observers.call("before_fit", fit=fit)
         started = time.monotonic()
         try:
-            outcome = method.fit(job)
-        except Exception as error:  # a plugin's method may fail in any way; the study goes on
+            with PluginCode():
+                outcome = method.fit(job)
+                if not isinstance(outcome, Outcome):
+                    raise FitError(f"The method '{method.name}' returned {value_text(outcome)}, not an Outcome.")
+        except (BenchrunnerError, OSError) as failure:  # a plugin's method may fail in any way; the study goes on
+            error = failure.raised if isinstance(failure, PluginFailure) else failure
             if is_disk_full(error):  # every further fit would fail, perhaps after hours
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder.path)) from error
-            reason = str(error) if isinstance(error, BenchrunnerError) else folder.keep_traceback(error)
+            reason = message_of(error) if isinstance(error, BenchrunnerError) else folder.keep_traceback(error)
             status: Status = "diverged" if isinstance(error, Diverged) else "failed"
             record = Record(fit.id, status, reason, timings={"seconds": time.monotonic() - started})
             folder.keep_record(record)

@@ -83,10 +83,10 @@ class RunFolder:
         """Write the fit's record, which makes the fit finished."""
         write_sealed(self.path / "record.json", record.as_json())
 
-    def keep_traceback(self, error: Exception) -> str:
-        """Write the traceback of the current exception to the folder, and return the error in one line."""
+    def keep_traceback(self, error: BaseException) -> str:
+        """Write the traceback of an error to the folder, and return the error in one line."""
         path = self.path / "traceback.txt"
-        path.write_text(traceback.format_exc(), encoding="utf-8")
+        path.write_text("".join(traceback.format_exception(error)), encoding="utf-8", errors="backslashreplace")
         return f"{described(error)} (see {path})"
 
     def record(self) -> Record | None:

@@ -6,8 +6,9 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from benchrunner.errors import RequestError, described
+from benchrunner.errors import BenchrunnerError, RequestError, described
 from benchrunner.fits import Fit
+from benchrunner.plugin_code import PluginCode, PluginFailure
 from benchrunner.plugins.registry import Plugins
 from benchrunner.printing import print_note
 from benchrunner.progress import Event
@@ -25,7 +26,7 @@ class Observers:
     def __init__(self, plugins: Plugins, report: Report) -> None:
         self.report = report
         self._plugins = plugins
-        self._warned: set[str] = set()
+        self._warned: set[tuple[str, str]] = set()
 
     @contextlib.contextmanager
     def reporting_to(self, report: Report) -> Iterator[None]:
@@ -48,11 +49,13 @@ class Observers:
         """
         for observer in getattr(self._plugins.hook, hook).get_hookimpls():
             try:
-                observer.function(*(arguments[name] for name in observer.argnames))
-            except (Exception, SystemExit) as error:  # an observer may fail in any way
+                with PluginCode():
+                    observer.function(*(arguments[name] for name in observer.argnames))
+            except (BenchrunnerError, OSError) as error:
                 if hook in MAY_REFUSE and isinstance(error, RequestError):
                     raise
-                text = f"The observer {hook} of plugin '{observer.plugin_name}' failed: {described(error)}"
-                if text not in self._warned:
-                    self._warned.add(text)
-                    print_note(text)
+                place = (hook, observer.plugin_name)
+                if place not in self._warned:
+                    self._warned.add(place)
+                    text = str(error) if isinstance(error, PluginFailure) else described(error)
+                    print_note(f"The observer {hook} of plugin '{observer.plugin_name}' failed: {text}")

@@ -108,7 +108,9 @@ class FitOrder:
         except OSError as error:  # a full disk, a folder that cannot be written
             text = str(error.strerror or error)
             return _failed(OSError(error.errno, text, error.filename, None, error.filename2))
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             traceback.print_exc(file=sys.stderr)
             return _failed(FitError(f"A worker process failed, and wrote the reason to its log: {described(error)}"))
 

@@ -14,6 +14,7 @@ from benchrunner.file_faults import either
 from benchrunner.files import write_json
 from benchrunner.fits import Fit, identity
 from benchrunner.methods.method import Method
+from benchrunner.plugin_code import PluginCode
 from benchrunner.plugins.registry import Plugins
 from benchrunner.recipes import SPECIAL, STEP_FIELDS, Recipe
 from benchrunner.runs import fitted_backbone
@@ -35,6 +36,12 @@ class Planner:
 
     def plan(self, task: Task, backbone: str, *, method: Method, recipe: Recipe | None, seed: int) -> Fit:
         """Return the fit of a backbone to a task, with its identity. Nothing runs."""
+        with PluginCode(
+            f"Planning a fit of {backbone or 'no backbone'} to {task.name} with the method '{method.name}'"
+        ):
+            return self._plan(task, backbone, method, recipe, seed)
+
+    def _plan(self, task: Task, backbone: str, method: Method, recipe: Recipe | None, seed: int) -> Fit:
         method.check(task.problem)
         recipe = _without_ignored_fields(recipe or task.recipe.changed(**method.recipe_defaults), task, method)
         method.check_recipe(recipe, task.problem)

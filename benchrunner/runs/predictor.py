@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from benchrunner.data.rows import Rows
 from benchrunner.data.sources import DataNotFound
-from benchrunner.errors import BenchrunnerError, Diverged, FitError
+from benchrunner.errors import Diverged, FitError
 from benchrunner.files import write_atomically, write_folder_atomically
 from benchrunner.fits import Fit, Prediction, identity
 from benchrunner.metrics import Score
+from benchrunner.plugin_code import PluginCode, PluginFailure
+from benchrunner.printing import value_text
 from benchrunner.records import Record
 from benchrunner.runs.evaluation import judged
 from benchrunner.runs.fitter import Fitter
@@ -75,6 +77,11 @@ class Predictor:
         outputs = self._outputs(fit, folder, rows)
         with _plugin_errors(folder):
             answers = task.problem.decode(outputs, rows.table, prediction.settings)
+            if not hasattr(answers, "__len__") or len(answers) != len(rows):
+                given = f"{len(answers):,} answers" if hasattr(answers, "__len__") else value_text(answers)
+                raise FitError(
+                    f"The problem of {task.name} decoded {given}, where {len(rows):,} rows want an answer each."
+                )
             extra_figures = {}
             if task.scores_extra_figures:
                 extra_figures = task.problem.extra_figures(outputs, rows.table, prediction.settings)
@@ -154,6 +161,8 @@ class Predictor:
         with _plugin_errors(folder):
             outputs = method.predict(job, rows.table)
             expected = job.problem.output_count(rows.table)
+            if not hasattr(outputs, "__len__"):
+                raise FitError(f"The method '{method.name}' predicted {value_text(outputs)}, not an array of outputs.")
         if len(outputs) != expected:
             raise FitError(
                 f"{method.name} gave {len(outputs)} outputs, where {expected} were expected for {rows.origin}"
@@ -165,11 +174,10 @@ class Predictor:
 def _plugin_errors(folder: RunFolder) -> Iterator[None]:
     """Turn any error of a plugin's method, problem or metric into a `FitError`, so that a study goes on."""
     try:
-        yield
-    except BenchrunnerError:
-        raise
-    except Exception as error:
-        raise FitError(folder.keep_traceback(error)) from error
+        with PluginCode():
+            yield
+    except PluginFailure as failure:
+        raise FitError(folder.keep_traceback(failure.raised)) from failure.raised
 
 
 @contextlib.contextmanager

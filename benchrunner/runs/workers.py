@@ -213,8 +213,11 @@ def _death(worker: Worker, interrupt: HeldBack) -> BaseException:
         return KeyboardInterrupt()
     if code in (STOPPED, -signal.SIGTERM):
         return FitError("A worker process was stopped by SIGTERM. The same command goes on from here.")
+    fit = worker.fit
+    work = "" if fit is None else f" while it ran the fit {fit.id} ({fit.task}, {fit.backbone}, '{fit.method}')"
     return FitError(
-        "A worker process died, perhaps of too little memory: use fewer --jobs. The same command goes on from here."
+        f"A worker process died{work}, perhaps of too little memory: use fewer --jobs. The same command goes on from "
+        "here."
     )
 
 

@@ -14,7 +14,7 @@ from benchrunner.notebook_bar import in_notebook
 from benchrunner.progress import watched
 from benchrunner.recipes import STEP_FIELDS, Grid, Recipe
 from benchrunner.records import Record
-from benchrunner.runs.executors import Local
+from benchrunner.runs.executors import Local, executed
 from benchrunner.runs.predictor import MAJORITY
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.comparison.formats import as_html
@@ -130,7 +130,7 @@ def run_fits(
     `finished` is called after each fit, with the seconds of its record.
     """
     fits_by_id, records = {fit.id: fit for fit in fits}, dict[str, Record]()
-    for fit, record in executor.run(list(fits_by_id.values()), runner):
+    for fit, record in executed(executor, list(fits_by_id.values()), runner):
         finished(fit, record.timings.get("seconds") if record.status == "done" else None)
         splits = runner.plugins.task(fit.task).named("dev")
         records[fit.id] = record if record.status != "done" else _predicted(fit, splits, record, predictions)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from benchrunner.data.rows import Rows
 from benchrunner.data.sources import DataNotFound, Source
 from benchrunner.errors import BadRows, DataError, PluginError, RequestError
 from benchrunner.metrics import ANSWERS, Metric, Score, scores
+from benchrunner.plugin_code import PluginCode
+from benchrunner.printing import value_text
+from benchrunner.problems.problem import Problem
 from benchrunner.recipes import Recipe
 from benchrunner.tasks.suites import Suite
 from benchrunner.workspace import Workspace
@@ -18,7 +21,6 @@ from benchrunner.workspace import Workspace
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from benchrunner.problems.problem import Problem
     from benchrunner.tasks.scorers import Scorer
 
 Role = Literal["train", "dev", "test"]
@@ -35,6 +37,16 @@ class Split:
     """Sources in the order in which they are tried; the first that has the data is read."""
     rows: int | None = None
     """The official number of rows, if there is one. A note says where the data has another number."""
+
+    def __post_init__(self) -> None:
+        if self.role not in get_args(Role):
+            raise PluginError(f"A split's role is one of {', '.join(get_args(Role))}, not {value_text(self.role)}.")
+        if not _is_tuple_of(Source, self.sources):
+            raise PluginError(
+                f"The sources of a split are a tuple, such as (TextTable(...),), not {value_text(self.sources)}."
+            )
+        if self.rows is not None and not isinstance(self.rows, int):
+            raise PluginError(f"The rows of a split are their official number or None, not {value_text(self.rows)}.")
 
 
 @dataclass(frozen=True)
@@ -71,13 +83,26 @@ class Task:
     rows of every split have them; a user's own questions may lack them."""
 
     def __post_init__(self) -> None:
-        if not self.name or "/" not in self.name or self.name != self.name.lower():
+        is_text = isinstance(self.name, str)
+        if not is_text or not self.name or "/" not in self.name or self.name != self.name.lower():
             raise PluginError(f"A task's name is 'suite/task' in lower case, not '{self.name}'.")
+        self._check_types()
         if [split.role for split in self.splits.values()].count("train") != 1:
             raise PluginError(f"{self.name} needs exactly one split of the role 'train'.")
         if not self.metrics:
             raise PluginError(f"{self.name} needs at least one metric.")
         self._check_selection()
+
+    def _check_types(self) -> None:
+        """Raise a `PluginError` if a field has another type than it should; tuples are often forgotten."""
+        if not isinstance(self.problem, Problem):
+            raise PluginError(f"{self.name}: the problem is {value_text(self.problem)}, not a Problem.")
+        if not isinstance(self.splits, Mapping) or not all(isinstance(split, Split) for split in self.splits.values()):
+            raise PluginError(f"{self.name}: splits is a mapping of names to Split, not {value_text(self.splits)}.")
+        if not _is_tuple_of(Metric, self.metrics):
+            raise PluginError(f"{self.name}: metrics is a tuple, such as (ACCURACY,), not {value_text(self.metrics)}.")
+        if not isinstance(self.recipe, Recipe):
+            raise PluginError(f"{self.name}: the recipe is {value_text(self.recipe)}, not a Recipe.")
 
     def _check_selection(self) -> None:
         if isinstance(self.select_on, str):
@@ -116,12 +141,17 @@ class Task:
             raise RequestError(f"{self.name} has no split '{split}'; it has {', '.join(self.splits)}.")
         reasons = []
         for source in self.splits[split].sources:
+            what = f"The source {type(source).__name__} of {self.name}, split '{split}',"
             try:
-                rows = source.read(workspace)
+                with PluginCode(what):
+                    rows = source.read(workspace)
+                    if not isinstance(rows, Rows):
+                        raise PluginError(f"{what} returned {value_text(rows)}, not Rows.")
             except DataNotFound as reason:
                 reasons.append(f"  - {reason}")
                 continue
-            return self._checked(rows, self.splits[split], workspace)
+            with PluginCode(f"The check of the rows of {self.name}, split '{split}',"):
+                return self._checked(rows, self.splits[split], workspace)
         raise DataNotFound("\n".join([f"No data for {self.name}, split {split}:", *reasons]))
 
     @property
@@ -170,3 +200,7 @@ class Task:
         if workspace.settings.official_counts and split.rows is not None and len(rows) != split.rows:
             notes += (f"{len(rows):,} rows, where the official count is {split.rows:,}",)
         return Rows(rows.table, rows.origin, rows.lines, notes)
+
+
+def _is_tuple_of(kind: type, values: object) -> bool:
+    return isinstance(values, tuple | list) and all(isinstance(value, kind) for value in values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,10 @@ ACCURACY = Term("mine/mood", "dev", "accuracy")
 
 
 class Chancy(Method):
-    """Answers lr * (1 + seed) rows of dev correctly. `endings` maps seeds to other outcomes, or to errors to raise."""
+    """Answers lr * (1 + seed) rows of dev correctly. `endings` maps seeds to other outcomes, or to errors to raise.
+
+    A `KeyboardInterrupt` stands for Ctrl-C of the user.
+    """
 
     name = "chancy"
     about = "for tests"
@@ -27,6 +31,8 @@ class Chancy(Method):
 
     def fit(self, job: Job) -> Outcome:
         ending = self._endings.get(job.fit.seed)
+        if isinstance(ending, KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
         if isinstance(ending, BaseException):
             raise ending
         if ending is None:

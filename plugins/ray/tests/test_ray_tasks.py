@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import signal
 import sys
 import time
 import types
@@ -92,7 +93,7 @@ def test_ctrl_c_leaves_checkpoints(home: Home, connected: RayExecutor) -> None:
 
     def stop(_: Fit, event: Event) -> None:
         wait_for(lambda: made.folder(fit).log.exists() and made.folder(fit).log.read_bytes())
-        raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
 
     with made.reporting_to(stop), pytest.raises(KeyboardInterrupt):
         list(connected.run([fit], made))

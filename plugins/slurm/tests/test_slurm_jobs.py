@@ -164,7 +164,7 @@ def _cancel(home: Home) -> None:
 
     def stop(_: Fit, event: Event) -> None:
         wait_for(lambda: made.folder(fit).log.exists() and made.folder(fit).log.read_bytes())
-        raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
 
     with made.reporting_to(stop), pytest.raises(KeyboardInterrupt):
         list(SlurmExecutor(TRY).run([fit], made))
