@@ -28,6 +28,7 @@ from benchrunner.data.iob_tags import OUTSIDE, as_iob2, begins_phrase, iob_label
 from benchrunner.data.json_lines import JsonTable
 from benchrunner.data.rows import Rows
 from benchrunner.data.sources import DataNotFound, Filtered, Reshaped, RowsFrom, Source, find_file, searched_paths
+from benchrunner.data.word_columns import WordColumns
 from benchrunner.errors import (
     BadRows,
     BenchrunnerError,
@@ -290,6 +291,7 @@ __all__ = [
     "Undefined",
     "UnknownName",
     "Verification",
+    "WordColumns",
     "Workspace",
     "answer",
     "as_iob2",
