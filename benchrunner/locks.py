@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,8 +30,12 @@ _ATTEMPT_SECONDS = 0.2
 def held(folder: Path, waiting: Callable[[], None]) -> Iterator[None]:
     """Lock a folder for this process; create the folder first if it is missing.
 
-    `waiting` is called once if another process holds the lock.
+    `waiting` is called once if another process holds the lock. A folder that this process cannot write to is not
+    locked: a finished fit is read from it, which needs no lock.
     """
+    if is_read_only(folder):
+        yield
+        return
     folder.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as locks:
         if not _acquired(folder, locks):
@@ -44,6 +49,11 @@ def held_if_free(folder: Path) -> Iterator[bool]:
     """Lock a folder that exists, unless another process holds the lock; yield True if this process holds it now."""
     with contextlib.ExitStack() as locks:
         yield _acquired(folder, locks)
+
+
+def is_read_only(folder: Path) -> bool:
+    """Return whether a folder is there, and this process cannot write to it."""
+    return folder.is_dir() and not os.access(folder, os.W_OK | os.X_OK)
 
 
 def is_held(folder: Path) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from benchrunner.errors import DamagedFile, RequestError, UnknownName, described
 from benchrunner.fits import Fit, Prediction
-from benchrunner.locks import held
+from benchrunner.locks import held, is_read_only
 from benchrunner.records import Record
 from benchrunner.seals import check_files, checked_content, checksum, find_sealed, sealed, write_sealed
 
@@ -85,9 +85,16 @@ class RunFolder:
 
     def keep_traceback(self, error: BaseException) -> str:
         """Write the traceback of an error to the folder, and return the error in one line."""
+        if self.is_read_only:
+            return described(error)
         path = self.path / "traceback.txt"
         path.write_text("".join(traceback.format_exception(error)), encoding="utf-8", errors="backslashreplace")
         return f"{described(error)} (see {path})"
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether the folder is there and cannot be written to, as on a disk with the runs of somebody else."""
+        return is_read_only(self.path)
 
     def record(self) -> Record | None:
         """Read the fit's record; None if the fit is not finished."""
@@ -129,7 +136,7 @@ class RunFolder:
 
     def sweep(self) -> None:
         """Remove temporary files of killed processes. The caller must hold the folder's lock."""
-        for part in self.path.rglob(".*.part"):
+        for part in () if self.is_read_only else self.path.rglob(".*.part"):
             if part.is_dir():
                 shutil.rmtree(part, ignore_errors=True)
             else:
@@ -195,8 +202,12 @@ def read_answers(folder: Path, record: Record) -> list[Any]:
     """
     path = folder / ANSWERS
     content = checked_content(path, record.checksums.get(ANSWERS), _prediction_remedy(folder))
-    lines = content.decode().removesuffix("\n").replace("\n", ",")  # answers may hold U+2028; one list reads fastest
-    return [line["answer"] for line in json.loads(f"[{lines}]")]
+    return parse_answers(content.decode().removesuffix("\n").split("\n"))  # answers may hold U+2028
+
+
+def parse_answers(lines: Sequence[str]) -> list[Any]:
+    """Return the answers in lines of JSON."""
+    return [line["answer"] for line in json.loads(f"[{','.join(lines)}]")]  # three times as fast as line by line
 
 
 def find_run(runs: Path, reference: str) -> RunFolder:

@@ -22,7 +22,7 @@ from benchrunner.printing import value_text
 from benchrunner.records import Record
 from benchrunner.runs.evaluation import judged
 from benchrunner.runs.fitter import Fitter
-from benchrunner.runs.folder import RunFolder, answer_lines, read_answers, write_prediction
+from benchrunner.runs.folder import RunFolder, answer_lines, parse_answers, read_answers, write_prediction
 from benchrunner.seals import check_seal, seal_files
 from benchrunner.tasks.task import Task
 from benchrunner.training.finite_numbers import check_outputs
@@ -40,10 +40,14 @@ class Predicted:
 
     record: Record
     folder: Path
+    unkept: Sequence[Any] | None = None
+    """The answers, if the run's folder cannot be written to."""
 
     @cached_property
     def answers(self) -> list[Any]:
         """One answer for each row, in the order of the rows; read from the folder on first use."""
+        if self.unkept is not None:
+            return list(self.unkept)
         return read_answers(self.folder, self.record)
 
 
@@ -66,10 +70,12 @@ class Predictor:
         record = folder.prediction_record(prediction.id)
         if record is None:
             with self.fitter.locked(fit):
-                record = folder.prediction_record(prediction.id) or self._predict(fit, folder, rows, prediction)
+                record = folder.prediction_record(prediction.id)
+                if record is None:
+                    return self._predict(fit, folder, rows, prediction)
         return Predicted(record, folder.prediction(prediction.id))
 
-    def _predict(self, fit: Fit, folder: RunFolder, rows: Rows, prediction: Prediction) -> Record:
+    def _predict(self, fit: Fit, folder: RunFolder, rows: Rows, prediction: Prediction) -> Predicted:
         """Decode and score the outputs for rows; write answers and record. The caller must hold the folder's lock."""
         folder.sweep()
         task, started = self.plugins.task(fit.task), time.monotonic()
@@ -89,10 +95,11 @@ class Predictor:
             record = judged(prediction, task, rows, answers, extra_figures, timings, baseline)
             lines = answer_lines(answers)
         home = folder.prediction(prediction.id)
-        write_folder_atomically(home, lambda part: write_prediction(part, prediction, record, lines))
-        record = folder.prediction_record(prediction.id) or record
+        if not folder.is_read_only:
+            write_folder_atomically(home, lambda part: write_prediction(part, prediction, record, lines))
+            record = folder.prediction_record(prediction.id) or record
         self.fitter.observers.call("after_predict", fit=fit, prediction=prediction, record=record)
-        return record
+        return Predicted(record, home, parse_answers(lines) if folder.is_read_only else None)
 
     def baseline(self, fit: Fit, split: str) -> Mapping[str, Score]:
         """Return the scores of the majority of the fit's training rows on a split."""
@@ -124,8 +131,9 @@ class Predictor:
             split_outputs = [outputs(rows) for rows in parts]
             with _plugin_errors(folder):
                 tuned = dict(task.problem.tune(*_joined(split_outputs, parts), task.metrics[0]))
-                with folder.locked(lambda: None):  # the process with the lock removes all temporary files
-                    folder.keep_tuned(key, tuned)
+                if not folder.is_read_only:
+                    with folder.locked(lambda: None):  # the process with the lock removes all temporary files
+                        folder.keep_tuned(key, tuned)
         return settings | tuned
 
     def outputs(self, fit: Fit, rows: Rows) -> Any:
@@ -147,6 +155,8 @@ class Predictor:
         with _noted_divergence(fit, folder):
             outputs = self._computed_outputs(fit, folder, rows)
             check_outputs(np.asarray(outputs), rows.origin)
+        if folder.is_read_only:
+            return outputs
 
         content = io.BytesIO()  # on a full disk, numpy's own writing raises an error that does not say so
         np.save(content, outputs)

@@ -1,0 +1,54 @@
+"""A finished fit is read from a folder that cannot be written to; what it has not answered before is not kept."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from benchrunner import Runner
+from benchrunner.fits import Fit
+from benchrunner.runs.answering import answer
+from counted_study import SmallDisk, small_disk
+from inline import runner
+
+
+@pytest.fixture
+def finished(tmp_path: Path) -> Iterator[tuple[Runner, Fit]]:
+    """Finish a fit and predict dev with it, then make its runs folder read-only."""
+    (tmp_path / "runs").mkdir()
+    disks = small_disk(tmp_path / "disk")
+    disk = next(disks)
+    made = runner(tmp_path)
+    if os.geteuid() == 0:  # permissions do not hold for root, but a read-only file system does
+        if not disk.mount(kilobytes=5000):
+            pytest.skip("this root may not mount a small file system")
+        made = made.in_runs_folder(disk.folder)
+    fit = made.plan(made.plugins.task("mood"), "words")
+    made.run(fit)
+    made.predict(fit, "dev")
+    _set_writable(made, disk, False)
+    yield made, fit
+    _set_writable(made, disk, True)
+    next(disks, None)
+
+
+def _set_writable(made: Runner, disk: SmallDisk, writable: bool) -> None:
+    if os.geteuid() == 0:
+        disk.resize("rw" if writable else "ro")
+    else:
+        for path in (made.workspace.runs, *made.workspace.runs.rglob("*")):
+            path.chmod((0o755 if path.is_dir() else 0o644) if writable else (0o555 if path.is_dir() else 0o444))
+
+
+def test_a_finished_fit_in_a_read_only_folder_is_read(finished: tuple[Runner, Fit], tmp_path: Path) -> None:
+    made, fit = finished
+    files = sorted(made.workspace.runs.rglob("*"))
+    dev, test = made.predict(fit, "dev"), made.predict(fit, "test")
+    assert (len(dev.answers), len(test.answers)) == (24, 20)
+    assert answer([fit.id], made).answers == dev.answers
+    own = answer([fit.id], made, file=tmp_path / "data" / "mood" / "test.tsv")
+    assert own.answers == test.answers
+    assert sorted(made.workspace.runs.rglob("*")) == files
