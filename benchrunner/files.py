@@ -19,6 +19,10 @@ from benchrunner.file_faults import quoted
 from benchrunner.output_places import file_for, followed, is_stream
 from benchrunner.platform_facts import current_umask, flush_to_disk
 
+TEXT_LIMIT = 2**31
+"""Size in bytes of the largest text file that is read. Its rows take several times as much in memory."""
+_PART = 2**20
+
 
 def is_disk_full(error: BaseException) -> bool:
     """Return whether an error says that a file system has no space left; other libraries have errors of their own."""
@@ -127,23 +131,45 @@ def _kind(path: Path) -> str:
 def read_text(path: Path, advice: str = "convert the file and try again.", *, encoding: str = "utf-8") -> str:
     """Read a text file without its byte order mark; raise a `DataError` with the line that is not UTF-8.
 
-    Files are UTF-8 unless their format has another `encoding`, for example "latin-1".
+    Files are UTF-8 unless their format has another `encoding`, for example "latin-1". A file with zero bytes is
+    refused, and so is one of more than `TEXT_LIMIT` bytes, without reading all of it.
     """
     try:
-        return decode_text(path.read_bytes(), path, advice, encoding=encoding)
+        return decode_text(_text_bytes(path), path, advice, encoding=encoding)
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}.") from None
+
+
+def _text_bytes(path: Path) -> bytes:
+    """Read a text file. Of a file that begins with zero bytes (sparse, binary, a device) only the beginning is read."""
+    with path.open("rb") as file:
+        content = file.read(_PART)
+        if len(content) < _PART or b"\0" in content:
+            return content
+        if path.is_file() and path.stat().st_size <= TEXT_LIMIT:
+            file.seek(0)
+            return file.read()
+        parts = bytearray(content)
+        while len(parts) <= TEXT_LIMIT and not path.is_file() and (content := file.read(_PART)):
+            parts += content
+    if path.is_file() or len(parts) > TEXT_LIMIT:
+        raise DataError(f"{path}: more than {TEXT_LIMIT:,} bytes, which is the most that is read of a text file.")
+    return bytes(parts)
 
 
 def decode_text(content: bytes, path: Path, advice: str, *, encoding: str = "utf-8") -> str:
     """Decode a text without its byte order mark; raise a `DataError` that names the path and the line."""
     is_utf8 = codecs.lookup(encoding).name == "utf-8"
     try:
-        return content.decode("utf-8-sig" if is_utf8 else encoding)
+        text = content.decode("utf-8-sig" if is_utf8 else encoding)
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         name = "UTF-8" if is_utf8 else encoding
         raise DataError(f"{path}:{line}: not {name} text ({error.reason}); {advice}") from None
+    if (zero := text.find("\0")) >= 0:
+        line = text.count("\n", 0, zero) + 1
+        raise DataError(f"{path}:{line}: a zero byte, which no text has; {advice}")
+    return text
 
 
 def check_encoding(name: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from functools import partial
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from benchrunner import (
     first_line,
     read_json,
     read_json_object,
+    read_text,
 )
 from benchrunner.output_places import check_place
 from benchrunner.strict_tables import StrictTable
@@ -46,7 +48,7 @@ def test_json_is_read_with_or_without_a_byte_order_mark(tmp_path: Path) -> None:
         (b'{"a":' * 100_000, "file.json: lists and objects are nested more than 100 deep"),
         (b"[" * 900 + b"]" * 900, "file.json: lists and objects are nested more than 100 deep"),
         (b"[1, 2", "file.json:1: not valid JSON at column 6"),
-        (b"\x00" * 40, "file.json:1: not valid JSON at column 1"),
+        (b"\x00" * 40, "file.json:1: a zero byte, which no text has"),
         (b"[]", "file.json: a JSON object was expected"),
     ],
 )
@@ -103,7 +105,7 @@ def test_a_json_file_of_gigabytes_is_refused_unread(tmp_path: Path) -> None:
 def test_a_broken_toml_file_is_one_sentence(tmp_path: Path, content: str) -> None:
     path = tmp_path / "study.toml"
     path.write_text(content)
-    with pytest.raises(DataError, match=r"^[^\n]*study\.toml: [^\n]{20,200}$"):
+    with pytest.raises(DataError, match=r"^[^\n]*study\.toml(:1)?: [^\n]{20,200}$"):
         StrictTable.toml(path, DataError)
 
 
@@ -121,3 +123,35 @@ def test_a_place_that_cannot_be_written_is_told_before_work(tmp_path: Path) -> N
         check_place(tmp_path, is_file=True)
     with pytest.raises(RequestError, match=f"page.html cannot be written: {file} is not a folder"):
         check_place(file / "page.html", is_file=True)
+
+
+@pytest.mark.parametrize("content", [b"one\ntwo\0\n", b"one\n" + b"x" * 2**21 + b"\0", b"o\0n\0e\0\n\0\0"])
+def test_a_zero_byte_is_refused_with_its_line(tmp_path: Path, content: bytes) -> None:
+    line = content[: content.index(b"\0")].count(b"\n") + 1
+    with pytest.raises(DataError, match=rf"file.json:{line}: a zero byte, which no text has; convert the file"):
+        read_text(written(tmp_path, content))
+
+
+def test_a_sparse_file_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "sparse.tsv"
+    with path.open("wb") as file:
+        file.truncate(10**13)
+    with pytest.raises(DataError, match=r"sparse.tsv:1: a zero byte"):
+        read_text(path)
+    with path.open("r+b") as file:
+        file.write(b"text\n" * 2**20)
+    with pytest.raises(DataError, match=r"sparse.tsv: more than 2,147,483,648 bytes, which is the most that is read"):
+        read_text(path)
+
+
+def test_a_device_without_an_end_is_not_read() -> None:
+    with pytest.raises(DataError, match="/dev/zero:1: a zero byte"):
+        read_text(Path("/dev/zero"))
+
+
+def test_a_long_pipe_is_read(tmp_path: Path) -> None:
+    pipe, text = tmp_path / "pipe", "a line\n" * 2**19
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_text(text), daemon=True)
+    writer.start()
+    assert read_text(pipe) == text

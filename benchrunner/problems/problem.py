@@ -77,6 +77,11 @@ class Problem(ABC):
         """Names of the columns with the gold answers; `gold` reads the first. Unlabelled rows lack these columns."""
 
     @property
+    def optional_columns(self) -> tuple[str, ...]:
+        """Names of columns that either all splits of a task have, or none of them: a model reads them or does not."""
+        return ()
+
+    @property
     def export_kind(self) -> ExportKind | None:
         """How other libraries know a linear head for this problem. None: no library does, and `export` refuses."""
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     import torch
 
     from benchrunner.features.flat_batch import FlatBatch
+
+_NO_NUMBER = re.compile(r"[^0-9+\-.eE \t]")
+"""What no decimal number has. `float` also reads underscores, the digits of other scripts, "nan" and "inf"."""
 
 
 @final
@@ -41,20 +45,14 @@ class Regress(SentenceProblem):
         return 1
 
     def parse_label(self, value: Any) -> float:
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            number = math.nan
+        number = _number(value)
         if not self.low <= number <= self.high:
             raise ValueError(f"a number from {self.low:g} to {self.high:g}")
         return number
 
     def parse(self, text: str) -> float:
         """Read a predicted number, which may lie outside the range of the labels."""
-        try:
-            number = float(text)
-        except ValueError:
-            number = math.nan
+        number = _number(text)
         if not math.isfinite(number):
             raise ValueError("a finite number")
         return number
@@ -84,3 +82,11 @@ class Regress(SentenceProblem):
 
         labels = table.column("label").to_pylist()
         return np.array([math.fsum(labels) / len(labels)], dtype=np.float32)
+
+
+def _number(value: Any) -> float:
+    """Read a number. A text holds ASCII digits, without the underscores and foreign digits that `float` accepts."""
+    try:
+        return math.nan if isinstance(value, str) and _NO_NUMBER.search(value) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan

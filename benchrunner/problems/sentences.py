@@ -26,6 +26,7 @@ class SentenceProblem(Problem):
     """
 
     label_columns: tuple[str, ...] = ("label",)
+    optional_columns: tuple[str, ...] = ("b",)
 
     @property
     @abstractmethod

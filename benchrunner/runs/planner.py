@@ -9,7 +9,7 @@ from benchrunner.backbones import concatenation
 from benchrunner.backbones.backbone import Backbone, BackboneFamily, check_redrawn
 from benchrunner.backbones.concatenation_layout import LAYOUT, read_layout
 from benchrunner.data.rows import Rows
-from benchrunner.errors import RequestError
+from benchrunner.errors import DataError, RequestError
 from benchrunner.file_faults import either
 from benchrunner.files import write_json
 from benchrunner.fits import Fit, identity
@@ -33,6 +33,7 @@ class Planner:
         self.plugins, self.workspace = plugins, workspace
         self._rows: dict[tuple[str, str], Rows] = {}
         self._layer_counts: dict[str, int | None] = {}
+        self._columns: dict[str, tuple[list[str], str]] = {}
 
     def plan(self, task: Task, backbone: str, *, method: Method, recipe: Recipe | None, seed: int) -> Fit:
         """Return the fit of a backbone to a task, with its identity. Nothing runs."""
@@ -119,8 +120,22 @@ class Planner:
         if key not in self._rows:
             while len(self._rows) >= CACHED_SPLITS:
                 self._rows.pop(next(iter(self._rows)))
-            self._rows[key] = task.load(split, self.workspace)
+            rows = task.load(split, self.workspace)
+            self._check_columns(task, rows)
+            self._rows[key] = rows
         return self._rows[key]
+
+    def _check_columns(self, task: Task, rows: Rows) -> None:
+        """Raise a `DataError` if a split has an optional column that another split, read before, has not."""
+        columns = [name for name in task.problem.optional_columns if name in rows.table.column_names]
+        before, origin = self._columns.setdefault(task.name, (columns, rows.origin))
+        for name in task.problem.optional_columns:
+            if (name in columns) != (name in before):
+                with_it, without = (rows.origin, origin) if name in columns else (origin, rows.origin)
+                raise DataError(
+                    f"{rows.origin}: the splits of {task.name} differ: {with_it} has the column '{name}', and "
+                    f"{without} has not. A model reads it in all splits or in none."
+                )
 
     def training_rows(self, task: Task, recipe: Recipe, seed: int) -> Rows:
         """Load the rows that a fit with this recipe and seed learns from."""

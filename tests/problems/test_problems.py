@@ -169,3 +169,16 @@ def test_equal_problem_identity_needs_the_same_labels_in_order() -> None:
     assert MOOD.identity() == Classify(("glad", "sad", "calm")).identity()
     assert MOOD.identity() != Classify(("sad", "glad", "calm")).identity()
     assert GRADE.identity() != Regress(0, 1).identity()
+
+
+@pytest.mark.parametrize("text", ["\u0663", "3.\u0665", "1_0", "\uff13", "nan", "inf", "3,5", "0x3", "3\u00a0"])
+def test_a_number_has_ascii_digits_alone(text: str) -> None:
+    with pytest.raises(ValueError, match="a number from 0 to 5"):
+        GRADE.parse_label(text)
+    with pytest.raises(ValueError, match="a finite number"):
+        GRADE.parse(text)
+
+
+@pytest.mark.parametrize(("text", "number"), [("3", 3.0), (" 2.50 ", 2.5), ("+1.", 1.0), (".5e0", 0.5), ("4E-1", 0.4)])
+def test_decimal_numbers_are_read(text: str, number: float) -> None:
+    assert GRADE.parse_label(text) == GRADE.parse(text) == number

@@ -26,6 +26,8 @@ DOCUMENT = "-DOCSTART-"
 """The first field of the border line that stands where a document begins."""
 
 _NOTES = {"IOB1": "tags are in IOB1, read as IOB2", "IOB2": "tags are in IOB2", "": "all tags are O"}
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")
+"""Control characters that are no white space: escapes of a terminal, zero bytes and the like."""
 _GAP = re.compile(r"[ \t]+")
 
 Line = tuple[int, list[str]]
@@ -105,6 +107,10 @@ class ColumnFile(Source):
 def lines(path: Path) -> Iterator[Line]:
     """Yield every line of a file; a blank line has no fields."""
     for number, content in enumerate(read_text(path).split("\n"), start=1):
+        if control := _CONTROL.search(content):
+            raise DataError(
+                f"{path}:{number}: the control character {control[0]!r}, which no word has; remove it from the file."
+            )
         stripped = content.strip(" \t\r")
         yield number, _GAP.split(stripped) if stripped else []
 

@@ -69,6 +69,14 @@ def test_unusual_white_space_is_part_of_a_word(tmp_path: Path) -> None:
     assert rows.table.column("words").to_pylist() == [["10\u00a0000", "x\u2028y", "\x85"]]
 
 
+@pytest.mark.parametrize("control", ["\x00", "\x01", "\x08", "\x0e", "\x1b[31m", "\x7f", "\x80", "\x9b"])
+@pytest.mark.parametrize("line", ["w{}d O", "word{} O", "word O{}", "{}word O"])
+def test_a_control_character_is_an_error_with_its_line(tmp_path: Path, control: str, line: str) -> None:
+    with pytest.raises(DataError, match=r":2: (the control character '\\x|a zero byte)") as error:
+        read(tmp_path, f"a O\n{line.format(control)}\n")
+    assert control[0] not in str(error.value)
+
+
 def test_a_file_may_have_no_labels_or_words_alone(tmp_path: Path) -> None:
     assert read(tmp_path, "a N O\n").table.to_pydict() == {"words": [["a"]], "pos": [["N"]], "chunk": [["O"]]}
     assert read(tmp_path, "a\nb\n\nc\n").table.to_pydict() == {"words": [["a", "b"], ["c"]]}
