@@ -33,6 +33,7 @@ from benchrunner.errors import (
     BadRows,
     BenchrunnerError,
     CheckpointError,
+    DamagedFile,
     DataError,
     Diverged,
     FitError,
@@ -48,6 +49,7 @@ from benchrunner.estimates import CommandEstimate
 from benchrunner.executor import Executor, FitRunner
 from benchrunner.file_faults import Faults, quoted
 from benchrunner.files import (
+    is_disk_full,
     read_text,
     write_atomically,
     write_folder_atomically,
@@ -117,6 +119,7 @@ from benchrunner.problems.tag import Tag
 from benchrunner.progress import Event
 from benchrunner.recipes import GRIDS, Grid, Recipe
 from benchrunner.records import Record
+from benchrunner.seals import check_files, file_checksum, find_sealed, folder_checksums, read_sealed, write_sealed
 from benchrunner.tasks.data_status import SplitStatus, data_status
 from benchrunner.tasks.scorers import Scored, Scorer
 from benchrunner.tasks.suites import Average, Suite, Term
@@ -194,6 +197,7 @@ __all__ = [
     "Columns",
     "CommandEstimate",
     "Comparison",
+    "DamagedFile",
     "DataError",
     "DataNotFound",
     "Demo",
@@ -297,6 +301,7 @@ __all__ = [
     "as_iob2",
     "average_precision",
     "begins_phrase",
+    "check_files",
     "check_submission",
     "choose_published",
     "chosen_runs",
@@ -319,15 +324,19 @@ __all__ = [
     "f1_micro",
     "f1_samples",
     "f1_weighted",
+    "file_checksum",
     "find_faults",
     "find_file",
     "find_json_object",
+    "find_sealed",
     "find_study",
     "first_line",
     "flush_to_disk",
+    "folder_checksums",
     "holm",
     "hookimpl",
     "iob_labels",
+    "is_disk_full",
     "kept_studies",
     "last_line",
     "list_offers",
@@ -341,6 +350,7 @@ __all__ = [
     "read_json_object",
     "read_leaderboard",
     "read_manifest",
+    "read_sealed",
     "read_settings",
     "read_study",
     "read_text",
@@ -366,6 +376,7 @@ __all__ = [
     "write_json",
     "write_plugin",
     "write_report",
+    "write_sealed",
     "write_submission",
 ]
 

@@ -18,6 +18,7 @@ from pretraining_texts import FIRST, numbered, vocabulary
 
 import forked
 from benchrunner.errors import DataError, RequestError
+from benchrunner.seals import sealed
 from benchrunner_bert.backbones import VOCABULARY
 from benchrunner_bert.pretraining.corpus import shard_files
 from benchrunner_bert.pretraining.corpus.corpus import Corpus
@@ -328,9 +329,9 @@ def test_a_flipped_bit_is_found_when_a_run_opens_its_store(tmp_path: Path) -> No
 def test_a_missing_store_or_damaged_manifest_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="holds no tokens"):
         TokenStore.open(tmp_path)
-    for content in ("{", "[]", '{"format": 2}', '{"format": 1, "plan": {}}'):
-        (tmp_path / "manifest.json").write_text(content, encoding="utf-8")
-        with pytest.raises(DataError, match=r"manifest\.json:"):
+    for content in (b"{", b"[]", b'{"format": 2}', sealed({"format": 1}), sealed({"format": 2, "plan": {}})):
+        (tmp_path / "manifest.json").write_bytes(content)
+        with pytest.raises(RequestError, match=r"manifest\.json:"):
             TokenStore.open(tmp_path)
 
 

@@ -116,4 +116,4 @@ def test_a_tag_that_is_half_written_is_never_the_latest(tmp_path: Path) -> None:
 def test_a_run_goes_on_only_with_the_same_processes_and_stage(tmp_path: Path) -> None:
     engine = SimpleNamespace(world=1, stage=1, read_shares=lambda folder: pytest.fail("it was read"))
     with pytest.raises(RequestError, match="--processes 2 --zero 1; now it is --processes 1 --zero 1"):
-        Saved(tmp_path, 1, {}, {"processes": 2, "zero": 1}).restore(engine)  # type: ignore[arg-type]
+        Saved(tmp_path, 1, {}, {}, {"processes": 2, "zero": 1}).restore(engine)  # type: ignore[arg-type]

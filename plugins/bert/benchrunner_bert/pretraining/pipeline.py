@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import errno
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, final
 
-from benchrunner import DataError
+from benchrunner import DataError, is_disk_full
 from benchrunner_bert.pretraining import architectures, inputs, preparation, results
 from benchrunner_bert.pretraining.continuation import as_json
 from benchrunner_bert.pretraining.corpus import store_writer
@@ -62,7 +65,8 @@ class Pipeline:
         out = self.request.out
         with alone(out, f"{out} is being trained by another process"):
             loop = self._loop(prepared, report)
-            finished = loop.run()
+            with full_disk_as_os_error(out):
+                finished = loop.run()
             loop.engine.close()  # not after an error: this process and the others would then wait for each other
             return finished
 
@@ -113,6 +117,17 @@ class Pipeline:
         }
 
 
+@contextmanager
+def full_disk_as_os_error(folder: Path) -> Iterator[None]:
+    """Turn the errors by which libraries say that a disk is full into the system's error, which names the folder."""
+    try:
+        yield
+    except Exception as error:
+        if is_disk_full(error) and not isinstance(error, OSError):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder)) from error
+        raise
+
+
 def _fingerprint(path: Path) -> int:
     """Give the first 60 bits of a file's hash as a number."""
-    return int(file_facts(path).sha256[:15], 16)
+    return int(file_facts(path).checksum[:15], 16)

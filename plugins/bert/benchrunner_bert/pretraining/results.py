@@ -5,15 +5,15 @@ from __future__ import annotations
 import importlib.metadata
 from pathlib import Path
 
-from benchrunner import RequestError, read_json_object, write_json
+from benchrunner import RequestError, check_files, find_sealed, folder_checksums, write_sealed
 from benchrunner.engine import step_log
 from benchrunner_bert.pretrained import register
 from benchrunner_bert.pretraining import architectures
-from benchrunner_bert.pretraining.continuation import check_same
+from benchrunner_bert.pretraining.continuation import as_json, check_same
 from benchrunner_bert.pretraining.corpus.corpus import Corpus
 from benchrunner_bert.pretraining.corpus.manifest import Manifest
 from benchrunner_bert.pretraining.export.card import Card
-from benchrunner_bert.pretraining.export.model_folder import export
+from benchrunner_bert.pretraining.export.model_folder import CARD_FILES, export
 from benchrunner_bert.pretraining.objectives import named
 from benchrunner_bert.pretraining.request import Request, decisive_facts
 from benchrunner_bert.pretraining.training.trained_model import TrainedModel
@@ -27,13 +27,35 @@ _VERSIONS = ("torch", "deepspeed", "tokenizers")
 def is_finished(request: Request, corpus: Corpus, held_out: Corpus | None) -> bool:
     """Whether this request is finished; raise a `RequestError` if the folder holds the results of another request."""
     path = request.out / FINISHED
-    if not path.exists() or not (request.model_folder / "config.json").exists():
+    remedy = f"Remove {path}: the same command writes the model again from the last checkpoint."
+    facts = find_sealed(path, remedy)
+    if facts is None or not request.model_folder.exists():
         return False
-    check_same(read_json_object(path), decisive_facts(request, corpus.facts, held_out), path)
+    checksums = facts.pop("models")
+    check_same(facts, decisive_facts(request, corpus.facts, held_out), path)
     if missing := [step for step in request.plan.export_at if not request.export_folder(step).exists()]:
         steps = ", ".join(map(str, missing))
         raise RequestError(f"{request.out} was finished without a model of step {steps}: choose another --out.")
+    for folder, files in checksums.items():
+        if folder == _relative(request, request.model_folder) or (request.out / folder).exists():
+            check_files(request.out / folder, files, remedy)
     return True
+
+
+def _relative(request: Request, folder: Path) -> str:
+    return folder.relative_to(request.out).as_posix()
+
+
+def _checksums(request: Request) -> dict[str, dict[str, str]]:
+    """Give the checksums of the files of all models of a run, by folder, without the cards: their readers edit them."""
+    folders = [request.model_folder, *(request.export_folder(step) for step in request.plan.export_at)]
+    return {
+        _relative(request, folder): {
+            name: checksum for name, checksum in folder_checksums(folder).items() if name not in CARD_FILES
+        }
+        for folder in folders
+        if folder.exists()
+    }
 
 
 def register_model(request: Request) -> None:
@@ -54,7 +76,8 @@ def export_models(
     if step == request.settings.steps:
         export(model, request.model_folder, card)
         register_model(request)
-        write_json(request.out / FINISHED, decisive_facts(request, corpus.sources, held_out))
+        facts = as_json(decisive_facts(request, corpus.sources, held_out))
+        write_sealed(request.out / FINISHED, {**facts, "models": _checksums(request)})
 
 
 def model_card(request: Request, corpus: Manifest, step: int, *, unread: int = 0) -> Card:

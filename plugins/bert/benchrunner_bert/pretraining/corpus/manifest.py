@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, final
 
-from benchrunner import DataError, RequestError, read_json_object, write_json
+from benchrunner import DataError, RequestError, find_sealed, write_sealed
 
 PLAN = "plan.json"
 """File of the plan, the first to be written."""
-FORMAT = 1
+FORMAT = 2
 """Version of the store's files; a store of another version is refused."""
 
 
@@ -77,7 +77,7 @@ class FileFacts:
 
     name: str
     size: int
-    sha256: str
+    checksum: str
 
 
 @final
@@ -116,7 +116,7 @@ def claim_folder(folder: Path, plan: Plan) -> None:
     path = folder / PLAN
     content = read_store_file(path)
     if content is None:
-        write_json(path, dataclasses.asdict(plan))
+        write_sealed(path, dataclasses.asdict(plan))
         return
     try:
         earlier = Plan.from_json(content)
@@ -158,5 +158,5 @@ def _difference(old: SourceFacts, new: SourceFacts) -> str:
 
 
 def read_store_file(path: Path) -> dict[str, Any] | None:
-    """Read a JSON file of the store; None where the file does not exist."""
-    return read_json_object(path, advice="Remove its folder: it is made again.") if path.exists() else None
+    """Read a JSON file of the store; None where the file does not exist. A damaged file is a `DamagedFile`."""
+    return find_sealed(path, f"Remove {path.parent}: the same command makes it again.")

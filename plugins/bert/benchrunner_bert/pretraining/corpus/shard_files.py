@@ -9,7 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
-from benchrunner import write_atomically, write_json
+from benchrunner import DamagedFile, write_atomically, write_sealed
 from benchrunner_bert.pretraining.corpus.manifest import FileFacts, Manifest, Plan, read_store_file
 from benchrunner_bert.pretraining.corpus.token_store import (
     DOCUMENTS,
@@ -80,13 +80,13 @@ class ShardFiles:
             "next": dataclasses.asdict(following),
             "files": [dataclasses.asdict(file_facts(self.folder / name)) for name in parts],
         }
-        write_json(self.folder / _record_name(number), record)
+        write_sealed(self.folder / _record_name(number), record)
         return record
 
     def whole_shards(self) -> list[Record]:
         """Read the records of an earlier writer, up to the first shard with a missing or damaged file."""
         records = list[Record]()
-        while (record := read_store_file(self.folder / _record_name(len(records)))) is not None:
+        while (record := self._record(len(records))) is not None:
             files = [FileFacts(**facts) for facts in record["files"]]
             if not all((self.folder / file.name).is_file() for file in files):
                 break
@@ -94,6 +94,13 @@ class ShardFiles:
                 break
             records.append(record)
         return records
+
+    def _record(self, number: int) -> Record | None:
+        """Read the record of a shard; None where there is none, or where it is damaged: the shard is written again."""
+        try:
+            return read_store_file(self.folder / _record_name(number))
+        except DamagedFile:
+            return None
 
     def complete(self, plan: Plan, records: list[Record], vocabulary: Vocabulary) -> None:
         """Join the borders of all shards, then write the manifest."""
@@ -111,7 +118,7 @@ class ShardFiles:
             shards=counts,
             files=(*shards, *joined),
         )
-        write_json(self.folder / MANIFEST, manifest.as_json())
+        write_sealed(self.folder / MANIFEST, manifest.as_json())
 
     def _join_sentences(self, part: Path, records: list[Record]) -> None:
         """Write the index of the first token of each sentence, and the end."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ from typing import Self, final
 
 import numpy as np
 
-from benchrunner import DataError, RequestError
+from benchrunner import DataError, RequestError, file_checksum
 from benchrunner_bert.pretraining.corpus.manifest import PLAN, FileFacts, Manifest, read_store_file
 from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
 
@@ -58,7 +57,7 @@ class TokenStore:
     def verify(self) -> None:
         """Read all files; raise a `DataError` if a file has changed since it was written."""
         for file in self.manifest.files:
-            if file_facts(self.folder / file.name).sha256 != file.sha256:
+            if file_facts(self.folder / file.name) != file:
                 raise _damaged(self.folder / file.name, "its checksum is not the manifest's")
 
     @property
@@ -119,10 +118,9 @@ def read_manifest(folder: Path) -> Manifest | None:
 
 
 def file_facts(path: Path) -> FileFacts:
-    """Give the size and the hash of a file of the store."""
+    """Give the size and the checksum of a file of the store."""
     try:
-        with path.open("rb") as file:
-            return FileFacts(path.name, path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest())
+        return FileFacts(path.name, path.stat().st_size, file_checksum(path))
     except OSError as error:
         raise _damaged(path, error.strerror or str(error)) from None
 

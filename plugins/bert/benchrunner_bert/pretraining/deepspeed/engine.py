@@ -7,6 +7,9 @@ private attributes of DeepSpeed's objects.
 
 from __future__ import annotations
 
+import errno
+import os
+import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -23,6 +26,8 @@ from benchrunner_bert.pretraining.deepspeed.zero_checkpoint import DESCRIPTION
 from benchrunner_bert.pretraining.deepspeed.zero_files import code_in, only_data
 from benchrunner_bert.pretraining.settings import Settings
 
+_NO_SPACE = 1 << 24
+"""Free bytes below which a failure to write is taken for that of a full disk."""
 _ADVICE = "Remove it: the run continues from the checkpoint before it, if there is one."
 
 
@@ -100,11 +105,24 @@ class Engine:
         return {name: self._weight(weight).detach().cpu().clone() for name, weight in self._weights.items()}
 
     def restore(self, tensors: Mapping[str, torch.Tensor]) -> None:
-        """Set the weights and moments of `state`, whatever number of processes and stage they were saved with."""
+        """Set the weights and moments of `state`, whatever number of processes and stage they were saved with.
+
+        Raises a `CheckpointError` if a tensor is missing or has another shape.
+        """
+        self._check_state(tensors)
         for name, weight in self._weights.items():
             self._set_weight(weight, tensors[f"weight/{name}"])
             for moment in MOMENTS:
                 self._set_moment(weight, moment, tensors[f"{moment}/{name}"])
+
+    def _check_state(self, tensors: Mapping[str, torch.Tensor]) -> None:
+        for name, weight in self._weights.items():
+            shape = tuple(getattr(weight, "ds_shape", weight.shape))  # at stage 3 a weight itself is empty
+            for part in ("weight", *MOMENTS):
+                tensor = tensors.get(f"{part}/{name}")
+                if tensor is None or tuple(tensor.shape) != shape:
+                    found = "is missing" if tensor is None else f"has the shape {tuple(tensor.shape)}, not {shape}"
+                    raise CheckpointError(f"The checkpoint is not one of this model: {part}/{name} {found}. {_ADVICE}")
 
     def agrees(self, value: int) -> bool:
         """Whether all processes have the same number, of at most 63 bits."""
@@ -119,7 +137,14 @@ class Engine:
     def write_shares(self, folder: Path, description: str) -> None:
         """Write DeepSpeed's own files, each process its part. The first process's file holds the description."""
         client_state = {DESCRIPTION: description} if self.rank == 0 else {}
-        self._engine.save_checkpoint(str(folder.parent), tag=folder.name, client_state=client_state, save_latest=False)
+        try:
+            self._engine.save_checkpoint(
+                str(folder.parent), tag=folder.name, client_state=client_state, save_latest=False
+            )
+        except RuntimeError as error:  # torch's writer does not say why it could not write
+            if shutil.disk_usage(folder.parent).free < _NO_SPACE:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder.parent)) from error
+            raise
 
     def read_shares(self, folder: Path) -> None:
         """Read DeepSpeed's own files, which are pickles, without running code from them: see `zero_files.only_data`."""

@@ -11,7 +11,14 @@ from typing import Any
 
 import torch
 
-from benchrunner import CheckpointError, RequestError, read_json_object, write_folder_atomically
+from benchrunner import (
+    CheckpointError,
+    RequestError,
+    check_files,
+    find_sealed,
+    read_json_object,
+    write_folder_atomically,
+)
 from benchrunner_bert.checkpoint_writer import write_checkpoint
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.model import Bert
@@ -21,6 +28,7 @@ from benchrunner_bert.pretraining.deepspeed import zero_checkpoint
 from benchrunner_bert.pretraining.deepspeed.zero_files import find
 from benchrunner_bert.pretraining.export.card import Card
 from benchrunner_bert.pretraining.export.model_folder import export, not_finite
+from benchrunner_bert.pretraining.training.checkpoints import FACTS, remedy
 from benchrunner_bert.pretraining.training.trained_model import TrainedModel
 from benchrunner_bert.tokenizer import BertTokenizer
 from benchrunner_bert.weight_names import published_weights
@@ -72,7 +80,9 @@ def convert(source: Path, target: Path) -> bool:
 
 
 def _convert_own(folder: Path, weights: zero_checkpoint.Weights, target: Path) -> None:
-    """Write the model that the run itself would have exported."""
+    """Write the model that the run itself would have exported; raise an error that names a damaged file."""
+    if sealed := find_sealed(folder / FACTS, remedy(folder)):
+        check_files(folder, sealed["files"], remedy(folder))
     try:
         facts = json.loads(weights.added[zero_checkpoint.DESCRIPTION])
         model = _described_model(facts)

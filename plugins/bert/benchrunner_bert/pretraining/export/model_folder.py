@@ -13,6 +13,9 @@ from benchrunner_bert.checkpoint_writer import write_checkpoint
 from benchrunner_bert.pretraining.export.card import Card, readme
 from benchrunner_bert.pretraining.training.trained_model import TrainedModel
 
+CARD_FILES = ("README.md", "corpus.json")
+"""Files that describe a model to readers; the others are the model."""
+
 
 def export(model: TrainedModel, folder: Path, card: Card) -> None:
     """Write config.json, model.safetensors, the tokenizer's files, README.md and corpus.json: all of them or none."""

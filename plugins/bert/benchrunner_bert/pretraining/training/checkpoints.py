@@ -7,7 +7,6 @@ rounding. The log's rates are the exception: they are about the process that wro
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,19 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from benchrunner import CheckpointError, RequestError, flush_to_disk, write_atomically, write_folder_atomically
+from benchrunner import (
+    CheckpointError,
+    RequestError,
+    check_files,
+    file_checksum,
+    first_line,
+    flush_to_disk,
+    folder_checksums,
+    read_sealed,
+    write_atomically,
+    write_folder_atomically,
+    write_sealed,
+)
 from benchrunner_bert.pretraining.deepspeed.zero_files import LATEST
 
 if TYPE_CHECKING:
@@ -37,18 +48,27 @@ class Saved:
     """Number of steps that were taken, which is the next step, counted from 0."""
     facts: dict[str, Any]
     """Facts that decide the result: the request, the corpus, the tokenizer."""
+    files: dict[str, str]
+    """Checksums of the files of the state."""
     layout: Layout | None = None
     """Layout of DeepSpeed's own files; None where the state is whole, and the same whatever wrote it."""
     pending: tuple[float, ...] = ()
     """Sums over the steps since the last line of the log; empty where a line was written at this step."""
 
     def restore(self, engine: Engine) -> None:
-        """Restore the state in every process's engine."""
+        """Restore the state in every process's engine; raise an error that names the file if one is damaged."""
         if self.layout is None:
+            check_files(self.folder, self.files, remedy(self.folder))
             engine.restore(self.tensors())
         else:
             self._check_layout(_layout_of(engine))
+            check_files(self.folder, self._share_of(engine), remedy(self.folder))
+            engine.wait()  # until all files are checked, by whichever process
             engine.read_shares(self.folder)
+
+    def _share_of(self, engine: Engine) -> dict[str, str]:
+        """Give the files that a process checks, so that the processes together check all."""
+        return {name: self.files[name] for name in sorted(self.files)[engine.rank :: engine.world]}
 
     def tensors(self) -> dict[str, torch.Tensor]:
         """Read the whole state."""
@@ -58,8 +78,7 @@ class Saved:
             return load_file(self.folder / STATE)
         except Exception as error:  # a file that is cut or damaged raises many kinds
             raise CheckpointError(
-                f"{self.folder / STATE} cannot be read ({error}). Remove {self.folder}: the run continues from the "
-                "checkpoint before it, if there is one."
+                f"{self.folder / STATE}: cannot be read ({first_line(error)}). {remedy(self.folder)}"
             ) from None
 
     def _check_layout(self, now: Layout) -> None:
@@ -91,7 +110,7 @@ class Checkpoints:
 
         `describe` gives the description of the model for DeepSpeed's own files.
         """
-        home = self.folder / f"step-{step:08}"
+        home = self.folder / _name(step)
         facts = {"step": step, "pending": list(pending), **facts}
         if self._shares:
             self._save_shares(home, {**facts, "deepspeed": _layout_of(engine)}, engine, describe)
@@ -112,12 +131,17 @@ class Checkpoints:
         if not folders:
             return None
         newest = folders[-1]
+        facts = read_sealed(newest / FACTS, remedy(newest))
         try:
-            facts = json.loads((newest / FACTS).read_text(encoding="utf-8"))
-            step, pending = int(facts.pop("step")), tuple(float(total) for total in facts.pop("pending", ()))
-            return Saved(newest, step, facts, facts.pop("deepspeed", None), pending)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise CheckpointError(f"{newest / FACTS} cannot be read ({error}); remove {newest}.") from None
+            step, pending = int(facts.pop("step")), tuple(float(total) for total in facts.pop("pending"))
+            if newest.name != _name(step):
+                raise ValueError(f"it is of step {step:,}")
+            return Saved(newest, step, facts, dict(facts.pop("files")), facts.pop("deepspeed", None), pending)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            reason = first_line(error)
+            raise CheckpointError(
+                f"{newest / FACTS}: not the facts of this checkpoint ({reason}). {remedy(newest)}"
+            ) from None
 
     def _save_shares(self, home: Path, facts: dict[str, Any], engine: Engine, describe: Callable[[], str]) -> None:
         """Let all processes write under a temporary name, and rename the folder when all have finished."""
@@ -125,9 +149,13 @@ class Checkpoints:
         if engine.rank == 0:
             shutil.rmtree(part, ignore_errors=True)
         engine.wait()
-        engine.write_shares(part, describe() if engine.rank == 0 else "")
+        try:
+            engine.write_shares(part, describe() if engine.rank == 0 else "")
+        except OSError:  # a full disk: free what this checkpoint took
+            shutil.rmtree(part, ignore_errors=True)
+            raise
         if engine.rank == 0:
-            (part / FACTS).write_text(_text(facts), encoding="utf-8")
+            write_sealed(part / FACTS, {**facts, "files": folder_checksums(part)})
             for path in (*part.rglob("*"), part):
                 flush_to_disk(path)
             if home.exists():
@@ -156,14 +184,19 @@ def _save_whole(home: Path, facts: dict[str, Any], state: Iterable[tuple[str, to
 
     def files(part: Path) -> None:
         save_file(tensors, part / STATE)
-        (part / FACTS).write_text(_text(facts), encoding="utf-8")
+        write_sealed(part / FACTS, {**facts, "files": {STATE: file_checksum(part / STATE)}})
 
     if write:
         write_folder_atomically(home, files)
 
 
-def _text(facts: dict[str, Any]) -> str:
-    return json.dumps(facts, indent=2, ensure_ascii=False) + "\n"
+def remedy(folder: Path) -> str:
+    """Say what to do about a damaged checkpoint."""
+    return f"Remove {folder}: the run continues from the checkpoint before it, or begins anew if there is none."
+
+
+def _name(step: int) -> str:
+    return f"step-{step:08}"
 
 
 def _layout_of(engine: Engine) -> Layout:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchrunner import DataError, FitError, HeldBack, RequestError
+from benchrunner import CheckpointError, DataError, FitError, HeldBack, RequestError
 from benchrunner.engine import Dropout, rounding, step_log
 from benchrunner_bert.pretraining.continuation import check_same
 from benchrunner_bert.pretraining.deepspeed.engine import Engine
@@ -21,7 +21,7 @@ from benchrunner_bert.pretraining.instances.batches import PretrainingBatch, col
 from benchrunner_bert.pretraining.instances.instance import Instance
 from benchrunner_bert.pretraining.instances.instances import Instances
 from benchrunner_bert.pretraining.settings import Plan, Settings, check_shared
-from benchrunner_bert.pretraining.training.checkpoints import Checkpoints
+from benchrunner_bert.pretraining.training.checkpoints import Checkpoints, remedy
 from benchrunner_bert.pretraining.training.held_out import HeldOut, summed
 from benchrunner_bert.pretraining.training.log_window import LogWindow
 from benchrunner_bert.pretraining.training.sums import Sums
@@ -95,6 +95,11 @@ class TrainingLoop:
                 "folder that all of them see, or a copy each of the newest checkpoint."
             )
         if saved is not None:
+            if not 0 < step <= self.settings.steps:
+                raise CheckpointError(
+                    f"{saved.folder} is said to be of step {step:,} of a run of {self.settings.steps:,} steps. "
+                    f"{remedy(saved.folder)}"
+                )
             check_same(saved.facts, self.facts, saved.folder)
             saved.restore(self.engine)
         if self.engine.rank == 0:
@@ -178,15 +183,20 @@ class TrainingLoop:
                     parameters[name].data = data
 
     def _save(self, step: int, pending: tuple[float, ...]) -> None:
+        if not all(map(math.isfinite, pending)):  # of steps after the last line of the log
+            raise self._divergence(step)
         self.checkpoints.save(step, self.facts, self.engine, lambda: self.describe(step), pending=pending)
 
     def _write(self, step: int, figures: Mapping[str, Any]) -> None:
         """Write a line of the log; raise a `FitError` if the training has diverged."""
         if not math.isfinite(figures.get("loss", 0.0)):
-            raise FitError(
-                f"The loss was not a finite number at step {step}: lower the learning rate or lengthen the warm-up, "
-                f"remove {self.folder} and start again."
-            )
+            raise self._divergence(step)
         if self.engine.rank == 0:
             step_log.append(self.log, step, figures)
             self.report(step, figures)
+
+    def _divergence(self, step: int) -> FitError:
+        return FitError(
+            f"The loss was not a finite number at step {step}: lower the learning rate or lengthen the warm-up, "
+            f"remove {self.folder} and start again."
+        )

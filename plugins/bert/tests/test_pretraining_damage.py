@@ -1,0 +1,207 @@
+"""Files of a pre-training that were damaged are named, with what to do; otherwise the result has the same bits."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
+
+from pretraining_runs import corpus, environment, words
+
+import forked
+from benchrunner import read_sealed, write_sealed
+
+Damage = Callable[[Path], object]
+
+
+def flip(seed: int) -> Damage:
+    """Flip one bit anywhere in the file."""
+
+    def damage(path: Path) -> None:
+        content, draw = bytearray(path.read_bytes()), random.Random(f"{seed} {path.name}")
+        content[draw.randrange(len(content))] ^= 1 << draw.randrange(8)
+        path.write_bytes(content)
+
+    return damage
+
+
+def zeroed(path: Path) -> None:
+    """Set a third of the file to zero."""
+    content, third = path.read_bytes(), path.stat().st_size // 3
+    path.write_bytes(content[:third] + bytes(third) + content[2 * third :])
+
+
+def pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+DAMAGES: dict[str, Damage] = {
+    "flip 0": flip(0),
+    "flip 1": flip(1),
+    "zeroed": zeroed,
+    "half": lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]),
+    "one byte": lambda path: path.write_bytes(b"x"),
+    "empty": lambda path: path.write_bytes(b""),
+    "missing": Path.unlink,
+    "a pipe": pipe,
+    "a folder": folder,
+}
+TOKENS = [
+    f"tokens/{name}"
+    for name in (
+        *("sentence_starts.npy", "document_starts.npy", "00000.tokens.npy", "vocab.txt"),
+        *("manifest.json", "plan.json", "learnt.txt", "learnt.json"),
+    )
+]
+CHECKPOINT = [f"checkpoints/step-00000002/{name}" for name in ("state.safetensors", "state.json")]
+MODEL = [
+    "finished.json",
+    *(f"model/{name}" for name in ("model.safetensors", "config.json", "tokenizer.json", "vocab.txt")),
+]
+FAST = {
+    ("tokens/sentence_starts.npy", "flip 0"),
+    ("tokens/00000.tokens.npy", "zeroed"),
+    ("tokens/learnt.txt", "flip 1"),
+    ("checkpoints/step-00000002/state.safetensors", "flip 0"),
+    ("checkpoints/step-00000002/state.safetensors", "half"),
+    ("checkpoints/step-00000002/state.json", "flip 1"),
+    ("model/model.safetensors", "missing"),
+    ("model/model.safetensors", "one byte"),
+    ("finished.json", "a pipe"),
+}
+
+
+def table(names: list[str]) -> list[object]:
+    cases = [(name, damage) for name in names for damage in DAMAGES]
+    return [
+        pytest.param(*case, marks=() if case in FAST else pytest.mark.slow, id=f"{case[0]} {case[1]}") for case in cases
+    ]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run of four steps with a checkpoint at each."""
+    folder = tmp_path_factory.mktemp("home")
+    corpus(folder / "corpus")
+    code, error = pretrain(folder)
+    assert code == 0, error
+    return folder
+
+
+@pytest.fixture
+def copy(home: Path, tmp_path: Path) -> Path:
+    """A copy of the finished run, beside its corpus."""
+    shutil.copytree(home / "out", tmp_path / "out")
+    shutil.copytree(home / "corpus", tmp_path / "corpus")
+    return tmp_path
+
+
+def pretrain(folder: Path, *program: str) -> tuple[int, str]:
+    """Run the command in a process of its own, as DeepSpeed needs it; return its exit code and standard error."""
+    command = words(folder, "out", "--checkpoint-steps", "2", "--keep-checkpoints", "9", steps=4)[1:]
+    done = forked.run([*program, *command], env=environment())
+    return done.returncode, done.stderr
+
+
+def begun(copy: Path) -> Path:
+    """Take back what the run did after its second step."""
+    (copy / "out" / "finished.json").unlink()
+    shutil.rmtree(copy / "out" / "model")
+    shutil.rmtree(copy / "out" / "checkpoints" / "step-00000004")
+    return copy / "out"
+
+
+def model(folder: Path) -> bytes:
+    return (folder / "out" / "model" / "model.safetensors").read_bytes()
+
+
+def check(copy: Path, home: Path, damaged: Path) -> None:
+    """Run the command: it names the damaged file and a remedy in one line, or makes the model of the unbroken run."""
+    code, error = pretrain(copy)
+    if code == 0:
+        assert model(copy) == model(home)
+        return
+    (said,) = [text for text in error.splitlines() if text.startswith("benchrunner: ")]
+    assert code == 2 and "Traceback" not in error
+    assert str(damaged) in said and "Remove " in said and said.isprintable(), said
+
+
+@pytest.mark.parametrize(("name", "damage"), table([*TOKENS, *CHECKPOINT]))
+def test_a_run_with_a_damaged_file_is_refused_or_the_same(copy: Path, home: Path, name: str, damage: str) -> None:
+    path = begun(copy) / name
+    DAMAGES[damage](path)
+    check(copy, home, path)
+
+
+@pytest.mark.parametrize(("name", "damage"), table(MODEL))
+def test_a_damaged_model_is_not_finished(copy: Path, home: Path, name: str, damage: str) -> None:
+    path = copy / "out" / name
+    DAMAGES[damage](path)
+    check(copy, home, path)
+    finished = copy / "out" / "finished.json"  # the remedy that the message names
+    shutil.rmtree(finished) if finished.is_dir() else finished.unlink(missing_ok=True)
+    assert pretrain(copy)[0] == 0 and model(copy) == model(home)
+
+
+@pytest.mark.parametrize("step", [10**9, *(pytest.param(step, marks=pytest.mark.slow) for step in (5, 0, -1, 3))])
+def test_a_checkpoint_of_an_impossible_step_is_refused(copy: Path, home: Path, step: int) -> None:
+    """Also where whoever wrote the number made the checksum and the folder's name right again."""
+    checkpoint = begun(copy) / "checkpoints" / "step-00000002"
+    facts = read_sealed(checkpoint / "state.json", "")
+    write_sealed(checkpoint / "state.json", {**facts, "step": step})
+    check(copy, home, checkpoint)
+    renamed = checkpoint.rename(checkpoint.with_name(f"step-{step:08}"))
+    if step != 3:
+        check(copy, home, renamed)
+    assert not (copy / "out" / "model").exists()
+
+
+@pytest.mark.slow
+def test_a_checkpoint_of_another_model_is_refused(copy: Path, home: Path) -> None:
+    import torch
+    from safetensors.torch import load_file, save_file
+
+    from benchrunner import file_checksum
+
+    checkpoint = begun(copy) / "checkpoints" / "step-00000002"
+    tensors = load_file(checkpoint / "state.safetensors")
+    for change in ({"exp_avg/bert.pooler.bias": torch.zeros(7)}, {}):
+        tensors.pop("exp_avg/bert.pooler.bias", None)
+        save_file(tensors | change, checkpoint / "state.safetensors")
+        checksum = {"state.safetensors": file_checksum(checkpoint / "state.safetensors")}
+        write_sealed(checkpoint / "state.json", {**read_sealed(checkpoint / "state.json", ""), "files": checksum})
+        code, error = pretrain(copy)
+        assert code == 2 and "exp_avg/bert.pooler.bias" in error
+
+
+FULL = """
+import runpy, sys
+import safetensors.torch
+def full(tensors, path, **more):
+    path.write_bytes(b"half")
+    raise safetensors.SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
+safetensors.torch.save_file = full
+sys.argv = sys.argv[2:]
+runpy.run_module("benchrunner", run_name="__main__", alter_sys=True)
+"""
+
+
+def test_a_disk_that_is_full_during_a_checkpoint_is_one_sentence(copy: Path, home: Path) -> None:
+    begun(copy)
+    code, error = pretrain(copy, "-c", FULL)
+    assert code == 1 and "Traceback" not in error
+    assert f"benchrunner: {copy / 'out'}: No space left on device. Make room, then repeat the command" in error
+    assert not list((copy / "out").rglob("*.part"))
+    assert pretrain(copy)[0] == 0 and model(copy) == model(home)
