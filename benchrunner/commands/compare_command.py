@@ -62,6 +62,7 @@ def add(commands: Commands) -> None:
     )
     options.add_family(compare)
     options.add_published(compare)
+    options.add_split(compare)
     options.add_recipe(compare)
     options.add_workspace(compare)
     options.add_computing(compare)
@@ -115,6 +116,7 @@ def _run_backbones(arguments: argparse.Namespace) -> int:
     published = options.published(arguments, arguments.backbones)
     chosen = options.study_options(arguments)
     study = chosen.study(arguments.backbones, options.tasks(arguments, arguments.tasks), runner)
+    study = options.with_splits(study, arguments)
     if arguments.dry_run:
         return _print_dry_run(dry_run_study(study, runner), as_json=arguments.json)
     with reserved_for_json(arguments.format != "table"):
@@ -139,6 +141,10 @@ def _run_file(arguments: argparse.Namespace) -> int:
     if arguments.format not in ("table", "json") or arguments.best or arguments.run_ids:
         raise RequestError(
             f"The study {arguments.study} has a table of its own: --format table or json, without --best and --run-ids."
+        )
+    if arguments.split is not None:
+        raise RequestError(
+            f"The columns of the study {arguments.study} say which splits are scored: leave --split out."
         )
     if arguments.published is not None:
         raise RequestError(f"The study {arguments.study} has published figures of its own: leave --published out.")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from benchrunner.executor import Executor
     from benchrunner.leaderboards.published_choice import PublishedChoice
     from benchrunner.runs.runner import Runner
+    from benchrunner.studies.study import Study
     from benchrunner.studies.study_options import StudyOptions
     from benchrunner.tasks.task import Task
 
@@ -102,6 +103,20 @@ def published(arguments: argparse.Namespace, backbones: Collection[str] = ()) ->
     names = None if arguments.published is None else arguments.published.split(",")
     models = [without_prefix(name, arguments.plugins) for name in backbones]
     return choose_published(arguments.plugins.leaderboards.values(), names, backbones=models)
+
+
+def add_split(parser: argparse.ArgumentParser) -> None:
+    """Add the option for labelled test splits that are scored besides dev."""
+    parser.add_argument(
+        "--split", metavar="A,B", help="labelled test splits to score besides all dev splits; they never select"
+    )
+
+
+def with_splits(study: Study, arguments: argparse.Namespace) -> Study:
+    """Return the study with the test splits that the option names."""
+    if arguments.split is None:
+        return study
+    return dataclasses.replace(study, tests=tuple(dict.fromkeys(name for name in arguments.split.split(",") if name)))
 
 
 def add_recipe(parser: argparse.ArgumentParser) -> None:

@@ -26,6 +26,7 @@ def add(commands: Commands) -> None:
     source.add_argument("--init-from", metavar="RUN", help="start from a finished fit, like --backbone run:RUN")
     options.add_family(parser)
     options.add_published(parser)
+    options.add_split(parser)
     options.add_recipe(parser)
     options.add_workspace(parser)
     options.add_computing(parser)
@@ -43,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
         options.published(arguments, [arguments.backbone] if arguments.backbone else []),
     )
     tasks = options.tasks(arguments, arguments.tasks)
-    study = chosen.study((_backbone(arguments, tasks),), tasks, runner)
+    study = options.with_splits(chosen.study((_backbone(arguments, tasks),), tasks, runner), arguments)
     with reserved_for_json(arguments.json):
         result = run_study(study, runner, executor=executor, show_progress=not arguments.quiet, command=arguments.words)
     code = print_result(result, published=published, form="json" if arguments.json else "table")

@@ -87,6 +87,8 @@ class Study:
     """Whose weights are kept after selection: `selected`, `all` or `none`."""
     selection: Selection = field(default_factory=Selection)
     """How dev selects in every cell."""
+    tests: tuple[str, ...] = ()
+    """Names of labelled test splits that are scored too, in the tasks that have them. They never select."""
 
     def __post_init__(self) -> None:
         names = [task.name for task in self.tasks]
@@ -100,10 +102,22 @@ class Study:
             if not task.named("dev"):
                 raise RequestError(f"{task.name} has no split of the role 'dev' to select on.")
             self.selection.metric_of(task)  # raises an error for a metric that the task does not have
+        known = list(dict.fromkeys(name for task in self.tasks for name in task.named("test")))
+        for name in self.tests:
+            if name not in known:
+                raise UnknownName("test split of these tasks", name, known)
         if not self.seeds or len(set(self.seeds)) != len(self.seeds):
             raise RequestError(f"Seeds must be one or more different numbers, not {list(self.seeds)}.")
         if self.keep not in ("selected", "all", "none"):
             raise RequestError(f"keep must be selected, all or none, not '{self.keep}'.")
+
+    def tests_of(self, task: Task) -> tuple[str, ...]:
+        """Return the names of a task's test splits that are scored."""
+        return tuple(name for name in task.named("test") if name in self.tests)
+
+    def scored_splits(self, task: Task) -> tuple[str, ...]:
+        """Return the names of all splits of a task that are scored: its dev splits, then its test splits."""
+        return (*task.named("dev"), *self.tests_of(task))
 
 
 @final

@@ -89,6 +89,13 @@ def plan_study(study: Study, runner: Runner) -> tuple[Cell, ...]:
     for task in study.tasks:
         for split in (task.train, *task.named("dev")):
             runner.rows(task, split)
+        tests = study.tests_of(task)
+        for split in tests:
+            rows = runner.rows(task, split)
+            if task.problem.gold(rows.table) is None:
+                raise RequestError(
+                    f"{task.name} cannot be scored on {split}: {rows.origin} has no labels. Leave --split {split} out."
+                )
         method = runner.plugins.method(study.method or task.method)
         points, seeds = grid_and_seeds(study, task, method)
         for backbone in study.backbones:
@@ -96,7 +103,7 @@ def plan_study(study: Study, runner: Runner) -> tuple[Cell, ...]:
             for recipe in points:
                 fits = (runner.plan(task, backbone, method=method.name, recipe=recipe, seed=seed) for seed in seeds)
                 candidates.append(Candidate(recipe, tuple(fits)))
-            cells.append(Cell(backbone, task, tuple(candidates), study.selection))
+            cells.append(Cell(backbone, task, tuple(candidates), study.selection, tests))
     return tuple(cells)
 
 
@@ -167,10 +174,10 @@ def _majority(study: Study, cells: Sequence[Cell], runner: Runner) -> Mapping[st
 
 
 def _baseline(study: Study, majority: Mapping[str, Fit], predictions: Predictions) -> Mapping[Term, Score]:
-    """Score the majority answer of the training rows on every dev split."""
+    """Score the majority answer of the training rows on every split that is scored."""
     baseline = {}
     for task in study.tasks:
-        for split in task.named("dev"):
+        for split in study.scored_splits(task):
             for name, score in predictions.predict(majority[task.name], split).record.scores.items():
                 baseline[Term(task.name, split, name)] = score
     return baseline

@@ -41,7 +41,7 @@ class Figure:
 @final
 @dataclass(frozen=True)
 class Row:
-    """One row of a comparison: a metric on a dev split, or an average."""
+    """One row of a comparison: a metric on a split, or an average."""
 
     name: str
     metric: str
@@ -78,10 +78,10 @@ class Layout:
 
 
 def comparison_rows(result: Result, statistics: StudyStatistics, published: PublishedChoice) -> Iterator[Row]:
-    """Yield a row for every metric of every dev split, then a row for each average that has a value."""
+    """Yield a row for every metric of every scored split, then a row for each average that has a value."""
     study, marks = result.study, Marks.of(result, statistics)
     for task in study.tasks:
-        for split in task.named("dev"):
+        for split in study.scored_splits(task):
             for metric in (metric for metric in task.metrics if not metric.detail):
                 term = Term(task.name, split, metric.name)
                 yield Row(
@@ -104,7 +104,7 @@ def comparison_rows(result: Result, statistics: StudyStatistics, published: Publ
 
 
 def _row_name(task: Task, split: str, study: Study) -> str:
-    name = f"{task.name} ({split})" if len(task.named("dev")) > 1 else task.name
+    name = f"{task.name} ({split})" if len(study.scored_splits(task)) > 1 else task.name
     return f"{name} by {task.method}" if task.method_reason and study.method is None else name
 
 

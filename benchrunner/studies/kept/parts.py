@@ -37,6 +37,7 @@ def study_json(study: Study) -> dict[str, Any]:
         "method": study.method,
         "keep": study.keep,
         "selection": dataclasses.asdict(study.selection),
+        **({"tests": list(study.tests)} if study.tests else {}),
     }
 
 
@@ -135,6 +136,7 @@ def _study(kept: Mapping[str, Any], runner: Runner) -> Study:
         method=kept["method"],
         keep=kept["keep"],
         selection=Selection(**kept["selection"]),
+        tests=tuple(kept.get("tests", ())),
     )
 
 
@@ -180,11 +182,11 @@ def _record(
 
 
 def _baseline(part: Part, study: Study, runner: Runner) -> Iterator[tuple[Term, Score]]:
-    """Yield the scores of the majority answer on every dev split; absent ones if its run was removed."""
+    """Yield the scores of the majority answer on every scored split; absent ones if its run was removed."""
     for task in study.tasks:
         kept = part.get("majority", {}).get(task.name, {"fit": "", "predictions": {}})
         folder = RunFolder(runner.workspace.runs, kept["fit"])
-        for split in task.named("dev"):
+        for split in study.scored_splits(task):
             record = folder.prediction_record(kept["predictions"].get(split, "")) if kept["fit"] else None
             absent = Score(None, "the run of the majority answer was removed, or is not finished")
             for metric in task.metrics:
