@@ -55,7 +55,7 @@ def replace(model: nn.Module) -> None:
     for parent in list(model.modules()):
         for name, child in parent.named_children():
             if type(child) is nn.Dropout:
-                setattr(parent, name, DrawnDropout(child.p))
+                setattr(parent, name, DrawnDropout(child.p).train(child.training))
 
 
 def configured_rate(config: object) -> float:
