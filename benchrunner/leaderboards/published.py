@@ -36,8 +36,8 @@ class PublishedColumn:
     """Split of the task that the figures were measured on; empty if the task has no such split, for example because
     the test set is hidden."""
     beside: str = ""
-    """Dev split beside whose figures the column stands. May be left out if `split` is a dev split or if the task has
-    only one dev split."""
+    """Split beside whose figures the column stands: a dev split, or a labelled test split, which `--split` shows.
+    May be left out if `split` is a dev split or if the task has only one dev split."""
 
     def __post_init__(self) -> None:
         if self.kind not in SPLIT_KINDS:
@@ -190,8 +190,8 @@ def _check_metric(name: str, column: PublishedColumn, task: Task) -> None:
         raise _wrong(name, "metric", f"metric of {task.name}", column.metric, metrics)
     if column.split and column.split not in splits:
         raise _wrong(name, "split", f"{column.kind} split of {task.name}", column.split, splits)
-    if column.beside and column.beside not in dev:
-        raise _wrong(name, "beside", f"dev split of {task.name}", column.beside, dev)
+    if column.beside and column.beside not in (shown := [*dev, *task.named("test")]):
+        raise _wrong(name, "beside", f"dev or test split of {task.name}", column.beside, shown)
     if len(dev) > 1 and not column.beside and not (column.kind == "dev" and column.split):
         raise PluginError(f"columns.{name}.beside: is missing; {task.name} has the dev splits {', '.join(dev)}.")
 

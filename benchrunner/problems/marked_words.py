@@ -40,6 +40,7 @@ class ClassifyWords(Problem):
     """How many marks every row has."""
     name: str = "classify-words"
     label_columns = ("label",)
+    optional_columns = ("b",)
 
     def __post_init__(self) -> None:
         Classify(self.labels)  # raises an error for labels that cannot be

@@ -94,7 +94,10 @@ WRONG = {
     "metric": (columns(metric="acuracy"), "metric: there is no metric of mine/mood 'acuracy'. Did you mean accuracy?"),
     "split": (columns(split="tset"), "split: there is no test split of mine/mood 'tset'. Did you mean test?"),
     "kind": (columns(kind="dev", split="test"), "split: there is no dev split of mine/mood 'test'. Known: dev."),
-    "beside": (columns(beside="test"), "beside: there is no dev split of mine/mood 'test'. Known: dev."),
+    "beside": (
+        columns(beside="tst"),
+        "beside: there is no dev or test split of mine/mood 'tst'. Did you mean test?",
+    ),
     "average": (
         PublishedColumn("test", "man", suite="mine"),
         "average: there is no average of mine 'man'. Did you mean mean?",

@@ -49,7 +49,8 @@ FILES = (
 
 
 def _column(task: str, metric: str, split: str = "test") -> PublishedColumn:
-    return PublishedColumn("test", metric, task=f"superglue/{task}", split=split)
+    beside = "dev" if split == "test" else split  # the diagnostics have labels, so that we have figures of our own
+    return PublishedColumn("test", metric, task=f"superglue/{task}", split=split, beside=beside)
 
 
 COLUMNS: Mapping[str, PublishedColumn] = {
