@@ -28,6 +28,11 @@ class Scaffold:
 
 SCAFFOLDS: Mapping[str, Scaffold] = {
     "task": Scaffold("a task for benchrunner", "benchrunner list tasks", "tasks"),
+    "problem": Scaffold("a kind of question for benchrunner", "benchrunner list tasks", "tasks"),
+    "backbone": Scaffold("a backbone for benchrunner", "benchrunner list backbones", "backbones"),
+    "method": Scaffold("a method for benchrunner", "benchrunner list methods", "methods"),
+    "leaderboard": Scaffold("a leaderboard for benchrunner", "benchrunner list leaderboards", "leaderboards"),
+    "executor": Scaffold("an executor for benchrunner", "benchrunner list executors", "executors"),
     "command": Scaffold("a command for benchrunner", "benchrunner NAME --help"),
 }
 """Kind of plugin -> what is written for it."""

@@ -45,7 +45,7 @@ def check_is_free(kind: str, name: str, plugins: Plugins, taken: Collection[str]
     if known := (supplier | set_aside).get(name):
         raise RequestError(f"There is a plugin '{name}' already, from {known}. Choose another name.")
     if same := sorted(value for value in taken if name in (value, value.rsplit("/", 1)[-1])):
-        raise RequestError(f"There is a {kind} '{same[0]}' already. Choose another name.")
+        raise RequestError(f"The {kind} '{same[0]}' is there already. Choose another name.")
     if importlib.util.find_spec(f"benchrunner_{name}") is not None:
         raise RequestError(f"A Python package 'benchrunner_{name}' is installed already. Choose another name.")
 

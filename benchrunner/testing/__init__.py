@@ -1,4 +1,4 @@
-"""For plugin authors: checks that a task or a backbone keeps its contract, and a tiny task and encoder for unit tests.
+"""For plugin authors: checks that a plugin's values keep their contracts, and a tiny task and encoder for unit tests.
 
     from benchrunner.testing import check_backbone, check_task
 
@@ -9,7 +9,10 @@ A check raises `PluginError` with all faults that it found. The package needs no
 """
 
 from benchrunner.testing.backbone_checks import check_backbone
+from benchrunner.testing.leaderboard_checks import check_leaderboard
+from benchrunner.testing.method_checks import check_method
 from benchrunner.testing.moods import MOOD, sentences
+from benchrunner.testing.problem_checks import check_problem
 from benchrunner.testing.task_checks import check_task
 from benchrunner.testing.tiny_backbone import TinyBackbone, tiny_family
 from benchrunner.testing.tiny_encoder import WEIGHTS, TinyEncoder
@@ -20,6 +23,9 @@ __all__ = [
     "TinyBackbone",
     "TinyEncoder",
     "check_backbone",
+    "check_leaderboard",
+    "check_method",
+    "check_problem",
     "check_task",
     "sentences",
     "tiny_family",

@@ -1,176 +1,192 @@
-"""Check that a backbone keeps its contract: revision, shapes, independent sequences, saving and training."""
+"""Check that a backbone keeps its contract: revision, tokens, states of every layer, saving and training."""
 
 from __future__ import annotations
 
-import contextlib
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, final
 
 import numpy as np
 import torch
 
 from benchrunner.backbones.backbone import Backbone, BackboneFamily
 from benchrunner.backbones.encoder import Encoder
-from benchrunner.data.rows import Rows
-from benchrunner.errors import RequestError
-from benchrunner.features.flat_batch import collate
-from benchrunner.fits import Fit
+from benchrunner.features.arrays import Sequences
 from benchrunner.methods.finetune import Finetune
 from benchrunner.methods.frozen_features import FrozenFeatures
-from benchrunner.methods.method import Job, Method
+from benchrunner.methods.method import Method
 from benchrunner.recipes import Recipe
-from benchrunner.testing.contract import refuse
+from benchrunner.testing.contract import Findings
+from benchrunner.testing.encoder_states import batch_of, states
 from benchrunner.testing.moods import MOOD, sentences
-from benchrunner.training.embedding_rows import WHOLE_TABLE
+from benchrunner.testing.sample_jobs import Loaded, fit_job
+from benchrunner.testing.state_checks import check_dropout, check_layers, check_narrowed, check_states
+from benchrunner.testing.tokenizer_checks import OTHERS, TEXTS, check_tokenizer
 from benchrunner.training.feature_cache import Cache
 from benchrunner.workspace import Workspace
 
-if TYPE_CHECKING:
-    from benchrunner.features.arrays import Features
+KEPT = ("hidden_size", "max_length", "tokenizer_fingerprint", "summary_place", "summary_head_bias")
+"""Attributes of an encoder that must be the same after saving."""
 
 
 def check_backbone(backbone: Backbone, family: BackboneFamily, workspace: Workspace, folder: Path) -> None:
-    """Check that a backbone keeps its contract; raise a `PluginError` that lists every fault.
+    """Check that a backbone keeps its contract; raise a `PluginError` that lists every fault, with advice.
 
-    Two calls must give the same revision, and two loads with one seed the same weights. Summaries must have the right
-    shape, and a sequence's summary must not depend on the other sequences of its batch. An encoder that is saved (to
-    `folder`) and read again must compute the same summaries, both as it was loaded and after a fit of a few steps. If
-    the encoder says what its layers are, initialising a layer must change the weights of this layer alone.
+    These are compared: two calls of `revision`; two loads with one seed; texts alone with the same texts in a batch, at
+    every layer and in the summaries, with and without filling, and twice with one dropout; states with tables of only
+    the words in use; pieces with the characters of their texts, with words, and, joined by the frame, with `assemble`;
+    the encoder before and after it is saved (below `folder`), weight by weight, and before and after a fit of a few
+    steps. If the encoder says what its layers are, initialising a layer must change the weights of this layer alone.
     """
-    faults: list[str] = []
-    if backbone.revision(workspace) != backbone.revision(workspace):
-        faults.append("revision differs from call to call")
-    encoder, reloaded = (backbone.load(workspace, seed=0).eval() for _ in range(2))
-    texts = sentences(4)["a"]
-    with torch.inference_mode():
-        summaries = _summaries(encoder, texts)
-        faults += _shape_faults(encoder, texts, summaries)
-        if not torch.equal(summaries, _summaries(reloaded, texts)):
-            faults.append("two loads with one seed are two models")
-        folder.mkdir(parents=True, exist_ok=True)
-        encoder.save(folder)
-        saved = family.find(str(folder), workspace)
-        if saved is None:
-            faults.append("the family does not find the folder that its own encoder saved")
-        elif not torch.equal(summaries, _summaries(saved.load(workspace, seed=1).eval(), texts)):
-            faults.append("saved and read again, the encoder is another model")
-    faults += _training_faults(backbone, family, workspace)
-    faults += _layer_faults(reloaded)
-    refuse(backbone.name, faults)
+    findings = Findings(backbone.name)
+    with findings.step("revision"):
+        if backbone.revision(workspace) != backbone.revision(workspace):
+            findings.add(
+                "revision differs from call to call: hash the weights, the configuration and the tokenizer only"
+            )
+    encoder = other = None
+    with findings.step("to load the encoder"):
+        encoder, other = (backbone.load(workspace, seed=0).eval() for _ in range(2))
+    if encoder is not None and other is not None:
+        _check_loads(encoder, other, findings)
+        check_tokenizer(encoder, findings)
+        with findings.step("to assemble sequences"):
+            sequences = encoder.assemble(TEXTS, OTHERS, encoder.max_length)
+            check_states(encoder, sequences, findings)
+            check_narrowed(encoder, sequences, findings)
+            if not findings.faults and not backbone.frozen:
+                check_dropout(encoder, sequences, findings)
+            _check_saving(encoder, sequences, family, workspace, folder, findings)
+            if not findings.faults:
+                _check_fit(backbone, family, workspace, findings)
+            check_layers(other, findings)
+    findings.refuse()
 
 
-def _shape_faults(encoder: Encoder, texts: Sequence[str], summaries: torch.Tensor) -> Iterator[str]:
-    """Yield a fault if summaries have a wrong shape or depend on the batch, or if `max_length` is exceeded."""
-    shape, expected = tuple(summaries.shape), (len(texts), encoder.hidden_size)
-    if shape != expected:
-        yield f"summary gives {shape} for {len(texts)} sequences, not {expected}"
-    else:
-        alone = torch.cat([_summaries(encoder, [text]) for text in texts])
-        if not torch.allclose(summaries, alone, atol=1e-5):
-            yield "a sequence's summary depends on the other sequences in its batch"
-    if encoder.assemble(texts, None, 3).starts.tolist()[-1] > 3 * len(texts):
-        yield "assemble keeps more tokens than max_length"
+def _check_loads(encoder: Encoder, other: Encoder, findings: Findings) -> None:
+    """Compare the weights of two loads with one seed."""
+    if name := _other_weight(encoder, other):
+        findings.add(
+            f"two loads with one seed are two models: the weight '{name}' differs; draw weights that the "
+            "checkpoint lacks "
+            "from the seed"
+        )
 
 
-def _layer_faults(encoder: Encoder) -> Iterator[str]:
-    """Yield a fault if depths are missing, or if initialising the highest layer or the summary changes other weights.
+def _other_weight(encoder: Encoder, other: Encoder) -> str:
+    """Name a weight that two encoders do not share; empty if all are equal."""
+    weights, others = dict(encoder.named_parameters()), dict(other.named_parameters())
+    if names := sorted(weights.keys() ^ others.keys()):
+        return names[0]
+    return next((name for name, weight in weights.items() if not torch.equal(weight, others[name])), "")
 
-    An encoder that does not say what its layers are, or does not initialise them, is not checked.
-    """
-    with contextlib.suppress(RequestError):
-        depths, count = encoder.depths(), len(encoder.layers)
-        if depths.keys() != dict(encoder.named_parameters()).keys():
-            yield "depths does not give the names of named_parameters"
+
+def _check_saving(
+    encoder: Encoder,
+    sequences: Sequences,
+    family: BackboneFamily,
+    workspace: Workspace,
+    folder: Path,
+    findings: Findings,
+) -> None:
+    """Compare the encoder before and after it is saved: as it was loaded, then with other weights."""
+    revisions: dict[str, str] = {}
+    for name in ("loaded", "again", "changed"):
+        if name == "changed":
+            source = torch.Generator().manual_seed(0)
+            with torch.no_grad():
+                for weight in encoder.parameters():
+                    weight.add_(0.02 * torch.randn(weight.shape, generator=source, dtype=weight.dtype))
+        with findings.step("to save the encoder and to read it again"):
+            place = folder / name
+            place.mkdir(parents=True, exist_ok=True)
+            encoder.save(place)
+            saved = family.find(str(place), workspace)
+            if saved is None:
+                findings.add(
+                    "the family does not find the folder that its own encoder saved: let `find` return the "
+                    "backbone in a "
+                    "folder that `save` wrote"
+                )
+                return
+            revisions[name] = saved.revision(workspace)
+            if name != "again":
+                _compare_saved(encoder, saved.load(workspace, seed=1).eval(), sequences, findings)
+    if findings.faults or len(revisions) < 3:
+        return
+    if revisions["loaded"] != revisions["again"]:
+        findings.add(
+            "revision differs for two folders with the same files: hash what is in the files, not their places"
+        )
+    if revisions["loaded"] == revisions["changed"]:
+        findings.add(
+            "revision is the same for other weights: hash the weights too, so that no fit is taken for another"
+        )
+
+
+def _compare_saved(encoder: Encoder, read: Encoder, sequences: Sequences, findings: Findings) -> None:
+    """Compare an encoder with itself after saving: attributes, weights, tokens, then the states of every layer."""
+    if name := _other_weight(encoder, read):
+        findings.add(
+            f"saved and read again, the encoder is another model: the weight '{name}' is not the same; write "
+            "every weight "
+            "in `save`, and read every weight in `load`"
+        )
+        return
+    for name in KEPT:
+        if getattr(encoder, name) != getattr(read, name):
+            findings.add(f"saved and read again, the encoder has another `{name}`: write it in `save`")
+    for second in (None, OTHERS):
+        made, remade = (each.assemble(TEXTS, second, encoder.max_length) for each in (encoder, read))
+        if not np.array_equal(made.tokens, remade.tokens):
+            findings.add("saved and read again, the encoder makes other tokens of texts: write the tokenizer in `save`")
             return
-        source, before = torch.Generator().manual_seed(0), _weights(encoder)
-        encoder.draw_layer(count - 1, source)
-        yield from _drawing_faults("draw_layer", encoder, before, depths, count)
-        before = _weights(encoder)
-        encoder.draw_summary(source)
-        yield from _drawing_faults("draw_summary", encoder, before, depths, count + 1)
+    everything = range(len(sequences.starts) - 1)
+    before, after = (states(each, batch_of(sequences, everything)) for each in (encoder, read))
+    for depth, layers in enumerate(zip(before.layers, after.layers, strict=True)):
+        if not all(torch.equal(left, right) for left, right in zip(*layers, strict=True)):
+            findings.add(
+                "saved and read again, the encoder is another model: its weights are the same, and its states of "
+                "layer "
+                f"{depth} are not; write the configuration, and tensors that are no parameters, too"
+            )
+            return
+    if not torch.equal(before.summaries, after.summaries):
+        findings.add(
+            "saved and read again, the encoder is another model: its states are the same, and its summaries are not"
+        )
 
 
-def _drawing_faults(
-    method: str, encoder: Encoder, before: Mapping[str, torch.Tensor], depths: Mapping[str, int], depth: int
-) -> Iterator[str]:
-    """Yield a fault if other weights than those of a depth changed, or none of them."""
-    changed = [name for name, weight in encoder.named_parameters() if not torch.equal(weight, before[name])]
-    if outside := [name for name in changed if depths[name] != depth]:
-        yield f"{method} changes a weight of another depth, {outside[0]}"
-    elif not changed and depth in depths.values():
-        yield f"{method} changes no weight"
-
-
-def _weights(encoder: Encoder) -> dict[str, torch.Tensor]:
-    return {name: weight.detach().clone() for name, weight in encoder.named_parameters()}
-
-
-def _training_faults(backbone: Backbone, family: BackboneFamily, workspace: Workspace) -> Iterator[str]:
-    """Yield a fault if an encoder that was fitted, saved and read again predicts other outputs than the one in memory.
+def _check_fit(backbone: Backbone, family: BackboneFamily, workspace: Workspace, findings: Findings) -> None:
+    """Compare an encoder that was fitted with the one that is read from the folder of the fit, by their predictions.
 
     The fit takes a few steps. It trains all weights, or only the layers on top if the backbone is frozen.
     """
     import pyarrow as pa
 
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory() as name, findings.step("a fit of a few steps"):
         home, table = Path(name), pa.table(sentences(16))
         recipe = Recipe(lr=1e-3, epochs=2, batch_size=8, features="last")
         method: Method = FrozenFeatures() if backbone.frozen else Finetune()
-        job = Job(
-            fit=Fit("check", backbone.name, method.name, recipe, 0, "", MOOD.identity(), "", {}),
-            problem=MOOD,
-            workspace=workspace,
-            cache=Cache(home / "cache"),
-            device="cpu",
-            model=home / "model",
-            checkpoint=home / "checkpoint",
-            log=home / "log.jsonl",
-            report=lambda event: None,
-            train=Rows(table, "sentences"),
-            backbone=_Loaded(backbone.load(workspace, seed=0)),
-        )
+        loaded = Loaded(backbone.load(workspace, seed=0))
+        job = fit_job(method, MOOD, table, loaded, workspace, home, recipe)
         outcome = method.fit(job)
         if outcome.status != "done":
-            yield f"a fit with '{method.name}' on {len(table)} sentences ends early: {outcome.reason}"
+            findings.add(f"a fit with '{method.name}' on {len(table)} sentences ends early: {outcome.reason}")
             return
-        if WHOLE_TABLE in outcome.notes:
-            yield "a table of word_embeddings is used for more than looking up batch.tokens; leave the table out"
         saved = family.find(str(job.model), workspace)
         if saved is None:
-            yield "the family does not find the folder that a fit with its encoder left"
+            findings.add(
+                "the family does not find the folder that a fit with its encoder left: look for `save`'s files"
+            )
             return
         jobs = (
             replace(job, backbone=model, cache=Cache(home / folder))  # in one cache, both would read the same states
-            for model, folder in ((job.backbone, "trained"), (saved, "read"))
+            for model, folder in ((loaded, "trained"), (saved, "read"))
         )
         trained, read = (method.predict(later, table) for later in jobs)
         if not np.array_equal(trained, read):
-            yield "fitted, saved and read again, the encoder is another model"
-
-
-@final
-@dataclass(frozen=True)
-class _Loaded(Backbone):
-    """A backbone whose encoder is loaded already, so that the check keeps the encoder that a fit trains."""
-
-    encoder: Encoder
-    name: str = "loaded"
-    about: str = "an encoder in memory"
-
-    def revision(self, workspace: Workspace) -> str:
-        return ""
-
-    def load(self, workspace: Workspace, *, seed: int) -> Encoder:
-        return self.encoder
-
-
-def _summaries(encoder: Encoder, texts: Sequence[str]) -> torch.Tensor:
-    """Compute the summary of each text, in the order of the texts: (texts, hidden)."""
-    import pyarrow as pa
-
-    features: Features = MOOD.encode(pa.table({"a": list(texts)}), encoder, Recipe(), training=False)
-    batch = collate(features, np.arange(len(texts)), torch.device("cpu"))
-    return encoder.summary(encoder(batch), batch)[batch.restore]
+            findings.add(
+                "fitted, saved and read again, the encoder is another model: what the fit changed is not written "
+                "by `save`"
+            )

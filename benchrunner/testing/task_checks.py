@@ -1,117 +1,172 @@
-"""The check of a task: its files, its rows, its problem and its metrics."""
+"""Check that a task keeps its contract: its files, its rows, its problem and its metrics."""
 
 from __future__ import annotations
 
 import contextlib
-import json
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from benchrunner.data.rows import Rows
-from benchrunner.errors import BenchrunnerError, PluginError, RequestError, Undefined, described
-from benchrunner.metrics import ANSWERS, gold_rows
-from benchrunner.testing.contract import refuse
+from benchrunner.errors import BenchrunnerError, Undefined, described
+from benchrunner.metrics import ANSWERS, Metric, gold_rows, scores
+from benchrunner.testing.contract import Findings
+from benchrunner.testing.problem_checks import (
+    check_decoding,
+    check_features,
+    check_spelling,
+    examine,
+    unlabelled,
+)
+from benchrunner.testing.sample_data import with_data
 from benchrunner.testing.tiny_encoder import TinyEncoder
-from benchrunner.workspace import Settings, Workspace
+from benchrunner.workspace import Workspace
 
 if TYPE_CHECKING:
-    from benchrunner.problems.problem import Problem
     from benchrunner.tasks.task import Task
+
+EXAMINED = 8
+"""Training rows that are looked at one by one."""
 
 
 def check_task(task: Task, folder: Path, *, workspace: Workspace | None = None) -> None:
-    """Check that every split loads and encodes, that answers survive being written, and that right answers score.
+    """Check that a task keeps its contract; raise a `PluginError` that lists every fault, with advice.
 
-    The rows are those of `workspace`, or of the task's own demo files, which are written below `folder`.
+    Every split must load, encode and decode; answers must survive being written; right answers must score, also those
+    to a single row, and in any order. A few training rows go through the checks of `check_problem`. The rows are those
+    of `workspace`, or of the task's own demo files, which are written below `folder`.
     """
-    faults: list[str] = []
-    if workspace is None:
-        if task.demo_files is None:
-            raise PluginError(f"{task.name}: without demo_files, give a workspace with its data.")
-        task.demo_files(0, folder / "data")
-        task.demo_files(0, folder / "again")
-        if _contents(folder / "data") != _contents(folder / "again"):
-            faults.append("demo_files writes different files for the same seed")
-        settings = Settings(offline=True, official_counts=False)
-        workspace = Workspace(folder / "runs", folder / "cache", data=folder / "data", settings=settings)
+    findings = Findings(task.name)
+    workspace = with_data([task], folder, workspace, findings)
     for name, split in task.splits.items():
+        part = Findings(task.name)
         try:
             rows = task.load(name, workspace)
         except BenchrunnerError as error:
-            faults.append(f"split {name}: {error}")
-            continue
-        faults += [f"split {name}: {fault}" for fault in _row_faults(task, rows, labelled=split.role != "test")]
-    refuse(task.name, faults)
+            part.add(str(error))
+        except Exception as error:
+            part.add(f"reading the rows ends in {described(error)}: let a source raise DataError, with file and line")
+        else:
+            with part.step("to check the rows"):
+                _check_split(task, rows, part, labelled=split.role != "test")
+            if name == task.train and not part.faults:
+                with part.step("to check training rows one by one"):
+                    examine(task.problem, rows.table.slice(0, EXAMINED), task.recipe, part)
+        for fault in part.faults:
+            findings.add(f"split {name}: {fault}")
+    findings.refuse()
 
 
-def _row_faults(task: Task, rows: Rows, *, labelled: bool) -> Iterator[str]:
-    """Find what is wrong with a split: encoding, gathering and decoding, then the labels and the metrics."""
+def _check_split(task: Task, rows: Rows, findings: Findings, *, labelled: bool) -> None:
+    """Check a split as a whole: encoding, gathering and decoding, then the labels and the metrics."""
     problem, gold = task.problem, task.problem.gold(rows.table)
     features = problem.encode(rows.table, TinyEncoder(), task.recipe, training=False)
+    check_features(problem, features, rows.table, findings)
     count = len(features.tokens if problem.head.level == "token" else features.owner)
-    gathered = problem.gather(np.zeros((count, problem.head.width)), features, rows.table)
-    expected = problem.output_count(rows.table)
-    if len(gathered) != expected:
-        yield f"gather gives {len(gathered)} raw outputs, where output_count says {expected}"
-    else:
-        yield from _decoding_faults(problem, gathered, rows)
+    raw = problem.gather(np.zeros((count, problem.head.width)), features, rows.table)
+    check_decoding(problem, raw, rows.table, findings)
     positions, sequences = problem.recurrent_sequences(features, rows.table)
     if len(positions) != len(sequences.tokens):
-        yield f"recurrent_sequences gives {len(positions)} positions for {len(sequences.tokens)} tokens"
-    yield from _unlabelled_faults(task, rows)
+        findings.add(
+            f"recurrent_sequences gives {len(positions)} positions for {len(sequences.tokens)} tokens: give one each"
+        )
+    _check_unlabelled(task, rows, findings)
     if gold is not None:
-        majority = np.repeat(problem.majority_output(rows.table)[None], expected, axis=0)
-        yield from _decoding_faults(problem, majority, rows)
-        yield from _label_faults(task, rows, gold, problem.extra_figures(majority, rows.table, problem.decoding))
+        majority = np.repeat(problem.majority_output(rows.table)[None], problem.output_count(rows.table), axis=0)
+        check_decoding(problem, majority, rows.table, findings)
+        check_spelling(problem, gold, findings)
+        _check_metrics(task, rows, gold, problem.extra_figures(majority, rows.table, problem.decoding), findings)
+        _check_tuning(task, rows, majority, findings)
     elif labelled:
-        yield "the rows have no labels; only the rows of a test split may have none"
+        findings.add("the rows have no labels; only the rows of a test split may have none")
 
 
-def _unlabelled_faults(task: Task, rows: Rows) -> Iterator[str]:
+def _check_unlabelled(task: Task, rows: Rows, findings: Findings) -> None:
     """Check that rows without their labels can be encoded, since a user's own questions have none."""
-    problem, names = task.problem, task.problem.label_columns
-    table = rows.table.drop_columns([name for name in names if name in rows.table.column_names])
+    problem, names = task.problem, ", ".join(task.problem.label_columns)
+    table = unlabelled(problem, rows.table)
     try:
         problem.encode(table, TinyEncoder(), task.recipe, training=False)
         if problem.gold(table) is not None:
-            yield f"gold gives labels for rows without the label columns ({', '.join(names)})"
+            findings.add(f"gold gives labels for rows without the label columns ({names}): give None")
     except Exception as error:  # the code of a plugin may fail in any way
-        yield f"rows without the label columns ({', '.join(names)}) cannot be encoded: {described(error)}"
+        findings.add(
+            f"rows without the label columns ({names}) cannot be encoded: {described(error)}; read labels only "
+            "where they are"
+        )
 
 
-def _decoding_faults(problem: Problem, outputs: np.ndarray, rows: Rows) -> Iterator[str]:
-    """Check that raw outputs give each row an answer that JSON can hold, and that equal outputs average to it."""
-    answers = problem.decode(outputs, rows.table, problem.decoding)
-    if len(answers) != len(rows):
-        yield f"decode gives {len(answers)} answers for {len(rows)} rows"
-    try:
-        if json.loads(json.dumps(answers)) != answers:
-            yield "an answer is different after it was written as JSON and read again"
-    except TypeError as error:
-        yield f"an answer cannot be written as JSON: {error}"
-    with contextlib.suppress(RequestError):  # answers of some problems cannot be averaged
-        if problem.decode(problem.average([outputs] * 2), rows.table, problem.decoding) != answers:
-            yield "the average of two equal outputs gives different answers"
-
-
-def _label_faults(task: Task, rows: Rows, gold: Sequence[Any], figures: Mapping[str, Any]) -> Iterator[str]:
-    """Check that the best answers survive a prediction file, and that each metric rewards them."""
-    problem = task.problem
-    written = [problem.spell(problem.best_answer(label)) for label in gold]
-    answers = [problem.parse(text) for text in written]
-    if any(problem.spell(answer) != text for answer, text in zip(answers, written, strict=True)):
-        yield "an answer is different after it was written to a prediction file and read again"
+def _check_metrics(
+    task: Task, rows: Rows, gold: Sequence[Any], figures: Mapping[str, Sequence[Any]], findings: Findings
+) -> None:
+    """Check each metric with right answers, with wrong ones, with single rows and with rows in another order."""
+    answers = [task.problem.parse(task.problem.spell(task.problem.best_answer(label))) for label in gold]
     for metric in task.metrics:
         if metric.computed_from not in {ANSWERS, *figures}:
-            yield f"{metric.name} is computed from {metric.computed_from}, which extra_figures does not give"
-        if metric.computed_from == ANSWERS and len(set(map(repr, gold))) > 1:
-            with contextlib.suppress(Undefined):
-                if not metric.value(gold_rows(metric, gold, rows.table), answers) > 0:
-                    yield f"{metric.name} of the right answers is not above zero"
+            findings.add(
+                f"{metric.name} is computed from {metric.computed_from}, which extra_figures does not give: give "
+                "it there"
+            )
+            continue
+        predicted = answers if metric.computed_from == ANSWERS else figures[metric.computed_from]
+        with findings.step(f"to compute {metric.name}"):
+            if metric.computed_from == ANSWERS and len(set(map(repr, gold))) > 1:
+                _check_right_answers(metric, rows, gold, answers, findings, is_headline=metric is task.metrics[0])
+            _check_order(metric, rows, gold, predicted, findings)
+        with findings.step(f"to compute {metric.name} of a single row"):
+            for row in range(min(EXAMINED, len(rows))):
+                one = slice(row, row + 1)
+                scores([metric], gold[one], {metric.computed_from: predicted[one]}, rows.table.slice(row, 1))
 
 
-def _contents(folder: Path) -> Mapping[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+def _check_right_answers(
+    metric: Metric, rows: Rows, gold: Sequence[Any], answers: Sequence[Any], findings: Findings, *, is_headline: bool
+) -> None:
+    """Check that right answers score above zero, and, for the headline metric, no lower than wrong ones."""
+    with contextlib.suppress(Undefined):
+        right = metric.value(gold_rows(metric, gold, rows.table), answers)
+        if not right > 0:
+            findings.add(
+                f"{metric.name} of the right answers is not above zero: it is {right:.4g}; higher must be better"
+            )
+        is_list = any(isinstance(answer, list) for answer in answers)  # a list may belong to its row by its length
+        turned = {ANSWERS: [*answers[1:], answers[0]]}
+        wrong = None if is_list else scores([metric], gold, turned, rows.table)[metric.name].value
+        if is_headline and wrong is not None and wrong > right:
+            findings.add(
+                f"{metric.name} of wrong answers, {wrong:.4g}, is above that of the right ones, {right:.4g}: fits "
+                "are selected "
+                "by the highest score"
+            )
+
+
+def _check_order(metric: Metric, rows: Rows, gold: Sequence[Any], predicted: Sequence[Any], findings: Findings) -> None:
+    """Compare the score with that of the same rows in another order."""
+    order = list(reversed(range(len(rows))))
+    first, turned = (
+        scores(
+            [metric], [gold[row] for row in places], {metric.computed_from: [predicted[row] for row in places]}, table
+        )[metric.name].value
+        for places, table in ((range(len(rows)), rows.table), (order, rows.table.take(order)))
+    )
+    is_equal = first == turned or (
+        first is not None and turned is not None and math.isclose(first, turned, rel_tol=1e-6, abs_tol=1e-9)
+    )
+    if not is_equal:
+        findings.add(f"{metric.name} is {first} for the rows, and {turned} in another order: compare rows one by one")
+
+
+def _check_tuning(task: Task, rows: Rows, raw: np.ndarray, findings: Findings) -> None:
+    """Check that tuned settings can be decoded with."""
+    problem = task.problem
+    if problem.tunes:
+        with findings.step("to tune settings"):
+            settings = problem.tune(raw, rows.table, task.metrics[0])
+            if unknown := set(settings) - set(problem.decoding):
+                findings.add(
+                    f"tune gives the setting '{min(unknown)}', which `decoding` lacks: give it a default there"
+                )
+            problem.decode(raw, rows.table, {**problem.decoding, **settings})

@@ -34,7 +34,7 @@ BAD = {
     "prefix twice": ("benchrunner_mood", "leave 'benchrunner' out"),
     "plugin": ("own", "There is a plugin 'own' already"),
     "the core's plugin": ("core", "There is a plugin 'core' already"),
-    "task in short": ("mood", "There is a task 'mine/mood' already"),
+    "task in short": ("mood", "The task 'mine/mood' is there already"),
 }
 
 
@@ -51,7 +51,12 @@ def test_a_bad_name_is_refused_with_a_sentence(case: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("kind", "name", "reason"),
     [
-        ("command", "compare", "There is a command 'compare' already"),
+        ("problem", "mood", "The problem 'mine/mood' is there already"),
+        ("backbone", "words", "The backbone 'tiny/words' is there already"),
+        ("method", "finetune", "The method 'finetune' is there already"),
+        ("leaderboard", "moods", "The leaderboard 'moods' is there already"),
+        ("executor", "local", "The executor 'local' is there already"),
+        ("command", "compare", "The command 'compare' is there already"),
     ],
 )
 def test_a_name_that_is_taken_is_refused(

@@ -51,6 +51,8 @@ def test_the_tests_of_a_new_package_pass(
     """Call the tests in this process, where torch is loaded; a slow test runs pytest itself."""
     folder = written(kind, tmp_path / "package")
     monkeypatch.syspath_prepend(folder)
+    for name in [name for name in sys.modules if name.startswith("benchrunner_fresh")]:
+        monkeypatch.delitem(sys.modules, name)  # of another kind
     module = runpy.run_path(str(folder / "tests" / "test_fresh.py"))
     tests = {name: test for name, test in module.items() if name.startswith("test_")}
     assert tests
@@ -58,8 +60,6 @@ def test_the_tests_of_a_new_package_pass(
         (tmp_path / name).mkdir()
         fixtures = {"tmp_path": tmp_path / name, "capsys": capsys, "monkeypatch": monkeypatch}
         test(**{fixture: fixtures[fixture] for fixture in inspect.signature(test).parameters})
-    for name in [name for name in sys.modules if name.startswith("benchrunner_fresh")]:
-        del sys.modules[name]  # the next kind has a package of the same name
 
 
 @pytest.mark.parametrize("name", ["a", LONG])

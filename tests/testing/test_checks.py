@@ -92,7 +92,7 @@ FAULTS = {
     "drawn anew": "two loads with one seed are two models",
     "mixed": "depends on the other sequences in its batch",
     "long": "assemble keeps more tokens than max_length",
-    "forgetful": "fitted, saved and read again, the encoder is another model",
+    "forgetful": "the weight 'word.weight' is not the same; write every weight in `save`",
     "mistaken": "draw_layer changes a weight of another depth, dense.weight",
     "idle": "draw_layer changes no weight",
     "shallow": "depths does not give the names of named_parameters",

@@ -34,9 +34,10 @@ class Counting(TinyEncoder):
     """Derives positions from the padding id as RoBERTa does: counts the tokens that are not padding."""
 
     def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
-        real = (batch.tokens != PADDING).long()
+        real = (batch.tokens[: batch.real] != PADDING).long()
         positions = PADDING + (real.cumsum(0) - real.cumsum(0)[batch.starts[:-1].long()][batch.owner]) * real
-        yield from super().hidden_states(replace(batch, positions=positions))
+        filled = functional.pad(positions, (0, len(batch.tokens) - batch.real))
+        yield from super().hidden_states(replace(batch, positions=filled))
 
 
 class Functional(TinyEncoder):
