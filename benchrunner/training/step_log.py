@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchrunner.files import write_atomically
+from benchrunner.files import read_regular_file, write_atomically
 
 Line = Mapping[str, Any]
 """The number of a step, counted from 1, and its figures."""
@@ -20,12 +20,12 @@ def append(path: Path, step: int, figures: Mapping[str, Any]) -> None:
 
 
 def read(path: Path) -> list[Line]:
-    """Read all whole lines. A killed process may leave half a line, which is skipped; a missing file has no lines."""
+    """Read all whole lines; a missing file has none. Damaged lines and half a line of a killed process are skipped."""
     lines = list[Line]()
-    for text in path.read_bytes().decode().split("\n") if path.exists() else []:
+    for text in read_regular_file(path).decode(errors="replace").split("\n") if path.exists() else []:
         try:
             line = json.loads(text)
-        except ValueError:  # half a line
+        except (ValueError, RecursionError):  # half a line, or a damaged line
             continue
         if isinstance(line, dict) and isinstance(line.get("step"), int):
             lines.append(line)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
+from benchrunner import DataError
 from benchrunner.training import step_log
 
 
@@ -60,3 +62,15 @@ def test_only_a_line_feed_ends_a_line(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     path.write_text('{"step": 1, "note": "a\u2028b\u2029c\x85d"}\n{"step": 2}\n', encoding="utf-8")
     assert [line["step"] for line in step_log.read(path)] == [1, 2]
+
+
+def test_damaged_lines_of_a_log_are_skipped(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    step_log.append(log, 1, {"loss": 0.5})
+    with log.open("ab") as file:
+        file.write(b'{"step": 2, "loss": \xff}\n' + b"[" * 100_000 + b'\n{"step": 3, "loss": 0.25}\n')
+    assert step_log.read(log) == [{"step": 1, "loss": 0.5}, {"step": 3, "loss": 0.25}]
+    log.unlink()
+    os.mkfifo(log)
+    with pytest.raises(DataError, match="not a regular file, but a pipe"):
+        step_log.read(log)
