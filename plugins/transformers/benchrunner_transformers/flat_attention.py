@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import math
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 
 from benchrunner.engine import Block, FlatBatch, attend
+from benchrunner_transformers.disentangled import disentangled_states, is_disentangled
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -49,19 +51,25 @@ class Sight:
 def reads_flat(model: PreTrainedModel) -> bool:
     """Whether the model computes the same states from a flat batch as its own code does from a padded batch.
 
-    First the model's class must declare that its attention is replaceable and that it takes positions. Then the states
-    of three short sequences are computed in both ways and compared. The weights and embeddings must be complete.
+    First the model's class must declare that its attention is replaceable and that it takes positions, unless the model
+    is a DeBERTa v2 or v3: these have an attention function of their own here. Then the states of three short sequences
+    are computed in both ways and compared. The weights and embeddings must be complete.
     """
-    return _is_replaceable(model) and _agrees(model)
+    return (is_disentangled(model) or _is_replaceable(model)) and _agrees(model)
 
 
 def flat_states(model: PreTrainedModel, batch: FlatBatch) -> tuple[torch.Tensor, ...]:
     """Compute the embeddings, then the states after each layer, as `output_hidden_states=True`: (T, hidden) each."""
+    if is_disentangled(model):
+        return tuple(disentangled_states(model, batch))
     return tuple(state[0] for state in _run(model, batch, all_states=True).hidden_states)
 
 
 def last_flat_state(model: PreTrainedModel, batch: FlatBatch) -> torch.Tensor:
     """Compute the states of the last layer without keeping those of the other layers: (T, hidden)."""
+    if is_disentangled(model):
+        [last] = deque(disentangled_states(model, batch), maxlen=1)
+        return last
     state: torch.Tensor = _run(model, batch, all_states=False).last_hidden_state[0]
     return state
 

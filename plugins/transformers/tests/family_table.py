@@ -12,7 +12,8 @@ QUICK = ("opt", "squeezebert")
 _BATCHES = {
     "without padding": (
         "afmoe albert apertus arcee aria_text audioflamingo3 beam bert bert-generation bitnet camembert cohere "
-        "cohere2 cohere2_moe ctrl cwm data2vec-text diffllama distilbert electra ernie ernie4_5 ernie4_5_moe esm "
+        "cohere2 cohere2_moe ctrl cwm data2vec-text deberta-v2 diffllama distilbert electra ernie "
+        "ernie4_5 ernie4_5_moe esm "
         "esmc eurobert exaone4 exaone_moe flex_olmo fuyu gemma gemma3 gemma3_text gemma4_unified "
         "gemma4_unified_text glm glm4 glm4_moe glmasr got_ocr2 gpt-sw3 gpt2 gpt_bigcode gpt_neox granite "
         "granite_speech granite_speech_plus granitemoe granitemoeshared gte helium hrm_text hy_v3 hyperclovax "
@@ -25,7 +26,7 @@ _BATCHES = {
     ),
     "padded": (
         "axk1 axk2 bailing_hybrid bart big_bird bigbird_pegasus biogpt blenderbot blenderbot-small bloom codegen "
-        "deberta deberta-v2 deepseek_v3 deepseek_v32 deepseek_v4 doge dots3_note_text falcon falcon_mamba "
+        "deberta deepseek_v3 deepseek_v32 deepseek_v4 doge dots3_note_text falcon falcon_mamba "
         "flaubert flint gemma2 git glm4_moe_lite glm_moe_dsa gpt_neo gpt_neox_japanese gpt_oss gptj granite_swa "
         "granitemoe_swa hy_v4 ibert inkling2_text inkling_mm_model inkling_text jamba layoutlm led longcat_flash "
         "longformer longt5 luke m2m_100 mamba marian markuplm mbart megatron-bert minicpm3 minimax mistral_large4 "

@@ -44,6 +44,26 @@ FLAT: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "distilbert": ("distilbert", {"dim": 32, "n_layers": 3, "n_heads": 4, "hidden_dim": 48}),
     "modernbert": ("modernbert", {"local_attention": 4, "global_attn_every_n_layers": 2}),
     "eurobert": ("eurobert", {"num_key_value_heads": 2}),
+    "deberta-v3": (
+        "deberta-v2",
+        {
+            "relative_attention": True,
+            "position_buckets": 8,
+            "share_att_key": True,
+            "pos_att_type": ["p2c", "c2p"],
+            "norm_rel_ebd": "layer_norm",
+            "position_biased_input": False,
+            "type_vocab_size": 0,
+        },
+    ),
+    "deberta-v2 with tables of its own": (
+        "deberta-v2",
+        {"relative_attention": True, "max_relative_positions": 6, "pos_att_type": ["p2c", "c2p"], "type_vocab_size": 2},
+    ),
+    "deberta-v2 that reads from keys": (
+        "deberta-v2",
+        {"relative_attention": True, "position_buckets": 6, "pos_att_type": ["c2p"], "type_vocab_size": 1},
+    ),
     "gpt2": ("gpt2", {"scale_attn_by_inverse_layer_idx": True}),
     "gpt_neox": ("gpt_neox", {}),
     "qwen2": ("qwen2", {"num_key_value_heads": 2}),
@@ -65,7 +85,7 @@ PADDED: Mapping[str, Mapping[str, Any]] = {
     "mpnet": {},  # adds a relative position to the scores of attention
     "openai-gpt": {},
     "deberta": {},
-    "deberta-v2": {},
+    "deberta-v2": {},  # without relative attention
     "fnet": {},
     "longformer": {"attention_window": 4},
     "big_bird": {},

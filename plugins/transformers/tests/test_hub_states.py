@@ -28,6 +28,7 @@ FLAT = (
     "albert",
     "bert",
     "camembert",
+    "deberta-v2",
     "distilbert",
     "electra",
     "eurobert",

@@ -1,0 +1,150 @@
+"""DeBERTa v2 and v3 read flat batches: their attention over buckets of the batch, all else without padding.
+
+The attention of DeBERTa (He et al. 2021) adds to the score of two tokens what the query says about their distance, and
+what the key says about it. The library computes these terms for all distances that a model knows, 512 in each layer;
+here they are computed for the distances inside the longest sequence of the batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import MethodType
+from typing import TYPE_CHECKING, Any, Self, final
+
+import torch
+
+from benchrunner.engine import FlatBatch
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+MODEL_TYPE = "deberta-v2"
+
+
+@final
+@dataclass(frozen=True)
+class Distances:
+    """The buckets of a batch with the distances of their tokens. The layers pass it on in place of the library's."""
+
+    batch: FlatBatch
+    places: tuple[torch.Tensor, ...]
+    """For each bucket, int64 (longest, longest): the row of the distance embeddings for each query and key."""
+    mirrored: tuple[torch.Tensor, ...]
+    """For each bucket, the row for each key and query; at the ends of the table it is not the same row."""
+    first: int
+    """First row of the distance embeddings that the batch needs; places count from it."""
+    stop: int
+    """Row after the last row that the batch needs."""
+
+    @classmethod
+    def of(cls, model: PreTrainedModel, batch: FlatBatch) -> Self:
+        """Look up the distances of all pairs of tokens."""
+        from transformers.models.deberta_v2.modeling_deberta_v2 import build_relative_position
+
+        attention: Any = model.encoder.layer[0].attention.self
+        span = attention.pos_ebd_size
+        tokens = batch.tokens.new_empty(batch.longest, 1)
+        distances = build_relative_position(
+            tokens, tokens, bucket_size=attention.position_buckets, max_position=attention.max_relative_positions
+        )[0]
+        places, mirrored = ((sign * distances + span).clamp(0, 2 * span - 1) for sign in (1, -1))
+        first, stop = int(min(places.min(), mirrored.min())), int(max(places.max(), mirrored.max())) + 1
+        sizes = [bucket.longest for bucket in batch.attention_buckets]
+        return cls(
+            batch,
+            tuple(places[:size, :size] - first for size in sizes),
+            tuple(mirrored[:size, :size] - first for size in sizes),
+            first,
+            stop,
+        )
+
+
+def is_disentangled(model: PreTrainedModel) -> bool:
+    """Whether the model is a DeBERTa v2 or v3 without the parts that need padded sequences, such as convolutions."""
+    if model.config.model_type != MODEL_TYPE or not getattr(model.config, "relative_attention", False):
+        return False
+    return getattr(model.encoder, "conv", None) is None and getattr(model, "z_steps", 0) <= 1
+
+
+def disentangled_states(model: PreTrainedModel, batch: FlatBatch) -> Iterator[torch.Tensor]:
+    """Compute the embeddings, then the states after each layer: (T, hidden) each."""
+    segments = batch.segments[None] if model.config.type_vocab_size > 1 else None
+    hidden = model.embeddings(input_ids=batch.tokens[None], token_type_ids=segments, position_ids=batch.positions[None])
+    yield hidden[0]
+    distances, embeddings = Distances.of(model, batch), model.encoder.get_rel_embedding()
+    for layer in model.encoder.layer:
+        attention = layer.attention.self
+        if "forward" not in vars(attention):
+            attention.forward = MethodType(_forward, attention)
+        hidden, _ = layer(hidden, None, relative_pos=distances, rel_embeddings=embeddings)
+        yield hidden[0]
+
+
+def _forward(
+    attention: Any,
+    hidden: torch.Tensor,
+    mask: torch.Tensor | None,
+    output_attentions: bool = False,
+    *,
+    relative_pos: Distances | torch.Tensor | None = None,
+    rel_embeddings: torch.Tensor | None = None,
+    **options: object,
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """Take the place of the forward pass of an attention module, for flat batches only."""
+    if not isinstance(relative_pos, Distances):
+        result: tuple[torch.Tensor, torch.Tensor | None] = type(attention).forward(
+            attention,
+            hidden,
+            mask,
+            output_attentions,
+            relative_pos=relative_pos,
+            rel_embeddings=rel_embeddings,
+            **options,
+        )
+        return result
+    assert rel_embeddings is not None
+    return _attend(attention, hidden[0], relative_pos, rel_embeddings)[None], None
+
+
+def _attend(attention: Any, hidden: torch.Tensor, distances: Distances, embeddings: torch.Tensor) -> torch.Tensor:
+    """Compute the attention of one layer over a flat batch: (T, hidden) -> (T, hidden)."""
+    heads, kinds = attention.num_attention_heads, attention.pos_att_type
+    rows = attention.pos_dropout(embeddings[distances.first : distances.stop])
+    shared = attention.share_att_key
+    of_keys = (attention.key_proj if shared else attention.pos_key_proj)(rows) if "c2p" in kinds else None
+    of_queries = (attention.query_proj if shared else attention.pos_query_proj)(rows) if "p2c" in kinds else None
+    scale = (attention.attention_head_size * (1 + ("c2p" in kinds) + ("p2c" in kinds))) ** -0.5
+    projections = (attention.query_proj, attention.key_proj, attention.value_proj)
+    query, key, value = (projection(hidden).unflatten(-1, (heads, -1)) for projection in projections)
+    # Every score has the same scale, so that it is enough to scale the queries, and the keys' view of the distances.
+    query = query * scale
+    parts = []
+    buckets = zip(distances.batch.attention_buckets, distances.places, distances.mirrored, strict=True)
+    for bucket, places, mirrored in buckets:
+        queries, keys, values = (bucket.pad(states, 0).permute(2, 0, 1, 3) for states in (query, key, value))
+        scores = queries @ keys.transpose(-1, -2)  # (heads, count, longest, longest)
+        if of_keys is not None:
+            scores = scores + _at(queries, of_keys, places)
+        if of_queries is not None:
+            scores = scores + _at(keys, of_queries * scale, mirrored).transpose(-1, -2)
+        if bucket.padded:
+            hidden_keys = bucket.mask(scores.device)[:, None] == 0
+            scores = scores.masked_fill(hidden_keys, torch.finfo(scores.dtype).min)
+        probabilities = attention.dropout(torch.softmax(scores, -1))
+        context = probabilities.to(values.dtype) @ values
+        parts.append(bucket.unpad(context.permute(1, 2, 0, 3)).flatten(1))
+    if filling := len(hidden) - distances.batch.real:
+        parts.append(hidden.new_zeros(filling, hidden.shape[-1], dtype=parts[0].dtype))
+    return torch.cat(parts)
+
+
+def _at(states: torch.Tensor, rows: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+    """Multiply states with the row of each distance.
+
+    (heads, count, longest, size) -> (heads, count, longest, longest)
+    """
+    heads, count, longest, size = states.shape
+    table = rows.view(len(rows), heads, size).permute(1, 2, 0)  # (heads, size, rows)
+    products = (states.reshape(heads, count * longest, size) @ table).view(heads, count, longest, -1)
+    return products.gather(-1, places.expand(heads, count, longest, longest))
