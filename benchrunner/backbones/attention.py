@@ -145,13 +145,6 @@ def explicit(
     return output
 
 
-def _buckets(batch: FlatBatch, direction: Direction, window: int | None) -> tuple[Bucket, ...]:
-    """Return the buckets to compute, without padding wherever a token of the padding would see no token of the text."""
-    if direction == "right-to-left" or window is not None:
-        return tuple(Bucket((block,)) for block in batch.blocks)
-    return batch.attention_buckets
-
-
 def _packed(x: torch.Tensor, bucket: Bucket, kind: torch.dtype) -> torch.Tensor:
     """Copy one bucket of (T, k, heads, size) to (k, count * heads, longest, size), contiguous, padded with zeros."""
     view = bucket.pad(x, 0).permute(2, 0, 3, 1, 4)
@@ -193,7 +186,7 @@ class _Explicit(torch.autograd.Function):
         tokens, _, heads, size = qkv.shape
         kind = torch.promote_types(qkv.dtype, torch.float32) if qkv.device.type == "cpu" else qkv.dtype
         dropping = rate > 0 and batch.dropping
-        ctx.buckets, ctx.real, ctx.kind = _buckets(batch, direction, window), batch.real, kind
+        ctx.buckets, ctx.real, ctx.kind = batch.attention_buckets, batch.real, kind
         ctx.scale, ctx.factor, ctx.dropping = size**-0.5, 1 / (1 - rate) if dropping else 1.0, dropping
         output = qkv.new_empty(tokens, 1, heads, size)
         output[batch.real :] = 0
@@ -237,10 +230,14 @@ class _Explicit(torch.autograd.Function):
 
 
 def _scores(query: torch.Tensor, key: torch.Tensor, bucket: Bucket, heads: int, scale: float) -> torch.Tensor:
-    """Compute the scores of all pairs of tokens, (count * heads, longest, longest); those of padding are -infinity."""
+    """Compute the scores of all pairs of tokens, (count * heads, longest, longest).
+
+    The scores of padding are so low that their probability is 0, but not -infinity: a token of the padding may see
+    nothing but padding, and its probabilities must still be numbers.
+    """
     if not bucket.padded:
         empty = query.new_empty(1, 1, 1)
         return torch.baddbmm(empty, query, key.transpose(1, 2), beta=0, alpha=scale)
-    hidden = bucket.mask(query.device)[:, None] == 0
-    bias = query.new_zeros(bucket.count, 1, bucket.longest).masked_fill_(hidden, -torch.inf)
+    padding = bucket.mask(query.device)[:, None] == 0
+    bias = query.new_zeros(padding.shape).masked_fill_(padding, torch.finfo(query.dtype).min / 2)
     return torch.baddbmm(bias.repeat_interleave(heads, 0), query, key.transpose(1, 2), alpha=scale)

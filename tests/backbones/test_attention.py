@@ -14,7 +14,6 @@ from torch.nn.attention.varlen import varlen_attn
 
 from benchrunner.backbones.attention import Direction, _restriction, attend, explicit, grouped, implementation, varlen
 from benchrunner.features.arrays import Features
-from benchrunner.features.blocks import Bucket
 from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.features.randomness import Dropout
 
@@ -43,9 +42,7 @@ def plain(
     Each token has its own softmax over the scores of the tokens that it sees.
     """
     heads = qkv.shape[2]
-    merged = direction != "right-to-left" and window is None  # else no bucket of the kernel has padding
-    parts = batch.attention_buckets if merged else [Bucket((block,)) for block in batch.blocks]
-    widths = [bucket.longest for bucket in parts for _ in range(bucket.count)]
+    widths = [bucket.longest for bucket in batch.attention_buckets for _ in range(bucket.count)]
     mask = batch.dropout(qkv.new_ones(heads * sum(width**2 for width in widths)), rate, site)
     outputs, used = [], 0
     borders = batch.starts.tolist()
@@ -88,6 +85,7 @@ def test_both_kernels_and_their_gradients_equal_plain_attention(
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_a_window_hides_tokens_that_are_far_away(window: int, rate: float, direction: Direction) -> None:
     check_kernels(batch_of((4, 9, 4, 1, 9, 12), Dropout(3, 1, 0)), 2, 7, rate, direction, window)
+    check_kernels(batch_of((2, 15, 16, 16), Dropout(3, 1, 0)), 2, 7, rate, direction, window)
 
 
 def check_kernels(
