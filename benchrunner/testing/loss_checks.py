@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from benchrunner.problems.problem import Problem
     from benchrunner.recipes import Recipe
 
-STEPS, RATE = 200, 0.3
+STEPS, RATE = 80, 0.4
 """Steps and learning rate of Adam when outputs themselves are trained."""
 ENOUGH = 0.5
 """Share of rows that trained outputs must answer rightly; the texts of spans may not begin and end with pieces."""
