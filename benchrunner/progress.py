@@ -107,16 +107,18 @@ class Watch:
         is_due = urgent or time.monotonic() - self._last_line > PLAIN_SECONDS
         if self._bar is None and self._notebook_bar is None and not is_due:
             return
-        text, seconds = printable(text, EVENT_WIDTH), self._left.seconds
+        text, seconds, share = printable(text, EVENT_WIDTH), self._left.seconds, self._left.share
+        if not self._left.is_finished:  # a fit is evaluated and saved after its last step: that takes time, too
+            share, seconds = min(share, 0.99), seconds if seconds is not None and round(seconds) > 0 else None
         left = "" if seconds is None else f"about {_duration(seconds)} left"
         if self._bar is not None and self._row is not None:
             words = f"{left}  {text}" if left else text
-            self._bar.update(self._row, completed=self._left.share, description=words)
+            self._bar.update(self._row, completed=share, description=words)
         elif self._notebook_bar is not None:
-            self._notebook_bar.update(self._left.share, f"{left}  {text}" if left else text)
+            self._notebook_bar.update(share, f"{left}  {text}" if left else text)
         else:
             self._last_line = time.monotonic()
-            print_note(f"{self._left.share:4.0%}{', ' if left else ''}{left}  {text}")
+            print_note(f"{share:4.0%}{', ' if left else ''}{left}  {text}")
 
 
 @contextlib.contextmanager

@@ -30,6 +30,7 @@ class StrictTable:
     def __init__(self, path: Path, data: dict[str, Any], error: type[BenchrunnerError], where: str = "") -> None:
         self.path, self.error, self.where = path, error, where
         self._data, self._read = data, set[str]()
+        self._looked_for = set[str]()  # keys that may be there; only a suggestion names them
 
     @classmethod
     def toml(cls, path: Path, error: type[BenchrunnerError]) -> StrictTable:
@@ -62,6 +63,7 @@ class StrictTable:
         return cls(path, data, error)
 
     def __contains__(self, key: str) -> bool:
+        self._looked_for.add(key)
         return key in self._data
 
     def has_value(self, key: str) -> bool:
@@ -161,11 +163,12 @@ class StrictTable:
 
     def finish(self) -> None:
         """Raise an error for a key that nothing has read, most often a misspelling."""
+        known = sorted(self._read | self._looked_for)
         for key in self._data:
             if key not in self._read:
-                close = difflib.get_close_matches(key, self._read, n=1)
-                hint = f"Did you mean {close[0]}?" if close else f"Known here: {', '.join(sorted(self._read))}."
-                raise self.wrong(key, f"is not a key of this table. {hint}")
+                close = difflib.get_close_matches(key, known, n=1)
+                meant = f"Did you mean {close[0]}? " if close else ""
+                raise self.wrong(key, f"is not a key of this table. {meant}Known here: {', '.join(known)}.")
 
     def _inner(self, data: dict[str, Any], where: str) -> StrictTable:
         return StrictTable(self.path, data, self.error, self.where + where)

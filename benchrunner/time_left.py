@@ -30,6 +30,8 @@ class _Progress:
     """Time and share of the first step in this process."""
     ended: float = 0.0
     """Time of the last event."""
+    is_finished: bool = False
+    """Whether nothing is left to do, also after the last step."""
     recorded: float | None = None
     """Seconds that the fit took in an earlier process."""
 
@@ -95,7 +97,12 @@ class TimeLeft:
             progress.recorded = seconds
         else:
             progress.ended = self._clock()
-        progress.share = 1.0
+        progress.share, progress.is_finished = 1.0, True
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether every fit is finished."""
+        return all(fit.is_finished for fit in self._fits.values())
 
     @property
     def share(self) -> float:

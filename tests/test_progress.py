@@ -53,3 +53,15 @@ def test_quiet_work_shows_nothing_in_a_notebook(cell: Display) -> None:
     with Watch([(FIT, 4.0)], quiet=True) as watch:
         watch(FIT, Event("step", 1, 2))
     assert cell.shown == []
+
+
+def test_work_after_the_last_step_is_not_all_done(capsys: pytest.CaptureFixture[str]) -> None:
+    with Watch([(FIT, 4.0)]) as watch:
+        watch(FIT, Event("step", 1, 2))
+        watch(FIT, Event("step", 2, 2))
+        watch(FIT, Event("note", text="predicting"))
+        watch.finished(FIT)
+        watch(FIT, Event("note", text="nothing is left"))
+    working, finished = capsys.readouterr().err.splitlines()
+    assert working.startswith(" 99%  ") and "left" not in working
+    assert finished.startswith("100%, about 0:00:00 left")

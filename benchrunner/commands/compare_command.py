@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import itertools
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -101,6 +103,8 @@ def _run_backbones(arguments: argparse.Namespace) -> int:
     for name in ("set", "scale", "systems", "columns"):
         if getattr(arguments, name) is not None:
             raise RequestError(f"--{name} is for a study file: give its name with --study.")
+    if arguments.tasks and not arguments.backbones:
+        raise RequestError(_backbones_first(arguments))
     if not arguments.backbones or not arguments.tasks:
         missing = "the backbones" if not arguments.backbones else "--tasks"
         raise RequestError(
@@ -131,6 +135,25 @@ def _run_backbones(arguments: argparse.Namespace) -> int:
     return print_result(
         result, published=published, form=arguments.format, best=arguments.best, run_ids=arguments.run_ids
     )
+
+
+def _backbones_first(arguments: argparse.Namespace) -> str:
+    """Say how the command is written if --tasks has taken the backbones, too: the words that name no task."""
+    tasks = list(itertools.takewhile(lambda word: _names_tasks(word, arguments), arguments.tasks))
+    backbones = arguments.tasks[len(tasks) :] if tasks else []
+    written = shlex.join(["compare", *(backbones or ["B1", "B2"]), "--tasks", *(tasks or arguments.tasks)])
+    return (
+        f"Say the backbones, before --tasks: all words that follow --tasks are tasks. Write 'benchrunner {written}'."
+        if backbones
+        else f"Say the backbones: 'benchrunner {written}'."
+    )
+
+
+def _names_tasks(word: str, arguments: argparse.Namespace) -> bool:
+    try:
+        return bool(options.tasks(arguments, [word]))
+    except RequestError:
+        return False
 
 
 def _run_file(arguments: argparse.Namespace) -> int:

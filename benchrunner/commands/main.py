@@ -80,6 +80,9 @@ def main(words: Sequence[str] | None = None, *, plugins: Plugins | None = None) 
 def _run(words: Sequence[str], plugins: Plugins) -> int:
     command_line = parser(plugins)
     complete(command_line, plugins)
+    if not words:
+        command_line.print_help()
+        return DONE
     arguments = command_line.parse_args(words)
     if arguments.parse_only:
         return DONE

@@ -11,11 +11,16 @@ T = TypeVar("T")
 def numbers(kind: Callable[[str], T]) -> Callable[[str], tuple[T, ...]]:
     """Make a reader of numbers that are separated by commas; it raises a `ValueError` that says what is wrong."""
 
+    read = number(kind)
+    examples = (
+        "3, or several separated by commas, such as 2,3" if kind is int else "2e-5, or several, such as 2e-5,3e-5"
+    )
+
     def values(text: str) -> tuple[T, ...]:
         try:
-            return tuple(kind(part) for part in text.split(","))
-        except ValueError:
-            raise ValueError(f"'{text}' is not a list of numbers such as 1,2") from None
+            return tuple(read(part) for part in text.split(","))
+        except ValueError as reason:
+            raise ValueError(f"{reason}; give one, such as {examples}") from None
 
     return values
 

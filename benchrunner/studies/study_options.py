@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
-from benchrunner.errors import RequestError
+from benchrunner.errors import RequestError, closest_names
 from benchrunner.plugins.registry import Plugins
 from benchrunner.recipes import SPECIAL, Grid, Recipe
 from benchrunner.runs.family_prefix import with_family
@@ -125,7 +125,10 @@ class StudyOptions:
         values: dict[str, Any] = {}
         for name, text in texts.items():
             if name not in READERS:
-                raise RequestError(f"{where}: a recipe has no '{name}'. It has: {', '.join(READERS)}.")
+                close = [f"{name}, which stands beside recipe, not in it" for name in closest_names(name, _BESIDE)]
+                close = closest_names(name, READERS) or close
+                meant = f"Did you mean {' or '.join(close)}? " if close else ""
+                raise RequestError(f"{where}: a recipe has no '{name}'. {meant}It has: {', '.join(READERS)}.")
             try:
                 values[name.replace("-", "_")] = READERS[name](text)
             except ValueError as reason:
@@ -292,3 +295,5 @@ READERS: Mapping[str, Callable[[str], Any]] = {
     "select": str,
 }
 """Options that a study file may set, by their names on the command line, and how each is read from a text."""
+_BESIDE = ("method", "family")
+"""Keys of systems that look like options of a recipe."""

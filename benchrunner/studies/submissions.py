@@ -9,6 +9,7 @@ from typing import Any, final
 
 from benchrunner.errors import RequestError
 from benchrunner.executor import Executor
+from benchrunner.fits import Fit
 from benchrunner.leaderboards.checking import find_faults
 from benchrunner.leaderboards.leaderboard import Leaderboard
 from benchrunner.leaderboards.manifests import Manifest
@@ -173,8 +174,14 @@ def _missing(
 def _predict(board: Leaderboard, result: Result, runner: Runner, *, show: bool) -> None:
     """Answer the test splits with progress. Runs keep their answers, so that they are only read afterwards."""
     fits = [cell.selected for cell in result.cells if cell.selected is not None]
-    with watched(runner, [(fit, 1.0) for fit in fits], counts="predicting", show=show):
+    splits = {fit.id: [split for task, split in board.wanted if task == fit.task] for fit in fits}
+
+    def work(fit: Fit) -> float:
+        return sum(len(runner.rows(runner.plugins.task(fit.task), split)) for split in splits[fit.id]) or 1.0
+
+    works = [(fit, work(fit)) for fit in fits] if show else []
+    with watched(runner, works, counts="predicting", show=show) as watch:
         for fit in fits:
-            for name, split in board.wanted:
-                if name == fit.task:
-                    runner.predict(fit, split)
+            for split in splits[fit.id]:
+                runner.predict(fit, split)
+            watch.finished(fit)

@@ -59,12 +59,12 @@ REFUSED: dict[str, tuple[list[str], str]] = {
         "Backbones are separated by blanks: words tiny/words, not 'words,tiny/words'.",
     ),
     "only commas": (["compare", "words", "--tasks", ",,"], "at least one backbone and one task"),
-    "lr in words": (["run", "mood", "--lr", "small"], "'small' is not a list of numbers such as 1,2"),
-    "lr with a gap": (["run", "mood", "--lr", "1e-5,,2e-5"], "is not a list of numbers"),
+    "lr in words": (["run", "mood", "--lr", "small"], "'small' is not a number; give one, such as 2e-5, or several"),
+    "lr with a gap": (["run", "mood", "--lr", "1e-5,,2e-5"], "--lr: '' is not a number; give one"),
     "negative lr": (["run", "mood", "--backbone", "words", "--lr=-1e-5"], "recipe's lr must be a number from zero up"),
     "lr that is none": (["run", "mood", "--backbone", "words", "--lr", "nan"], "recipe's lr must be a number"),
     "negative epochs": (["run", "mood", "--backbone", "words", "--epochs", "-1"], "epochs must be above zero, not -1"),
-    "half an epoch": (["run", "mood", "--epochs", "1.5"], "'1.5' is not a list of numbers"),
+    "half an epoch": (["run", "mood", "--epochs", "1.5"], "--epochs: '1.5' is not a whole number; give one, such as 3"),
     "no batch": (["run", "mood", "--backbone", "words", "--batch-size", "0"], "batch_size must be above zero, not 0"),
     "dropout": (["run", "mood", *HERE, "--backbone", "words", "--dropout", "1.5"], "Dropout is a rate from 0"),
     "length": (["run", "mood", *HERE, "--backbone", "words", "--max-length", "0"], "max_length must be above zero"),
@@ -84,7 +84,16 @@ REFUSED: dict[str, tuple[list[str], str]] = {
     "no such data": (["run", "mood", "--data", "absent"], "--data absent: there is no such folder."),
     "no data at all": (["run", "mood", "--backbone", "words"], "No data for mine/mood, split train:"),
     "runs that are a file": (["run", "mood", *HERE, "--runs", "data/mood/dev.tsv"], "fits are kept in a folder"),
-    "no command": ([], "the following arguments are required: COMMAND"),
+    "no command": (["--parse-only"], "the following arguments are required: COMMAND"),
+    "task in capitals": (["compare", "words", "--tasks", "MOOD"], "There is no task 'MOOD'. Did you mean mine/mood"),
+    "backbones behind --tasks": (
+        ["compare", "--tasks", "mood", "words", "other"],
+        "all words that follow --tasks are tasks. Write 'benchrunner compare words other --tasks mood'.",
+    ),
+    "tasks alone": (
+        ["compare", "--tasks", "mood", "--restarts", "2"],
+        "Say the backbones: 'benchrunner compare B1 B2 --tasks mood'.",
+    ),
     "unknown command": (
         ["runn"],
         "benchrunner: there is no command 'runn'. Did you mean run or runs?\nSee 'benchrunner --help'.",
@@ -396,3 +405,8 @@ def test_control_characters_of_a_file_are_escaped(shell: Shell) -> None:
     assert "found '\\x1b[31mred, b'" in shell.refused("predict", run, "mine.tsv", "--runs", "runs")
     (shell.folder / "mine.tsv").write_bytes(b"")
     assert "found an empty line" in shell.refused("predict", run, "mine.tsv", "--runs", "runs")
+
+
+def test_no_words_at_all_print_the_help(shell: Shell) -> None:
+    code, out, err = shell()
+    assert (code, err) == (0, "") and out.startswith("usage: benchrunner") and "compare" in out

@@ -17,7 +17,12 @@ def test_options_of_a_file_are_read_like_those_of_a_command() -> None:
     for texts, reason in (
         ({"jobs": "2"}, "here: a recipe has no 'jobs'. It has: lr, epochs"),
         ({"batch_size": "2"}, "a recipe has no 'batch_size'"),
-        ({"lr": "low"}, "here: lr: 'low' is not a list of numbers"),
+        ({"lr": "low"}, "here: lr: 'low' is not a number; give one, such as 2e-5"),
+        (
+            {"methode": "probe"},
+            "Did you mean method, which stands beside recipe, not in it\\? It has",
+        ),
+        ({"epoch": "2"}, "here: a recipe has no 'epoch'. Did you mean epochs\\? It has: lr, epochs"),
         ({"select": "median"}, "here: select must be mean or best, not 'median'"),
         ({"paper-adam": "yes"}, "here: paper-adam: 'yes' is neither true nor false"),
         ({"grid": "papr"}, "here: There is no grid 'papr'. Did you mean paper"),

@@ -22,6 +22,12 @@ FAULTS = {
     "no TOML": ("title =", "not valid TOML"),
     "no title": (SYSTEM + COLUMN, "mine.toml: title: is missing"),
     "unknown key": (study_text(before='abuot = "x"\n'), "abuot: is not a key of this table. Did you mean about?"),
+    "method of a column": (
+        study_text(column='methode = "probe"\n'),
+        "methode: is not a key of this table. Did you mean method? Known here: extra, figure, mean, method, metric, "
+        "name, note, published-on, recipe, split, task.",
+    ),
+    "method of a system": (study_text(system='methode = "x"\n'), "Did you mean method? Known here: at, backbone, each"),
     "unknown key of a system": (study_text(system='made = "x"\n'), "[[system]] 1 (one): made: is not a key"),
     "wrong kind": (study_text(column="metric = 3\n"), "metric: expected text, found a whole number: 3."),
     "no system": (HEAD + COLUMN, "mine.toml: system: is missing"),

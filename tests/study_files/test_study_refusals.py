@@ -75,7 +75,7 @@ FAULTY = {
     "no data": ('task = "mood"', 'task = "pairs"', "column taste: No data for mine/pairs"),
     "no such method": ('"features"\n', '"feature"\n', "There is no method 'feature'. Did you mean features"),
     "bad option of all": ('restarts = "2"', 'restarts = "two"', "study.toml: recipe: restarts: 'two' is not a whole"),
-    "bad option": ('lr = "2e-3"', 'lr = "low"', "study.toml: column taste: lr: 'low' is not a list"),
+    "bad option": ('lr = "2e-3"', 'lr = "low"', "study.toml: column taste: lr: 'low' is not a number; give one"),
     "bad command": (
         'make = "bake rye out/rye {more}"\nbackbone = "out/rye"',
         'make = "bark rye out/bread"\nbackbone = "out/bread"',
