@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from benchrunner.hub_access import HubAccess
 
 _TRUE = {"1", "true", "yes", "on"}
 
@@ -35,6 +37,8 @@ class Workspace:
     data: Path | None = None
     """Raw data files of the user, searched before the hub is asked."""
     settings: Settings = Settings()
+    hub: HubAccess = field(default_factory=HubAccess, compare=False, repr=False)
+    """Whether the hub can be reached, which is found out when the hub is asked first."""
 
     @classmethod
     def from_environment(cls, *, data: Path | None = None, runs: Path | None = None) -> Workspace:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchrunner.errors import CheckpointError, first_line
+from benchrunner.hub_access import cache_only
 from benchrunner.json_files import read_json_object
 from benchrunner.workspace import Workspace
 
@@ -25,19 +26,29 @@ def find_hub_file(repository: str, name: str, workspace: Workspace, commit: str 
     """Return the path of a file in the local cache, downloaded if needed, or None if the repository has no such file.
 
     Offline, a file that is not in the local cache counts as missing, except for config.json, which every model has.
+    A hub that cannot be reached is asked only once; then the local cache answers, or there is an error.
     """
     from huggingface_hub import _CACHED_NO_EXIST, hf_hub_download, try_to_load_from_cache
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 
-    if commit is not None and try_to_load_from_cache(repository, name, revision=commit) is _CACHED_NO_EXIST:
+    cached = None if commit is None else try_to_load_from_cache(repository, name, revision=commit)
+    if cached is _CACHED_NO_EXIST:
         return None
+    if isinstance(cached, str):
+        return Path(cached)
+    offline, wanted = workspace.settings.offline, f"{name} of {repository}"
+    failure = None if offline else workspace.hub.failure(wanted)
+    only_local = offline or failure is not None
     try:
-        return Path(hf_hub_download(repository, name, revision=commit, local_files_only=workspace.settings.offline))
+        with workspace.hub.asking(wanted), cache_only(only_local):
+            return Path(hf_hub_download(repository, name, revision=commit, local_files_only=only_local))
     except LocalEntryNotFoundError as error:
-        if workspace.settings.offline and name != "config.json":
+        if offline and name != "config.json":
             return None
+        if not only_local:  # the hub answered before, and not this time
+            workspace.hub.lost(first_line(error))
         raise CheckpointError(
-            f"hub {repository}: {name} is not in the local cache and cannot be fetched: {first_line(error)}"
+            f"hub {repository}: {name} is not in the local cache and cannot be fetched: {failure or first_line(error)}"
         ) from None
     except EntryNotFoundError:
         return None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from benchrunner.data.rows import Rows
 from benchrunner.data.sources import DataNotFound, Source
 from benchrunner.errors import DataError, first_line
+from benchrunner.hub_access import cache_only
 from benchrunner.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -63,14 +64,20 @@ class HubTable(Source):
         # The library reads HF_HUB_OFFLINE when it is imported, so it cannot be told to stay offline from here.
         if workspace.settings.offline and not constants.HF_HUB_OFFLINE:
             raise DataNotFound(f"{self.where(workspace)} is not asked: this workspace is offline")
+        is_online = constants.HF_HUB_OFFLINE is False
+        failure = workspace.hub.failure(self.where(workspace)) if is_online else None
         shows_progress = datasets.is_progress_bar_enabled()
         datasets.disable_progress_bars()
         try:
-            return datasets.load_dataset(
-                self.repository, self.configuration or None, split=self.split, revision=self.revision
-            )
+            with workspace.hub.asking(self.where(workspace)), cache_only(failure is not None):
+                return datasets.load_dataset(
+                    self.repository, self.configuration or None, split=self.split, revision=self.revision
+                )
         except Exception as error:  # datasets passes on the errors of its transport, of any kind
-            raise DataNotFound(f"{self.where(workspace)} could not be read: {first_line(error)}") from error
+            if isinstance(error, ConnectionError | TimeoutError) and is_online and failure is None:
+                workspace.hub.lost(first_line(error))
+            reason = failure or first_line(error)
+            raise DataNotFound(f"{self.where(workspace)} could not be read: {reason}") from error
         finally:
             if shows_progress:
                 datasets.enable_progress_bars()
