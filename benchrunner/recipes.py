@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from benchrunner.errors import RequestError
+from benchrunner.number_limits import shortened
 
 SAMPLES = ("first", "stratified")
 """Values of a recipe's `sample`."""
@@ -28,8 +30,20 @@ LOSS_DIVISORS = ("own-words", "mean-words")
 SUMMARIES = ("pooler", "first", "last", "mean", "max")
 """Values of a recipe's `summary`."""
 
-LARGEST_RANK = 16_384
-"""Largest `lora_rank`: more than the width of any encoder is a slip of the hand, and would fill the memory."""
+LARGEST: Mapping[str, int] = {
+    "epochs": 1_000_000,
+    "batch_size": 10_000_000,
+    "max_length": 10_000_000,
+    "stride": 10_000_000,
+    "micro_tokens": 1_000_000_000,
+    "bilstm_width": 65_536,
+    "lora_rank": 16_384,
+    "limit_train": 1_000_000_000_000,
+}
+"""Field -> its largest value: more is a slip of the hand, and would train for years or fill the memory."""
+
+MOST_POINTS = 100_000
+"""Largest number of recipes in a grid."""
 
 SPECIAL = (
     "stride",
@@ -166,8 +180,11 @@ class Recipe:
         for name in ("lr", "weight_decay", "clip"):
             if not 0 <= getattr(self, name) < float("inf"):
                 raise RequestError(f"A recipe's {name} must be a number from zero up, not {getattr(self, name)}.")
-        if self.lora_rank > LARGEST_RANK:
-            raise RequestError(f"A recipe's lora_rank must be at most {LARGEST_RANK:,}, not {self.lora_rank:,}.")
+        for name, largest in LARGEST.items():
+            if (getattr(self, name) or 0) > largest:
+                raise RequestError(
+                    f"A recipe's {name} must be at most {largest:,}, not {shortened(getattr(self, name))}."
+                )
         if not 0 < self.lora_alpha < float("inf"):
             raise RequestError(f"A recipe's lora_alpha must be a number above zero, not {self.lora_alpha}.")
         if not 0 < self.layer_decay <= 1:
@@ -239,6 +256,16 @@ class Grid:
         for name, values in self.choices.items():
             if not values:
                 raise RequestError(f"The grid's list for '{name}' is empty.")
+        if self.size > MOST_POINTS:
+            raise RequestError(
+                f"The grid has {shortened(self.size)} combinations of {', '.join(self.choices)}; at most "
+                f"{MOST_POINTS:,} are possible. Give fewer values."
+            )
+
+    @property
+    def size(self) -> int:
+        """Number of combinations."""
+        return math.prod(len(dict.fromkeys(values)) for values in self.choices.values())
 
     @classmethod
     def named(cls, name: str) -> Grid:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.errors import PluginError, RequestError
 from benchrunner.executor import Executor, FitRunner
+from benchrunner.number_limits import check_at_most
 from benchrunner.platform_facts import available_cores, can_run_workers
 from benchrunner.plugin_code import PluginCode
 from benchrunner.printing import value_text
@@ -15,6 +16,9 @@ from benchrunner.printing import value_text
 if TYPE_CHECKING:
     from benchrunner.fits import Fit
     from benchrunner.records import Record
+
+MOST_JOBS = 1_024
+"""Largest number of worker processes: each loads its own copy of torch, so that more would fill the memory."""
 
 
 @final
@@ -27,6 +31,7 @@ class Local(Executor):
     def __init__(self, jobs: int = 1) -> None:
         if jobs < 1:
             raise RequestError(f"--jobs must be at least 1, not {jobs}.")
+        check_at_most("--jobs", jobs, MOST_JOBS)
         if jobs > 1 and not can_run_workers():
             raise RequestError("On this operating system fits run one after another: leave --jobs out.")
         self._jobs = jobs

@@ -10,6 +10,7 @@ from benchrunner.errors import FitError, RequestError, UnknownName
 from benchrunner.fits import Fit
 from benchrunner.metrics import Score
 from benchrunner.named_recipes import NamedRecipe
+from benchrunner.number_limits import shortened
 from benchrunner.recipes import Grid, Recipe
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.answered_rows import answered_rows
@@ -19,6 +20,9 @@ from benchrunner.tasks.task import Task
 
 if TYPE_CHECKING:
     import pandas
+
+MOST_FITS = 1_000_000
+"""Largest number of fits in a study: more is a slip of the hand, and planning them would fill the memory."""
 
 SELECT = ("mean", "best")
 """Values of a selection's `rule`."""
@@ -108,6 +112,12 @@ class Study:
                 raise UnknownName("test split of these tasks", name, known)
         if not self.seeds or len(set(self.seeds)) != len(self.seeds):
             raise RequestError(f"Seeds must be one or more different numbers, not {list(self.seeds)}.")
+        fits = len(self.backbones) * len(self.tasks) * self.grid.size * len(self.seeds)
+        if fits > MOST_FITS:
+            raise RequestError(
+                f"A study has at most {MOST_FITS:,} fits, and this one has {shortened(fits)}: use fewer backbones, "
+                "tasks, grid points or restarts."
+            )
         if self.keep not in ("selected", "all", "none"):
             raise RequestError(f"keep must be selected, all or none, not '{self.keep}'.")
 

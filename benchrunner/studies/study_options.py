@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from benchrunner.errors import RequestError, closest_names
+from benchrunner.number_limits import check_at_most, check_seed
 from benchrunner.plugins.registry import Plugins
 from benchrunner.recipes import SPECIAL, Grid, Recipe
 from benchrunner.runs.family_prefix import with_family
@@ -103,8 +104,9 @@ class StudyOptions:
             raise RequestError(f"Precision must be auto, fp32 or bf16, not '{self.precision}'.")
         if self.restarts is not None and self.restarts < 1:
             raise RequestError(f"restarts must be at least 1, not {self.restarts}.")
-        if self.restarts is not None and self.restarts > MOST_RESTARTS:
-            raise RequestError(f"restarts must be at most {MOST_RESTARTS:,}, not {self.restarts:,}.")
+        check_at_most("restarts", self.restarts or 1, MOST_RESTARTS)
+        for seed in self.seeds or ():
+            check_seed(seed)
         if self.restarts is not None and self.seeds is not None:
             raise RequestError("Give either seeds or restarts, not both.")
 

@@ -38,6 +38,21 @@ def write(path: Path, text: str) -> str:
 
 
 @pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        *(("--vocab-size", 10**9), ("--length", 10**9), ("--long-length", 10**9), ("--steps", 10**30)),
+        *(("--batch-size", 10**12), ("--processes", 10**30), ("--seed", 10**30), ("--keep-checkpoints", 10**12)),
+    ],
+)
+def test_an_absurd_number_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str, value: int
+) -> None:
+    corpus(tmp_path / "corpus")
+    assert "must be at most" in refused(words(tmp_path, "out", option, str(value)), capsys)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
     ("size", "more", "reason"),
     [
         (

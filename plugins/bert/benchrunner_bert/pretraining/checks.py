@@ -11,11 +11,20 @@ from benchrunner_bert.pretraining.instances.instance import InstanceSettings
 from benchrunner_bert.pretraining.request import Request
 from benchrunner_bert.pretraining.settings import check_shared
 
+_MOST_PROCESSES = 1_024
+"""Largest number of processes of a machine."""
+_MOST_PIECES = 5_000_000
+"""Largest vocabulary that is learned: five times the largest of known models (XLM-V's), and 1 GB of memory."""
+
 
 def check(request: Request, processes: int) -> None:
     """Raise a `RequestError` for the first part of the request that cannot work."""
     if processes < 1:
         raise RequestError(f"--processes must be at least 1, not {processes}.")
+    if processes > _MOST_PROCESSES:
+        raise RequestError(f"--processes must be at most {_MOST_PROCESSES:,}.")
+    if request.vocabulary_size > _MOST_PIECES:
+        raise RequestError(f"--vocab-size must be at most {_MOST_PIECES:,}; BERT's is 30,522.")
     architecture, size = architectures.of_size(request.size)
     architecture.check(size, request.settings)
     check_shared(request.settings.batch_size, processes)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,25 @@ OTHER_DOCUMENTS = ("length", "uniform")
 
 COMPUTING = ("zero", "offload", "micro_tokens", "recompute")
 """Settings of how a run is computed. They may change when a run continues; all others decide the result."""
+
+LARGEST = {
+    "steps": 10_000_000_000,
+    "batch_size": 10_000_000,
+    "length": 1_000_000,
+    "long_length": 1_000_000,
+    "warmup": 10_000_000_000,
+    "micro_tokens": 1_000_000_000,
+    "seed": 2**63 - 1,
+}
+"""Setting -> its largest value: more is a slip of the hand, and would run for years or fill the memory."""
+LARGEST_PLAN = {
+    "checkpoint_steps": 10**12,
+    "keep": 1_000_000,
+    "log_steps": 10**12,
+    "evaluate_steps": 10**12,
+    "held_out_instances": 100_000_000,
+}
+"""Number of a plan -> its largest value."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +110,7 @@ class Settings:
         for name in ("steps", "batch_size", "length", "long_length", "micro_tokens", "epsilon"):
             if not getattr(self, name) > 0:
                 raise RequestError(f"{name} must be above zero, not {getattr(self, name)}.")
+        check_largest(self, LARGEST)
         if not 0 < self.deviation < 1:  # a config.json with another deviation cannot be read
             raise RequestError(
                 f"deviation, of the fresh weights, must be above 0 and below 1 (BERT's is 0.02), not {self.deviation}."
@@ -158,6 +179,14 @@ class Plan:
         for name in ("checkpoint_steps", "keep", "log_steps", "evaluate_steps", "held_out_instances"):
             if getattr(self, name) < 1:
                 raise RequestError(f"{name} must be at least 1, not {getattr(self, name)}.")
+        check_largest(self, LARGEST_PLAN)
+
+
+def check_largest(settings: object, largest: Mapping[str, int]) -> None:
+    """Raise a `RequestError` for the first number of the settings that is larger than its largest value."""
+    for name, limit in largest.items():
+        if getattr(settings, name) > limit:
+            raise RequestError(f"{name} must be at most {limit:,}.")
 
 
 def check_masking(rates: tuple[float, float, float]) -> None:
