@@ -69,6 +69,11 @@ class Fit:
                 del recipe[name]
         return {**dataclasses.asdict(self), "recipe": recipe}
 
+    @property
+    def weights_gone(self) -> str:
+        """The beginning of every message about a finished fit whose weights were removed, or never kept."""
+        return f"The weights of the fit {self.id} ({self.task}, {self.backbone}) were not kept"
+
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Fit:
         """Make a fit from what `as_dict` gives; recipe fields that are not there have their defaults."""

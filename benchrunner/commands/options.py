@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from benchrunner.errors import RequestError
+from benchrunner.printing import print_note
 from benchrunner.recipes import BATCH_UNITS, CONTEXTS, LAYERS, LOSS_DIVISORS, SAMPLES, SCHEDULES, SUMMARIES
 from benchrunner.studies.number_texts import numbers
 from benchrunner.studies.study import SELECT
@@ -18,7 +19,9 @@ from benchrunner.workspace import CHECKPOINT_SECONDS, Workspace
 
 if TYPE_CHECKING:
     from benchrunner.executor import Executor
+    from benchrunner.fits import Fit
     from benchrunner.leaderboards.published_choice import PublishedChoice
+    from benchrunner.progress import Event
     from benchrunner.runs.runner import Runner
     from benchrunner.studies.study import Study
     from benchrunner.studies.study_options import StudyOptions
@@ -300,6 +303,7 @@ def workspace(arguments: argparse.Namespace) -> Workspace:
 
 def runner(arguments: argparse.Namespace) -> Runner:
     """Make the runner that the options describe."""
+    from benchrunner.progress import silent
     from benchrunner.runs.runner import Runner
 
     return Runner(
@@ -308,7 +312,14 @@ def runner(arguments: argparse.Namespace) -> Runner:
         device=arguments.device,
         checkpoint_seconds=checkpoint_seconds(arguments),
         recompute=arguments.recompute,
+        report=silent if arguments.quiet else _print_note_of,
     )
+
+
+def _print_note_of(fit: Fit, event: Event) -> None:
+    """Print what a command without a bar of progress must say: that it waits, or fits again."""
+    if event.kind in ("note", "waiting"):
+        print_note(f"benchrunner: {event.text}")
 
 
 def checkpoint_seconds(arguments: argparse.Namespace) -> float:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchrunner.commands import options
 from benchrunner.commands.output import DONE, print_json, reserved_for_json
 from benchrunner.commands.parser import Commands
-from benchrunner.errors import RequestError
+from benchrunner.errors import DataError, RequestError
 from benchrunner.files import write_atomically
 from benchrunner.output_places import check_place, is_stream
 from benchrunner.printing import print_data, print_line, print_note
@@ -28,7 +33,8 @@ def add(commands: Commands) -> None:
         nargs="*",
         metavar="RUN FILE",
         help="RUN is a run's id or the beginning of it (leave it out with --ensemble). FILE is in the layout of the "
-        "task's own files, labelled or not; without FILE, a split of the task's data is answered and scored",
+        "task's own files, labelled or not, or '-' for standard input; without FILE, a split of the task's data is "
+        "answered and scored",
     )
     predict.add_argument("--ensemble", nargs="+", metavar="RUN", help="let these runs of one task answer together")
     predict.add_argument("--split", help="the split to answer if no FILE is given (default: the first dev split)")
@@ -36,6 +42,11 @@ def add(commands: Commands) -> None:
         "--board", metavar="BOARD", help="write this leaderboard's files of the task into the folder --out"
     )
     predict.add_argument("--out", type=Path, metavar="PATH", help="file or folder instead of standard output")
+    predict.add_argument(
+        "--probabilities",
+        action="store_true",
+        help="write the probabilities of each answer, too, where the task's problem has them",
+    )
     options.add_workspace(predict)
     options.add_computing(predict)
     options.add_json(predict)
@@ -52,28 +63,45 @@ def run(arguments: argparse.Namespace) -> int:
         raise RequestError("--board writes files: say where with --out DIR.")
     if arguments.out is not None:
         check_place(arguments.out, is_file=board is None)
-    with reserved_for_json(arguments.json):
-        answered = answer(references, options.runner(arguments), file=file, split=arguments.split)
+    with reserved_for_json(arguments.json), _readable(file) as readable:
+        answered = answer(references, options.runner(arguments), file=readable, split=arguments.split)
+    if arguments.probabilities:
+        answered.check_probabilities()
     if not arguments.json:
         _print_scores(answered)
+    text = answered.as_text(probabilities=arguments.probabilities)
     paths = []
     if board is not None:
         paths = write_board_files(answered, board, arguments.out)
     elif arguments.out is not None:
-        write_atomically(
-            arguments.out, lambda part: part.write_text(answered.as_text(), encoding="utf-8", newline="\n")
-        )
+        write_atomically(arguments.out, lambda part: part.write_text(text, encoding="utf-8", newline="\n"))
         paths = [arguments.out]
     if arguments.json:
-        print_json({**answered.as_json(), "files": [str(path) for path in paths]})
+        print_json({**answered.as_json(probabilities=arguments.probabilities), "files": [str(path) for path in paths]})
     elif paths:
         for path in paths:
             # Standard output may be the place of the answers: nothing else is written there.
             tell = print_note if is_stream(path) else print_line
             tell(f"{len(answered.answers)} answers in {path}")
     else:
-        print_data(answered.as_text())
+        print_data(text)
     return DONE
+
+
+@contextlib.contextmanager
+def _readable(file: Path | None) -> Iterator[Path | None]:
+    """Give a file that can be read several times: a copy of standard input for '-'. Errors name standard input."""
+    if file != Path("-") or file.exists():
+        yield file
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "input"
+        with copy.open("wb") as target:
+            shutil.copyfileobj(sys.stdin.buffer, target)
+        try:
+            yield copy
+        except DataError as error:
+            raise DataError(str(error).replace(str(copy), "standard input")) from None
 
 
 def _print_scores(answered: Answered) -> None:

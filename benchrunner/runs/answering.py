@@ -16,6 +16,7 @@ from benchrunner.leaderboards.file_kinds.file_kind import Answers
 from benchrunner.leaderboards.leaderboard import Leaderboard
 from benchrunner.leaderboards.writing import file_content
 from benchrunner.metrics import Score
+from benchrunner.metrics.ranking import PROBABILITIES
 from benchrunner.output_places import check_place
 from benchrunner.plugin_code import PluginCode, PluginFailure
 from benchrunner.plugins.registry import Plugins
@@ -48,9 +49,23 @@ class Answered:
     by: str
     """Id of the fit or of the ensemble."""
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the answers and their scores as JSON values."""
+    def check_probabilities(self) -> None:
+        """Raise a `RequestError` if the task's problem gives no probabilities."""
+        if PROBABILITIES not in self.extra_figures:
+            kind = self.task.problem.name
+            raise RequestError(f"{self.task.name} has no probabilities: it is a problem of the kind '{kind}'.")
+
+    @property
+    def probabilities(self) -> list[Any]:
+        """For each row a table of label -> probability, or a list where the answers are no labels."""
+        labels = getattr(self.task.problem, "labels", None)
+        rows = [[round(float(figure), 6) for figure in row] for row in self.extra_figures[PROBABILITIES]]
+        return [dict(zip(labels, row, strict=True)) for row in rows] if labels else list(rows)
+
+    def as_json(self, *, probabilities: bool = False) -> dict[str, Any]:
+        """Return the answers and their scores as JSON values, with probabilities on request."""
         return {
+            **({PROBABILITIES: self.probabilities} if probabilities else {}),
             "task": self.task.name,
             "by": self.by,
             "data": self.rows.origin,
@@ -60,10 +75,17 @@ class Answered:
             "notes": list(self.rows.notes),
         }
 
-    def as_text(self) -> str:
-        """Write the answers as lines `index<TAB>prediction` below that header: the file that `score_file` reads."""
-        lines = [f"{index}\t{self.task.problem.spell(value)}\n" for index, value in enumerate(self.answers)]
-        return f"index\tprediction\n{''.join(lines)}"
+    def as_text(self, *, probabilities: bool = False) -> str:
+        """Write the answers as lines `index<TAB>prediction` below that header: the file that `score_file` reads.
+
+        With `probabilities`, a third column holds those of each row as JSON.
+        """
+        lines = [f"{index}\t{self.task.problem.spell(value)}" for index, value in enumerate(self.answers)]
+        lines.insert(0, "index\tprediction")
+        if probabilities:
+            figures = [PROBABILITIES, *(json.dumps(row, ensure_ascii=False) for row in self.probabilities)]
+            lines = [f"{line}\t{figure}" for line, figure in zip(lines, figures, strict=True)]
+        return "".join(f"{line}\n" for line in lines)
 
 
 def answer(

@@ -64,8 +64,8 @@ def find(reference: str, plugins: Plugins, workspace: Workspace) -> tuple[Finish
         )
     if not folder.model.is_dir():
         raise CheckpointError(
-            f"The weights of fit {folder.path.name} ({fit.task}, {fit.backbone}) were not kept. Repeat the command "
-            "that fitted it with --keep all, or 'benchrunner predict' with it: either fits it again."
+            f"{fit.weights_gone}. Repeat the command that fitted it with --keep all, or "
+            "'benchrunner predict' with it: either fits it again."
         )
     inner, family = saved(folder, plugins, workspace)
     return FinishedFit(f"{PREFIX}{folder.path.name}", inner, folder, fit, frozen=inner.frozen), family

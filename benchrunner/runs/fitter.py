@@ -67,7 +67,7 @@ class Fitter:
         if record is not None and record.status != "failed":
             if record.status == "diverged" or folder.model.exists() or not weights:
                 return record
-            self.observers.progress(fit, Event("note", text="the weights were not kept, so the fit runs again"))
+            self.observers.progress(fit, Event("note", text=f"{fit.weights_gone}, so it is fitted again"))
         return self._fit(fit, folder)
 
     def _fit(self, fit: Fit, folder: RunFolder) -> Record:

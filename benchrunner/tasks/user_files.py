@@ -1,13 +1,15 @@
-"""Read a user's own questions: a text per line, or a file in a layout that the task's own files have."""
+"""Read a user's own questions: files in the layout of the task's own files, tables, JSON lines, or a text per line."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchrunner.data.delimited import TextTable
+from benchrunner.data.json_lines import JsonTable, json_lines
 from benchrunner.data.rows import Rows
 from benchrunner.data.sources import Source
 from benchrunner.errors import DataError, RequestError
@@ -19,7 +21,10 @@ if TYPE_CHECKING:
 
 
 def read_questions(task: Task, path: Path, workspace: Workspace) -> Rows:
-    """Return the checked rows of a user's file. Labels are not needed and, in known layouts, not read."""
+    """Return the checked rows of a user's file. Labels are not needed and, in known layouts, not read.
+
+    The layouts of the task's own files are tried first, then tables and JSON lines with the names of its columns.
+    """
     if not path.is_file():
         raise RequestError(f"{path}: {'this is a folder, not a file' if path.is_dir() else 'there is no such file'}.")
     sources = [source for split in task.splits.values() for source in split.sources]
@@ -33,41 +38,91 @@ def read_questions(task: Task, path: Path, workspace: Workspace) -> Rows:
 def _read_layout(task: Task, path: Path, sources: Sequence[Source], workspace: Workspace) -> Rows:
     """Read the file with the first of the task's sources that reads files."""
     for source in sources:
+        if isinstance(source, JsonTable) and source.rows is None and path.suffix in (".csv", ".tsv"):
+            table = TextTable(path.name, source.columns, encoding=source.encoding)
+            return _read_table(task, path, [table])
         if (moved := source.at(path)) is not None:
             return moved.unlabelled(task.problem.label_columns).read(workspace)
     raise RequestError(f"{task.name} has no file layout, so it cannot read {path}.")
 
 
 def _read_table(task: Task, path: Path, tables: Sequence[TextTable]) -> Rows:
-    """Read a table whose header names the task's columns or its files' columns, or a .txt file of one text per line."""
+    """Read a table in one of the task's own layouts, or with the names of its columns, or a text per line."""
     workspace = Workspace(runs=Path(), cache=Path(), data=path.parent)
-    encoding = tables[0].encoding
-    layouts = [table.unlabelled(task.problem.label_columns).columns for table in tables]
-    names = list(dict.fromkeys(name for columns in layouts for name in columns))
+    own = [replace(table.unlabelled(task.problem.label_columns), path=path.name, counted=None) for table in tables]
+    own = [replace(table, breaks_inside_fields=False) for table in own]  # each row wants an answer
+    columns = [table.columns for table in own]
+    columns.append({name: name for layout in columns for name in layout})
     if path.suffix == ".txt":
-        if len(names) != 1:
-            needed = f"{', '.join(names[:-1])} and {names[-1]}"
-            raise DataError(f"{path}: {task.name} asks about several texts: give a table with the columns {needed}.")
-        return TextTable(path.name, {names[0]: "text"}, names=("text",), separator="\0", encoding=encoding).read(
-            workspace
-        )
-    separator = "," if path.suffix == ".csv" else "\t"
-    header = _header(path, separator, encoding)
-    layouts.append({name: name for name in names})
-    columns = next((columns for columns in layouts if set(columns.values()) <= set(header)), None)
-    if columns is None:
-        known = " or ".join(dict.fromkeys(", ".join(columns.values()) for columns in layouts))
+        return _text_per_line(task, path, list(columns[-1]), own[0].encoding).read(workspace)
+    if _is_json_lines(path):
+        return _json_table(path, columns, own[0].encoding).read(workspace)
+    named = [table for table in own if table.names is None]
+    table = next((table for table in named if table.quoted == (path.suffix == ".csv") and _fits(path, table)), None)
+    table = table or _with_header(path, columns, own[0].encoding)
+    table = table or next((table for table in own if table.names is not None and _fits(path, table)), None)
+    if table is None:
+        header = _header(path, "," if path.suffix == ".csv" else "\t", own[0].encoding)
+        known = " or ".join(dict.fromkeys(", ".join(layout.values()) for layout in columns))
         found = quoted(", ".join(header)) if any(header) else "an empty line"
-        raise DataError(f"{path}:1: the header must name {known}; found {found}.")
-    is_csv = separator == ","
-    return TextTable(path.name, columns, separator=separator, quoted=is_csv, encoding=encoding).read(workspace)
+        headerless = [len(table.names) for table in own if table.names is not None]
+        also = f", or the file has {headerless[0]} columns and no header" if headerless else ""
+        raise DataError(f"{path}:1: the header must name {known}{also}; found {found}.")
+    return table.read(workspace)
 
 
-def _header(path: Path, separator: str, encoding: str) -> list[str]:
-    """Return the column names in the first line of a file."""
-    newline = None if separator == "," else "\n"  # as the readers of CSV and TSV end lines
+def _with_header(path: Path, columns: Sequence[Mapping[str, str]], encoding: str) -> TextTable | None:
+    """Return the table of a file whose header names the columns of a layout; None if the header names others.
+
+    A file that is called .csv is CSV, one that is called .tsv is TSV; the name of standard input says neither.
+    """
+    for separator in {".csv": ",", ".tsv": "\t"}.get(path.suffix, "\t,"):
+        header = _header(path, separator, encoding)
+        for layout in columns:
+            if set(layout.values()) <= set(header):
+                return TextTable(path.name, layout, separator=separator, quoted=separator == ",", encoding=encoding)
+    return None
+
+
+def _fits(path: Path, table: TextTable) -> bool:
+    """Return whether the first line of a file is that of a task's own layout."""
+    fields = _header(path, table.separator, table.encoding, is_quoted=table.quoted)
+    if table.names is not None:
+        return len(fields) == len(table.names) > 1
+    return set(table.columns.values()) <= set(fields)
+
+
+def _text_per_line(task: Task, path: Path, names: Sequence[str], encoding: str) -> TextTable:
+    if len(names) != 1:
+        needed = f"{', '.join(names[:-1])} and {names[-1]}"
+        raise DataError(f"{path}: {task.name} asks about several texts: give a table with the columns {needed}.")
+    return TextTable(path.name, {names[0]: "text"}, names=("text",), separator="\0", encoding=encoding)
+
+
+def _is_json_lines(path: Path) -> bool:
+    """Return whether a file holds JSON lines, by its name, or else by its first character."""
+    if path.suffix:
+        return path.suffix in (".jsonl", ".json", ".ndjson")
+    with path.open("rb") as file:
+        return file.read(1 << 10).lstrip().startswith(b"{")
+
+
+def _json_table(path: Path, columns: Sequence[Mapping[str, str]], encoding: str) -> JsonTable:
+    """Return the table of a file of JSON lines whose first object has the keys of a layout."""
+    _, first = next(json_lines(path, encoding))
+    layout = next((layout for layout in columns if set(layout.values()) <= first.keys()), None)
+    if layout is None:
+        known = " or ".join(dict.fromkeys(", ".join(layout.values()) for layout in columns))
+        raise DataError(f"{path}:1: the keys must be {known}; found {quoted(', '.join(first))}.")
+    return JsonTable(path.name, layout, encoding=encoding)
+
+
+def _header(path: Path, separator: str, encoding: str, *, is_quoted: bool | None = None) -> list[str]:
+    """Return the fields of the first line of a file."""
+    is_quoted = separator == "," if is_quoted is None else is_quoted
+    newline = None if is_quoted else "\n"  # as the readers of CSV and TSV end lines
     with path.open(
         encoding="utf-8-sig" if encoding == "utf-8" else encoding, errors="replace", newline=newline
     ) as file:
         line = file.readline().rstrip("\r\n")
-    return next(csv.reader([line]), []) if separator == "," else line.split(separator)
+    return next(csv.reader([line], delimiter=separator), []) if is_quoted else line.split(separator)

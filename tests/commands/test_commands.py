@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -217,6 +218,36 @@ def test_predict_writes_answers_to_standard_output_or_a_file(shell: Shell) -> No
     assert "absent.txt: there is no such file" in shell.refused("predict", run, "absent.txt", "--runs", "runs")
     folder = shell.refused("predict", run, "mine.txt", "--runs", "runs", "--out", "data")
     assert folder == "benchrunner: data cannot be written: this is a folder; name a file.\n"
+
+
+def test_predict_reads_standard_input_and_writes_probabilities(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = shell.fitted()
+    (shell.folder / "mine.tsv").write_text("text\na sunny day\na bleak day\n")
+    _, expected, _ = shell("predict", run, "mine.tsv", "--runs", "runs")
+    for given in (b"text\na sunny day\na bleak day\n", b'{"a": "a sunny day"}\n{"a": "a bleak day"}\n'):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(given)))
+        assert shell("predict", run, "-", "--runs", "runs") == (0, expected, "")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"words\nsun\n")))
+    assert shell.refused("predict", run, "-", "--runs", "runs").startswith(
+        "benchrunner: standard input:1: the header must name text"
+    )
+    _, out, _ = shell("predict", run, "mine.tsv", "--runs", "runs", "--probabilities")
+    header, *lines = [line.split("\t") for line in out.splitlines()]
+    assert header == ["index", "prediction", "probabilities"]
+    for _, answer, figures in lines:
+        shares = json.loads(figures)
+        assert answer == max(shares, key=shares.get) and sum(shares.values()) == pytest.approx(1, abs=1e-5)
+    _, out, _ = shell("predict", run, "mine.tsv", "--runs", "runs", "--probabilities", "--json")
+    assert json.loads(out)["probabilities"] == [json.loads(figures) for _, _, figures in lines]
+
+
+def test_predict_says_that_it_fits_again(shell: Shell) -> None:
+    run = shell.fitted("--backbone", "words", "--keep", "none")
+    (shell.folder / "mine.txt").write_text("a sunny day\n")
+    code, _, err = shell("predict", run, "mine.txt", *shell.folders())
+    assert code == 0
+    said = f"benchrunner: The weights of the fit {run} (mine/mood, words) were not kept, so it is fitted again\n"
+    assert err.startswith(said) and err.count("were not kept") == 1
 
 
 def test_predict_prints_notes_on_the_rows(shell: Shell) -> None:
