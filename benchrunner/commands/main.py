@@ -44,6 +44,7 @@ from benchrunner.commands.parser import Commands, Parser
 from benchrunner.commands.plugin_commands import add_plugin_commands
 from benchrunner.errors import BenchrunnerError, RequestError
 from benchrunner.files import is_disk_full
+from benchrunner.parent_process import end_with_parent
 from benchrunner.plugins.discovery import discover
 from benchrunner.plugins.registry import Plugins
 from benchrunner.printing import message_of, print_note
@@ -129,7 +130,11 @@ def _described(error: OSError) -> str:
 
 
 def _prepare_process() -> None:
-    """Keep the exit code if Ctrl-C comes while Python ends, and never fail on a character that cannot be encoded."""
+    """Keep the exit code if Ctrl-C comes while Python ends, and never fail on a character that cannot be encoded.
+
+    A command that a study started ends with the study's process.
+    """
+    end_with_parent()
     atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)  # registered first, so called last
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a stream that was replaced may have none

@@ -174,7 +174,7 @@ def dry_run_study_file(
     )
     needs = needs_of(study, options, runner, problems=problems)
     commands = tuple(
-        PlannedCommand(words, system, estimate_command(words, runner.workspace, program=program))
+        PlannedCommand(words, system, estimate_command(words, runner.workspace, program=program, study=study.path))
         for words, system in study.commands.items()
     )
     built = {system.backbone for system in study.systems if system.make}

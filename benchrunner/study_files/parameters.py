@@ -25,6 +25,11 @@ NAME = r"[a-z][a-z0-9_-]*"
 HERE = "here"
 """Name that stands for the folder of the study file."""
 
+_MOST_DIGITS = 18
+"""Largest number of digits of a number that is calculated: more than steps, rows or sizes have."""
+_MOST_CHARACTERS = 1_000_000
+"""Largest length of a text with all its parameters; templates in templates can grow without end."""
+
 _HOLE = re.compile(r"\{([^{}]*)\}")
 _FILLING = re.compile(rf"({NAME})(\.file|(?:[*/][1-9][0-9]*)*)")
 _JOINTS = {"text": "", "list": ",", "words": " "}
@@ -112,7 +117,15 @@ class Values:
 
     def text(self, template: str, place: str) -> str:
         """Replace the parameters in a text. `place` says in errors where the text stands."""
-        return _HOLE.sub(lambda hole: self._filling(hole[1], place), template)
+        parts, end, length = list[str](), 0, 0
+        for hole in _HOLE.finditer(template):
+            parts += (template[end : hole.start()], self._filling(hole[1], place))
+            end, length = hole.end(), length + len(parts[-2]) + len(parts[-1])
+            if length > _MOST_CHARACTERS:
+                raise RequestError(
+                    f"{place}: the text has more than {_MOST_CHARACTERS:,} characters with its parameters."
+                )
+        return "".join((*parts, template[end:]))
 
     def split(self, template: str, place: str) -> tuple[str, ...]:
         """Split a command into words, then replace the parameters, so that a value with a blank stays one word."""
@@ -166,9 +179,14 @@ def _calculated(name: str, value: str, operations: str, place: str) -> str:
     """Multiply and divide a whole number, from left to right, and round down."""
     if not re.fullmatch(r"[0-9]+", value):
         raise RequestError(f"{place}: {{{name}{operations}}} needs a whole number, and {name} is '{value}'.")
+    steps = re.findall(r"([*/])([0-9]+)", operations)
+    if max(len(value), *(len(factor) for _, factor in steps)) > _MOST_DIGITS:
+        raise RequestError(f"{place}: {{{name}...}} calculates with numbers of at most {_MOST_DIGITS} digits.")
     result = int(value)
-    for sign, factor in re.findall(r"([*/])([0-9]+)", operations):
+    for sign, factor in steps:
         result = result * int(factor) if sign == "*" else result // int(factor)
+        if result >= 10**_MOST_DIGITS:
+            raise RequestError(f"{place}: {{{name}...}} is a number of more than {_MOST_DIGITS} digits.")
     return str(result)
 
 

@@ -15,6 +15,7 @@ from benchrunner.studies.study_options import StudyOptions, options_read
 from benchrunner.studies.study_run import plan_study
 from benchrunner.study_files.reading import read_study_file
 from benchrunner.study_files.study_file import Column, StudyFile, System
+from benchrunner.study_files.system_commands import check_not_running
 from benchrunner.tasks.suites import Term
 from benchrunner.tasks.task import Task
 
@@ -51,6 +52,7 @@ def chosen_study(
     `family` is the plugin that loads the backbones of the systems that name no plugin.
     """
     full_name, path = runner.plugins.study(name)
+    check_not_running(path)
     study = read_study_file(path, parameters, name=full_name, scale=scale, systems=systems)
     loaded = tuple(_with_family(system, family, study, runner) for system in study.systems)
     return replace(study, columns=study.columns_named(columns), systems=loaded)

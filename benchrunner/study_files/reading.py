@@ -36,6 +36,7 @@ as many words as the value has; in other places a list keeps its commas. See par
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -43,10 +44,14 @@ from pathlib import Path
 
 from benchrunner.errors import RequestError, UnknownName
 from benchrunner.leaderboards.published import PublishedRow
+from benchrunner.number_limits import shortened
 from benchrunner.strict_tables import StrictTable
 from benchrunner.study_files.checks import as_request, check_names, check_study
 from benchrunner.study_files.parameters import NAME, MissingValue, Parameter, Values, parameter_values, refuse
 from benchrunner.study_files.study_file import FULL, Column, Scale, Stage, StudyFile, System, choose
+
+MOST_SYSTEMS = 10_000
+"""Largest number of systems in a study file: more is a slip of the hand, and would fill the memory."""
 
 
 def read_study_file(
@@ -130,11 +135,12 @@ def _check_new_name(name: str, values: Values, place: str) -> None:
 
 def _systems(top: StrictTable, values: Values, study: str, wanted: Iterable[str] | None) -> tuple[System, ...]:
     """Read the systems that the user asks for; entries of the others are checked for their keys only."""
-    named = [
-        (system_values.text(table.text("name"), table.place("name")), table, system_values)
-        for table in top.tables("system", "name")
-        for system_values in _combinations(table, values)
-    ]
+    named = []
+    for table in top.tables("system", "name"):
+        for system_values in _combinations(table, values):
+            named.append((system_values.text(table.text("name"), table.place("name")), table, system_values))
+            if len(named) > MOST_SYSTEMS:
+                raise table.wrong("name", f"a study file has at most {MOST_SYSTEMS:,} systems.")
     check_names(top.path, "system", [name for name, _, _ in named])
     chosen = choose(study, "system", {name: table.flag("extra") for name, table, _ in named}, wanted)
     if not chosen:
@@ -164,6 +170,9 @@ def _combinations(table: StrictTable, values: Values) -> Iterator[Values]:
         choices.append([part.strip() for part in values.text(template, place).split(",") if part.strip()])
         if not choices[-1]:
             raise RequestError(f"{place}: nothing to choose from.")
+    systems = math.prod(map(len, choices))
+    if systems > MOST_SYSTEMS:
+        raise table.wrong("each", f"this makes {shortened(systems)} systems; a study has at most {MOST_SYSTEMS:,}.")
     for chosen in itertools.product(*choices):
         system_values = values
         for name, value in zip(each, chosen, strict=True):

@@ -62,14 +62,16 @@ def run_study_file(
     stages = {system.name: stage_study(system, study, options, runner) for system in study.systems}
     for words, system in study.commands.items():
         with naming(f"{study.name}, system {system}"):
-            estimate_command(words, runner.workspace, program=program)  # a refusal, before the first command runs
+            estimate_command(
+                words, runner.workspace, program=program, study=study.path
+            )  # a refusal, before the first command runs
     _check_backbones((need.system for need in needs), study, runner, before_commands=True)
     if study.commands:
         runner.observe("before_study", fits=())  # the fits are not known yet; a refusal must not come after hours
     for number, (words, system) in enumerate(study.commands.items(), start=1):
         if show_progress:
             print_note(f"{number} of {len(study.commands)}, {system}: benchrunner {shlex.join(words)}")
-        run_command(words, runner.workspace, program=program, show_output=show_progress)
+        run_command(words, runner.workspace, program=program, show_output=show_progress, study=study.path)
     _check_backbones((need.system for need in needs), study, runner)
     request = _request(study, systems, columns, options)
     kept_name = keep_as or derived_file_name(study.name, study.scale.name, request)

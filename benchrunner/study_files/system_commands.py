@@ -11,11 +11,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 from types import FrameType
 from typing import IO
 
 from benchrunner.errors import FitError, RequestError
 from benchrunner.estimates import CommandEstimate
+from benchrunner.parent_process import start_bound
 from benchrunner.platform_facts import stop_signals
 from benchrunner.workspace import Workspace
 
@@ -23,17 +25,27 @@ PROGRAM = (sys.executable, "-m", "benchrunner")
 """Program that gets the words of a command."""
 
 _STOPPED_BY_CTRL_C = 130
+_STUDIES = "BENCHRUNNER_STUDIES"
+"""Environment variable of a study's commands: the study files that run them, a line each."""
+_MOST_NESTED = 8
+"""Largest number of studies that run one another by their commands."""
 
 
 def estimate_command(
-    words: Sequence[str], workspace: Workspace, *, program: Sequence[str] = PROGRAM
+    words: Sequence[str], workspace: Workspace, *, program: Sequence[str] = PROGRAM, study: Path | None = None
 ) -> CommandEstimate | None:
     """Ask a benchrunner command what it would do; None if the command has no estimate. Nothing is run.
 
-    Raises a `RequestError` if the command is not understood or refuses its request.
+    Raises a `RequestError` if the command is not understood or refuses its request. `study` is the study file that the
+    command stands in.
     """
     asked = subprocess.run(
-        [*program, "--estimate", *words], capture_output=True, text=True, check=False, env=_environment(workspace)
+        [*program, "--estimate", *words],
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+        env=_environment(workspace, study),
     )
     if asked.returncode:
         reason = asked.stderr.strip() or f"exit code {asked.returncode}"
@@ -43,18 +55,30 @@ def estimate_command(
 
 
 def run_command(
-    words: Sequence[str], workspace: Workspace, *, program: Sequence[str] = PROGRAM, show_output: bool = True
+    words: Sequence[str],
+    workspace: Workspace,
+    *,
+    program: Sequence[str] = PROGRAM,
+    show_output: bool = True,
+    study: Path | None = None,
 ) -> None:
     """Run a benchrunner command in the same workspace. Its output goes to standard error, like progress.
 
     Without `show_output`, the output is shown only if the command fails. Ctrl-C and SIGTERM are passed on to the
-    command and end in a KeyboardInterrupt.
+    command and end in a KeyboardInterrupt. If this process is killed, the command gets SIGTERM. `study` is the study
+    file that the command stands in.
     """
     with contextlib.ExitStack() as stack:
         output: IO[bytes] | int = 2 if show_output else stack.enter_context(tempfile.TemporaryFile())
-        process = subprocess.Popen(
-            [*program, *words], stdout=output, stderr=output, env=_environment(workspace), process_group=_own_group()
+        process, pipe = start_bound(
+            [*program, *words],
+            env=_environment(workspace, study),
+            stdout=output,
+            stderr=output,
+            process_group=_own_group(),
         )
+        if pipe >= 0:
+            stack.callback(os.close, pipe)
         stopped = wait_passing_signals(process)
         code = process.returncode
         if stopped or code in (_STOPPED_BY_CTRL_C, -signal.SIGINT, -signal.SIGTERM):
@@ -94,10 +118,29 @@ def _own_group() -> int | None:
     return 0 if os.name == "posix" else None
 
 
-def _environment(workspace: Workspace) -> dict[str, str]:
+def check_not_running(study: Path) -> None:
+    """Raise a `RequestError` if this process is part of a command that the same study file runs: it would never end."""
+    running = _running_studies()
+    if str(study.resolve()) in running:
+        raise RequestError(
+            f"{study}: a command of this study runs the study itself, which would never end. Take 'compare --study' "
+            "out of its make."
+        )
+    if len(running) >= _MOST_NESTED:
+        raise RequestError(f"{study}: {len(running)} studies run one another already. Run this study by itself.")
+
+
+def _running_studies() -> list[str]:
+    """List the study files whose commands this process is part of, the outermost first."""
+    return [path for path in os.environ.get(_STUDIES, "").split("\n") if path]
+
+
+def _environment(workspace: Workspace, study: Path | None) -> dict[str, str]:
     folders = {
         "BENCHRUNNER_RUNS": workspace.runs,
         "BENCHRUNNER_CACHE": workspace.cache,
         "BENCHRUNNER_DATA": workspace.data,
     }
-    return {**os.environ, **{name: str(folder) for name, folder in folders.items() if folder is not None}}
+    running = [*_running_studies(), *([] if study is None else [str(study.resolve())])]
+    named = {name: str(folder) for name, folder in folders.items() if folder is not None}
+    return {**os.environ, **named, _STUDIES: "\n".join(running)}

@@ -11,6 +11,8 @@ from benchrunner.study_files.reading import read_study_file as read
 from study_texts import COLUMN, HEAD, SYSTEM, write_study
 
 NUMBER = '[parameters.n]\nabout = "count"\ndefault = "x"\n'
+MANY_VALUES = ", ".join(f'{name} = "{",".join(map(str, range(1000)))}"' for name in "abcd")
+MANY_TEMPLATES = 't0 = "xxxxxxxxxx"\n' + "".join(f't{n} = "{f"{{t{n - 1}}}" * 10}"\n' for n in range(1, 10))
 
 
 def study_text(*, before: str = "", system: str = "", column: str = "") -> str:
@@ -39,6 +41,26 @@ FAULTS = {
     "misspelt name": (study_text(before=NUMBER, system='make = "a {nn}"\n'), "make: {nn} is not defined. Did you"),
     "a sum": (study_text(before=NUMBER, system='make = "a {n+1}"\n'), "make: {n+1} is none of {name}, {name.file} and"),
     "no number": (study_text(before=NUMBER, system='make = "a {n/2}"\n'), "{n/2} needs a whole number, and n is 'x'."),
+    "number of 5,000 digits": (
+        study_text(before=NUMBER.replace('"x"', f'"{"9" * 5000}"'), system='make = "a {n*2}"\n'),
+        "make: {n...} calculates with numbers of at most 18 digits.",
+    ),
+    "factor of 5,000 digits": (
+        study_text(before=NUMBER.replace('"x"', '"3"'), system=f'make = "a {{n*{"9" * 5000}}}"\n'),
+        "make: {n...} calculates with numbers of at most 18 digits.",
+    ),
+    "result of too many digits": (
+        study_text(before=NUMBER.replace('"x"', '"3"'), system='make = "a {n*1000000000*1000000000}"\n'),
+        "make: {n...} is a number of more than 18 digits.",
+    ),
+    "systems without end": (
+        HEAD + f'[[system]]\nname = "{{a}}"\nbackbone = "b"\neach = {{{MANY_VALUES}}}\n' + COLUMN,
+        "each: this makes 1,000,000,000,000 systems; a study has at most 10,000.",
+    ),
+    "templates without end": (
+        HEAD + "[templates]\n" + MANY_TEMPLATES + SYSTEM + 'make = "a {t9} b"\n' + COLUMN,
+        "make: the text has more than 1,000,000 characters with its parameters.",
+    ),
     "open quote": (study_text(system='make = "a \'b"\n'), "make: cannot be split into words: No closing"),
     "kind of parameter": (study_text(before=NUMBER + 'kind = "int"\n'), "kind: expected one of text, list, words"),
     "name of a parameter": (

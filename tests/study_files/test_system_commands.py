@@ -8,12 +8,14 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import pytest
 
 from benchrunner import Fit, RequestError, discover
-from benchrunner.study_files.system_commands import wait_passing_signals
+from benchrunner.study_files.system_commands import check_not_running, wait_passing_signals
 from inline import mood, own, pairs, plugin
 from kitchen import STUDY, Kitchen
 
@@ -95,3 +97,61 @@ def test_a_stop_signal_reaches_the_command_once() -> None:
         process.stdout.close()
         signal.signal(signal.SIGINT, previous_handler)
     assert (stopped, process.returncode) == (True, 41)
+
+
+PARENT = """
+import pathlib, sys
+from benchrunner import Workspace
+from benchrunner.study_files.system_commands import run_command
+folder = pathlib.Path(sys.argv[1])
+run_command([], Workspace(folder, folder), program=(sys.executable, "-c", sys.argv[2]))
+"""
+COMMAND = """
+import os, time
+from benchrunner.parent_process import end_with_parent
+end_with_parent()
+print(os.getpid(), "BENCHRUNNER_STARTED_BY" in os.environ, file=open("started.part", "w"))
+os.rename("started.part", "started")
+time.sleep(600)
+"""
+
+
+def test_a_command_ends_when_its_study_is_killed(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", PARENT, str(tmp_path), COMMAND]
+    study = subprocess.Popen(words, cwd=tmp_path, process_group=0)
+    try:
+        _wait_until(lambda: (tmp_path / "started").exists())
+        number, inherited = (tmp_path / "started").read_text().split()
+        assert inherited == "False", "the command's own processes must not watch the pipe"
+    finally:
+        study.kill()
+        study.wait()
+    _wait_until(lambda: not _runs(int(number)))
+
+
+def _wait_until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def _runs(number: int) -> bool:
+    """Return whether a process runs; nobody may have waited for one that has ended."""
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_a_study_that_runs_itself_is_refused(kitchen: Kitchen) -> None:
+    text = STUDY.replace('make = "bake {dough} out/{dough} {more}"', 'make = "compare --study {here}/study.toml"')
+    (kitchen.folder / "study.toml").write_text(text)
+    code, _, err = kitchen("--study", "study.toml", "--columns", "taste", "--quiet", "--systems", "rye")
+    assert code == 2 and "a command of this study runs the study itself, which would never end" in err
+
+
+def test_studies_that_run_one_another_are_few(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("BENCHRUNNER_STUDIES", "\n".join(str(tmp_path / f"{number}.toml") for number in range(8)))
+    with pytest.raises(RequestError, match="8 studies run one another already"):
+        check_not_running(tmp_path / "mine.toml")
