@@ -87,7 +87,8 @@ def _check_learning(problem: Problem, table: pa.Table, features: Features, recip
     if not np.array_equal(asked.tokens, features.tokens):
         return  # other sequences are trained than asked, so that the outputs of one are not those of the other
     count = len(features.tokens if problem.head.level == "token" else features.owner)
-    outputs = torch.zeros(count, problem.head.width, requires_grad=True)
+    start = 0.01 * np.random.default_rng(2).normal(size=(count, problem.head.width))  # zeros may be a saddle point
+    outputs = torch.tensor(start, dtype=torch.float32, requires_grad=True)
     units, optimizer = np.arange(features.units), torch.optim.Adam([outputs], lr=RATE)
     batch = collate(features, units, torch.device("cpu"))
     places = _places(problem, features, units, batch)

@@ -1,4 +1,4 @@
-"""The sources in docs/plugins.md read files as it stands there."""
+"""The sources in docs/plugins/sources.md read files as it stands there."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from documents import blocks
 
 
 def documented_task() -> Task:
-    (code,) = [code for code in blocks("python", ROOT / "docs" / "plugins.md") if "JsonTable(" in code]
+    (code,) = [code for code in blocks("python", ROOT / "docs" / "plugins" / "sources.md") if "JsonTable(" in code]
     module = ModuleType("stories")
-    exec(compile(code, "docs/plugins.md", "exec", dont_inherit=True), module.__dict__)
+    exec(compile(code, "docs/plugins/sources.md", "exec", dont_inherit=True), module.__dict__)
     (task,) = module.register_tasks()
     assert isinstance(task, Task)
     return task

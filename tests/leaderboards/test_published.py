@@ -167,9 +167,11 @@ cells = {Mood = 81.5}
 
 
 def test_the_example_of_the_documentation_lists_its_row() -> None:
-    [example] = [block for block in blocks("python", ROOT / "docs" / "plugins.md") if "words-paper" in block]
+    [example] = [
+        block for block in blocks("python", ROOT / "docs" / "plugins" / "leaderboards.md") if "words-paper" in block
+    ]
     names: dict[str, Any] = {}
-    exec(compile(example, "plugins.md", "exec"), names)
+    exec(compile(example, "leaderboards.md", "exec"), names)
     other = plugin(register_leaderboards=names["register_leaderboards"])
     plugins = discover(extra=[("own", plugin(register_tasks=[mood()])), ("words", other)], installed=False)
     [figure] = plugins.leaderboard("words-paper").figures

@@ -19,7 +19,7 @@ from distributions import HOMES, ROOT, package
 from documents import blocks, named_files, prose, shown_commands
 from generated_docs import PARTS, commands, documentation, generated, origin, pages
 
-INSIDE_ONLY = (*(ROOT / "docs").glob("*.md"), ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md")
+INSIDE_ONLY = (*(ROOT / "docs").rglob("*.md"), ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md")
 """Pages that are read in the repository only; the others are also shown by package indexes."""
 
 

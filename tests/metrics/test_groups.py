@@ -132,9 +132,11 @@ def test_a_task_keeps_the_columns_of_its_metrics_and_boards(tmp_path: Path) -> N
 
 
 def test_the_documented_metrics_read_their_columns(tmp_path: Path) -> None:
-    (code,) = [code for code in blocks("python", ROOT / "docs" / "plugins.md") if "weighted_accuracy" in code]
+    (code,) = [
+        code for code in blocks("python", ROOT / "docs" / "plugins" / "metrics.md") if "weighted_accuracy" in code
+    ]
     module = ModuleType("answers")
-    exec(compile(code, "docs/plugins.md", "exec", dont_inherit=True), module.__dict__)
+    exec(compile(code, "metrics.md", "exec", dont_inherit=True), module.__dict__)
     (task,) = module.register_tasks()
     (tmp_path / "answers").mkdir()
     rows = [("who?", True, 3), ("who?", False, 1), ("when?", True, 2)]

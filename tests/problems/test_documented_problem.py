@@ -1,4 +1,4 @@
-"""The kind of question in docs/plugins.md works as it stands there."""
+"""The kind of question in docs/plugins/problems.md works as it stands there."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ WORDS = {"bad": "rainy", "fair": "plain", "good": "sunny"}
 
 def documented() -> ModuleType:
     """The plugin of the page as a module."""
-    (code,) = [code for code in blocks("python", ROOT / "docs" / "plugins.md") if "(SentenceProblem)" in code]
+    (code,) = [
+        code for code in blocks("python", ROOT / "docs" / "plugins" / "problems.md") if "(SentenceProblem)" in code
+    ]
     module = ModuleType("reviews")
-    exec(compile(code, "docs/plugins.md", "exec", dont_inherit=True), module.__dict__)
+    exec(compile(code, "docs/plugins/problems.md", "exec", dont_inherit=True), module.__dict__)
     return module
 
 
