@@ -104,7 +104,7 @@ def _decodes_its_input(model: PreTrainedModel) -> bool:
     """
     from transformers.modeling_outputs import BaseModelOutput
 
-    states = torch.zeros(1, 2, model.config.hidden_size, device="meta")
+    states = torch.zeros(1, 2, getattr(model.config, "hidden_size", 1), device="meta")
     ids = torch.zeros(1, 2, dtype=torch.long, device="meta")
     inputs = {"input_ids": ids, "encoder_outputs": BaseModelOutput(last_hidden_state=states), **without_cache(model)}
     return _failure(model, inputs) in ("", _failure(model, {**inputs, "decoder_input_ids": ids}))
@@ -244,7 +244,8 @@ def renamed(
 
     if not encoder_only or model_class.__name__ in MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES.values():
         return _without_other_prefix(weights, model_class, config)
-    whole = _whole_class(config)
+    with torch.device("meta"):
+        whole = _whole_class(config)(config)  # Marian decides for each model which weights are shared
     names = {name: name.removeprefix(f"{whole.base_model_prefix}.") for name in weights}
     if any(name.startswith("encoder.") for name in names.values()):
         inside = {name: new.removeprefix("encoder.") for name, new in names.items() if new.startswith("encoder.")}
