@@ -6,16 +6,15 @@ import codecs
 import contextlib
 import errno
 import json
-import os
 import shutil
 import stat
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from benchrunner.errors import DataError, PluginError, RequestError
 from benchrunner.file_faults import quoted
+from benchrunner.leftovers import temporary_file, temporary_folder
 from benchrunner.output_places import file_for, followed, is_stream
 from benchrunner.platform_facts import current_umask, flush_to_disk
 
@@ -42,9 +41,7 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
         return
     path = followed(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    os.close(handle)
-    part = Path(name)
+    part = temporary_file(path)
     try:
         write(part)
         flush_to_disk(part)
@@ -73,7 +70,7 @@ def write_folder_atomically(path: Path, write: Callable[[Path], object]) -> None
     if path.exists() and not path.is_dir():
         raise RequestError(f"{path} cannot be written: this is a file; name a folder.")
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part"))
+    part = temporary_folder(path)
     try:
         write(part)
         for entry in (part, *part.rglob("*")):

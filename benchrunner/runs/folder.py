@@ -22,6 +22,7 @@ T = TypeVar("T")
 
 ANSWERS = "answers.jsonl"
 """Name of the file with the answers of a prediction."""
+_TRACEBACK = "traceback.txt"
 
 
 @dataclass(frozen=True)
@@ -80,14 +81,16 @@ class RunFolder:
         write_sealed(self.path / "family.json", dataclasses.asdict(family))
 
     def keep_record(self, record: Record) -> None:
-        """Write the fit's record, which makes the fit finished."""
+        """Write the fit's record, which makes the fit finished; remove the traceback of an earlier failure."""
         write_sealed(self.path / "record.json", record.as_json())
+        if record.status == "done":
+            (self.path / _TRACEBACK).unlink(missing_ok=True)
 
     def keep_traceback(self, error: BaseException) -> str:
         """Write the traceback of an error to the folder, and return the error in one line."""
         if self.is_read_only:
             return described(error)
-        path = self.path / "traceback.txt"
+        path = self.path / _TRACEBACK
         path.write_text("".join(traceback.format_exception(error)), encoding="utf-8", errors="backslashreplace")
         return f"{described(error)} (see {path})"
 

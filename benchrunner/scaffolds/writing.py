@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Collection
 from pathlib import Path
 from string import Template
 
 from benchrunner.errors import RequestError
+from benchrunner.leftovers import temporary_folder
 from benchrunner.output_places import check_place
 from benchrunner.platform_facts import current_umask
 from benchrunner.plugins.registry import Plugins
@@ -35,7 +35,7 @@ def write_plugin(kind: str, name: str, folder: Path, *, plugins: Plugins, comman
     _check_absent(folder)
     check_place(folder, is_file=False)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    part = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".part"))
+    part = temporary_folder(folder)
     try:
         for path, text in package_files(kind, name).items():
             (part / path).parent.mkdir(parents=True, exist_ok=True)
