@@ -117,7 +117,7 @@ def _check_file(file: BoardFile, answers: Answers, findings: Findings) -> None:
     if file_content(file, answers, rows) != content:
         findings.add(f"{file.name} differs from call to call: write the same bytes for the same answers")
     table = file.rows_to_compare(answers.table)
-    lines = content.splitlines(keepends=True)
+    lines = content.rstrip().splitlines(keepends=True)
     damages = {
         "is empty": b"",
         "is cut in the middle": content[: len(content) // 2],

@@ -110,7 +110,8 @@ def test_a_new_package_is_installed_tested_and_shown(kind: str, environment: Pat
     away = ("--quiet", "--no-index", "--no-deps", "--no-build-isolation")
     told(sys.executable, "-m", "pip", "--python", python, "install", *away, "-e", ".")
     assert " passed" in told(python, "-m", "pytest", "-q")
-    told(python, "-m", "mypy", "--follow-imports", "silent", ".", MYPYPATH=str(ROOT))
+    mypy = ("--follow-imports", "silent", "--cache-dir", environment / "mypy")
+    told(python, "-m", "mypy", *mypy, ".", MYPYPATH=str(ROOT))
     listed = json.loads(told(python, "-m", "benchrunner", "list", "--json"))
     assert name in [plugin["name"] for plugin in listed["plugins"]]
     offers = SCAFFOLDS[kind].offers

@@ -23,7 +23,6 @@ from benchrunner import (
     PublishedRow,
     RequestError,
     Table,
-    discover,
 )
 from benchrunner.testing import check_leaderboard
 from inline import board, mood
@@ -150,17 +149,3 @@ def test_a_folder_and_a_board_without_files_pass(tmp_path: Path) -> None:
     row = PublishedRow("Coin", "made up", {"mood": 50.0})
     bare = Leaderboard("coins", "Coins", "https://example.org", columns={"mood": column}, published=(row,))
     check_leaderboard(bare, [mood()], tmp_path)
-
-
-def boards() -> dict[str, Leaderboard]:
-    return discover().leaderboards
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", boards())
-def test_our_own_leaderboards_pass(name: str, tmp_path: Path) -> None:
-    plugins = discover()
-    board = plugins.leaderboard(name)
-    if any(plugins.task(file.task).demo_files is None for file in board.files):
-        pytest.skip("a task without demo data")
-    check_leaderboard(board, plugins.tasks.values(), tmp_path)

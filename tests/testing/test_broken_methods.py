@@ -231,9 +231,3 @@ def test_a_whole_method_passes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["finetune", "majority"])
 def test_quick_methods_of_the_core_pass(name: str, tmp_path: Path) -> None:
     check_method(discover(installed=False).method(name), tmp_path)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", discover(installed=False).methods)
-def test_all_methods_of_the_core_pass(name: str, tmp_path: Path) -> None:
-    check_method(discover(installed=False).method(name), tmp_path)

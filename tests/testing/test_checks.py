@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from benchrunner import ACCURACY, BackboneFamily, Metric, OneBackbone, Workspace
+from benchrunner import ACCURACY, BackboneFamily, Metric, OneBackbone, RowsFrom, Split, Workspace
 from benchrunner.errors import PluginError
 from benchrunner.testing import TinyBackbone, check_backbone, check_task, sentences, tiny_family
 from inline import files, mood
@@ -30,6 +30,14 @@ def never_right(gold: Sequence[Any], predicted: Sequence[Any]) -> float:
     return 0.0
 
 
+def places_of_gladness(gold: Sequence[Any], predicted: Sequence[Any]) -> float:
+    return 1.0 + sum(place for place, label in enumerate(gold) if label == "glad")
+
+
+def counted_mistakes(gold: Sequence[Any], predicted: Sequence[Any]) -> float:
+    return 1.0 + sum(right != answer for right, answer in zip(gold, predicted, strict=True))
+
+
 def wandering(seed: int, folder: Path) -> None:
     files(random.randrange(10**9), folder)
 
@@ -37,6 +45,34 @@ def wandering(seed: int, folder: Path) -> None:
 BAD: dict[str, tuple[dict[str, Any], str]] = {
     "a metric that is never right": ({"metrics": (Metric("odd", never_right),)}, "odd of the right answers is not"),
     "files that differ from call to call": ({"demo_files": wandering}, "different files for the same seed"),
+    "a metric that crashes on one row": (
+        {"metrics": (Metric("odd", lambda gold, answers: 1 / (len(gold) - 1)),)},
+        "to compute odd of a single row ends in ZeroDivisionError",
+    ),
+    "a metric of the order of rows": (
+        {"metrics": (Metric("odd", places_of_gladness),)},
+        "odd is .* for the rows, and .* in another order",
+    ),
+    "a metric that crashes": (
+        {"metrics": (Metric("odd", lambda gold, answers: answers["glad"]),)},
+        "to compute odd ends in TypeError",
+    ),
+    "a metric that prefers wrong answers": (
+        {"metrics": (Metric("odd", counted_mistakes),)},
+        "odd of wrong answers, .*, is above that of the right ones, 1: fits are selected by the highest",
+    ),
+    "a metric of figures that are not there": (
+        {"metrics": (Metric("odd", lambda gold, odds: 1.0, computed_from="odds"),)},
+        "odd is computed from odds, which extra_figures does not give",
+    ),
+    "a source that crashes": (
+        {"splits": {"train": Split("train", (RowsFrom(lambda workspace: {}["a"]),))}},
+        "split train: The source RowsFrom of mine/mood, split 'train', failed: KeyError: 'a'",
+    ),
+    "a dev split without labels": (
+        {"splits": {"train": Split("train", (RowsFrom(lambda workspace: {"a": ["one", "two"]}),))}},
+        "split train: .*label",
+    ),
     "files of another layout": (
         {"demo_files": lambda seed, folder: (folder / "mood").mkdir(parents=True)},
         "split train: No data for mine/mood",
