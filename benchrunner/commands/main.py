@@ -95,7 +95,8 @@ def _run(words: Sequence[str], plugins: Plugins) -> int:
             print_note(f"benchrunner: {part.text}")
     with reserved_for_json(_prints_data(arguments)):
         code = exit_code_of(arguments)
-    sys.stdout.flush()  # here, so that a reader that is gone is told apart from a failure
+    if sys.stdout is not None:  # as after `>&-`
+        sys.stdout.flush()  # here, so that a reader that is gone is told apart from a failure
     return code
 
 

@@ -37,7 +37,7 @@ def print_json(value: Any) -> None:
 
 def print_table(table: Table, footnotes: Iterable[str], *, title: str = "", plain_width: int = PLAIN_WIDTH) -> None:
     """Print a table with footnotes below it; `plain_width` is that of lines if standard output is not a terminal."""
-    console = new_console(width=None if sys.stdout.isatty() else plain_width)
+    console = new_console(width=None if sys.stdout is not None and sys.stdout.isatty() else plain_width)
     if title:
         console.print(title, markup=False, highlight=False, soft_wrap=True)
     console.print(table)
