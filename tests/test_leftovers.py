@@ -37,7 +37,7 @@ def test_the_next_writer_removes_what_a_killed_one_left(kind: str, tmp_path: Pat
     assert names(tmp_path) == ["other.json"]
 
 
-def test_temporary_files_of_living_processes_and_foreign_files_stay(tmp_path: Path) -> None:
+def test_files_of_living_processes_and_foreign_files_stay(tmp_path: Path) -> None:
     kept = [temporary_file(tmp_path / "a"), temporary_folder(tmp_path / "b"), tmp_path / ".mine.part"]
     kept[2].touch()
     other = tmp_path / ".a.999999999-01234567.x.part"  # another machine's

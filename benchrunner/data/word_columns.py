@@ -41,7 +41,7 @@ class WordColumns(Source):
     """First field of a line that stands where a document begins. If there are such lines, the column `document` has the
     number of each sentence's document."""
     ignored: str = ""
-    """Regular expression; a line that begins with a match is no word. "#|[0-9]+[-.]" reads files in CoNLL-U."""
+    """Regular expression; a line that begins with a match is no word. "#|[0-9]+[-.]" skips comments and ranges."""
     encoding: str | tuple[str, ...] = "utf-8"
     """Encoding of the file, or several: the first in which the whole file is text."""
     label_column: str = "labels"

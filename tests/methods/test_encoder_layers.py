@@ -165,7 +165,7 @@ def test_both_fields_are_part_of_a_fits_identity(tmp_path: Path) -> None:
     assert {method: len(fits) for method, fits in ids.items()} == {"finetune": 3, "finetune+bilstm": 3, "features": 1}
 
 
-def test_too_many_redrawn_layers_are_refused_when_a_fit_is_planned(tmp_path: Path) -> None:
+def test_too_many_redrawn_layers_are_refused_when_planning(tmp_path: Path) -> None:
     made = runner(tmp_path)
     task = made.plugins.task("mood")
     fit = made.plan(task, "words", recipe=QUICK.changed(epochs=1, redraw_layers=1))

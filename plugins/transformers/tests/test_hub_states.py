@@ -177,7 +177,7 @@ def test_layers_are_drawn_as_without_pre_training(name: str, tmp_path: Path) -> 
     assert max(deviations) < 0.9 * max(before[name].std() for name in changed if once[name].ndim == 2)
 
 
-def test_a_checkpoint_with_another_name_for_its_base_model_is_read(tmp_path: Path) -> None:
+def test_another_name_for_the_base_model_is_read(tmp_path: Path) -> None:
     """Qwen's class for spans calls its base model `transformer`; the other classes call it `model`."""
     from transformers import AutoModelForQuestionAnswering
 
