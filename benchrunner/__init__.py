@@ -101,7 +101,7 @@ from benchrunner.metrics import (
     roc_auc,
 )
 from benchrunner.named_recipes import NamedRecipe
-from benchrunner.platform_facts import flush_to_disk
+from benchrunner.platform_facts import flush_to_disk, memory_size
 from benchrunner.plugins.discovery import discover
 from benchrunner.plugins.hookspecs import hookimpl
 from benchrunner.plugins.listing import Listed, list_offers
@@ -343,6 +343,7 @@ __all__ = [
     "list_runs",
     "mean_of_groups",
     "mean_reciprocal_rank",
+    "memory_size",
     "paired_test",
     "prune_runs",
     "quoted",

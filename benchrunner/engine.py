@@ -8,6 +8,15 @@ from benchrunner.backbones.encoder import Encoder, ExportedHead
 from benchrunner.backbones.recomputation import recompute
 from benchrunner.backbones.recurrence import read_one_way
 from benchrunner.backbones.stacked_linear import StackedLinear
+from benchrunner.backbones.tensor_files import (
+    check_finite,
+    check_size,
+    check_types,
+    read_shapes,
+    read_tensors,
+    refuse,
+)
+from benchrunner.backbones.tokenizer_limits import check_ids, check_limits
 from benchrunner.features.arrays import IGNORED, Features, Sequences
 from benchrunner.features.blocks import Block, Bucket, buckets, ranges
 from benchrunner.features.flat_batch import FlatBatch, collate, rounding
@@ -37,6 +46,11 @@ __all__ = [
     "StackedLinear",
     "attend",
     "buckets",
+    "check_finite",
+    "check_ids",
+    "check_limits",
+    "check_size",
+    "check_types",
     "collate",
     "decay_groups",
     "derived",
@@ -44,7 +58,10 @@ __all__ = [
     "permutation",
     "ranges",
     "read_one_way",
+    "read_shapes",
+    "read_tensors",
     "recompute",
+    "refuse",
     "rounding",
     "share_of_peak",
     "step_log",

@@ -67,6 +67,25 @@ def turn_in(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
+def memory_size() -> int:
+    """Return the bytes of memory that this process can have: those of the machine, or of a smaller limit.
+
+    Limits are those of the process (`ulimit -v`) and of its container (control groups).
+    """
+    sizes = [1 << 62]
+    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        sizes.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    for name in ("memory.max", "memory/memory.limit_in_bytes"):
+        with contextlib.suppress(OSError, ValueError):  # "max" where there is no limit
+            sizes.append(int((Path("/sys/fs/cgroup") / name).read_text(encoding="ascii")))
+    with contextlib.suppress(ImportError):  # Windows has no such limits
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        sizes.append(limit if limit != resource.RLIM_INFINITY else sizes[0])
+    return min(sizes)
+
+
 def stop_signals() -> list[signal.Signals]:
     """List the signals that ask a process to stop: Ctrl-C, a scheduler's SIGTERM, and the end of a terminal."""
     names = ("SIGINT", "SIGTERM", "SIGHUP")  # Windows has no SIGHUP

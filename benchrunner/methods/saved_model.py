@@ -38,7 +38,7 @@ def load(learned: Mapping[str, nn.Module], folder: Path) -> None:
     """Load the weights that `save` wrote into the learned modules; raise `Diverged` if one is not a finite number."""
     from safetensors.torch import load_file
 
-    from benchrunner.training.finite_numbers import check_weights
+    from benchrunner.backbones.finite_numbers import check_weights
 
     tensors = load_file(folder / HEAD)
     check_weights(tensors.items(), f"the weights in {folder / HEAD}")

@@ -167,7 +167,7 @@ def _export_fit(reference: str, target: Path, runner: Runner) -> None:
     from safetensors.torch import load_file
 
     from benchrunner.backbones.encoder import ExportedHead
-    from benchrunner.training.finite_numbers import check_weights
+    from benchrunner.backbones.finite_numbers import check_weights
 
     folder = find_run(runner.workspace.runs, reference)
     runner = runner.in_runs_folder(folder.path.parent)

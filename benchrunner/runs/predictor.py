@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchrunner.backbones.finite_numbers import check_outputs
 from benchrunner.data.rows import Rows
 from benchrunner.data.sources import DataNotFound
 from benchrunner.errors import Diverged, FitError
@@ -25,7 +26,6 @@ from benchrunner.runs.fitter import Fitter
 from benchrunner.runs.folder import RunFolder, answer_lines, parse_answers, read_answers, write_prediction
 from benchrunner.seals import check_seal, seal_files
 from benchrunner.tasks.task import Task
-from benchrunner.training.finite_numbers import check_outputs
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from benchrunner.backbones.finite_numbers import check_outputs, check_weights
 from benchrunner.errors import DamagedFile, Diverged, FitError
 from benchrunner.features.arrays import Features
 from benchrunner.features.flat_batch import FlatBatch, collate, micro_batches, rounding
@@ -22,7 +23,6 @@ from benchrunner.recipes import Recipe
 from benchrunner.training import step_log
 from benchrunner.training.allocator import keep_freed_memory
 from benchrunner.training.checkpoints import Checkpoint
-from benchrunner.training.finite_numbers import check_outputs, check_weights
 from benchrunner.training.optimizer import Optimizer
 from benchrunner.training.schedule import Schedule
 from benchrunner.workspace import CHECKPOINT_SECONDS

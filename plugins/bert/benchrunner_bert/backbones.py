@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.metadata
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-from benchrunner import Backbone, Workspace, download_checkpoint
+from benchrunner import Backbone, Workspace, download_checkpoint, write_atomically
 from benchrunner_bert.configuration import Configuration
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ class FolderBert(Backbone):
     twin: str = ""
 
     def revision(self, workspace: Workspace) -> str:
-        return checkpoint_revision(self.folder, workspace)
+        return checkpoint_revision(self.folder, workspace, lambda: self.load(workspace, seed=0))
 
     def layer_count(self, workspace: Workspace) -> int:
         return Configuration.read(self.folder / "config.json").layers
@@ -52,7 +54,7 @@ class HubBert(Backbone):
     about: str
 
     def revision(self, workspace: Workspace) -> str:
-        return checkpoint_revision(self._folder(workspace), workspace)
+        return checkpoint_revision(self._folder(workspace), workspace, lambda: self.load(workspace, seed=0))
 
     def layer_count(self, workspace: Workspace) -> int:
         return Configuration.read(self._folder(workspace) / "config.json").layers
@@ -101,8 +103,11 @@ class RandomBert(Backbone):
         return Configuration.of_size(self.size, pieces)
 
 
-def checkpoint_revision(folder: Path, workspace: Workspace) -> str:
-    """Hash all files of a checkpoint folder that loading reads."""
+def checkpoint_revision(folder: Path, workspace: Workspace, load: Callable[[], object]) -> str:
+    """Hash all files of a checkpoint folder that loading reads.
+
+    A checkpoint whose revision is new is loaded once, so that a command with a bad one ends before its first fit.
+    """
     from benchrunner.engine import Cache
     from benchrunner_bert.checkpoint import weights_file
 
@@ -110,4 +115,8 @@ def checkpoint_revision(folder: Path, workspace: Workspace) -> str:
     for path in (*(folder / name for name in FILES), weights_file(folder)):
         if path.is_file():
             digest.update(f"{path.name} {cache.file_hash(path)}\n".encode())
+    memory = workspace.cache / "checked" / f"{digest.hexdigest()}-bert-{importlib.metadata.version('benchrunner-bert')}"
+    if not memory.exists():
+        load()
+        write_atomically(memory, lambda part: part.touch())
     return digest.hexdigest()

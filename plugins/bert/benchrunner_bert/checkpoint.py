@@ -7,8 +7,8 @@ from pathlib import Path
 
 import torch
 
-from benchrunner import CheckpointError, first_line
-from benchrunner.engine import generator
+from benchrunner import CheckpointError
+from benchrunner.engine import check_finite, check_size, check_types, generator, read_shapes, read_tensors, refuse
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.model import ACTIVATIONS, Bert, draw_weight
 from benchrunner_bert.tokenizer import BertTokenizer
@@ -19,8 +19,6 @@ WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 
 _PRETRAINING_HEADS = ("cls.", "seq_relationship.")
 """Heads of every pre-trained checkpoint. Fine-tuning never uses them, so no note says that they are left out."""
-_SHOWN_FAULTS = 20
-"""Number of faults that an error lists."""
 
 
 def read(folder: Path, *, seed: int) -> Bert:
@@ -33,14 +31,20 @@ def read(folder: Path, *, seed: int) -> Bert:
         raise CheckpointError(
             f"{folder}/config.json: hidden_act '{config.activation}' is none of {', '.join(ACTIVATIONS)}."
         )
-    model = Bert(config, BertTokenizer.read(folder))
-    if model.tokenizer.size > config.vocabulary:
-        raise CheckpointError(
-            f"{folder}: the vocabulary has {model.tokenizer.size} pieces, "
-            f"the model only {config.vocabulary} embeddings."
-        )
     path = weights_file(folder)
-    weights, heads = encoder_weights(_load(path))
+    # Before memory is taken: the pooler may be missing, and each layer has more weights of its own than one.
+    if config.layers > (count := len(read_shapes(path))):
+        raise CheckpointError(
+            f"{folder}/config.json: num_hidden_layers is {config.layers:,}, but {path.name} has only {count:,} tensors."
+        )
+    check_size(folder / "config.json", config.weights - config.pooler_weights, [path])
+    tokenizer = BertTokenizer.read(folder)
+    if tokenizer.size > config.vocabulary:
+        raise CheckpointError(
+            f"{folder}: the vocabulary has {tokenizer.size:,} pieces, the model only {config.vocabulary:,} embeddings."
+        )
+    model = Bert(config, tokenizer)
+    weights, heads = encoder_weights(read_tensors(path))
     notes = []
     if task_heads := sorted(name for name in heads if not name.startswith(_PRETRAINING_HEADS)):
         notes.append(f"left out of {path.name}: a head of another task ({', '.join(task_heads)})")
@@ -51,6 +55,8 @@ def read(folder: Path, *, seed: int) -> Bert:
         model.has_fresh_pooler = True
         notes.append("the checkpoint has no pooler; a fresh one is drawn from the seed")
     _check(model, weights, path)
+    check_types(path, weights)
+    check_finite(path, weights.items())
     _fill(model, weights)
     model.notes = tuple(notes)
     return model
@@ -62,23 +68,6 @@ def weights_file(folder: Path) -> Path:
         if (folder / name).is_file():
             return folder / name
     raise CheckpointError(f"{folder}: no weights; {' or '.join(WEIGHTS)} was expected.")
-
-
-def _load(path: Path) -> dict[str, torch.Tensor]:
-    from safetensors.torch import load_file
-
-    try:
-        if path.suffix == ".safetensors":
-            tensors = load_file(path)
-        else:
-            tensors = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # both loaders raise many kinds of errors for a damaged or foreign file
-        raise CheckpointError(f"{path}: the weights cannot be read: {first_line(error)}") from None
-    if not isinstance(tensors, Mapping) or not all(
-        isinstance(name, str) and isinstance(tensor, torch.Tensor) for name, tensor in tensors.items()
-    ):
-        raise CheckpointError(f"{path}: a flat table of tensors was expected.")
-    return dict(tensors)
 
 
 def _check(model: Bert, weights: Mapping[str, torch.Tensor], path: Path) -> None:
@@ -95,11 +84,7 @@ def _check(model: Bert, weights: Mapping[str, torch.Tensor], path: Path) -> None
             for name in parts
             if name in weights and weights[name].shape != shape
         ]
-    if faults:
-        shown = faults[:_SHOWN_FAULTS]
-        if more := len(faults) - len(shown):
-            shown.append(f"... and {more} more")
-        raise CheckpointError(f"{path} does not hold this BERT:\n" + "\n".join(f"  - {fault}" for fault in shown))
+    refuse(f"{path} does not hold this BERT", faults)
 
 
 def _fill(model: Bert, weights: Mapping[str, torch.Tensor]) -> None:

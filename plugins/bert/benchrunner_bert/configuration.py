@@ -126,6 +126,19 @@ class Configuration:
             raise CheckpointError(f"{path}: {fault}.")
         return config
 
+    @property
+    def pooler_weights(self) -> int:
+        """Number of weights of the pooler."""
+        return self.hidden * (self.hidden + 1)
+
+    @property
+    def weights(self) -> int:
+        """Number of all weights, reckoned without making a model."""
+        embeddings = (self.vocabulary + self.positions + self.segments + 2) * self.hidden
+        attention = 4 * self.hidden * (self.hidden + 1)
+        feed_forward = self.inner * (2 * self.hidden + 1) + self.hidden
+        return embeddings + self.layers * (attention + feed_forward + 4 * self.hidden) + self.pooler_weights
+
     def _fault(self) -> str | None:
         """Describe the first number that no BERT can have; None where all are possible."""
         for name in ("vocabulary", "hidden", "layers", "heads", "inner", "positions", "segments"):

@@ -12,6 +12,7 @@ from benchrunner_bert import pretrained
 from benchrunner_bert.backbones import FolderBert, HubBert, RandomBert
 from benchrunner_bert.configuration import MODEL_TYPES, SIZES, Configuration
 from benchrunner_bert.elmo.configuration import MODEL_TYPE as ELMO
+from benchrunner_bert.memory import check_memory
 
 RELEASED = {
     "bert/base-uncased": ("google-bert/bert-base-uncased", "BASE: 12 layers, 768 wide, 110M parameters"),
@@ -76,7 +77,8 @@ class BertFamily(BackboneFamily):
     def find(self, reference: str, workspace: Workspace) -> Backbone | None:
         if reference.startswith(RANDOM):
             size = reference.removeprefix(RANDOM)
-            Configuration.of_size(size, 1)  # refuses what is no size
+            config = Configuration.of_size(size, 1)  # refuses what is no size
+            check_memory(f"The fresh model {reference}", config.weights)
             return RandomBert(reference, size)
         if reference.startswith(pretrained.PREFIX) and not Path(reference).exists():
             model = pretrained.find(reference.removeprefix(pretrained.PREFIX), workspace.runs)

@@ -12,7 +12,7 @@ import numpy as np
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
 from benchrunner import CheckpointError, RequestError, read_json_object
-from benchrunner.engine import Frame, Pieces, Sequences
+from benchrunner.engine import Frame, Pieces, Sequences, check_limits
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 """BERT's special tokens."""
@@ -25,6 +25,17 @@ class BertTokenizer:
 
     def __init__(self, tokenizer: Tokenizer, origin: str) -> None:
         """`origin` is the file that the tokenizer was read from, for error messages."""
+        check_limits(tokenizer, origin)
+        kind = type(tokenizer.model).__name__
+        if kind != "WordPiece":
+            raise CheckpointError(
+                f"{origin}: the tokenizer's model is {kind}, where BERT has WordPiece. 'transformers:' before the "
+                "model's name reads it with the library transformers."
+            )
+        if tokenizer.model.token_to_id(tokenizer.model.unk_token) is None:
+            raise CheckpointError(
+                f"{origin}: the unknown token {tokenizer.model.unk_token!r} is not in the vocabulary."
+            )
         missing = [token for token in SPECIAL if token != "[MASK]" and tokenizer.token_to_id(token) is None]
         if missing:
             raise CheckpointError(f"{origin}: the vocabulary has no {', '.join(missing)}.")

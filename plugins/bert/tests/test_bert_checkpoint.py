@@ -244,7 +244,7 @@ def test_a_broken_configuration_is_a_clear_error(folder: Path, tmp_path: Path, t
         ({"hidden_act": ["gelu"]}, "hidden_act"),
         ({"position_embedding_type": "relative_key"}, "position_embedding_type is 'relative_key'"),
         ({"is_decoder": True}, "is_decoder is True"),
-        ({"vocab_size": 7000}, "the vocabulary has 8000 pieces, the model only 7000 embeddings"),
+        ({"vocab_size": 7000}, "the vocabulary has 8,000 pieces, the model only 7,000 embeddings"),
     ],
     ids=str,
 )

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, final
 import torch
 
 from benchrunner import CheckpointError, first_line
+from benchrunner.engine import check_types
 from benchrunner_transformers.configuration import configuration, mark, read_settings
 from benchrunner_transformers.habits import gives_states, without_cache
 from benchrunner_transformers.hub_kernels import forbid_kernels
@@ -179,6 +180,7 @@ def _check_weights(
 ) -> list[str]:
     """Compare names and shapes of all weights with the model's; return the names of weights that are left out."""
     model, report = from_weights(model_class, config, shapes, torch.device("meta"))
+    _check_types(folder, model, {name: shapes[name] for name in shapes.keys() - set(report["unexpected_keys"])})
     inside = _names_inside(model)
     missing = {name for name in report["missing_keys"] if not name.startswith(POOLER)}
     unexpected = {name for name in report["unexpected_keys"] if inside(name)}
@@ -198,6 +200,12 @@ def _check_weights(
     heads = (name for name in report["unexpected_keys"] - unexpected if not name.startswith(_OTHER_HEADS))
     parts = {name for name, _ in model.named_children()}
     return sorted(name for name in heads if not ("decoder" not in parts and _DECODER.match(name)))
+
+
+def _check_types(folder: Path, model: PreTrainedModel, shapes: Mapping[str, torch.Tensor]) -> None:
+    """Check the types of all weights that are read; buffers, such as the numbers of positions, may have any type."""
+    prefix, buffers = f"{model.base_model_prefix}.", {name for name, _ in model.named_buffers()}
+    check_types(folder, {name: shape for name, shape in shapes.items() if name.removeprefix(prefix) not in buffers})
 
 
 def _names_inside(model: PreTrainedModel) -> Callable[[str], bool]:

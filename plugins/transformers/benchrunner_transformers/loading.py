@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import torch
 
 from benchrunner import CheckpointError, first_line
-from benchrunner.engine import derived, generator
+from benchrunner.engine import check_finite, derived, generator
 from benchrunner_transformers.checking import SHOWN_FAULTS, Checkpoint, check, from_weights, no_states, renamed
 from benchrunner_transformers.encoder import HubEncoder
 from benchrunner_transformers.habits import Habits, settle_attention
@@ -36,6 +36,7 @@ def load(folder: Path, *, seed: int, encoder_only: bool) -> HubEncoder:
             torch.manual_seed(derived(seed, "missing weights"))
             weights = renamed(tensors, checkpoint.model_class, checkpoint.config, checkpoint.encoder_only)
             model, _ = from_weights(checkpoint.model_class, checkpoint.config, weights, torch.device("cpu"))
+        check_finite(folder, model.named_parameters())
         _share_table(model)
         try:
             settle_attention(model.eval())

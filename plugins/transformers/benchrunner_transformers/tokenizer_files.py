@@ -9,6 +9,7 @@ from typing import Any
 from tokenizers import Tokenizer
 
 from benchrunner import CheckpointError, first_line, read_json_object
+from benchrunner.engine import check_ids, check_limits
 
 _FILES = ("tokenizer.json", "vocab*.txt", "vocab*.json", "*.model", "*.tiktoken", "*.vocab")
 """Files that hold vocabularies."""
@@ -30,6 +31,7 @@ def read_tokenizer(folder: Path, config: Any) -> Any:
     from transformers import AutoTokenizer
 
     _check_files(folder)
+    _check_limits(folder)
     try:
         tokenizer = AutoTokenizer.from_pretrained(str(folder), config=config, use_fast=True, **_OPTIONS)
     except Exception as error:  # the classes of transformers and the Rust side raise exceptions of many kinds
@@ -80,6 +82,24 @@ def _check_files(folder: Path) -> None:
             f"{folder}: the tokenizer is the sentencepiece model {models[0].name}, which cannot be converted without "
             f"{' and '.join(missing)}: pip install sentencepiece protobuf, or add the model's tokenizer.json."
         )
+
+
+def _check_limits(folder: Path) -> None:
+    """Raise `CheckpointError` for huge token ids, or a tokenizer that adds too much to a text: see `check_limits`.
+
+    This is done before the library reads the files, since it copies the tokenizer.
+    """
+    path = folder / "tokenizer.json"
+    if path.is_file():
+        try:
+            tokenizer = Tokenizer.from_file(str(path))
+        except Exception:  # the library may read a file of another version, or the error is told where it fails
+            return
+        check_limits(tokenizer, path)
+        return
+    for path in (*folder.glob("vocab*.json"), folder / "added_tokens.json"):
+        if path.is_file():
+            check_ids(read_json_object(path, error=CheckpointError).values(), path)
 
 
 def _check_json(path: Path) -> None:

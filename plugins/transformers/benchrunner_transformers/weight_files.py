@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchrunner import CheckpointError, first_line, shard_files
+from benchrunner import CheckpointError, shard_files
 
 if TYPE_CHECKING:
     import torch
@@ -38,43 +38,13 @@ def weight_files(folder: Path) -> list[Path]:
 
 def read_shapes(files: Sequence[Path]) -> dict[str, torch.Tensor]:
     """Read names, shapes and types of all tensors; the tensors are on torch's meta device, without memory."""
-    return _read(files, "meta")
+    from benchrunner.engine import read_shapes as shapes_of
+
+    return {name: shape for file in files for name, shape in shapes_of(file).items()}
 
 
 def read_tensors(files: Sequence[Path]) -> dict[str, torch.Tensor]:
     """Read all tensors."""
-    return _read(files, "cpu")
+    from benchrunner.engine import read_tensors as tensors_of
 
-
-def _read(files: Sequence[Path], device: str) -> dict[str, torch.Tensor]:
-    tensors: dict[str, torch.Tensor] = {}
-    for file in files:
-        try:
-            table = _safetensors(file, device) if file.suffix == ".safetensors" else _pickle(file, device)
-        except Exception as error:  # both loaders raise many kinds of errors for a damaged or foreign file
-            raise CheckpointError(f"{file}: the weights cannot be read: {first_line(error)}") from None
-        tensors |= table
-    return tensors
-
-
-def _safetensors(file: Path, device: str) -> dict[str, torch.Tensor]:
-    import torch
-    from safetensors import safe_open
-    from safetensors.torch import load_file
-
-    if device != "meta":
-        return load_file(file)
-    with safe_open(file, framework="pt") as content:
-        shapes = {name: content.get_slice(name).get_shape() for name in content.keys()}  # noqa: SIM118
-    return {name: torch.empty(shape, device="meta") for name, shape in shapes.items()}
-
-
-def _pickle(file: Path, device: str) -> dict[str, torch.Tensor]:
-    import torch
-
-    table = torch.load(file, map_location=device, weights_only=True)
-    if not isinstance(table, Mapping) or not all(
-        isinstance(name, str) and isinstance(tensor, torch.Tensor) for name, tensor in table.items()
-    ):
-        raise ValueError("a flat table of tensors was expected")
-    return dict(table)
+    return {name: tensor for file in files for name, tensor in tensors_of(file).items()}

@@ -17,7 +17,7 @@ from tiny_models import write_model
 from tiny_tokenizers import write_tokenizer
 
 from benchrunner import CheckpointError, RequestError, Settings, Workspace
-from benchrunner_transformers import backbones, checking
+from benchrunner_transformers import backbones, loading
 from benchrunner_transformers.family import TransformersFamily
 
 
@@ -286,7 +286,7 @@ def test_a_hub_id_offline_is_one_sentence(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_a_checkpoint_is_checked_again_by_other_code(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     checked: list[Path] = []
-    monkeypatch.setattr(checking, "check", lambda folder, **options: checked.append(folder))
+    monkeypatch.setattr(loading, "load", lambda folder, **options: checked.append(folder))
     workspace = Workspace(runs=folder / "home", cache=folder / "home")
     backbone = TransformersFamily().find(str(folder), workspace)
     assert backbone is not None

@@ -26,7 +26,7 @@ class FolderElmo(Backbone):
     frozen: bool = True
 
     def revision(self, workspace: Workspace) -> str:
-        return checkpoint_revision(self.folder, workspace)
+        return checkpoint_revision(self.folder, workspace, lambda: self.load(workspace, seed=0))
 
     def load(self, workspace: Workspace, *, seed: int) -> Encoder:
         from benchrunner_bert.elmo.checkpoint import read

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
-from benchrunner import CheckpointError, first_line
+import torch
+
+from benchrunner import CheckpointError
+from benchrunner.engine import check_finite, check_size, check_types, read_shapes, read_tensors, refuse
 from benchrunner_bert.elmo.configuration import ElmoConfiguration
 from benchrunner_bert.elmo.encoder import Elmo
 from benchrunner_bert.tokenizer import BertTokenizer
@@ -16,25 +20,27 @@ OUTPUT = ".output_bias"
 
 def read(folder: Path) -> Elmo:
     """Read the encoder of a checkpoint folder."""
-    config = ElmoConfiguration.read(folder / "config.json")
-    encoder = Elmo(config, BertTokenizer.read(folder))
-    if encoder.tokenizer.size > config.vocabulary:
+    config, path = ElmoConfiguration.read(folder / "config.json"), folder / WEIGHTS
+    if not path.is_file():
+        raise CheckpointError(f"{folder}: no weights; {WEIGHTS} was expected.")
+    if config.layers > (count := len(read_shapes(path))):  # before memory is taken
         raise CheckpointError(
-            f"{folder}: the vocabulary has {encoder.tokenizer.size} pieces, the model only {config.vocabulary} "
-            "embeddings."
+            f"{folder}/config.json: num_hidden_layers is {config.layers:,}, but {WEIGHTS} has only {count:,} tensors."
         )
-    _fill(encoder, folder / WEIGHTS)
+    check_size(folder / "config.json", config.weights, [path])
+    tokenizer = BertTokenizer.read(folder)
+    if tokenizer.size > config.vocabulary:
+        raise CheckpointError(
+            f"{folder}: the vocabulary has {tokenizer.size:,} pieces, the model only {config.vocabulary:,} embeddings."
+        )
+    encoder = Elmo(config, tokenizer)
+    tensors = {name: tensor for name, tensor in read_tensors(path).items() if not name.endswith(OUTPUT)}
+    _fill(encoder, tensors, path)
     return encoder
 
 
-def _fill(encoder: Elmo, path: Path) -> None:
+def _fill(encoder: Elmo, tensors: Mapping[str, torch.Tensor], path: Path) -> None:
     """Load the weights of a file, if they are those that the encoder needs."""
-    from safetensors.torch import load_file
-
-    try:
-        tensors = {name: tensor.float() for name, tensor in load_file(path).items() if not name.endswith(OUTPUT)}
-    except Exception as error:  # a missing, damaged or foreign file raises many kinds of errors
-        raise CheckpointError(f"{path}: the weights cannot be read: {first_line(error)}") from None
     shapes = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
     expected = {name: tuple(weight.shape) for name, weight in encoder.state_dict().items()}
     faults = [f"missing: {name}" for name in expected if name not in shapes]
@@ -44,6 +50,7 @@ def _fill(encoder: Elmo, path: Path) -> None:
         for name, shape in expected.items()
         if shapes.get(name, shape) != shape
     ]
-    if faults:
-        raise CheckpointError(f"{path} does not hold this ELMo:\n" + "\n".join(f"  - {fault}" for fault in faults))
-    encoder.load_state_dict(tensors)
+    refuse(f"{path} does not hold this ELMo", faults)
+    check_types(path, tensors)
+    check_finite(path, tensors.items())
+    encoder.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})

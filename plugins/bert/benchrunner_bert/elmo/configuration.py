@@ -66,6 +66,13 @@ class ElmoConfiguration:
             raise CheckpointError(f"{path}: {fault}.")
         return config
 
+    @property
+    def weights(self) -> int:
+        """Number of all weights, reckoned without making a model."""
+        projection = self.width * self.cells if self.cells > self.width else 0
+        layer = 4 * self.cells * (2 * self.width + 2) + projection
+        return 2 * (self.vocabulary * self.width + self.layers * layer)
+
     def _fault(self) -> str | None:
         """Describe the first number that no ELMo can have; None where all are possible."""
         for name in ("vocabulary", "width", "layers", "cells"):

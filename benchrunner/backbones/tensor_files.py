@@ -1,0 +1,118 @@
+"""Files of weights: read tensors without running code, and refuse what no model can be made of."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchrunner.backbones.finite_numbers import not_finite
+from benchrunner.errors import CheckpointError, first_line
+from benchrunner.platform_facts import memory_size
+
+if TYPE_CHECKING:
+    import torch
+
+SHOWN_FAULTS = 20
+"""Number of faults that an error lists."""
+_SMALLEST_FLOAT = 2
+"""Bytes of a weight in the smallest type that is read, bfloat16 or float16."""
+
+
+def read_tensors(path: Path) -> dict[str, torch.Tensor]:
+    """Read all tensors of a safetensors file, or of a .bin file with torch's weights_only loader."""
+    return _read(path, "cpu")
+
+
+def read_shapes(path: Path) -> dict[str, torch.Tensor]:
+    """Read names, shapes and types of all tensors; the tensors are on torch's meta device, without memory."""
+    return _read(path, "meta")
+
+
+def _read(path: Path, device: str) -> dict[str, torch.Tensor]:
+    try:
+        if not path.is_file():
+            raise ValueError("there is no such file" if not path.exists() else "it is not a regular file")
+        return _safetensors(path, device) if path.suffix == ".safetensors" else _pickle(path, device)
+    except Exception as error:  # both loaders raise many kinds of errors for a damaged or foreign file
+        raise CheckpointError(f"{path}: the weights cannot be read: {first_line(error)}") from None
+
+
+def _safetensors(path: Path, device: str) -> dict[str, torch.Tensor]:
+    import torch
+    from safetensors import safe_open
+    from safetensors.torch import load_file
+
+    if device != "meta":
+        return load_file(path)
+    kinds = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
+    with safe_open(path, framework="pt") as content:
+        parts = {name: content.get_slice(name) for name in content.keys()}  # noqa: SIM118
+        return {
+            name: torch.empty(part.get_shape(), dtype=kinds.get(part.get_dtype(), torch.uint8), device="meta")
+            for name, part in parts.items()
+        }
+
+
+def _pickle(path: Path, device: str) -> dict[str, torch.Tensor]:
+    import torch
+
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            size = sum(entry.file_size for entry in archive.infolist())
+        if size > path.stat().st_size:  # torch stores tensors as they are
+            raise ValueError(f"it would grow to {size:,} bytes when it is read")
+    tensors = torch.load(path, map_location=device, weights_only=True)
+    if not isinstance(tensors, Mapping) or not all(
+        isinstance(name, str) and isinstance(tensor, torch.Tensor) for name, tensor in tensors.items()
+    ):
+        raise ValueError("a flat table of tensors was expected")
+    return dict(tensors)
+
+
+def check_types(origin: Path, tensors: Mapping[str, torch.Tensor]) -> None:
+    """Raise a `CheckpointError` for a weight that is no floating-point number of 16 to 64 bits."""
+    import torch
+
+    floats = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
+    refuse(
+        f"{origin} holds weights that are not floating-point numbers of 16, 32 or 64 bits",
+        (f"{name} ({_type(tensor)})" for name, tensor in tensors.items() if tensor.dtype not in floats),
+    )
+
+
+def _type(tensor: torch.Tensor) -> str:
+    return "an integer, a truth value or quantized" if tensor.is_meta else str(tensor.dtype).removeprefix("torch.")
+
+
+def check_finite(origin: Path, tensors: Iterable[tuple[str, torch.Tensor]]) -> None:
+    """Raise a `CheckpointError` for a weight that holds a NaN or an infinity."""
+    refuse(f"{origin} holds values that are not finite numbers", not_finite(tensors))
+
+
+def check_size(config: Path, weights: int, files: Sequence[Path]) -> None:
+    """Raise a `CheckpointError` if the files are too small for the number of weights that a configuration describes.
+
+    Called before a model is made: a number in a small file can ask for any amount of memory.
+    """
+    size = sum(file.stat().st_size for file in files)
+    if weights * _SMALLEST_FLOAT > size:
+        names = ", ".join(file.name for file in islice(files, 3))
+        raise CheckpointError(f"{config} describes {weights:,} weights; {names} has only {size:,} bytes.")
+    if (needed := 4 * weights) > (memory := memory_size()):
+        raise CheckpointError(
+            f"{config} describes a model of {needed / 1e9:,.1f} GB; this process can have {memory / 1e9:,.1f} GB of "
+            "memory."
+        )
+
+
+def refuse(reason: str, faults: Iterable[str]) -> None:
+    """Raise a `CheckpointError` that lists the first faults; nothing happens where there are none."""
+    listed = list(faults)
+    if listed:
+        shown = [f"  - {fault}" for fault in listed[:SHOWN_FAULTS]]
+        if more := len(listed) - len(shown):
+            shown.append(f"  - ... and {more} more")
+        raise CheckpointError("\n".join([f"{reason}:", *shown]))
