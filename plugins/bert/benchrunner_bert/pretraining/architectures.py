@@ -54,6 +54,10 @@ class Architecture(ABC):
     def _check_size(self, size: str) -> None: ...
 
     @abstractmethod
+    def weights(self, size: str, vocabulary: int, settings: Settings) -> int:
+        """Reckon the number of weights of a size, without heads."""
+
+    @abstractmethod
     def fresh(self, size: str, tokenizer: BertTokenizer, settings: Settings) -> TrainedModel:
         """Draw a model with the heads of its objective."""
 
@@ -85,13 +89,18 @@ class _Transformer(Architecture):
     def _check_size(self, size: str) -> None:
         Configuration.of_size(size, _ANY_VOCABULARY)
 
+    def weights(self, size: str, vocabulary: int, settings: Settings) -> int:
+        return self._configuration(size, vocabulary, settings).weights
+
+    def _configuration(self, size: str, vocabulary: int, settings: Settings) -> Configuration:
+        positions = max(_MINIMUM_POSITIONS, *settings.lengths)
+        config = Configuration.of_size(size, vocabulary)
+        return dataclasses.replace(config, positions=positions, deviation=settings.deviation)
+
     def fresh(self, size: str, tokenizer: BertTokenizer, settings: Settings) -> TrainedModel:
         from benchrunner_bert.pretraining.training.model import PretrainingModel
 
-        config = Configuration.of_size(size, tokenizer.size)
-        config = dataclasses.replace(
-            config, positions=max(_MINIMUM_POSITIONS, *settings.lengths), deviation=settings.deviation
-        )
+        config = self._configuration(size, tokenizer.size, settings)
         model = PretrainingModel.fresh(config, tokenizer, named(settings.objective), seed=settings.seed)
         if settings.positions == "waves":
             model.bert.embeddings.set_sinusoidal_positions()
@@ -139,6 +148,9 @@ class _Elmo(Architecture):
 
     def _check_size(self, size: str) -> None:
         ElmoConfiguration.of_size(size, _ANY_VOCABULARY)
+
+    def weights(self, size: str, vocabulary: int, settings: Settings) -> int:
+        return ElmoConfiguration.of_size(size, vocabulary).weights
 
     def fresh(self, size: str, tokenizer: BertTokenizer, settings: Settings) -> TrainedModel:
         from benchrunner_bert.pretraining.training.elmo_model import ElmoPretrainingModel

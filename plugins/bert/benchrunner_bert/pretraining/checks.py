@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from benchrunner import DataError, RequestError
+from benchrunner import DataError, RequestError, memory_size
+from benchrunner_bert.memory import check_memory
 from benchrunner_bert.pretrained import check_free
 from benchrunner_bert.pretraining import architectures
 from benchrunner_bert.pretraining.corpus.corpus import Corpus
 from benchrunner_bert.pretraining.deepspeed.configuration import check_keys
 from benchrunner_bert.pretraining.instances.instance import InstanceSettings
 from benchrunner_bert.pretraining.request import Request
-from benchrunner_bert.pretraining.settings import check_shared
+from benchrunner_bert.pretraining.settings import Settings, check_shared
+
+_WEIGHT = 4
+"""Bytes of a weight in fp32: every process draws the whole model, wherever it trains its part."""
+_TOKEN = 24
+"""Bytes of a token of a batch: its id, segment, position and label, before and after they are put together."""
 
 _MOST_PROCESSES = 1_024
 """Largest number of processes of a machine."""
@@ -28,6 +34,9 @@ def check(request: Request, processes: int) -> None:
     architecture, size = architectures.of_size(request.size)
     architecture.check(size, request.settings)
     check_shared(request.settings.batch_size, processes)
+    weights = architecture.weights(size, request.vocabulary_size, request.settings)
+    check_memory(f"A model of the size {request.size}", weights, bytes_each=_WEIGHT * processes)
+    _check_batch(request.settings, processes)
     check_keys(request.deepspeed_options)
     for length in request.settings.lengths:
         InstanceSettings.of(request.settings, length)
@@ -42,3 +51,14 @@ def check(request: Request, processes: int) -> None:
     if request.out.exists() and not request.out.is_dir():
         raise DataError(f"{request.out}: a run is kept in a folder, but this is a file. Choose another --out.")
     check_free(request.model_name, request.model_folder, request.runs)
+
+
+def _check_batch(settings: Settings, processes: int) -> None:
+    """Raise a `RequestError` if a process cannot hold its part of the sequences of a step."""
+    tokens = -(-settings.batch_size // processes) * max(settings.lengths)
+    if tokens * _TOKEN > (memory := memory_size()):
+        raise RequestError(
+            f"A batch of {settings.batch_size:,} sequences of {max(settings.lengths):,} tokens needs "
+            f"{tokens * _TOKEN / 1e9:,.0f} GB of memory in each process; there are {memory / 1e9:,.1f} GB. "
+            "Choose a smaller --batch-size."
+        )

@@ -14,6 +14,7 @@ from benchrunner_bert.pretraining.options import add_options, request_of
 if TYPE_CHECKING:
     from benchrunner import CommandEstimate
     from benchrunner_bert.pretraining.corpus.store_writer import Progress
+    from benchrunner_bert.pretraining.results import Learned
 
 _INTERRUPTED = 130
 """Exit code of a run that was stopped and can continue, as after Ctrl-C."""
@@ -67,6 +68,7 @@ def pretrain_command(arguments: argparse.Namespace) -> int:
     finished = pipeline.train(prepared, printer.trained)
     if rank == 0:
         if finished:
+            printer.learned(pipeline.learned(prepared))
             print(f"{request.model_folder}: a backbone for --backbone")
         else:
             print(f"Stopped; the same command continues in {request.out}.")
@@ -92,6 +94,11 @@ class _ProgressPrinter:
                 "--input document reads them, but has no next sentences to predict.",
                 file=sys.stderr,
             )
+
+    def learned(self, learned: Learned | None) -> None:
+        """Say how much was learned; that nothing was, is said also where progress is not."""
+        if learned is not None and (learned.is_nothing or not self.quiet):
+            print(f"  {learned.text}", file=sys.stderr)
 
     def trained(self, step: int, figures: Mapping[str, Any]) -> None:
         if not self.quiet:

@@ -16,14 +16,17 @@ from benchrunner_bert.pretraining.continuation import as_json
 from benchrunner_bert.pretraining.corpus import store_writer
 from benchrunner_bert.pretraining.corpus.corpus import Corpus
 from benchrunner_bert.pretraining.corpus.token_store import MANIFEST, TokenStore, file_facts
+from benchrunner_bert.pretraining.corpus.unigram import unigram_loss
 from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
 from benchrunner_bert.pretraining.deepspeed.engine import Engine
 from benchrunner_bert.pretraining.deepspeed.processes import alone
+from benchrunner_bert.pretraining.export.card import Card
 from benchrunner_bert.pretraining.export.conversion import description
 from benchrunner_bert.pretraining.instances.instance import InstanceSettings
 from benchrunner_bert.pretraining.instances.instances import Instances
 from benchrunner_bert.pretraining.preparation import Prepared, Report
 from benchrunner_bert.pretraining.request import Request, decisive_facts
+from benchrunner_bert.pretraining.results import Learned
 from benchrunner_bert.pretraining.training.loop import InstancesByLength, TrainingLoop
 
 HELD_OUT_SEED = 1_000_003
@@ -39,6 +42,7 @@ class Pipeline:
         named = partial(Corpus.named, blank_lines=request.blank_lines, passages_only=request.passages_only)
         self._corpus = named(request.corpus)
         self._held_out = named(request.held_out) if request.held_out else None
+        self._guessing: float | None = None
 
     def is_finished(self) -> bool:
         """Whether this request is finished; raise a `RequestError` if its folder belongs to another request."""
@@ -59,6 +63,16 @@ class Pipeline:
     def unread_documents(self, prepared: Prepared) -> int:
         """Count the documents of the corpus that the input cannot read: pairs need two sentences of a document."""
         return prepared.store.lone_sentences if inputs.named(self.request.settings.input).pairs else 0
+
+    def learned(self, prepared: Prepared) -> Learned | None:
+        """Compare the loss at the end of the run with guessing tokens by their frequency."""
+        return results.learned(self.request, self._guessing_loss(prepared))
+
+    def _guessing_loss(self, prepared: Prepared) -> float:
+        if self._guessing is None:
+            unknown = None if self.request.settings.predict_unknown else prepared.vocabulary.unknown
+            self._guessing = unigram_loss(prepared.store, unknown)
+        return self._guessing
 
     def train(self, prepared: Prepared, report: Callable[[int, Mapping[str, Any]], None]) -> bool:
         """Train from the last checkpoint, if there is one, and export models; whether the last step was reached."""
@@ -81,12 +95,15 @@ class Pipeline:
         if not engine.agrees(_fingerprint(store.folder / MANIFEST)):
             raise DataError(f"{store.folder} is not the same on all machines: give each the same files as --corpus.")
 
+        def card(step: int) -> Card:
+            guessing = self._guessing_loss(prepared)
+            return results.model_card(request, store.manifest, step, unread=unread, guessing=guessing)
+
         def export(step: int) -> None:
-            results.export_models(request, model, store.manifest, self._held_out, step, unread=unread)
+            results.export_models(request, model, store.manifest, self._held_out, step, card(step))
 
         def describe(step: int) -> str:
-            card = results.model_card(request, store.manifest, step, unread=unread)
-            return description(model, vocabulary.path, lowercase=vocabulary.lowercase, card=card)
+            return description(model, vocabulary.path, lowercase=vocabulary.lowercase, card=card(step))
 
         facts = decisive_facts(request, store.manifest.sources, self._held_out)
         return TrainingLoop(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.metadata
+from dataclasses import dataclass
 from pathlib import Path
+from typing import final
 
 from benchrunner import RequestError, check_files, find_sealed, folder_checksums, write_sealed
 from benchrunner.engine import step_log
@@ -20,6 +22,10 @@ from benchrunner_bert.pretraining.training.trained_model import TrainedModel
 
 FINISHED = "finished.json"
 """File in the folder of a run, written last: the facts of the request that is finished."""
+GUESSING = "loss of guessing tokens by frequency"
+"""Name of a figure of the model card."""
+_ALIKE = 0.99
+"""Share of the loss of guessing by frequency above which a model learnt nothing worth a word."""
 _VERSIONS = ("torch", "deepspeed", "tokenizers")
 """Libraries whose versions a model card names."""
 
@@ -67,10 +73,9 @@ def register_model(request: Request) -> None:
 
 
 def export_models(
-    request: Request, model: TrainedModel, corpus: Manifest, held_out: Corpus | None, step: int, *, unread: int = 0
+    request: Request, model: TrainedModel, corpus: Manifest, held_out: Corpus | None, step: int, card: Card
 ) -> None:
     """Write the model of a step: a model on the way, the finished model, or both."""
-    card = model_card(request, corpus, step, unread=unread)
     if step in request.plan.export_at:
         export(model, request.export_folder(step), card)
     if step == request.settings.steps:
@@ -80,8 +85,13 @@ def export_models(
         write_sealed(request.out / FINISHED, {**facts, "models": _checksums(request)})
 
 
-def model_card(request: Request, corpus: Manifest, step: int, *, unread: int = 0) -> Card:
-    """Describe the model of a step; `unread` documents of the corpus have no pair."""
+def model_card(
+    request: Request, corpus: Manifest, step: int, *, unread: int = 0, guessing: float | None = None
+) -> Card:
+    """Describe the model of a step; `unread` documents of the corpus have no pair.
+
+    `guessing` is the loss of guessing tokens by their frequency: see `unigram_loss`.
+    """
     settings = request.settings
     first = min(step, settings.border)
     phases = [(first, settings.length_at(0)), (step - first, settings.length_at(settings.steps - 1))]
@@ -94,7 +104,7 @@ def model_card(request: Request, corpus: Manifest, step: int, *, unread: int = 0
         batch_size=settings.batch_size,
         masking=dict(zip(("[MASK]", "random", "same"), settings.masking, strict=True)) if masked else {},
         chosen=settings.chosen if masked else 1.0,
-        losses=_last_figures(request.out / "log.jsonl"),
+        losses=_last_figures(request.out / "log.jsonl") | ({} if guessing is None else {GUESSING: guessing}),
         seed=settings.seed,
         precision=settings.precision,
         dropout=settings.dropout,
@@ -104,6 +114,39 @@ def model_card(request: Request, corpus: Manifest, step: int, *, unread: int = 0
         command=request.command,
         versions={name: importlib.metadata.version(name) for name in _VERSIONS},
     )
+
+
+@final
+@dataclass(frozen=True)
+class Learned:
+    """The loss of a pre-training at its end, beside that of guessing tokens by their frequency."""
+
+    loss: float
+    """Mean loss of a predicted token over the last tenth of the log."""
+    guessing: float
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether the model is hardly better than guessing."""
+        return self.loss > _ALIKE * self.guessing
+
+    @property
+    def text(self) -> str:
+        """A line for the user."""
+        losses = f"loss of a predicted token {self.loss:.4g}, of guessing tokens by their frequency {self.guessing:.4g}"
+        if not self.is_nothing:
+            return losses
+        return (
+            f"{losses}: the model learnt nothing beyond frequencies. Train for more steps, on more text, or with "
+            "another learning rate."
+        )
+
+
+def learned(request: Request, guessing: float) -> Learned | None:
+    """Compare the end of a run's log with guessing; None where the log has no losses."""
+    losses = [line["mlm_loss"] for line in step_log.read(request.out / "log.jsonl") if "mlm_loss" in line]
+    last = losses[-max(1, len(losses) // 10) :]
+    return Learned(sum(last) / len(last), guessing) if last else None
 
 
 def _last_figures(log: Path) -> dict[str, float]:
