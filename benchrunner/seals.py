@@ -71,6 +71,12 @@ def check_files(folder: Path, checksums: Mapping[str, str], remedy: str, *, alon
         raise _damaged(f"{folder / added[0]}: this file was added later, and might be read.", remedy)
 
 
+def check_is_folder(path: Path) -> None:
+    """Raise a `DamagedFile` if something else stands where a folder belongs."""
+    if path.exists() and not path.is_dir():
+        raise DamagedFile(f"{path}: this is a file where a folder belongs. Remove {path} and repeat the command.")
+
+
 def check_file(path: Path, expected: str, remedy: str) -> None:
     """Raise a `DamagedFile` with the remedy if a file is missing or has not the expected checksum."""
     try:

@@ -16,7 +16,7 @@ from benchrunner.errors import DamagedFile, RequestError, UnknownName, described
 from benchrunner.fits import Fit, Prediction
 from benchrunner.locks import held, is_read_only
 from benchrunner.records import Record
-from benchrunner.seals import check_files, checked_content, checksum, find_sealed, sealed, write_sealed
+from benchrunner.seals import check_files, check_is_folder, checked_content, checksum, find_sealed, sealed, write_sealed
 
 T = TypeVar("T")
 
@@ -120,11 +120,14 @@ class RunFolder:
     def prediction_record(self, prediction: str) -> Record | None:
         """Read a prediction's record; None if there is none."""
         path = self.prediction(prediction) / "record.json"
+        for folder in (path.parent.parent, path.parent):
+            check_is_folder(folder)
         remedy = _prediction_remedy(path.parent)
         return _of(prediction, path, _read(path, Record.from_json, remedy), remedy)
 
     def outputs(self, outputs: str) -> Path:
         """Return the file of raw outputs with this id."""
+        check_is_folder(self.path / "outputs")
         return self.path / "outputs" / f"{outputs}.npy"
 
     def tuned(self, key: str) -> dict[str, Any]:

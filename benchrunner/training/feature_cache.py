@@ -63,6 +63,8 @@ class Cache:
                 return _open(folder)
             except (DamagedFile, OSError, ValueError) as error:
                 note(f"cached features are damaged, so the rows are encoded again ({first_line(error)})")
+        if folder.exists() and not folder.is_dir():
+            remove(folder)
         features = problem.encode(table, encoder, recipe, training=training)
         write_folder_atomically(folder, lambda part: _save(features, part, key))
         with contextlib.suppress(DamagedFile, OSError, ValueError):  # another process may be replacing the folder

@@ -100,7 +100,7 @@ def results_of_run(home: Path) -> Results:
         results.ask(split, lambda split=split: _prediction(runner, fit, split))  # type: ignore[misc]
     results.ask("settings", lambda: dict(runner.settings(fit)))
     results.ask("outputs", lambda: np.array(runner.outputs(fit, runner.rows(TASK, "dev"))).tobytes())
-    results.ask("record", lambda: runner.folder(fit).record().status)  # type: ignore[union-attr]
+    results.ask("record", lambda: runner.run(fit).status)
     return results
 
 
