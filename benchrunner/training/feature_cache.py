@@ -88,7 +88,7 @@ class Cache:
                 return str(kept["sha256"])
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-        if memory.is_dir():
+        if not memory.is_file():  # a folder cannot be replaced, and writing into a pipe would wait for ever
             remove(memory)
         write_sealed(memory, {"of": key, "sha256": digest})
         return digest
