@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import final
 
 from benchrunner.errors import RequestError
@@ -10,11 +10,28 @@ from benchrunner.errors import RequestError
 SHOWN = 3
 """Number of equal faults that are shown with their lines; the others are counted."""
 
+_NAMES, _NAME_WIDTH = 20, 40
+"""Number of a file's names that are shown, and the most characters that are shown of each."""
+
 
 def quoted(text: object, width: int = 60) -> str:
     """Quote a value for an error message: escaped, and cut to one line."""
     written = repr(str(text))
     return written if len(written) <= width else f"{written[: width - 4]}...'"
+
+
+def shown(value: object, width: int = 60) -> str:
+    """Write a value for an error message as Python writes it, cut to one line."""
+    written = repr(value)
+    return written if len(written) <= width else f"{written[: width - 3]}..."
+
+
+def some_names(names: Iterable[str]) -> str:
+    """List the names that a file gives, such as those of its columns: a few, each cut and escaped if need be."""
+    known = list(names)
+    listed = [name if name.isprintable() and len(name) <= _NAME_WIDTH else shown(name, _NAME_WIDTH) for name in known]
+    more = f" and {len(known) - _NAMES:,} more" if len(known) > _NAMES else ""
+    return (", ".join(listed[:_NAMES]) + more) or "none"
 
 
 def first_names(names: Sequence[str]) -> str:

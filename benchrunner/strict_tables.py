@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar, final
 
 from benchrunner.errors import BenchrunnerError, DataError
+from benchrunner.file_faults import shown, some_names
 from benchrunner.files import decode_text, read_regular_file
 from benchrunner.json_files import DEPTH_LIMIT, check_depth, read_json
 
@@ -76,7 +77,7 @@ class StrictTable:
 
     def place(self, key: str) -> str:
         """Name the file and the key, for messages."""
-        return f"{self.path}: {self.where}{key}"
+        return f"{self.path}: {self.where}{some_names([key])}"
 
     def wrong(self, key: str, sentence: str) -> BenchrunnerError:
         """Make the error for a value that has the right type and is still wrong."""
@@ -119,7 +120,7 @@ class StrictTable:
         """Read a list of texts."""
         values = self._value(key, list, "a list of texts")
         if not all(isinstance(value, str) for value in values):
-            raise self.wrong(key, f"expected a list of texts, found {values!r}.")
+            raise self.wrong(key, f"expected a list of texts, found {shown(values)}.")
         return tuple(values)
 
     def text_or_texts(self, key: str) -> tuple[str, ...]:
@@ -138,7 +139,7 @@ class StrictTable:
         if not all(isinstance(table, dict) for table in tables):
             raise self.wrong(key, f"expected [[{key}]] tables.")
         return [
-            self._inner(table, f"[[{key}]] {number} ({table.get(label, '?')}): ")
+            self._inner(table, f"[[{key}]] {number} ({some_names([str(table.get(label, '?'))])}): ")
             for number, table in enumerate(tables, start=1)
         ]
 
@@ -181,7 +182,7 @@ class StrictTable:
             return default  # type: ignore[no-any-return]
         value = self._data[key]
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):  # True is an int in Python
-            raise self.wrong(key, f"expected {expected}, found {_kind(value)}: {value!r}.")
+            raise self.wrong(key, f"expected {expected}, found {_kind(value)}: {shown(value)}.")
         return value
 
 

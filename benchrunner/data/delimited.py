@@ -11,6 +11,7 @@ from pathlib import Path
 from benchrunner.data.rows import Rows
 from benchrunner.data.sources import Source, find_file, searched_paths
 from benchrunner.errors import DataError
+from benchrunner.file_faults import shown, some_names
 from benchrunner.files import check_encoding, read_text
 from benchrunner.workspace import Workspace
 
@@ -70,7 +71,7 @@ class TextTable(Source):
             if records.counter is not None and fields[records.counter] != str(len(lines)):
                 raise DataError(
                     f"{path}:{line}: column '{self.counted}' must count the rows from 0: "
-                    f"expected {len(lines)}, found '{fields[records.counter]}'. Is the file reordered or cut?"
+                    f"expected {len(lines)}, found {shown(fields[records.counter])}. Is the file reordered or cut?"
                 )
             lines.append(line)
         if self.labels and self.label_column in columns:
@@ -102,7 +103,7 @@ class _Records:
 
     def _position(self, column: str) -> int:
         if column not in self.names:
-            raise DataError(f"{self.path}:1: no column '{column}' in the header; it has {', '.join(self.names)}.")
+            raise DataError(f"{self.path}:1: no column '{column}' in the header; it has {some_names(self.names)}.")
         return self.names.index(column)
 
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:

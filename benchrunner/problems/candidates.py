@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.backbones.export_kind import ExportKind
 from benchrunner.errors import DataError
-from benchrunner.file_faults import quoted
+from benchrunner.file_faults import quoted, some_names
 from benchrunner.problems.problem import HeadShape, Problem
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Candidates(Problem):
 
         names = rows.table.column_names
         if missing := [name for name in ("a", "choices", *["label"] * labelled) if name not in names]:
-            raise DataError(f"{rows.origin}: no column {', '.join(missing)}; found {', '.join(names)}.")
+            raise DataError(f"{rows.origin}: no column {', '.join(missing)}; found {some_names(names)}.")
         texts = rows.table.column("a").to_pylist()
         for row, text in enumerate(texts):
             if not isinstance(text, str):

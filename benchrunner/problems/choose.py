@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.backbones.export_kind import ExportKind
 from benchrunner.errors import DataError, PluginError
+from benchrunner.file_faults import shown, some_names
 from benchrunner.problems.probabilities import mean_probability, softmax
 from benchrunner.problems.problem import HeadShape, Problem
 
@@ -58,7 +59,7 @@ class Choose(Problem):
 
         names = rows.table.column_names
         if missing := [name for name in ("a", "choices", *["label"] * labelled) if name not in names]:
-            raise DataError(f"{rows.origin}: no column {', '.join(missing)}; found {', '.join(names)}.")
+            raise DataError(f"{rows.origin}: no column {', '.join(missing)}; found {some_names(names)}.")
         columns = {
             "a": pa.array(self._first_texts(rows), pa.string()),
             "choices": pa.array(self._choices(rows), pa.list_(pa.string())),
@@ -73,7 +74,7 @@ class Choose(Problem):
         texts: list[str] = rows.table.column("a").to_pylist()
         for row, text in enumerate(texts):
             if not isinstance(text, str):
-                raise DataError(f"{rows.where(row)}: column 'a' must be text, found {text!r}.")
+                raise DataError(f"{rows.where(row)}: column 'a' must be text, found {shown(text)}.")
         return texts
 
     def _choices(self, rows: Rows) -> list[list[str]]:
@@ -81,14 +82,16 @@ class Choose(Problem):
         for row, value in enumerate(choices):
             texts = value if isinstance(value, list) else []
             if len(texts) != self.choices or not all(isinstance(text, str) for text in texts):
-                raise DataError(f"{rows.where(row)}: column 'choices' must hold {self.choices} texts, found {value!r}.")
+                raise DataError(
+                    f"{rows.where(row)}: column 'choices' must hold {self.choices} texts, found {shown(value)}."
+                )
         return choices
 
     def _checked_label(self, rows: Rows, row: int, value: Any) -> int:
         try:
             return self.parse(str(value))
         except ValueError as expected:
-            raise DataError(f"{rows.where(row)}: label {value!r} is not {expected}.") from None
+            raise DataError(f"{rows.where(row)}: label {shown(value)} is not {expected}.") from None
 
     def encode(self, table: pa.Table, encoder: Encoder, recipe: Recipe, *, training: bool) -> Features:
         import numpy as np

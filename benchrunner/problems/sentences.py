@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from benchrunner.errors import DataError
+from benchrunner.file_faults import shown, some_names
 from benchrunner.problems.problem import HeadShape, Problem
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class SentenceProblem(Problem):
 
         names, label_column = rows.table.column_names, self.label_columns[0]
         if "a" not in names or (labelled and label_column not in names):
-            raise DataError(f"{rows.origin}: columns a, [b,] {label_column} are needed; found {', '.join(names)}.")
+            raise DataError(f"{rows.origin}: columns a, [b,] {label_column} are needed; found {some_names(names)}.")
         columns = {name: self._texts(rows, name) for name in ("a", "b") if name in names}
         if label_column in names:
             values = rows.table.column(label_column).to_pylist()
@@ -77,14 +78,14 @@ class SentenceProblem(Problem):
         values = rows.table.column(name).to_pylist()
         for row, value in enumerate(values):
             if not isinstance(value, str):
-                raise DataError(f"{rows.where(row)}: column '{name}' must be text, found {value!r}.")
+                raise DataError(f"{rows.where(row)}: column '{name}' must be text, found {shown(value)}.")
         return pa.array(values, pa.string())
 
     def _checked_label(self, rows: Rows, row: int, value: Any) -> Any:
         try:
             return self.parse_label(value)
         except ValueError as expected:
-            raise DataError(f"{rows.where(row)}: {self.label_columns[0]} {value!r} is not {expected}.") from None
+            raise DataError(f"{rows.where(row)}: {self.label_columns[0]} {shown(value)} is not {expected}.") from None
 
     def parse(self, text: str) -> Any:
         return self.parse_label(text)

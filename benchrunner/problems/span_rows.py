@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from benchrunner.errors import BadRows, DataError
-from benchrunner.file_faults import quoted
+from benchrunner.file_faults import quoted, shown, some_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,7 +29,7 @@ def checked_rows(rows: Rows, *, labelled: bool, unanswerable: bool) -> pa.Table:
     labelled = labelled or ("answers" in names and rows.table.column("answers").null_count < len(rows))
     needed = ["id", "question", "context", *["answers", "starts"] * labelled]
     if missing := [name for name in needed if name not in names]:
-        raise DataError(f"{rows.origin}: no column {', '.join(missing)}; found {', '.join(names)}.")
+        raise DataError(f"{rows.origin}: no column {', '.join(missing)}; found {some_names(names)}.")
     types = {"answers": pa.list_(pa.string()), "starts": pa.list_(pa.int64())}
     try:
         table = pa.table({name: rows.table.column(name).cast(types.get(name, pa.string())) for name in needed})
@@ -68,7 +68,7 @@ def _answer_fault(context: str, answers: list[Any], starts: list[Any]) -> str:
         return f"has {len(answers)} answers and {len(starts)} places for them"
     for answer, start in zip(answers, starts, strict=True):
         if not isinstance(answer, str) or not answer or not isinstance(start, int):
-            return f"has the answer {answer!r} at {start!r}; expected a text and a whole number"
+            return f"has the answer {shown(answer)} at {shown(start)}; expected a text and a whole number"
         if start < 0 or context[start : start + len(answer)] != answer:
             text = context[max(start, 0) : max(start, 0) + len(answer)]
             return f"has the answer {quoted(answer)} at character {start}, where the context has {quoted(text)}"

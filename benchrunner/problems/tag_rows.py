@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from benchrunner.errors import DataError
+from benchrunner.file_faults import shown, some_names
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,7 +24,7 @@ def checked_rows(rows: Rows, labels: Sequence[str], *, labelled: bool) -> pa.Tab
 
     names = rows.table.column_names
     if "words" not in names or (labelled and "labels" not in names):
-        raise DataError(f"{rows.origin}: columns words, labels are needed; found {', '.join(names)}.")
+        raise DataError(f"{rows.origin}: columns words, labels are needed; found {some_names(names)}.")
     words = _lists(rows, "words")
     columns: dict[str, pa.Array] = {"words": pa.array(words, pa.list_(pa.string()))}
     for name in names:
@@ -43,9 +44,11 @@ def _lists(rows: Rows, name: str, words: Sequence[Sequence[str]] | None = None) 
     lists: list[list[str]] = rows.table.column(name).to_pylist()
     for row, texts in enumerate(lists):
         if not isinstance(texts, list) or not texts:
-            raise DataError(f"{rows.where(row)}: column '{name}' must be a list of one text or more, found {texts!r}.")
+            raise DataError(
+                f"{rows.where(row)}: column '{name}' must be a list of one text or more, found {shown(texts)}."
+            )
         if wrong := [text for text in texts if not isinstance(text, str)]:
-            raise DataError(f"{rows.where(row)}: column '{name}' must hold nothing but texts, found {wrong[0]!r}.")
+            raise DataError(f"{rows.where(row)}: column '{name}' must hold nothing but texts, found {shown(wrong[0])}.")
         if words is not None and len(texts) != (count := len(words[row])):
             raise DataError(
                 f"{rows.where(row)}: column '{name}' has {len(texts)} entries for a sentence of {count} words."
@@ -66,7 +69,7 @@ def _check_labels(rows: Rows, sentences: Sequence[Sequence[str]], labels: Sequen
         for number, label in enumerate(sentence, start=1):
             if label not in known:
                 raise DataError(
-                    f"{rows.where(row)}: word {number} of this sentence has the label {label!r}, "
+                    f"{rows.where(row)}: word {number} of this sentence has the label {shown(label)}, "
                     f"which is not one of {', '.join(labels)}."
                 )
 
@@ -77,7 +80,7 @@ def _documents(rows: Rows) -> list[int]:
     seen = set[int]()
     for row, document in enumerate(documents):
         if not isinstance(document, int):
-            raise DataError(f"{rows.where(row)}: column 'document' must be a whole number, found {document!r}.")
+            raise DataError(f"{rows.where(row)}: column 'document' must be a whole number, found {shown(document)}.")
         if document in seen and document != documents[row - 1]:
             raise DataError(
                 f"{rows.where(row)}: document {document} continues here, after a sentence of document "

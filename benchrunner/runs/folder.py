@@ -20,6 +20,9 @@ from benchrunner.seals import check_files, check_is_folder, checked_content, che
 
 T = TypeVar("T")
 
+_REASON = 200
+"""Most characters that an error shows of the reason why a file cannot be read."""
+
 ANSWERS = "answers.jsonl"
 """Name of the file with the answers of a prediction."""
 _TRACEBACK = "traceback.txt"
@@ -161,7 +164,7 @@ def _read(path: Path, understand: Callable[[Mapping[str, Any]], T], remedy: str)
     try:
         return understand(data)
     except (ValueError, KeyError, TypeError, AttributeError, RequestError) as error:
-        reason = f"{type(error).__name__}: {error}"
+        reason = described(error)[:_REASON]
         raise RequestError(f"{path}: cannot be read by this version ({reason}). {remedy}") from None
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from benchrunner.data.rows import Rows
 from benchrunner.data.sources import DataNotFound, Source
 from benchrunner.errors import BadRows, DataError, PluginError, RequestError
+from benchrunner.file_faults import some_names
 from benchrunner.metrics import ANSWERS, Metric, Score, scores
 from benchrunner.plugin_code import PluginCode
 from benchrunner.printing import value_text
@@ -193,7 +194,7 @@ class Task:
         if not len(rows):
             raise DataError(f"{rows.origin}: no rows.")
         if missing := [name for name in self.columns if name not in rows.table.column_names]:
-            names = ", ".join(rows.table.column_names)
+            names = some_names(rows.table.column_names)
             raise DataError(f"{rows.origin}: no column '{missing[0]}', which {self.name} keeps; found {names}.")
         rows = self.checked(rows, workspace, labelled=split.role != "test")
         notes = rows.notes

@@ -142,7 +142,7 @@ def test_an_unreadable_record_is_reported_with_file_and_remedy(text: str, tmp_pa
     folder = RunFolder(tmp_path, "abc")
     folder.path.mkdir()
     (folder.path / "record.json").write_text(text)
-    with pytest.raises(RequestError, match=r"abc/record\.json:.*\. Remove the folder .*abc and repeat the command"):
+    with pytest.raises(RequestError, match=r"abc/record\.json:.*[.?] Remove the folder .*abc and repeat the command"):
         folder.record()
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, final
 
-from benchrunner import CheckpointError
+from benchrunner import CheckpointError, quoted
 from benchrunner_bert.tokenizer import SPECIAL, BertTokenizer, is_lowercase
 
 
@@ -65,7 +65,7 @@ def _read(path: Path) -> dict[str, int]:
         piece = line.rstrip("\r")
         if piece in pieces:
             raise CheckpointError(
-                f"{path}:{number + 1}: {piece!r} stands on line {pieces[piece] + 1} already; remove one."
+                f"{path}:{number + 1}: {quoted(piece)} stands on line {pieces[piece] + 1} already; remove one."
             )
         pieces[piece] = number
     return pieces
