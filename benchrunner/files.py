@@ -17,6 +17,7 @@ from benchrunner.file_faults import quoted
 from benchrunner.leftovers import temporary_file, temporary_folder
 from benchrunner.output_places import file_for, followed, is_stream
 from benchrunner.platform_facts import current_umask, flush_to_disk
+from benchrunner.printing import message_of
 
 TEXT_LIMIT = 2**31
 """Size in bytes of the largest text file that is read. Its rows take several times as much in memory."""
@@ -27,7 +28,7 @@ def is_disk_full(error: BaseException) -> bool:
     """Return whether an error says that a file system has no space left; other libraries have errors of their own."""
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         return True
-    return "No space left on device" in str(error)
+    return "No space left on device" in message_of(error)
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:

@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from types import TracebackType
 from typing import NoReturn, final
 
@@ -90,9 +91,9 @@ def is_interrupt(error: BaseException) -> bool:
 
 def reason(error: BaseException) -> str:
     """Describe an error of a plugin in one line, with the file and line where its code raised it."""
-    places = [(trace.tb_frame.f_code.co_filename, trace.tb_lineno) for trace in _traces(error) if _is_foreign(trace)]
-    text = described(error).rstrip(".")
-    return f"{text} ({places[-1][0]}:{places[-1][1]})" if places else text
+    codes = [(trace.tb_frame.f_code, trace.tb_lineno) for trace in _traces(error) if _is_foreign(trace)]
+    places = [f" ({code.co_filename}:{line})" for code, line in codes if Path(code.co_filename).is_absolute()]
+    return "".join([described(error).rstrip("."), *places[-1:]])
 
 
 def _is_foreign(trace: TracebackType) -> bool:

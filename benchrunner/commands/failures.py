@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from benchrunner.commands.output import DONE, FAILED
@@ -17,6 +17,16 @@ from benchrunner.printing import print_note, value_text
 
 TRACEBACK = "BENCHRUNNER_TRACEBACK"
 """Environment variable that shows where an error was raised, for authors of plugins."""
+
+
+def parsed(command_line: argparse.ArgumentParser, words: Sequence[str], plugins: Plugins) -> argparse.Namespace:
+    """Parse words; the types of a plugin's options are code of the plugin and may fail."""
+    try:
+        return command_line.parse_args(words)
+    except BaseException as error:
+        if isinstance(error, SystemExit) or passes(error):
+            raise
+        raise PluginError(_explained(error, plugins)) from error
 
 
 def exit_code_of(arguments: argparse.Namespace) -> int:

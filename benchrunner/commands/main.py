@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import atexit
+import contextlib
 import errno
 import os
 import signal
@@ -31,7 +32,7 @@ from benchrunner.commands import (
     verify_command,
 )
 from benchrunner.commands.completion import complete
-from benchrunner.commands.failures import estimate_of, exit_code_of, print_traceback
+from benchrunner.commands.failures import estimate_of, exit_code_of, parsed, print_traceback
 from benchrunner.commands.output import (
     DONE,
     FAILED,
@@ -59,7 +60,7 @@ def main(words: Sequence[str] | None = None, *, plugins: Plugins | None = None) 
     os.environ.setdefault("GOMP_SPINCOUNT", "3000")
     os.environ.setdefault("HF_HUB_VERBOSITY", "error")  # no lines about retries: our own error says what ended them
     try:
-        return _run(sys.argv[1:] if words is None else words, plugins or discover())
+        return _run(sys.argv[1:] if words is None else words, plugins or discover(), ends_process=words is None)
     except KeyboardInterrupt:
         if words is None:  # what Python still waits for at its end, such as a download's threads, can be cut short
             signal.signal(signal.SIGINT, lambda number, frame: os._exit(INTERRUPTED))
@@ -78,13 +79,13 @@ def main(words: Sequence[str] | None = None, *, plugins: Plugins | None = None) 
         return FAILED
 
 
-def _run(words: Sequence[str], plugins: Plugins) -> int:
+def _run(words: Sequence[str], plugins: Plugins, *, ends_process: bool) -> int:
     command_line = parser(plugins)
     complete(command_line, plugins)
     if not words:
         command_line.print_help()
         return DONE
-    arguments = command_line.parse_args(words)
+    arguments = parsed(command_line, words, plugins)
     if arguments.parse_only:
         return DONE
     arguments.plugins, arguments.words = plugins, list(words)
@@ -93,8 +94,11 @@ def _run(words: Sequence[str], plugins: Plugins) -> int:
     if not getattr(arguments, "shows_set_aside", False):
         for part in plugins.set_aside:
             print_note(f"benchrunner: {part.text}")
-    with reserved_for_json(_prints_data(arguments)):
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(reserved_for_json(_prints_data(arguments)))
         code = exit_code_of(arguments)
+        if ends_process:  # what plugins print when the process ends is not JSON either
+            stack.pop_all()
     if sys.stdout is not None:  # as after `>&-`
         sys.stdout.flush()  # here, so that a reader that is gone is told apart from a failure
     return code

@@ -21,13 +21,14 @@ CLOSE = 0.7
 
 @final
 class HelpTexts(argparse.HelpFormatter):
-    """Formatter of help that shows a text with a `%` of its own as it stands, where argparse would fail."""
+    """Formatter of help that shows a text with a `%` of its own as it stands, and shortens a text of a megabyte."""
 
     def _expand_help(self, action: argparse.Action) -> str:
         try:
-            return super()._expand_help(action)
+            text = super()._expand_help(action)
         except (ValueError, TypeError, KeyError):
-            return str(action.help)
+            text = str(action.help)
+        return printable(text)
 
 
 @final

@@ -16,7 +16,7 @@ from benchrunner.files import is_disk_full
 from benchrunner.fits import Fit
 from benchrunner.methods.method import Job, Method, Outcome
 from benchrunner.plugin_code import PluginCode, PluginFailure
-from benchrunner.printing import message_of, value_text
+from benchrunner.printing import message_of, printable, value_text
 from benchrunner.progress import Event
 from benchrunner.records import Record, Status
 from benchrunner.runs.devices import resolve_device
@@ -85,7 +85,8 @@ class Fitter:
             error = failure.raised if isinstance(failure, PluginFailure) else failure
             if is_disk_full(error):  # every further fit would fail, perhaps after hours
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder.path)) from error
-            reason = message_of(error) if isinstance(error, BenchrunnerError) else folder.keep_traceback(error)
+            is_ours = isinstance(error, BenchrunnerError)
+            reason = printable(message_of(error)) if is_ours else folder.keep_traceback(error)
             status: Status = "diverged" if isinstance(error, Diverged) else "failed"
             record = Record(fit.id, status, reason, timings={"seconds": time.monotonic() - started})
             folder.keep_record(record)

@@ -54,7 +54,7 @@ class Planner:
             self._check_layers(loadable, revision, recipe)
         else:  # the method ignores these, so they must not make two of its fits different
             backbone, recipe, seed = "", Recipe(limit_train=recipe.limit_train, sample=recipe.sample), 0
-        return Fit(
+        fit = Fit(
             task=task.name,
             backbone=backbone,
             method=method.name,
@@ -65,6 +65,8 @@ class Planner:
             revision=revision,
             suppliers=self.suppliers(task, method, family),
         )
+        _ = fit.id  # fails here, and not later, where a problem's identity is no JSON
+        return fit
 
     def backbone(self, reference: str) -> tuple[Backbone, BackboneFamily]:
         """Return the backbone that a name, path, hub id, `run:ID` or `concat:A,B` means, and its family."""

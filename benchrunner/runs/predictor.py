@@ -20,6 +20,7 @@ from benchrunner.fits import Fit, Prediction, identity
 from benchrunner.metrics import Score
 from benchrunner.plugin_code import PluginCode, PluginFailure
 from benchrunner.printing import value_text
+from benchrunner.problems.problem import Problem
 from benchrunner.records import Record
 from benchrunner.runs.evaluation import judged
 from benchrunner.runs.fitter import Fitter
@@ -177,6 +178,10 @@ class Predictor:
             raise FitError(
                 f"{method.name} gave {len(outputs)} outputs, where {expected} were expected for {rows.origin}"
             )
+        width = job.problem.head.width
+        is_plain = type(job.problem).gather is Problem.gather  # its raw outputs are those of a head
+        if is_plain and outputs.ndim == 2 and outputs.shape[1] != width:
+            raise FitError(f"{method.name} gave {outputs.shape[1]} numbers for each row, where {width} were expected")
         return outputs
 
 

@@ -8,6 +8,7 @@ from typing import Any, final
 
 from benchrunner.data.sources import DataNotFound
 from benchrunner.errors import BenchrunnerError
+from benchrunner.printing import message_of
 from benchrunner.tasks.task import Split, Task
 from benchrunner.workspace import Workspace
 
@@ -53,5 +54,5 @@ def _status(task: Task, name: str, split: Split, workspace: Workspace) -> SplitS
         rows = task.load(name, workspace)
     except BenchrunnerError as error:
         missing = isinstance(error, DataNotFound)
-        return SplitStatus(task.name, name, split.rows, is_missing=missing, problem=str(error))
+        return SplitStatus(task.name, name, split.rows, is_missing=missing, problem=message_of(error))
     return SplitStatus(task.name, name, split.rows, len(rows), rows.origin, rows.fingerprint, rows.notes)
