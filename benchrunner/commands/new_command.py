@@ -10,6 +10,7 @@ from pathlib import Path
 from benchrunner.commands import options
 from benchrunner.commands.output import DONE, print_json
 from benchrunner.commands.parser import Commands
+from benchrunner.printing import print_line
 from benchrunner.scaffolds.kinds import SCAFFOLDS
 from benchrunner.scaffolds.writing import write_plugin
 
@@ -41,9 +42,9 @@ def run(arguments: argparse.Namespace, commands: Collection[str]) -> int:
     if arguments.json:
         print_json({"folder": str(folder), "files": files})
         return DONE
-    print(f"{folder} holds {SCAFFOLDS[arguments.kind].about}, in {len(files)} files. Try it:")
+    print_line(f"{folder} holds {SCAFFOLDS[arguments.kind].about}, in {len(files)} files. Try it:")
     shown_by = SCAFFOLDS[arguments.kind].shown_by.replace("NAME", arguments.name)
     for line in (f"cd {shlex.quote(str(folder))}", "pip install -e . pytest", "pytest", shown_by):
-        print(f"  {line}")
-    print("README.md says what to change, and how to check it.")
+        print_line(f"  {line}")
+    print_line("README.md says what to change, and how to check it.")
     return DONE

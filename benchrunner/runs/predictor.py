@@ -180,7 +180,7 @@ class Predictor:
             )
         width = job.problem.head.width
         is_plain = type(job.problem).gather is Problem.gather  # its raw outputs are those of a head
-        if is_plain and outputs.ndim == 2 and outputs.shape[1] != width:
+        if is_plain and getattr(outputs, "ndim", 0) == 2 and outputs.shape[1] != width:
             raise FitError(f"{method.name} gave {outputs.shape[1]} numbers for each row, where {width} were expected")
         return outputs
 
