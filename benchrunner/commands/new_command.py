@@ -12,7 +12,6 @@ from benchrunner.commands.output import DONE, print_json
 from benchrunner.commands.parser import Commands
 from benchrunner.printing import print_line
 from benchrunner.scaffolds.kinds import SCAFFOLDS
-from benchrunner.scaffolds.writing import write_plugin
 
 
 def add(commands: Commands) -> None:
@@ -31,6 +30,8 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace, commands: Collection[str]) -> int:
     """Write the package, and print what to do next. `commands` are the names of all commands."""
+    from benchrunner.scaffolds.writing import write_plugin
+
     folder = write_plugin(
         arguments.kind,
         arguments.name,

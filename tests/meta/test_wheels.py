@@ -19,7 +19,7 @@ from packaging.requirements import Requirement
 from distributions import HOMES, ROOT, normalized, package, project
 
 NAMES = [project(home)["name"] for home in HOMES]
-LEFT_BEHIND = shutil.ignore_patterns("build", "*.egg-info", "__pycache__", "tests")
+LEFT_BEHIND = shutil.ignore_patterns("build", "*.egg-info", "__pycache__")
 
 
 def test_all_distributions_describe_themselves_alike() -> None:
