@@ -54,7 +54,7 @@ def test_guessing_loses_the_entropy_of_the_tokens(tmp_path: Path, monkeypatch: p
     assert unigram_loss(store, None) == pytest.approx(-sum(share * math.log(share) for share in shares))
 
 
-def test_a_model_that_is_hardly_better_than_guessing_learnt_nothing() -> None:
+def test_a_model_hardly_better_than_guessing_learnt_nothing() -> None:
     assert Learned(6.0, 6.0).is_nothing and Learned(5.97, 6.0).is_nothing and not Learned(5.9, 6.0).is_nothing
     assert "6, of guessing tokens by their frequency 6: the model learnt nothing" in Learned(6.0, 6.0).text
     assert "learnt nothing" not in Learned(2.0, 6.0).text
