@@ -9,7 +9,7 @@ from import_graph import imports, modules
 
 ROOT = "benchrunner_bert"
 LAYERS = (
-    ("configuration", "tokenizer", "exported_heads", "weight_names", "pretrained", "elmo.configuration"),
+    ("configuration", "tokenizer", "exported_heads", "weight_names", "memory", "pretrained", "elmo.configuration"),
     ("checkpoint_writer",),
     ("model", "elmo.encoder"),
     ("checkpoint", "elmo.checkpoint"),

@@ -167,8 +167,8 @@ def test_best_cut_of_distinct_probabilities_equals_brute_force(data: st.DataObje
         ("", r"said\.json:1: not valid JSON at column 1"),
         ('{"q1": "Paris"', r"said\.json:1: not valid JSON at column 15"),
         ('{\n"q1": "Paris"\n"q2": 1}', r"said\.json:3: not valid JSON at column 1"),
-        ("[" * 100_000, r"said\.json: not JSON that can be read"),
-        ('{"q1": ' + "9" * 5_000 + "}", r"said\.json: not JSON that can be read"),
+        ("[" * 100_000, r"said\.json: lists and objects are nested more than 100 deep"),
+        ('{"q1": ' + "9" * 5_000 + "}", r"said\.json: not valid JSON: a number has thousands of digits"),
         ('["Paris"]', r"said\.json: expected an object of answers by question id, found a list\."),
         ('"Paris"', r"found a text\."),
         (
