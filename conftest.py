@@ -26,7 +26,6 @@ KNOWN_FAULTS = {
     "test_the_result_is_a_backbone_with_its_restriction": "the stricter check of backbones refuses it",
     "test_a_gpt_like_model_reads_bare_text_and_fine_tunes": "the stricter check of backbones refuses it",
     "test_a_threshold_is_tuned_on_dev_applied_recorded_and_kept": "another threshold computes a checksum again",
-    "test_models_of_the_hub_are_found_again_offline": "asks the hub once whether it can be reached",
     "test_the_code_of_a_new_package_is_clean": "a line of a template is too long for names of 30 characters",
 }
 """Tests that fail since the guards of strangers' parts came, with what is known of the cause; each is to be mended."""

@@ -76,7 +76,8 @@ def test_models_of_the_hub_are_found_again_offline(tmp_path: Path) -> None:
     references += ["somebody/bert", "transformers:somebody/bert"]
     with Hub(tmp_path / "hub") as hub:
         online = asked(hub, tmp_path / "home", *references)
-        assert not [request for request in hub.requests if "FacebookAI" not in request and "somebody" not in request]
+        others = [request for request in hub.requests if "FacebookAI" not in request and "somebody" not in request]
+        assert set(others) <= {"HEAD /"}  # whether the hub can be reached
     named, split, pickle, refused, absent, bert, ours = online
     assert [answer["family"] for answer in (named, split, pickle, ours)] == ["TransformersFamily"] * 4
     assert bert["family"] == "BertFamily"
