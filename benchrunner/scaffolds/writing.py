@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import builtins
+import keyword
 import os
+import re
 import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from string import Template
 
@@ -59,16 +62,26 @@ def _check_absent(folder: Path) -> None:
 
 def package_files(kind: str, name: str) -> dict[str, str]:
     """Return the files of a new plugin's package: path in the package -> text."""
-    values = {
-        "name": name,
-        "Name": "".join(word.capitalize() for word in name.split("_")),
-        "dashed": name.replace("_", "-"),
-        "about": SCAFFOLDS[kind].about,
-    }
-    return {
-        path.relative_to(home).as_posix().removesuffix(".template").replace("NAME", name): Template(
-            path.read_text(encoding="utf-8")
-        ).substitute(values)
+    templates = {
+        path.relative_to(home).as_posix().removesuffix(".template"): path.read_text(encoding="utf-8")
         for home in (TEMPLATES / "every", TEMPLATES / kind)
         for path in sorted(home.rglob("*.template"))
     }
+    values = {
+        "name": name,
+        "Name": _class_name(kind, name, templates.values()),
+        "dashed": name.replace("_", "-"),
+        "about": SCAFFOLDS[kind].about,
+    }
+    return {path.replace("NAME", name): Template(text).substitute(values) for path, text in templates.items()}
+
+
+def _class_name(kind: str, name: str, templates: Iterable[str]) -> str:
+    """Return the name of the plugin's class: 'SadMood' for 'sad_mood', and 'SplitProblem' for a problem 'split'.
+
+    The kind follows the name where Python or a template of the package has another use for the name alone.
+    """
+    camel_case = "".join(word.capitalize() for word in name.split("_"))
+    used = {word for text in templates for word in re.findall(r"(?<![$\w])[A-Z]\w*", text)}
+    is_used = camel_case in used or hasattr(builtins, camel_case) or keyword.iskeyword(camel_case)
+    return camel_case + kind.capitalize() if is_used else camel_case
