@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 
-import bad_plugins
-from bad_plugins import Case, cases, complaint, few_cases
+from bad_plugins.case import Case
+from bad_plugins.forks import complaint, preload
+from bad_plugins.table import cases, few_cases
 
 
 @pytest.fixture(scope="module", autouse=True)
 def imported() -> None:
     """Import what the forks of all cases need, once."""
-    bad_plugins.preload()
+    preload()
 
 
 @pytest.mark.parametrize("case", few_cases(), ids=lambda case: case.name)

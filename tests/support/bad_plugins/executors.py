@@ -1,0 +1,37 @@
+"""Plugins whose executors are wrong or yield something else than fits with their records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bad_plugins.case import RUN, SET_ASIDE, Case, registered, wrong
+
+OFFER = registered("[E()]", "executors")
+FIELDS = {"about": "about = None", "a name": "name = None", "a sound name": "name = 'a\\x1bb'"}
+"""What an executor lacks -> the line of its class."""
+
+RUNS = {
+    "returns None": "return None",
+    "returns a text": "return 'done'",
+    "returns a number": "return 3",
+    "yields None": "yield None",
+    "yields a fit alone": "yield next(iter(fits))",
+    "yields a record of nothing": "yield next(iter(fits)), None",
+    "yields nothing": "yield from ()",
+    "yields a foreign fit": "import dataclasses\n        for fit in fits:\n            record = runner.run(fit)\n"
+    "            yield dataclasses.replace(fit, seed=99), record",
+    "yields a foreign record": "import dataclasses\n        for fit in fits:\n"
+    "            yield fit, dataclasses.replace(runner.run(fit), id='0' * 16)",
+    "yields a fit twice": "for fit in 2 * list(fits):\n            yield fit, runner.run(fit)",
+}
+"""What an executor does -> the code of its `run`."""
+
+
+def cases() -> Iterator[Case]:
+    """Give executors with wrong fields and with wrong results."""
+    header = "class E(Executor):\n    name, about = 'e', 'e'\n    def run(self, fits, runner):"
+    for name, line in FIELDS.items():
+        yield wrong(f"executor without {name}", f"{header} ...\n    {line}\n{OFFER}", SET_ASIDE)
+    for name, code in RUNS.items():
+        source = f"{header}\n        {code}\n{OFFER}" + registered("[task()]")
+        yield wrong(f"executor that {name}", source, "executor 'e'", (*RUN, "--executor", "e"), (1,))

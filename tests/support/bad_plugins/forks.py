@@ -1,0 +1,151 @@
+"""Runs the command of a case in a fork of this process, so that a plugin may end, crash or flood its process."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import re
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+
+from bad_plugins.case import LIST, Case
+
+SECONDS = 120.0
+"""Time after which a case counts as hanging."""
+FLOOD = 20_000
+"""Characters of output from which a case counts as a flood."""
+
+
+def complaint(case: Case, folder: Path) -> str:
+    """Run a case in a fork; return what is wrong with its end, or an empty text."""
+    _install(case, folder / "site")
+    out, err = folder / "out", folder / "err"
+    child = os.fork()
+    if child == 0:
+        _run(case, folder, out, err)
+    code = _wait(child)
+    printed = out.read_text(errors="surrogateescape") if out.exists() else ""
+    errors = err.read_text(errors="surrogateescape") if err.exists() else ""
+    return "; ".join(_complaints(case, code, printed, errors))
+
+
+def _complaints(case: Case, code: int | None, printed: str, errors: str) -> Iterator[str]:
+    shown = f"{printed}\n{errors}"
+    if code is None:
+        yield "it hangs"
+    elif code not in case.codes:
+        yield f"exit {code}, not {case.codes}: {errors[-300:]!r}"
+    if "Traceback (most recent" in shown and "thread" not in case.name:
+        yield "a traceback"
+    if len(shown) > FLOOD:
+        yield f"a flood of {len(shown):,} characters"
+    if hidden := set(re.findall(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\udc80-\udcff]", shown)):
+        yield f"raw control characters {hidden}"
+    for pattern in case.said:
+        if not re.search(pattern, shown, re.M):
+            yield f"nothing like {pattern!r} in {shown[-600:]!r}"
+    if "--json" in case.words and code == 0:
+        try:
+            listed = json.loads(printed)
+        except ValueError:
+            yield f"no JSON: {printed[:200]!r}"
+        else:
+            if case.words == LIST and "mine/mood" not in printed:
+                yield f"the sound plugin is lost: {listed}"
+
+
+def _install(case: Case, site: Path) -> None:
+    """Write the distribution of the bad plugin, and that of a sound one, into a folder."""
+    files = {
+        "bad_case/__init__.py" if case.package else "bad_case.py": case.source,
+        "bad-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: bad\nVersion: 1.0\n",
+        "bad-1.0.dist-info/entry_points.txt": "[benchrunner]\nbad = bad_case\n",
+        "sound.py": "from inline import own\nplugin = own(register_backbones=[])\n",
+        "sound-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: sound\nVersion: 1.0\n",
+        "sound-1.0.dist-info/entry_points.txt": "[benchrunner]\nown = sound:plugin\n",
+        **dict(case.files),
+    }
+    for name, text in files.items():
+        path = Path(os.fsdecode(os.fsencode(site / name)))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if text.startswith("LINK:"):
+            path.symlink_to(text.removeprefix("LINK:"))
+        elif text == "FOLDER":
+            path.mkdir()
+        elif text == "PIPE":
+            os.mkfifo(path)
+        elif text != "REMOVED":
+            path.write_text(text, encoding="utf-8", errors="surrogateescape")
+
+
+def _run(case: Case, folder: Path, out: Path, err: Path) -> None:
+    """Run the command of a case as a process would, in a fork of this one, and end the fork."""
+    code = 70
+    try:
+        for descriptor, path in ((1, out), (2, err)):
+            file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+            os.dup2(file, descriptor)
+        sys.stdout = sys.__stdout__ = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+        sys.stderr = sys.__stderr__ = open(2, "w", encoding="utf-8", closefd=False, buffering=1)  # noqa: SIM115
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        if any(pattern.startswith("still loading") for pattern in case.said):
+            signal.alarm(4)
+        atexit._clear()
+        os.chdir(folder)
+        os.environ["BENCHRUNNER_CACHE"] = str(folder / "cache")
+        sys.argv = ["benchrunner", *case.words]
+        sys.path.insert(0, str(folder / "site"))
+        code = _main(folder / "site")
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else 71
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        atexit._run_exitfuncs()
+        for stream in (sys.__stdout__, sys.__stderr__):
+            stream.flush()
+        os._exit(code)
+
+
+def _main(site: Path) -> int:
+    import importlib.metadata
+
+    from benchrunner.commands.main import main
+
+    everything = importlib.metadata.distributions
+    importlib.metadata.distributions = lambda **wanted: everything(**{"path": [str(site)], **wanted})  # type: ignore[assignment]
+    return main()
+
+
+def _wait(child: int) -> int | None:
+    """Return the exit code of a child, negative after a signal; None if it had to be killed."""
+    end = time.monotonic() + SECONDS
+    while time.monotonic() < end:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.005)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return None
+
+
+def preload() -> None:
+    """Import here what every fork would import."""
+    import asyncio  # noqa: F401
+
+    import pandas  # noqa: F401
+    import torch  # noqa: F401
+
+    import benchrunner.builtin
+    import benchrunner.commands.main
+    import benchrunner.leaderboards.published_choice
+    import benchrunner.runs.runner
+    import benchrunner.studies.study_options
+    import benchrunner.studies.study_run  # noqa: F401
+    import inline  # noqa: F401
