@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import json
+import logging
 import os
 import re
 import signal
@@ -96,6 +97,7 @@ def _run(case: Case, folder: Path, out: Path, err: Path) -> None:
         if any(pattern.startswith("still loading") for pattern in case.said):
             signal.alarm(4)
         atexit._clear()
+        logging.getLogger().handlers.clear()  # pytest's
         os.chdir(folder)
         os.environ["BENCHRUNNER_CACHE"] = str(folder / "cache")
         sys.argv = ["benchrunner", *case.words]
