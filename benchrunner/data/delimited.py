@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchrunner.data.rows import Rows
-from benchrunner.data.sources import Source, find_file, searched_paths
+from benchrunner.data.sources import FileSource
 from benchrunner.errors import DataError
 from benchrunner.file_faults import shown, some_names
 from benchrunner.files import check_encoding, read_text
@@ -17,11 +17,9 @@ from benchrunner.workspace import Workspace
 
 
 @dataclass(frozen=True)
-class TextTable(Source):
+class TextTable(FileSource):
     """A delimited text file below the user's data folder. Its format is stated here and never guessed."""
 
-    path: str | tuple[str, ...]
-    """Path or paths relative to the data folder. The first file that exists is read."""
     columns: Mapping[str, str]
     """Name of the task's column -> name of the file's column."""
     names: tuple[str, ...] | None = None
@@ -44,24 +42,10 @@ class TextTable(Source):
     def __post_init__(self) -> None:
         check_encoding(self.encoding)
 
-    @property
-    def _names(self) -> tuple[str, ...]:
-        return (self.path,) if isinstance(self.path, str) else self.path
-
-    def at(self, path: Path) -> Source:
-        return replace(self, path=str(path.absolute()))
-
-    def unlabelled(self, label_columns: Collection[str]) -> TextTable:
-        kept = {name: column for name, column in self.columns.items() if name not in label_columns}
-        return replace(self, columns=kept)
-
-    def where(self, workspace: Workspace) -> str:
-        return searched_paths(workspace, self._names)
-
     def read(self, workspace: Workspace) -> Rows:
         import pyarrow as pa
 
-        path = find_file(workspace, self._names)
+        path = self.file(workspace)
         records = _Records(path, self)
         columns: dict[str, list[str]] = {name: [] for name in self.columns}
         lines: list[int] = []

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchrunner.data.rows import Rows
-from benchrunner.data.sources import Source, find_file, searched_paths
+from benchrunner.data.sources import FileSource
 from benchrunner.errors import DataError, described
 from benchrunner.file_faults import quoted
 from benchrunner.files import check_encoding, read_text
@@ -24,14 +24,12 @@ JsonObject = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class JsonTable(Source):
+class JsonTable(FileSource):
     """A file of JSON lines below the user's data folder: each line is an object, and each object is a row.
 
     With `rows`, each object may hold any number of rows.
     """
 
-    path: str | tuple[str, ...]
-    """Path or paths relative to the data folder. The first file that exists is read."""
     columns: Mapping[str, str]
     """Name of the task's column -> key of the objects. "passage.text" is the key "text" of the object at "passage"."""
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -49,24 +47,10 @@ class JsonTable(Source):
     def __post_init__(self) -> None:
         check_encoding(self.encoding)
 
-    @property
-    def _names(self) -> tuple[str, ...]:
-        return (self.path,) if isinstance(self.path, str) else self.path
-
-    def at(self, path: Path) -> Source:
-        return replace(self, path=str(path.absolute()))
-
-    def unlabelled(self, label_columns: Collection[str]) -> Source:
-        kept = {name: key for name, key in self.columns.items() if name not in label_columns}
-        return replace(self, columns=kept)
-
-    def where(self, workspace: Workspace) -> str:
-        return searched_paths(workspace, self._names)
-
     def read(self, workspace: Workspace) -> Rows:
         import pyarrow as pa
 
-        path = find_file(workspace, self._names)
+        path = self.file(workspace)
         columns: dict[str, list[Any]] = {name: [] for name in self.columns}
         lines: list[int] = []
         for line, row in self._rows(path):

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from benchrunner.data.rows import Rows
 from benchrunner.errors import DataError, described
@@ -62,6 +62,34 @@ class Source(ABC):
         returns itself.
         """
         return self
+
+
+@dataclass(frozen=True)
+class FileSource(Source):
+    """A file below the user's data folder. A subclass describes one layout, and its `read` parses the file."""
+
+    path: str | tuple[str, ...]
+    """Path or paths relative to the data folder. The first file that exists is read."""
+    columns: Mapping[str, Any]
+    """Name of the task's column -> where the file has the column."""
+
+    def where(self, workspace: Workspace) -> str:
+        return searched_paths(workspace, self._names)
+
+    def at(self, path: Path) -> Self:
+        return replace(self, path=str(path.absolute()))
+
+    def unlabelled(self, label_columns: Collection[str]) -> Self:
+        kept = {name: place for name, place in self.columns.items() if name not in label_columns}
+        return replace(self, columns=kept)
+
+    def file(self, workspace: Workspace) -> Path:
+        """Return the file, or raise `DataNotFound`."""
+        return find_file(workspace, self._names)
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return (self.path,) if isinstance(self.path, str) else self.path
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchrunner.data.iob_tags import as_iob2
 from benchrunner.data.rows import Rows
-from benchrunner.data.sources import Source, find_file, searched_paths
+from benchrunner.data.sources import FileSource
 from benchrunner.errors import DataError, PluginError
 from benchrunner.file_faults import quoted
 from benchrunner.files import check_encoding, read_text
@@ -23,14 +23,12 @@ Word = tuple[int, list[str]]
 
 
 @dataclass(frozen=True)
-class WordColumns(Source):
+class WordColumns(FileSource):
     """A file with a word on each line, its tags beside it, and a blank line between sentences. A row is a sentence.
 
     The tags may be of any kind, such as parts of speech. Each column becomes a list with an entry for each word.
     """
 
-    path: str | tuple[str, ...]
-    """Path or paths relative to the data folder. The first file that exists is read."""
     columns: Mapping[str, int] = field(default_factory=lambda: {"words": 0, "labels": -1})
     """Name of the task's column -> place of the file's column: 0 is the first, -1 the last."""
     iob: bool = False
@@ -58,27 +56,13 @@ class WordColumns(Source):
             raise PluginError(f"ignored is no regular expression: {quoted(self.ignored)}: {error}.") from None
 
     @property
-    def _names(self) -> tuple[str, ...]:
-        return (self.path,) if isinstance(self.path, str) else self.path
-
-    @property
     def _encodings(self) -> tuple[str, ...]:
         return (self.encoding,) if isinstance(self.encoding, str) else self.encoding
-
-    def at(self, path: Path) -> Source:
-        return replace(self, path=str(path.absolute()))
-
-    def unlabelled(self, label_columns: Collection[str]) -> Source:
-        kept = {name: place for name, place in self.columns.items() if name not in label_columns}
-        return replace(self, columns=kept)
-
-    def where(self, workspace: Workspace) -> str:
-        return searched_paths(workspace, self._names)
 
     def read(self, workspace: Workspace) -> Rows:
         import pyarrow as pa
 
-        path = find_file(workspace, self._names)
+        path = self.file(workspace)
         sentences, documents = list[list[Word]](), list[int]()
         for document, sentence in self._sentences(path):
             documents.append(document)
