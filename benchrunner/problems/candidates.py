@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.backbones.export_kind import ExportKind
 from benchrunner.errors import DataError
-from benchrunner.file_faults import quoted, some_names
+from benchrunner.file_faults import quoted
 from benchrunner.problems.problem import HeadShape, Problem
+from benchrunner.problems.row_checks import check_columns, checked_texts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,14 +58,12 @@ class Candidates(Problem):
         import pyarrow as pa
 
         names = rows.table.column_names
-        if missing := [name for name in ("a", "choices", *["label"] * labelled) if name not in names]:
-            raise DataError(f"{rows.origin}: no column {', '.join(missing)}; found {some_names(names)}.")
-        texts = rows.table.column("a").to_pylist()
-        for row, text in enumerate(texts):
-            if not isinstance(text, str):
-                raise DataError(f"{rows.where(row)}: column 'a' must be text, found {quoted(text)}.")
+        check_columns(rows, ("a", "choices", *["label"] * labelled))
         choices = _lists_of_texts(rows, "choices")
-        columns = {"a": pa.array(texts, pa.string()), "choices": pa.array(choices, pa.list_(pa.string()))}
+        columns = {
+            "a": pa.array(checked_texts(rows, "a"), pa.string()),
+            "choices": pa.array(choices, pa.list_(pa.string())),
+        }
         if "names" in names:
             called = _lists_of_texts(rows, "names")
             for row, (offered, calls) in enumerate(zip(choices, called, strict=True)):

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.backbones.export_kind import ExportKind
 from benchrunner.errors import DataError, PluginError
-from benchrunner.file_faults import shown, some_names
+from benchrunner.file_faults import shown
 from benchrunner.problems.probabilities import mean_probability, softmax
 from benchrunner.problems.problem import HeadShape, Problem
+from benchrunner.problems.row_checks import check_columns, checked_texts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,24 +59,15 @@ class Choose(Problem):
         import pyarrow as pa
 
         names = rows.table.column_names
-        if missing := [name for name in ("a", "choices", *["label"] * labelled) if name not in names]:
-            raise DataError(f"{rows.origin}: no column {', '.join(missing)}; found {some_names(names)}.")
+        check_columns(rows, ("a", "choices", *["label"] * labelled))
         columns = {
-            "a": pa.array(self._first_texts(rows), pa.string()),
+            "a": pa.array(checked_texts(rows, "a"), pa.string()),
             "choices": pa.array(self._choices(rows), pa.list_(pa.string())),
         }
         labels = rows.table.column("label").to_pylist() if "label" in names else []
         if labelled or any(label is not None for label in labels):
             columns["label"] = pa.array([self._checked_label(rows, row, label) for row, label in enumerate(labels)])
         return pa.table(columns)
-
-    @staticmethod
-    def _first_texts(rows: Rows) -> list[str]:
-        texts: list[str] = rows.table.column("a").to_pylist()
-        for row, text in enumerate(texts):
-            if not isinstance(text, str):
-                raise DataError(f"{rows.where(row)}: column 'a' must be text, found {shown(text)}.")
-        return texts
 
     def _choices(self, rows: Rows) -> list[list[str]]:
         choices: list[list[str]] = rows.table.column("choices").to_pylist()

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.errors import DataError, PluginError
-from benchrunner.file_faults import quoted, some_names
+from benchrunner.file_faults import quoted
 from benchrunner.problems.classify import Classify
 from benchrunner.problems.problem import HeadShape, Problem
+from benchrunner.problems.row_checks import check_columns
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,8 +66,7 @@ class ClassifyWords(Problem):
     def check(self, rows: Rows, *, labelled: bool) -> pa.Table:
         import pyarrow as pa
 
-        if "marks" not in rows.table.column_names:
-            raise DataError(f"{rows.origin}: no column marks; found {some_names(rows.table.column_names)}.")
+        check_columns(rows, ("marks",))
         table = self._classify.check(rows, labelled=labelled)
         texts = [table.column(name).to_pylist() for name in ("a", "b") if name in table.column_names]
         marks = rows.table.column("marks").to_pylist()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from benchrunner.errors import DataError
 from benchrunner.file_faults import shown, some_names
 from benchrunner.problems.problem import HeadShape, Problem
+from benchrunner.problems.row_checks import checked_texts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,7 +58,7 @@ class SentenceProblem(Problem):
         names, label_column = rows.table.column_names, self.label_columns[0]
         if "a" not in names or (labelled and label_column not in names):
             raise DataError(f"{rows.origin}: columns a, [b,] {label_column} are needed; found {some_names(names)}.")
-        columns = {name: self._texts(rows, name) for name in ("a", "b") if name in names}
+        columns = {name: pa.array(checked_texts(rows, name), pa.string()) for name in ("a", "b") if name in names}
         if label_column in names:
             values = rows.table.column(label_column).to_pylist()
             if labelled or any(value is not None for value in values):
@@ -71,15 +72,6 @@ class SentenceProblem(Problem):
         import pyarrow as pa
 
         return pa.array(labels)
-
-    def _texts(self, rows: Rows, name: str) -> pa.Array:
-        import pyarrow as pa
-
-        values = rows.table.column(name).to_pylist()
-        for row, value in enumerate(values):
-            if not isinstance(value, str):
-                raise DataError(f"{rows.where(row)}: column '{name}' must be text, found {shown(value)}.")
-        return pa.array(values, pa.string())
 
     def _checked_label(self, rows: Rows, row: int, value: Any) -> Any:
         try:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from benchrunner.errors import BadRows, DataError
-from benchrunner.file_faults import quoted, shown, some_names
+from benchrunner.file_faults import quoted, shown
+from benchrunner.problems.row_checks import check_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,8 +29,7 @@ def checked_rows(rows: Rows, *, labelled: bool, unanswerable: bool) -> pa.Table:
     names = rows.table.column_names
     labelled = labelled or ("answers" in names and rows.table.column("answers").null_count < len(rows))
     needed = ["id", "question", "context", *["answers", "starts"] * labelled]
-    if missing := [name for name in needed if name not in names]:
-        raise DataError(f"{rows.origin}: no column {', '.join(missing)}; found {some_names(names)}.")
+    check_columns(rows, needed)
     types = {"answers": pa.list_(pa.string()), "starts": pa.list_(pa.int64())}
     try:
         table = pa.table({name: rows.table.column(name).cast(types.get(name, pa.string())) for name in needed})
