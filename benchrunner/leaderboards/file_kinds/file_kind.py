@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
-from benchrunner.file_faults import Faults
+from benchrunner.file_faults import Faults, first_names, quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -58,6 +58,26 @@ class ExpectedRows:
         if count != self.count:
             hint = f" ({self.other_counts[count]})" if count in self.other_counts else ""
             faults.say(f"{count:,} {unit if count == 1 else unit + 's'}{hint}, expected {self.count:,}")
+
+    def check_ids(self, file_ids: Collection[object], column: str, faults: Faults) -> None:
+        """Add a fault for ids of the rows that the file lacks, and for ids that no row has.
+
+        `column` is the column of the rows that holds the ids. Does nothing where the rows are not known.
+        """
+        if self.table is None:
+            return
+        row_ids = self.table.column(column).to_pylist()
+        known = set(row_ids)
+        missing = [_shown_id(row_id) for row_id in row_ids if row_id not in file_ids]
+        unknown = [_shown_id(file_id) for file_id in file_ids if file_id not in known]
+        if missing:
+            faults.say(f"no answer to {first_names(missing)}; every id of the rows must be there")
+        if unknown:
+            faults.say(f"no row has the id {first_names(unknown)}; these may be answers to other rows")
+
+
+def _shown_id(row_id: object) -> str:
+    return quoted(row_id) if isinstance(row_id, str) else str(row_id)
 
 
 class FileKind(ABC):

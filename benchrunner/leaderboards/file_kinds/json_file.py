@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, final
 
 from benchrunner.errors import PluginError
-from benchrunner.file_faults import Faults, first_names, quoted
+from benchrunner.file_faults import Faults, quoted
 from benchrunner.leaderboards.file_kinds.file_kind import Answers, ExpectedRows, FileKind
 from benchrunner.leaderboards.file_kinds.spellings import Spelling, Text, spell_all
 from benchrunner.leaderboards.file_kinds.text_lines import decoded, only_answer
@@ -62,8 +61,7 @@ class JsonMap(FileKind):
             if count > 1:
                 faults.at(quoted(key), f"{count} times", "each id must be there once")
         expected.check_count(len(counts), "answer", faults)
-        if expected.table is not None:
-            _compare_ids(counts, expected.table.column(self.key).to_pylist(), faults)
+        expected.check_ids(counts, self.key, faults)
 
     def same_answer(self, content: bytes) -> str | None:
         return only_answer(map(_described, json.loads(content).values()))
@@ -97,13 +95,3 @@ def _described(value: Any) -> str:
     if isinstance(value, list):
         return "an object" if isinstance(value, _Pairs) else "a list"
     return json.dumps(value)
-
-
-def _compare_ids(file_ids: Collection[str], row_ids: list[str], faults: Faults) -> None:
-    known = set(row_ids)
-    missing = [quoted(row_id) for row_id in row_ids if row_id not in file_ids]
-    unknown = [quoted(file_id) for file_id in file_ids if file_id not in known]
-    if missing:
-        faults.say(f"no answer to {first_names(missing)}; every id of the rows must be there")
-    if unknown:
-        faults.say(f"no row has the id {first_names(unknown)}; these may be answers to other rows")

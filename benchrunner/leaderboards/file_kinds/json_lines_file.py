@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from benchrunner.errors import PluginError
-from benchrunner.file_faults import Faults, first_names, quoted
+from benchrunner.file_faults import Faults, quoted
 from benchrunner.leaderboards.file_kinds.file_kind import Answers, ExpectedRows, FileKind
 from benchrunner.leaderboards.file_kinds.spellings import Spelling, spell_all
 from benchrunner.leaderboards.file_kinds.text_lines import encoded, filled_lines
@@ -63,8 +63,7 @@ class JsonLines(FileKind):
                 faults.at(number, row_id, "an earlier line has this id already; each id must be there once")
             line_of.setdefault(row_id, number)
         expected.check_count(len(lines), "line", faults)
-        if expected.table is not None:
-            _compare_ids(line_of, expected.table.column(self.column).to_pylist(), faults)
+        expected.check_ids(line_of, self.column, faults)
 
     def _pair(self, number: int, line: str, faults: Faults) -> tuple[Any, Any] | None:
         """Return the id and the answer of a line; None, with a fault, where the line is no such object."""
@@ -86,17 +85,3 @@ class JsonLines(FileKind):
             faults.at(number, json.dumps(row_id), "expected an id: a whole number or a text")
             return None
         return row_id, values[self.keys[1]]
-
-
-def _compare_ids(line_of: Mapping[Any, int], row_ids: list[Any], faults: Faults) -> None:
-    known = set(row_ids)
-    missing = [_shown(row_id) for row_id in row_ids if row_id not in line_of]
-    unknown = [_shown(row_id) for row_id in line_of if row_id not in known]
-    if missing:
-        faults.say(f"no answer to {first_names(missing)}; every id of the rows must be there")
-    if unknown:
-        faults.say(f"no row has the id {first_names(unknown)}; these may be answers to other rows")
-
-
-def _shown(row_id: Any) -> str:
-    return quoted(row_id) if isinstance(row_id, str) else str(row_id)
