@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -12,7 +11,8 @@ from typing import Any
 import torch
 from safetensors.torch import load_file, save_file
 
-Damage = Callable[[Path], object]
+from file_damages import Damage, as_folder, pipe
+
 FILE, BIN = "model.safetensors", "pytorch_model.bin"
 MEGABYTE = 1 << 20
 
@@ -82,16 +82,6 @@ def file(write: Callable[[Path], object]) -> Damage:
         write(folder / FILE)
 
     return damage
-
-
-def pipe(path: Path) -> None:
-    path.unlink()
-    os.mkfifo(path)
-
-
-def as_folder(path: Path) -> None:
-    path.unlink()
-    path.mkdir()
 
 
 def tokenizer(change: Callable[[dict[str, Any]], object]) -> Damage:

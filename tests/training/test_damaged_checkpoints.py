@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,29 +12,10 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 
 from benchrunner.training.checkpoints import Checkpoint, _checksum
+from file_damages import Damage, as_folder, cut, flip, pipe
 from tiny_fits import RECIPE, Fitted, Killed, fitted, killed_after
 
-Damage = Callable[[Path], None]
 KILLED = 7
-
-
-def flip(seed: int) -> Damage:
-    """Flip one bit anywhere in the file."""
-
-    def damage(path: Path) -> None:
-        content, draw = bytearray(path.read_bytes()), random.Random(seed)
-        content[draw.randrange(len(content))] ^= 1 << draw.randrange(8)
-        path.write_bytes(content)
-
-    return damage
-
-
-def cut(share: float) -> Damage:
-    def damage(path: Path) -> None:
-        content = path.read_bytes()
-        path.write_bytes(content[: int(len(content) * share)])
-
-    return damage
 
 
 def zeroed(path: Path) -> None:
@@ -63,23 +42,13 @@ def swapped(facts: dict[str, str], tensors: dict[str, torch.Tensor]) -> None:
     tensors[first], tensors[second] = tensors[second], tensors[first]
 
 
-def pipe(path: Path) -> None:
-    path.unlink()
-    os.mkfifo(path)
-
-
-def folder(path: Path) -> None:
-    path.unlink()
-    path.mkdir()
-
-
 DAMAGES: dict[str, Damage] = {
     "empty": cut(0),
-    "one byte": lambda path: path.write_bytes(b"x"),  # type: ignore[dict-item, return-value]
+    "one byte": lambda path: path.write_bytes(b"x"),
     "half": cut(0.5),
     "zeroed": zeroed,
     "a pipe": pipe,
-    "a folder": folder,
+    "a folder": as_folder,
     "step 10^9": rewritten(lambda facts, tensors: facts.update(step="1000000000"), sealed=False),
     "step 10^9, sealed": rewritten(lambda facts, tensors: facts.update(step="1000000000"), sealed=True),
     "step 0, sealed": rewritten(lambda facts, tensors: facts.update(step="0"), sealed=True),

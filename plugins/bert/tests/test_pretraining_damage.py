@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import random
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,19 +13,7 @@ from pretraining_runs import corpus, environment, words
 
 import forked
 from benchrunner import read_sealed, write_sealed
-
-Damage = Callable[[Path], object]
-
-
-def flip(seed: int) -> Damage:
-    """Flip one bit anywhere in the file."""
-
-    def damage(path: Path) -> None:
-        content, draw = bytearray(path.read_bytes()), random.Random(f"{seed} {path.name}")
-        content[draw.randrange(len(content))] ^= 1 << draw.randrange(8)
-        path.write_bytes(content)
-
-    return damage
+from file_damages import Damage, as_folder, cut, flip, pipe
 
 
 def zeroed(path: Path) -> None:
@@ -37,26 +22,16 @@ def zeroed(path: Path) -> None:
     path.write_bytes(content[:third] + bytes(third) + content[2 * third :])
 
 
-def pipe(path: Path) -> None:
-    path.unlink()
-    os.mkfifo(path)
-
-
-def folder(path: Path) -> None:
-    path.unlink()
-    path.mkdir()
-
-
 DAMAGES: dict[str, Damage] = {
     "flip 0": flip(0),
     "flip 1": flip(1),
     "zeroed": zeroed,
-    "half": lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]),
+    "half": cut(0.5),
     "one byte": lambda path: path.write_bytes(b"x"),
     "empty": lambda path: path.write_bytes(b""),
     "missing": Path.unlink,
     "a pipe": pipe,
-    "a folder": folder,
+    "a folder": as_folder,
 }
 TOKENS = [
     f"tokens/{name}"
