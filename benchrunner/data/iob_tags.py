@@ -8,7 +8,7 @@ So every sequence of tags, well-formed or not, marks exactly one set of phrases.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 OUTSIDE = "O"
@@ -28,3 +28,17 @@ def begins_phrase(before: str, tag: str) -> bool:
 def as_iob2(tags: Iterable[str]) -> list[str]:
     """Rewrite the tags of a sentence in IOB2, so that they mark the same phrases."""
     return [f"B{tag[1:]}" if begins_phrase(before, tag) else tag for before, tag in pairwise([OUTSIDE, *tags])]
+
+
+def first_evidence(sentences: Iterable[Sequence[str]]) -> dict[str, tuple[int, int]]:
+    """Return, for the schemes IOB1 and IOB2, the sentence and the word of the first tag that only this scheme allows.
+
+    A phrase that does not follow directly on a phrase of its type begins with I- in IOB1 and with B- in IOB2, so the
+    first phrase of every sentence tells the scheme. Sentences without phrases are the same in both schemes.
+    """
+    places: dict[str, tuple[int, int]] = {}
+    for row, tags in enumerate(sentences):
+        for at, (before, tag) in enumerate(pairwise([OUTSIDE, *tags])):
+            if tag != OUTSIDE and before[2:] != tag[2:]:
+                places.setdefault("IOB2" if tag[0] == "B" else "IOB1", (row, at))
+    return places

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Self
 
-from benchrunner.data.iob_tags import as_iob2
+from benchrunner.data.iob_tags import as_iob2, first_evidence
 from benchrunner.data.rows import Rows
 from benchrunner.data.sources import FileSource
 from benchrunner.errors import DataError, PluginError
@@ -17,6 +18,18 @@ from benchrunner.workspace import Workspace
 
 IOB_TAG = re.compile(r"O|[BI]-\S+")
 """Pattern of a tag: O, or B- or I- with the type of the phrase."""
+_GAP = re.compile(r"[ \t]+")
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x7f]")
+"""Control characters that are no white space: escapes of a terminal, zero bytes and the like."""
+_CONTROL_IN_UNICODE = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")
+"""These and the further control characters of Unicode, which some bytes stand for if a file is read as Latin-1."""
+
+_NOTES = {
+    ("IOB1",): "tags are in IOB1, read as IOB2",
+    ("IOB2",): "tags are in IOB2",
+    ("IOB1", "IOB2"): "tags are in IOB1 and IOB2, read as IOB2",
+    (): "all tags are O",
+}
 
 Word = tuple[int, list[str]]
 """The line of a word, counted from 1, and its fields."""
@@ -33,11 +46,18 @@ class WordColumns(FileSource):
     """Name of the task's column -> place of the file's column: 0 is the first, -1 the last."""
     iob: bool = False
     """Whether the labels are IOB tags, in the scheme IOB1 or IOB2. They are rewritten in IOB2."""
+    one_scheme: bool = False
+    """Whether a file with tags of both schemes is an error."""
+    layouts: tuple[tuple[str, ...], ...] = ()
+    """Names of all columns of a file, in order, for corpora whose files differ: the first layout that has as many names
+    as the file has columns is used, and not the places in `columns`. Names that `columns` lacks are skipped."""
     separator: str | None = None
     """Separator between columns; None is any number of blanks and TABs."""
     border: str = "-DOCSTART-"
     """First field of a line that stands where a document begins. If there are such lines, the column `document` has the
     number of each sentence's document."""
+    one_document: bool = False
+    """Whether a file without such lines is one document. `unlabelled` sets it, for a user's own file."""
     ignored: str = ""
     """Regular expression; a line that begins with a match is no word. "#|[0-9]+[-.]" skips comments and ranges."""
     encoding: str | tuple[str, ...] = "utf-8"
@@ -55,6 +75,9 @@ class WordColumns(FileSource):
         except re.error as error:
             raise PluginError(f"ignored is no regular expression: {quoted(self.ignored)}: {error}.") from None
 
+    def unlabelled(self, label_columns: Collection[str]) -> Self:
+        return replace(super().unlabelled(label_columns), one_document=bool(self.border))
+
     @property
     def _encodings(self) -> tuple[str, ...]:
         return (self.encoding,) if isinstance(self.encoding, str) else self.encoding
@@ -63,71 +86,121 @@ class WordColumns(FileSource):
         import pyarrow as pa
 
         path = self.file(workspace)
-        sentences, documents = list[list[Word]](), list[int]()
-        for document, sentence in self._sentences(path):
-            documents.append(document)
-            sentences.append(sentence)
+        blocks = list(self.blocks(path))
+        sentences = [block for block in blocks if not self.is_border(block)]
         if not sentences:
             raise DataError(f"{path}:1: no sentences; expected a word and its tags on each line.")
-        self._check_width(path, sentences)
+        width = self.width(path, sentences)
         columns = {
             name: [[fields[place] for _, fields in sentence] for sentence in sentences]
-            for name, place in self.columns.items()
+            for name, place in self._places(path, sentences[0][0][0], width).items()
         }
+        notes = list[str]()
         if self.iob and self.label_column in columns:
-            columns[self.label_column] = self._iob2(path, sentences, columns[self.label_column])
+            notes.append(self._scheme(path, sentences, columns[self.label_column]))
+            columns[self.label_column] = [as_iob2(tags) for tags in columns[self.label_column]]
         table = pa.table({name: pa.array(values, pa.list_(pa.string())) for name, values in columns.items()})
-        if documents[-1] >= 0:  # the file has borders; sentences before the first are a document too
-            table = table.append_column(
-                "document", pa.array([number - documents[0] for number in documents], pa.int64())
-            )
-        return Rows(table, str(path), [sentence[0][0] for sentence in sentences])
+        if len(sentences) < len(blocks) or self.one_document:
+            table = table.append_column("document", pa.array(self._document_numbers(blocks), pa.int64()))
+        return Rows(table, str(path), [sentence[0][0] for sentence in sentences], tuple(notes))
 
-    def _sentences(self, path: Path) -> Iterator[tuple[int, list[Word]]]:
-        """Yield each sentence with the number of its document; -1 before the first border."""
-        ignored = re.compile(self.ignored) if self.ignored else None
-        document, sentence = -1, list[Word]()
-        for number, line in enumerate(self._text(path).split("\n"), start=1):
-            stripped = line.rstrip("\r") if self.separator is not None else line.strip(" \t\r")
-            fields = stripped.split(self.separator) if self.separator is not None else stripped.split()
+    def blocks(self, path: Path) -> Iterator[list[Word]]:
+        """Yield the words of each sentence of a file, and each border line as a block of its own."""
+        block = list[Word]()
+        for number, fields in self._lines(path):
             is_border = bool(self.border) and fields[:1] == [self.border]
+            if block and (is_border or not fields):
+                yield block
+                block = []
+            if is_border:
+                yield [(number, fields)]
+            elif fields:
+                block.append((number, fields))
+        if block:
+            yield block
+
+    def is_border(self, block: Sequence[Word]) -> bool:
+        """Whether a block is a border line."""
+        return bool(self.border) and block[0][1][0] == self.border
+
+    @staticmethod
+    def width(path: Path, blocks: Sequence[Sequence[Word]]) -> int:
+        """Return the number of columns, or raise a `DataError` for a line with another number than the first line."""
+        first, fields = blocks[0][0]
+        width = len(fields)
+        for block in blocks:
+            for line, fields in block:
+                if len(fields) != width:
+                    raise DataError(f"{path}:{line}: expected {width} columns as on line {first}, found {len(fields)}.")
+        return width
+
+    def _lines(self, path: Path) -> Iterator[Word]:
+        """Yield every line that is not ignored; a blank line has no fields."""
+        ignored = re.compile(self.ignored) if self.ignored else None
+        text, encoding = self._text(path)
+        control = _CONTROL_IN_UNICODE if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else _CONTROL
+        for number, line in enumerate(text.split("\n"), start=1):
+            stripped = line.strip(" \t\r") if self.separator is None else line.rstrip("\r")
             if ignored is not None and ignored.match(stripped):
                 continue
-            if sentence and (is_border or not stripped.strip()):
-                yield document, sentence
-                sentence = []
-            if is_border:
-                document += 1
-            elif stripped.strip():
-                sentence.append((number, fields))
-        if sentence:
-            yield document, sentence
+            if character := control.search(line):
+                raise DataError(
+                    f"{path}:{number}: the control character {character[0]!r}, which no word has; remove it from the "
+                    "file."
+                )
+            if not stripped.strip(" \t"):
+                yield number, []
+            elif self.separator is None:
+                yield number, _GAP.split(stripped)
+            else:
+                yield number, stripped.split(self.separator)
 
-    def _text(self, path: Path) -> str:
+    def _text(self, path: Path) -> tuple[str, str]:
+        """Return the text of a file and its encoding."""
         *others, last = self._encodings
         for encoding in others:
             try:
-                return read_text(path, encoding=encoding)
+                return read_text(path, encoding=encoding), encoding
             except DataError:
                 continue
-        return read_text(path, encoding=last)
+        return read_text(path, encoding=last), last
 
-    def _check_width(self, path: Path, sentences: list[list[Word]]) -> None:
-        """Raise a `DataError` for the first line with too few columns, or with another number than the first line."""
-        first, fields = sentences[0][0]
-        width = len(fields)
-        needed = max((place + 1 if place >= 0 else -place for place in self.columns.values()), default=1)
-        if width < needed:
-            raise DataError(f"{path}:{first}: found {width} columns; {needed} or more were expected.")
-        for sentence in sentences:
-            for line, fields in sentence:
-                if len(fields) != width:
-                    raise DataError(f"{path}:{line}: expected {width} columns as on line {first}, found {len(fields)}.")
+    def _places(self, path: Path, line: int, width: int) -> Mapping[str, int]:
+        """Return the place of each column in a file with as many columns as `width`."""
+        if not self.layouts:
+            needed = max((place + 1 if place >= 0 else -place for place in self.columns.values()), default=1)
+            if width < needed:
+                raise DataError(f"{path}:{line}: found {width} columns; {needed} or more were expected.")
+            return self.columns
+        layout = next((names for names in self.layouts if len(names) == width), None)
+        if layout is None:
+            expected = ", or ".join(" ".join(names) for names in sorted(self.layouts, key=len, reverse=True))
+            raise DataError(f"{path}:{line}: found {width} columns; expected {expected}.")
+        return {name: place for place, name in enumerate(layout) if name in self.columns}
 
-    @staticmethod
-    def _iob2(path: Path, sentences: list[list[Word]], tags: list[list[str]]) -> list[list[str]]:
+    def _document_numbers(self, blocks: Sequence[Sequence[Word]]) -> list[int]:
+        """Number the documents from 0 and give each sentence its document's number; empty documents have no number."""
+        numbers, number, has_sentences = list[int](), 0, False
+        for block in blocks:
+            if self.is_border(block):
+                number, has_sentences = number + has_sentences, False
+            else:
+                numbers.append(number)
+                has_sentences = True
+        return numbers
+
+    def _scheme(self, path: Path, sentences: Sequence[Sequence[Word]], tags: Sequence[Sequence[str]]) -> str:
+        """Name the scheme of the tags for a note, or raise a `DataError` for a tag that is none."""
         for sentence, sentence_tags in zip(sentences, tags, strict=True):
             for (line, _), tag in zip(sentence, sentence_tags, strict=True):
                 if not IOB_TAG.fullmatch(tag):
                     raise DataError(f"{path}:{line}: found the tag {quoted(tag)}; expected O, B-TYPE or I-TYPE.")
-        return [as_iob2(sentence_tags) for sentence_tags in tags]
+        places = first_evidence(tags)
+        if self.one_scheme and len(places) > 1:
+            evidence = "; ".join(
+                f"{tags[row][at]} begins a phrase on line {sentences[row][at][0]}, as in {scheme}"
+                for scheme, (row, at) in sorted(places.items())
+            )
+            line = max(sentences[row][at][0] for row, at in places.values())
+            raise DataError(f"{path}:{line}: two tag schemes in one file: {evidence}. Write all tags in one scheme.")
+        return _NOTES[tuple(sorted(places))]

@@ -80,7 +80,49 @@ def test_the_first_encoding_that_fits_is_used(tmp_path: Path) -> None:
 
 def test_an_unlabelled_file_needs_no_labels(tmp_path: Path) -> None:
     unlabelled = WordColumns("t.txt", iob=True).unlabelled(("labels",))
-    assert read(unlabelled, tmp_path, "a\nb\n").table.to_pydict() == {"words": [["a", "b"]]}
+    assert read(unlabelled, tmp_path, "a\nb\n\nc\n").table.to_pydict() == {
+        "words": [["a", "b"], ["c"]],
+        "document": [0, 0],  # a user's own file without borders is one document
+    }
+    bordered = read(unlabelled, tmp_path, "a\n\n-DOCSTART-\n\nb\n")
+    assert bordered.table.column("document").to_pylist() == [0, 1]
+
+
+def test_only_blanks_and_tabs_separate_columns(tmp_path: Path) -> None:
+    words = [f"a{mark}b" for mark in "\u2028\u2029\x85\x0b\x0c\x1c\x1d\x1e\u00a0"]
+    rows = read(POS, tmp_path, "".join(f"{word} \t X\n" for word in words))
+    assert rows.table.column("words").to_pylist() == [words]
+
+
+def test_files_of_several_layouts_are_told_by_their_width(tmp_path: Path) -> None:
+    columns = {"words": 0, "pos": 1, "labels": 2}
+    source = WordColumns("t.txt", columns, layouts=(("words", "pos", "labels"), ("words", "more", "more", "labels")))
+    assert read(source, tmp_path, "a N X\n").table.to_pylist() == [{"words": ["a"], "pos": ["N"], "labels": ["X"]}]
+    assert read(source, tmp_path, "a N Y X\n").table.to_pylist() == [{"words": ["a"], "labels": ["X"]}]
+    unlabelled = read(source.unlabelled(("labels",)), tmp_path, "a N X\n").table
+    assert unlabelled.to_pylist() == [{"words": ["a"], "pos": ["N"], "document": 0}]
+    assert "found 2 columns; expected words more more labels, or words pos labels" in error(source, tmp_path, "a N\n")
+
+
+def test_the_scheme_of_iob_tags_is_told(tmp_path: Path) -> None:
+    lenient, strict = WordColumns("t.txt", iob=True), WordColumns("t.txt", iob=True, one_scheme=True)
+    assert read(strict, tmp_path, "a I-X\n").notes == ("tags are in IOB1, read as IOB2",)
+    assert read(strict, tmp_path, "a B-X\n").notes == ("tags are in IOB2",)
+    both = "a B-X\n\nb I-X\n"
+    assert read(lenient, tmp_path, both).notes == ("tags are in IOB1 and IOB2, read as IOB2",)
+    assert read(lenient, tmp_path, both).table.column("labels").to_pylist() == [["B-X"], ["B-X"]]
+    assert error(strict, tmp_path, both).startswith("t.txt:3: two tag schemes in one file: I-X begins a phrase on line")
+
+
+@pytest.mark.parametrize("control", ["\x00", "\x1b", "\x7f", "\x9b"])
+def test_control_characters_are_refused(control: str, tmp_path: Path) -> None:
+    message = error(POS, tmp_path, f"a X\nb{control} X\n")
+    assert message.startswith("t.txt:2: ") and message.isprintable()
+
+
+def test_bytes_of_windows_are_read_as_latin_1(tmp_path: Path) -> None:
+    rows = read(WordColumns("t.txt", encoding=("utf-8", "latin-1")), tmp_path, b"l\x92eau X\xe9\n")
+    assert rows.table.column("words").to_pylist() == [["l\x92eau"]]
 
 
 @pytest.mark.parametrize(

@@ -24,12 +24,11 @@ from collections.abc import Iterator
 
 from benchrunner import Task, hookimpl
 from benchrunner_conll.column_scorer import ConllEval
-from benchrunner_conll.columns import ColumnFile
 from benchrunner_conll.corpus import Corpus
 from benchrunner_conll.table import CONLL2003
 from benchrunner_conll.tag_metrics import metrics
 
-__all__ = ["CONLL2003", "ColumnFile", "ConllEval", "Corpus", "metrics", "register_tasks"]
+__all__ = ["CONLL2003", "ConllEval", "Corpus", "metrics", "register_tasks"]
 
 
 @hookimpl

@@ -8,15 +8,19 @@ from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import final
 
-from benchrunner import DataError, Rows, Score, Scored, Scorer, as_iob2, quoted
-from benchrunner_conll.columns import Line, blocks, check_width, is_border
+from benchrunner import DataError, Rows, Score, Scored, Scorer, WordColumns, as_iob2, quoted
 from benchrunner_conll.conlleval import evaluate
 from benchrunner_conll.schemes import TAG
 
 _BENCHRUNNER_HEADER = ["index", "prediction"]
 _END = "the end of a sentence"
+_FILE = WordColumns("", {"words": 0, "gold": -2, "predicted": -1})
+"""The layout of the files, to read their lines."""
 _HEAD = 100
 """Number of blocks that are looked at to recognize a file: enough to meet a word that does not look like a tag."""
+
+Line = tuple[int, list[str]]
+"""A line's number, counted from 1, and its fields."""
 
 
 @final
@@ -34,16 +38,16 @@ class ConllEval(Scorer):
 
     def recognizes(self, path: Path) -> bool:
         try:
-            head = [fields for block in islice(blocks(path), _HEAD) for _, fields in block]
+            head = [fields for block in islice(_FILE.blocks(path), _HEAD) for _, fields in block]
         except DataError:  # not a text file; the error is raised where the file is read
             return False
         return head[:1] != [_BENCHRUNNER_HEADER] and any(_looks_tagged(fields) for fields in head)
 
     def score(self, path: Path, gold: Rows | None, files: Mapping[str, Path]) -> Scored:
-        tagged = list(blocks(path))
+        tagged = list(_FILE.blocks(path))
         self._check(path, tagged)
         if gold is not None:
-            _compare(path, [block for block in tagged if not is_border(block)], gold)
+            _compare(path, [block for block in tagged if not _FILE.is_border(block)], gold)
         evaluation = evaluate(_column(tagged, -2), _column(tagged, -1))
         return Scored({name: Score(value) for name, value in evaluation.figures.items()}, str(evaluation))
 
@@ -53,7 +57,7 @@ class ConllEval(Scorer):
         first, fields = tagged[0][0]
         if len(fields) < 3:
             raise DataError(f"{path}:{first}: expected 'token ... gold predicted', found {len(fields)} columns.")
-        check_width(path, tagged)
+        _FILE.width(path, tagged)
         for line, fields in chain.from_iterable(tagged):
             for tag in fields[-2:]:
                 if tag not in self.labels:

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import final
 
-from benchrunner import OUTSIDE, PluginError, Recipe, Role, Source, Split, Suite, Tag, Task, iob_labels
+from benchrunner import OUTSIDE, PluginError, Recipe, Role, Source, Split, Suite, Tag, Task, WordColumns, iob_labels
 from benchrunner_conll.column_scorer import ConllEval
-from benchrunner_conll.columns import ColumnFile
 from benchrunner_conll.tag_metrics import metrics
 
 RECIPE = Recipe(lr=5e-5, epochs=3, batch_size=32, max_length=128, context="window")
@@ -52,6 +51,10 @@ class Corpus:
     def __post_init__(self) -> None:
         if wrong := [kind for kind in self.types if kind == OUTSIDE or kind[:2] in ("B-", "I-")]:
             raise PluginError(f"{self.name}: types are given without O, B- and I-, so none can be '{wrong[0]}'.")
+        if len(set(self.columns)) != len(self.columns) or not {"words", "labels"} <= set(self.columns):
+            raise PluginError(
+                f"{self.name}: columns need different names, with words and labels among them, not {self.columns}."
+            )
         for splits in (self.further_sources, self.rows):
             if unknown := [split for split in splits if split not in self.files]:
                 raise PluginError(f"{self.name}: there are no files of the split '{unknown[0]}'.")
@@ -75,9 +78,22 @@ class Corpus:
             demo_files=self.demo_files,
         )
 
+    def file(self, *paths: str) -> WordColumns:
+        """Return the source that reads the first of these paths below the data folder.
+
+        A file has all columns, all columns but the labels, two columns (words and labels) or one (words).
+        """
+        unlabelled = tuple(name for name in self.columns if name != "labels")
+        return WordColumns(
+            paths,
+            {name: place for place, name in enumerate(self.columns)},
+            iob=True,
+            one_scheme=True,
+            layouts=(self.columns, ("words", "labels"), unlabelled, ("words",)),
+        )
+
     def _split(self, name: str) -> Split:
         role = next((role for role in ROLES if role == name.partition("_")[0]), None)
         if role is None:
             raise PluginError(f"{self.name}: expected a split that is or begins with train, dev or test, not '{name}'.")
-        file = ColumnFile(self.files[name], self.columns)
-        return Split(role, (file, *self.further_sources.get(name, ())), self.rows.get(name))
+        return Split(role, (self.file(*self.files[name]), *self.further_sources.get(name, ())), self.rows.get(name))

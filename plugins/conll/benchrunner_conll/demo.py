@@ -9,9 +9,10 @@ import random
 import re
 from pathlib import Path
 
-from benchrunner_conll.columns import DOCUMENT
 from benchrunner_conll.schemes import as_iob1
 
+DOCUMENT = "-DOCSTART-"
+"""The first field of the border line that stands where a document begins."""
 FOLDER = "conll2003"
 FILES = {"eng.train": 60, "eng.testa": 20, "eng.testb": 20}
 """File -> its number of documents."""

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import pairwise
 
 from benchrunner import OUTSIDE, as_iob2, begins_phrase
@@ -36,17 +36,3 @@ def phrases(tags: Iterable[str]) -> set[Phrase]:
             first, _, kind = phrases_so_far.pop()
             phrases_so_far.append((first, at + 1, kind))
     return set(phrases_so_far)
-
-
-def witnesses(sentences: Iterable[Sequence[str]]) -> dict[str, tuple[int, int]]:
-    """Find, for each scheme, the sentence and the word of the first tag that only this scheme allows.
-
-    A phrase that does not follow directly on a phrase of its type begins with I- in IOB1 and with B- in IOB2, so the
-    first phrase of every sentence tells the scheme. Sentences without phrases are the same in both schemes.
-    """
-    places: dict[str, tuple[int, int]] = {}
-    for row, tags in enumerate(sentences):
-        for at, (before, tag) in enumerate(pairwise([OUTSIDE, *tags])):
-            if tag != OUTSIDE and before[2:] != tag[2:]:
-                places.setdefault("IOB2" if tag[0] == "B" else "IOB1", (row, at))
-    return places

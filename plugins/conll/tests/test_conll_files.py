@@ -10,15 +10,20 @@ from conll_samples import real_data, workspace
 from benchrunner.data.rows import Rows
 from benchrunner.data.sources import DataNotFound
 from benchrunner.errors import DataError, PluginError
-from benchrunner_conll import CONLL2003, ColumnFile
+from benchrunner_conll import CONLL2003, Corpus
 
 FOUR = ("words", "pos", "chunk", "labels")
 TASK = CONLL2003.task()
 
 
+def corpus(columns: tuple[str, ...] = ("words", "labels")) -> Corpus:
+    return Corpus("mine/tweets", "Which persons do tweets name?", {}, ("LOC",), columns)
+
+
 def read(folder: Path, content: str | bytes, columns: tuple[str, ...] = FOUR, *, labelled: bool = True) -> Rows:
     (folder / "file.txt").write_bytes(content if isinstance(content, bytes) else content.encode())
-    return ColumnFile(("nowhere.txt", "file.txt"), columns, labelled=labelled).read(workspace(folder))
+    source = corpus(columns).file("nowhere.txt", "file.txt")
+    return (source if labelled else source.unlabelled(("labels",))).read(workspace(folder))
 
 
 def test_four_columns_in_iob1_with_documents(tmp_path: Path) -> None:
@@ -87,18 +92,18 @@ def test_columns_may_stand_in_any_order(tmp_path: Path) -> None:
     rows = read(tmp_path, "1 Bonn B-LOC O\n", ("number", "words", "labels", "nested"))
     assert rows.table.to_pylist() == [{"number": ["1"], "words": ["Bonn"], "labels": ["B-LOC"], "nested": ["O"]}]
     with pytest.raises(PluginError, match="words and labels among them"):
-        ColumnFile(("file.txt",), ("words", "tags"))
+        corpus(("words", "tags"))
 
 
 def test_a_user_may_name_another_file(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("a X\n")
-    mine = ColumnFile(("nowhere.txt",)).at(tmp_path / "mine.txt").unlabelled(("labels",))
+    mine = corpus().file("nowhere.txt").at(tmp_path / "mine.txt").unlabelled(("labels",))
     assert mine.read(workspace(tmp_path / "other")).table.to_pydict() == {"words": [["a"]], "document": [0]}
 
 
 def test_a_missing_file_is_an_error_with_the_searched_paths(tmp_path: Path) -> None:
     with pytest.raises(DataNotFound, match=r"no file .*first\.txt \(or 1 other usual place\)"):
-        ColumnFile(("first.txt", "second.txt")).read(workspace(tmp_path))
+        corpus().file("first.txt", "second.txt").read(workspace(tmp_path))
 
 
 @pytest.mark.parametrize(

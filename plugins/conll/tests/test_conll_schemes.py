@@ -7,9 +7,9 @@ from conll_samples import WILD, real_data, well_formed
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchrunner.data.iob_tags import as_iob2
-from benchrunner_conll.columns import blocks, is_border
-from benchrunner_conll.schemes import as_iob1, phrases, witnesses
+from benchrunner.data.iob_tags import as_iob2, first_evidence
+from benchrunner_conll import CONLL2003
+from benchrunner_conll.schemes import as_iob1, phrases
 
 
 def test_iob1_needs_a_b_only_between_two_phrases_of_one_type() -> None:
@@ -49,17 +49,18 @@ def test_rewriting_ill_formed_tags_keeps_their_phrases(tags: list[str]) -> None:
 @given(st.lists(well_formed(), max_size=4))
 def test_a_file_with_phrases_has_witnesses_of_its_scheme_alone(sentences: list[list[str]]) -> None:
     has_phrases = any(phrases(tags) for tags in sentences)
-    assert list(witnesses(sentences)) == ["IOB2"] * has_phrases
-    assert list(witnesses([as_iob1(tags) for tags in sentences])) == ["IOB1"] * has_phrases
+    assert list(first_evidence(sentences)) == ["IOB2"] * has_phrases
+    assert list(first_evidence([as_iob1(tags) for tags in sentences])) == ["IOB1"] * has_phrases
 
 
 def test_witnesses_are_the_first_tags_of_their_scheme() -> None:
-    assert witnesses([["O"], ["O", "I-X", "B-X", "I-Y"], ["B-X"], ["I-X"]]) == {"IOB1": (1, 1), "IOB2": (2, 0)}
+    assert first_evidence([["O"], ["O", "I-X", "B-X", "I-Y"], ["B-X"], ["I-X"]]) == {"IOB1": (1, 1), "IOB2": (2, 0)}
 
 
 @pytest.mark.parametrize("name", ["eng.train", "eng.testa", "eng.testb"])
 def test_the_real_tags_to_iob2_and_back_are_the_same(name: str) -> None:
-    sentences = [block for block in blocks(real_data("conll2003") / name) if not is_border(block)]
+    file = CONLL2003.file(name)
+    sentences = [block for block in file.blocks(real_data("conll2003") / name) if not file.is_border(block)]
     labels = [[fields[-1] for _, fields in sentence] for sentence in sentences]
     assert [as_iob1(as_iob2(tags)) for tags in labels] == labels
     assert any("B-" in tag for tags in labels for tag in tags)

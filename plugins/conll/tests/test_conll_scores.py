@@ -16,7 +16,7 @@ from benchrunner.data.iob_tags import as_iob2
 from benchrunner.data.rows import Rows
 from benchrunner.errors import DataError
 from benchrunner.metrics import Score, score
-from benchrunner_conll import CONLL2003, ColumnFile, ConllEval
+from benchrunner_conll import CONLL2003, ConllEval, Corpus
 from benchrunner_conll.conlleval import Evaluation, evaluate
 
 TASK = CONLL2003.task()
@@ -32,7 +32,9 @@ def write(folder: Path, content: str) -> Path:
 
 def gold_rows(folder: Path, content: str) -> Rows:
     (folder / "gold.txt").write_text(content, encoding="utf-8")
-    rows = ColumnFile(("-",)).at(folder / "gold.txt").read(workspace(folder))
+    rows = (
+        Corpus("mine/tweets", "Which persons?", {}, ("LOC",)).file("-").at(folder / "gold.txt").read(workspace(folder))
+    )
     return Rows(TASK.problem.check(rows, labelled=False), rows.origin, rows.lines)
 
 
