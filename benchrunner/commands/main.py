@@ -36,8 +36,8 @@ from benchrunner.commands.failures import estimate_of, exit_code_of, parsed, pri
 from benchrunner.commands.output import (
     DONE,
     FAILED,
-    INTERRUPTED,
     MISUNDERSTOOD,
+    SIGNALLED,
     print_json,
     reserved_for_json,
 )
@@ -45,31 +45,40 @@ from benchrunner.commands.parser import Commands, Parser
 from benchrunner.commands.plugin_commands import add_plugin_commands
 from benchrunner.errors import BenchrunnerError, RequestError
 from benchrunner.files import is_disk_full
+from benchrunner.interrupts import Stopped, number_of, stop_on_signals
 from benchrunner.parent_process import end_with_parent
+from benchrunner.platform_facts import stop_signals
 from benchrunner.plugins.discovery import discover
 from benchrunner.plugins.registry import Plugins
 from benchrunner.printing import message_of, print_note
+from benchrunner.standard_streams import prepare_streams
 
 
 def main(words: Sequence[str] | None = None, *, plugins: Plugins | None = None) -> int:
     """Run one command and return the exit code. Without `words`, take the command line of this process."""
-    if words is None:
+    if words is not None:
+        return _exit_code(words, plugins, ends_process=False)
+    try:
         _prepare_process()
+        code = _exit_code(sys.argv[1:], plugins, ends_process=True)
+    except KeyboardInterrupt as stop:  # a further one, while the first was told
+        code = SIGNALLED + number_of(stop)
+    _end_at_signals(code)  # what Python still waits for, such as a download's threads, can be cut short
+    return code
+
+
+def _exit_code(words: Sequence[str], plugins: Plugins | None, *, ends_process: bool) -> int:
     # GNU OpenMP's threads spin for their next task. On a busy machine that starves the thread they wait for: 100 times
     # slower was measured. 3,000 rounds keep the speed of a quiet machine. torch reads this when it is loaded, later.
     os.environ.setdefault("GOMP_SPINCOUNT", "3000")
     os.environ.setdefault("HF_HUB_VERBOSITY", "error")  # no lines about retries: our own error says what ended them
     try:
-        return _run(sys.argv[1:] if words is None else words, plugins or discover(), ends_process=words is None)
-    except KeyboardInterrupt:
-        if words is None:  # what Python still waits for at its end, such as a download's threads, can be cut short
-            signal.signal(signal.SIGINT, lambda number, frame: os._exit(INTERRUPTED))
-        message = "stopped. The same command goes on from here; finished fits are not run again."
+        return _run(words, plugins or discover(), ends_process=ends_process)
+    except KeyboardInterrupt as stop:
+        by = f" by {signal.Signals(stop.number).name}" if isinstance(stop, Stopped) else ""
+        message = f"stopped{by}. The same command goes on from here; finished fits are not run again."
         print_note(f"\nbenchrunner: {message}")
-        return INTERRUPTED
-    except BrokenPipeError:  # `benchrunner list | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return DONE
+        return SIGNALLED + number_of(stop)
     except BenchrunnerError as error:
         print_note(f"benchrunner: {message_of(error)}")
         print_traceback(error)
@@ -99,8 +108,8 @@ def _run(words: Sequence[str], plugins: Plugins, *, ends_process: bool) -> int:
         code = exit_code_of(arguments)
         if ends_process:  # what plugins print when the process ends is not JSON either
             stack.pop_all()
-    if sys.stdout is not None:  # as after `>&-`
-        sys.stdout.flush()  # here, so that a reader that is gone is told apart from a failure
+    if sys.stdout is not None:  # as in Python programs without standard output
+        sys.stdout.flush()  # here, so that a full disk is told
     return code
 
 
@@ -135,15 +144,21 @@ def _described(error: OSError) -> str:
 
 
 def _prepare_process() -> None:
-    """Keep the exit code if Ctrl-C comes while Python ends, and never fail on a character that cannot be encoded.
+    """Let signals that ask to stop end the command in order, and let no standard stream fail.
 
     A command that a study started ends with the study's process.
     """
+    prepare_streams()
+    stop_on_signals()
     end_with_parent()
     atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)  # registered first, so called last
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # a stream that was replaced may have none
-            stream.reconfigure(errors="backslashreplace")
+
+
+def _end_at_signals(code: int) -> None:
+    """Let a further request to stop end this process at once, with the exit code of the first."""
+    for number in stop_signals():
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, lambda number, frame: os._exit(code))
 
 
 def parser(plugins: Plugins) -> Parser:

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from benchrunner.metrics import Score
     from benchrunner.studies.study import Result
 
-DONE, FAILED, MISUNDERSTOOD, INTERRUPTED = 0, 1, 2, 130
-"""Exit codes. 130 is what shells use for Ctrl-C."""
+DONE, FAILED, MISUNDERSTOOD = 0, 1, 2
+"""Exit codes."""
+SIGNALLED = 128
+"""Exit code of a stopped command, less the number of the signal: shells use 130 for Ctrl-C and 143 for SIGTERM."""
 
 PLAIN_WIDTH = 140
 """Characters of a table's line if standard output is not a terminal."""

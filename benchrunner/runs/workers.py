@@ -13,6 +13,7 @@ import contextlib
 import os
 import queue
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -21,7 +22,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from multiprocessing import Pipe
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection
 from types import TracebackType
 from typing import Self, final
 
@@ -35,6 +36,7 @@ from benchrunner.progress import Event
 from benchrunner.records import Record
 from benchrunner.runs.observers import Report
 from benchrunner.runs.orders import FitAnswer, FitOrder
+from benchrunner.standard_streams import prepare_streams
 
 GRACE_SECONDS = 6.0
 """Time for workers to end their training step and write a checkpoint, before they are killed. With the time that the
@@ -46,8 +48,17 @@ SILENT_SECONDS = 600.0
 takes minutes without a message; nothing is killed."""
 STOPPED = 130
 """Exit code of a worker that was asked to stop and wrote a checkpoint."""
+LAST_WORDS_SECONDS = 1.0
+"""Time in which the messages of a worker that has ended are received. A process that the worker started may keep the
+connection open for ever."""
 
 _START = "import sys; sys.path[:] = {path!r}; from benchrunner.runs.workers import work; work({descriptor}, {threads})"
+
+
+Message = FitAnswer | tuple[str, Event]
+"""Message of a worker: the answer to an order, or an event of the fit with an id."""
+Box = queue.SimpleQueue[tuple[int, Message | None]]
+"""Messages of all workers, each with the worker's process id. None says that the connection has ended."""
 
 
 @final
@@ -56,11 +67,30 @@ class Worker:
     """The parent's view of a worker process."""
 
     process: subprocess.Popen[bytes]
-    connection: Connection[FitOrder | None, FitAnswer | tuple[str, Event]]
+    connection: Connection[FitOrder | None, Message]
     fit: Fit | None = None
     """The fit that the worker runs now."""
     heard: float = field(default_factory=time.monotonic)
     """Time of the worker's last message, or of the last note about its silence."""
+    ended: float | None = None
+    """Time at which the process was first seen to have ended."""
+
+    def listen(self, box: Box) -> None:
+        """Receive messages in a thread: half a message from a worker that dies must not block the parent."""
+        threading.Thread(target=self._receive, args=(box,), daemon=True).start()
+
+    def is_dead(self) -> bool:
+        """Return whether the process ended so long ago that no message is under way any more."""
+        if self.ended is None and self.process.poll() is not None:
+            self.ended = time.monotonic()
+        return self.ended is not None and time.monotonic() - self.ended > LAST_WORDS_SECONDS
+
+    def _receive(self, box: Box) -> None:
+        try:
+            while True:
+                box.put((self.process.pid, self.connection.recv()))
+        except Exception:  # the worker or the pool has ended; half a message may have any content
+            box.put((self.process.pid, None))
 
 
 @final
@@ -70,6 +100,7 @@ class Workers:
     def __init__(self, jobs: int, *, threads: int) -> None:
         self._jobs, self._threads = jobs, threads
         self._workers: list[Worker] = []
+        self._box: Box = queue.SimpleQueue()
 
     def __enter__(self) -> Self:
         return self
@@ -89,6 +120,7 @@ class Workers:
         with HeldBack():
             for _ in range(min(self._jobs, len(waiting))):
                 self._workers.append(_started(self._threads))
+                self._workers[-1].listen(self._box)
                 self._hand_out(self._workers[-1], waiting)
         for _ in known:
             with HeldBack() as interrupt:
@@ -111,15 +143,14 @@ class Workers:
 
     def _next_answer(self, known: dict[str, Fit], runner: FitRunner, interrupt: HeldBack) -> tuple[Worker, FitAnswer]:
         """Wait for the next finished order and report progress meanwhile. Raises KeyboardInterrupt on an interrupt."""
-        workers = {worker.connection: worker for worker in self._workers}
+        workers = {worker.process.pid: worker for worker in self._workers}
         while True:
-            for connection in wait(list(workers), POLL_SECONDS):
-                worker = workers[connection]  # type: ignore[index]
+            with contextlib.suppress(queue.Empty):
+                process, message = self._box.get(timeout=POLL_SECONDS)
+                worker = workers[process]
                 worker.heard = time.monotonic()
-                try:
-                    message = worker.connection.recv()
-                except (EOFError, OSError):
-                    raise _death(worker, interrupt) from None
+                if message is None:
+                    raise _death(worker, interrupt)
                 if isinstance(message, FitAnswer):
                     return worker, message
                 fit = known.get(message[0])
@@ -127,8 +158,10 @@ class Workers:
                     runner.report(fit, message[1])
             for worker in self._workers:
                 _note_silence(worker)
+                if worker.is_dead() and self._box.empty():
+                    raise _death(worker, interrupt)
             if interrupt.asked:
-                raise KeyboardInterrupt
+                raise interrupt.interrupt()
 
     def _dismiss(self) -> None:
         """Let the workers end by themselves once there is nothing left to do."""
@@ -168,16 +201,16 @@ class Workers:
             worker.process.kill()
         for worker in self._workers:
             worker.process.wait()
-            worker.connection.close()
+            _close(worker.connection)
 
 
 def _started(threads: int) -> Worker:
     """Start a worker process. It can take its first order while it still imports torch."""
     ours, theirs = Pipe()
     command = _START.format(path=[str(folder) for folder in sys.path], descriptor=theirs.fileno(), threads=threads)
-    # A terminal's Ctrl-C reaches the whole group, and the parent decides. Blocked here, it cannot reach a worker before
-    # the worker ignores it.
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    # A terminal's Ctrl-C and its end reach the whole group, and the parent decides. Blocked here, they cannot reach a
+    # worker before the worker ignores them.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
     try:
         process = subprocess.Popen(
             [sys.executable, "-c", command],
@@ -189,6 +222,13 @@ def _started(threads: int) -> Worker:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()
     return Worker(process, ours)
+
+
+def _close(connection: Connection[FitOrder | None, Message]) -> None:
+    """Close a connection; first wake the thread that receives from it, which would else wait for the worker's forks."""
+    with contextlib.suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as end:
+        end.shutdown(socket.SHUT_RDWR)
+    connection.close()
 
 
 def _note_silence(worker: Worker) -> None:
@@ -205,12 +245,16 @@ def _note_silence(worker: Worker) -> None:
 
 def _death(worker: Worker, interrupt: HeldBack) -> BaseException:
     """Return the exception for a worker that is gone. A scheduler's SIGTERM may reach a worker before its parent."""
-    code = worker.process.wait()
+    try:
+        code = worker.process.wait(LAST_WORDS_SECONDS)
+    except subprocess.TimeoutExpired:  # it lives, but sent what cannot be read
+        worker.process.kill()
+        code = worker.process.wait()
     deadline = time.monotonic() + 1
     while code in (STOPPED, -signal.SIGTERM) and not interrupt.asked and time.monotonic() < deadline:
         time.sleep(POLL_SECONDS / 10)
     if interrupt.asked:
-        return KeyboardInterrupt()
+        return interrupt.interrupt()
     if code in (STOPPED, -signal.SIGTERM):
         return FitError("A worker process was stopped by SIGTERM. The same command goes on from here.")
     fit = worker.fit
@@ -224,10 +268,13 @@ def _death(worker: Worker, interrupt: HeldBack) -> BaseException:
 def work(descriptor: int, threads: int) -> None:
     """Body of a worker process: run the fits that the parent hands out, one after another."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGHUP})
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    os.set_inheritable(descriptor, False)
+    prepare_streams()
     sys.stdout = sys.stderr
-    connection: Connection[FitAnswer | tuple[str, Event], FitOrder | None] = Connection(descriptor)
+    connection: Connection[Message, FitOrder | None] = Connection(descriptor)
     orders: queue.SimpleQueue[FitOrder | None] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(connection, orders), daemon=True).start()
     import torch
@@ -241,9 +288,7 @@ def work(descriptor: int, threads: int) -> None:
         sys.exit(STOPPED)
 
 
-def _listen(
-    connection: Connection[FitAnswer | tuple[str, Event], FitOrder | None], orders: queue.SimpleQueue[FitOrder | None]
-) -> None:
+def _listen(connection: Connection[Message, FitOrder | None], orders: queue.SimpleQueue[FitOrder | None]) -> None:
     """Receive orders while fits run, and end the process when its parent is gone."""
     try:
         while (order := connection.recv()) is not None:
@@ -255,7 +300,7 @@ def _listen(
         os._exit(1)
 
 
-def _reporter(connection: Connection[FitAnswer | tuple[str, Event], FitOrder | None]) -> Report:
+def _reporter(connection: Connection[Message, FitOrder | None]) -> Report:
     """Make a callback that sends progress to the parent."""
     sending = threading.Lock()
 

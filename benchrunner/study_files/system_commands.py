@@ -17,6 +17,7 @@ from typing import IO
 
 from benchrunner.errors import FitError, RequestError
 from benchrunner.estimates import CommandEstimate
+from benchrunner.interrupts import interrupt_by
 from benchrunner.parent_process import start_bound
 from benchrunner.platform_facts import stop_signals
 from benchrunner.workspace import Workspace
@@ -24,7 +25,6 @@ from benchrunner.workspace import Workspace
 PROGRAM = (sys.executable, "-m", "benchrunner")
 """Program that gets the words of a command."""
 
-_STOPPED_BY_CTRL_C = 130
 _STUDIES = "BENCHRUNNER_STUDIES"
 """Environment variable of a study's commands: the study files that run them, a line each."""
 _MOST_NESTED = 8
@@ -65,7 +65,7 @@ def run_command(
     """Run a benchrunner command in the same workspace. Its output goes to standard error, like progress.
 
     Without `show_output`, the output is shown only if the command fails. Ctrl-C and SIGTERM are passed on to the
-    command and end in a KeyboardInterrupt. If this process is killed, the command gets SIGTERM. `study` is the study
+    command and end in a `KeyboardInterrupt`. If this process is killed, the command gets SIGTERM. `study` is the study
     file that the command stands in.
     """
     with contextlib.ExitStack() as stack:
@@ -79,10 +79,10 @@ def run_command(
         )
         if pipe >= 0:
             stack.callback(os.close, pipe)
-        stopped = wait_passing_signals(process)
+        wait_passing_signals(process)
         code = process.returncode
-        if stopped or code in (_STOPPED_BY_CTRL_C, -signal.SIGINT, -signal.SIGTERM):
-            raise KeyboardInterrupt
+        if code in {value for number in stop_signals() for value in (-number, 128 + number)}:
+            raise interrupt_by(abs(code) % 128)
         if code and not isinstance(output, int):
             output.seek(0)
             sys.stderr.write(output.read().decode(errors="replace"))
@@ -94,9 +94,9 @@ def run_command(
         )
 
 
-def wait_passing_signals(process: subprocess.Popen[bytes]) -> bool:
-    """Wait for a process to end and forward signals that ask to stop; return whether a signal was forwarded."""
-    received = []
+def wait_passing_signals(process: subprocess.Popen[bytes]) -> None:
+    """Wait for a process to end and forward signals that ask to stop; then stop in the same way, if there were any."""
+    received: list[int] = []
 
     def pass_on(number: int, frame: FrameType | None) -> None:
         received.append(number)
@@ -110,7 +110,8 @@ def wait_passing_signals(process: subprocess.Popen[bytes]) -> bool:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    return bool(received)
+    if received:
+        raise interrupt_by(received[0])
 
 
 def _own_group() -> int | None:

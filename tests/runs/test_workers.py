@@ -6,6 +6,8 @@ import contextlib
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,11 +17,13 @@ from pathlib import Path
 import pytest
 
 import forked
+from benchrunner import FitError
 from benchrunner.runs import workers
+from chancy import chancy
 from inline import files
 
 TESTS = Path(__file__).parents[1] / "support"
-STOPPED = "\nbenchrunner: stopped. The same command goes on from here; finished fits are not run again.\n"
+STOPPED = "\nbenchrunner: stopped{}. The same command goes on from here; finished fits are not run again.\n"
 RETURNS = 10.0
 """Seconds in which a command must return after Ctrl-C."""
 RUN = (
@@ -67,12 +71,13 @@ class Command:
         with contextlib.suppress(ProcessLookupError):  # it has ended, and nobody is left
             (os.killpg if group else os.kill)(self.process.pid, to)
 
-    def stopped(self, within: float = RETURNS) -> None:
+    def stopped(self, within: float = RETURNS, *, by: signal.Signals = signal.SIGINT) -> None:
         """Wait for the end of the command and check how it ended."""
+        told = STOPPED.format("" if by == signal.SIGINT else f" by {by.name}")
         began = time.monotonic()
         out, err = self.process.communicate()
         seconds = time.monotonic() - began
-        assert (self.process.returncode, out, err) == (130, "", STOPPED)
+        assert (self.process.returncode, out, err) == (128 + by, "", told)
         assert seconds < within
         assert self.alive() == []
 
@@ -118,13 +123,26 @@ def checkpoints(home: Path) -> int:
     return len(list(home.glob("runs/*/checkpoint/state.safetensors")))
 
 
-def test_ctrl_c_leaves_checkpoints_and_begins_no_fit(start: Start, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("by", "group"),
+    [
+        (signal.SIGINT, True),
+        (signal.SIGTERM, False),
+        pytest.param(signal.SIGINT, False, marks=pytest.mark.slow),
+        pytest.param(signal.SIGTERM, True, marks=pytest.mark.slow),
+        pytest.param(signal.SIGHUP, False, marks=pytest.mark.slow),
+        pytest.param(signal.SIGHUP, True, marks=pytest.mark.slow),
+    ],
+)
+def test_a_stop_leaves_checkpoints_and_begins_no_fit(
+    by: signal.Signals, group: bool, start: Start, tmp_path: Path
+) -> None:
     """However busy the machine is: the workers have more time than usual to write their checkpoints."""
     command = start(*SEVERAL, "--epochs", "4000", hold="training", GRACE="300")
     command.wait_for("training-*", 2)
     begun = command.marked("begun-*")
-    command.interrupt()
-    command.stopped(within=300)
+    command.interrupt(to=by, group=group)
+    command.stopped(within=300, by=by)
     assert command.marked("begun-*") == begun
     assert (len(begun), checkpoints(tmp_path)) == (2, 2)
 
@@ -212,11 +230,12 @@ def test_ctrl_c_while_workers_start(start: Start) -> None:
 
 
 @pytest.mark.slow
-def test_ctrl_c_while_the_parent_predicts(start: Start) -> None:
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_stop_while_the_parent_predicts(by: signal.Signals, start: Start) -> None:
     command = start(*SEVERAL, "--method", "poor", hold="parent predicts")
     command.wait_for("parent predicts-*")
-    command.interrupt()
-    command.stopped()
+    command.interrupt(to=by, group=False)
+    command.stopped(by=by)
 
 
 @pytest.mark.slow
@@ -231,14 +250,34 @@ def test_ctrl_c_while_workers_wait_for_a_lock(start: Start) -> None:
     holder.stopped()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("group", [False, True])
-def test_a_schedulers_sigterm_leaves_checkpoints(group: bool, start: Start, tmp_path: Path) -> None:
-    command = start(*SEVERAL, "--epochs", "400", hold="training")
-    command.wait_for("training-*", 2)
-    command.interrupt(to=signal.SIGTERM, group=group)
-    command.stopped()
-    assert checkpoints(tmp_path) == 2
+HALF = """
+import os, signal, subprocess, sys
+from multiprocessing.connection import Connection
+connection = Connection(int(sys.argv[1]))
+subprocess.Popen([sys.executable, "-c", "import time; time.sleep(100)"], pass_fds=(connection.fileno(),))
+os.write(connection.fileno(), b"\\x00\\x10\\x00\\x00half of a message")  # of 1 MiB
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+"""A worker that dies within a message, while a process that it started keeps the connection open."""
+
+
+def test_a_worker_killed_within_a_message_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def started(threads: int) -> workers.Worker:
+        ours, theirs = Pipe()
+        words = [sys.executable, "-c", HALF, str(theirs.fileno())]
+        process = subprocess.Popen(words, pass_fds=(theirs.fileno(),), start_new_session=True)
+        theirs.close()
+        return workers.Worker(process, ours)
+
+    monkeypatch.setattr(workers, "_started", started)
+    made = chancy(tmp_path, {})
+    fit = made.plan(made.plugins.task("mine/mood"), "words")
+    pool = workers.Workers(1, threads=1)
+    began = time.monotonic()
+    with pytest.raises(FitError, match=f"A worker process died while it ran the fit {fit.id}"), pool:
+        list(pool.run([fit], made))
+    os.killpg(pool._workers[0].process.pid, signal.SIGKILL)
+    assert time.monotonic() - began < 50
 
 
 @pytest.mark.slow
@@ -305,5 +344,5 @@ def test_a_worker_that_hangs_is_told_and_can_be_stopped(start: Start) -> None:
     assert (command.process.returncode, out) == (130, "")
     first, *_, last = err.splitlines()
     assert " has reported nothing for 2 s (fit " in first and "If it hangs, stop with Ctrl-C" in first
-    assert last in STOPPED
+    assert last in STOPPED.format("")
     assert command.alive() == []

@@ -27,6 +27,7 @@ GRACE = 60.0
 
 _PARENT = "BENCHRUNNER_PARENT"
 """Environment variable of processes that `run` started: a pipe that closes when their parent ends."""
+_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _HOST = re.compile(r"(\S+)\s+slots=(\d+)(?:\s*#.*)?")
 
 
@@ -164,17 +165,25 @@ def _exit_code(processes: Sequence[subprocess.Popen[bytes]]) -> int:
 
 @contextlib.contextmanager
 def _passing_on(action: Callable[[int], None]) -> Iterator[None]:
-    """Call `action` with the number of each SIGINT and SIGTERM, instead of ending this process."""
+    """Call `action` with the number of each signal that asks to stop; afterwards let the first stop this process too.
+
+    Signals that are ignored, such as SIGHUP under nohup, stay ignored.
+    """
+    received: list[int] = []
 
     def handle(number: int, frame: FrameType | None) -> None:
+        received.append(number)
         action(number)
 
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    heard = [number for number in _STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, handle) for number in heard}
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+    if received:
+        signal.raise_signal(received[0])
 
 
 def _threads(processes: int) -> int:

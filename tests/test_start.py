@@ -1,0 +1,42 @@
+"""The program `benchrunner` is stopped at any moment of its start: exit code 130, no traceback."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import benchrunner_start
+
+PROGRAM = (sys.executable, benchrunner_start.__file__, "list")
+
+
+def catches(process: subprocess.Popen[str], number: signal.Signals) -> bool:
+    """Return whether a process has a handler for a signal, by what Linux tells of it."""
+    status = Path(f"/proc/{process.pid}/status").read_text()
+    match = re.search("SigCgt:\t([0-9a-f]+)", status)
+    return match is not None and bool(int(match[1], 16) >> (number - 1) & 1)
+
+
+def stopped_after(seconds: float, number: signal.Signals) -> tuple[int, str]:
+    """Start the program, stop it some time after its first lines ran; return exit code and standard error."""
+    process = subprocess.Popen(PROGRAM, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    while not catches(process, signal.SIGHUP) and process.poll() is None:  # the last handler that it sets
+        time.sleep(0.001)
+    time.sleep(seconds)
+    process.send_signal(number)
+    return process.wait(), process.communicate()[1]
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="asks Linux for a process's signals")
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("moments", [2, pytest.param(40, marks=pytest.mark.slow)])
+def test_a_stop_while_the_program_is_loaded_is_quiet(moments: int, number: signal.Signals) -> None:
+    endings = [stopped_after(moment / moments, number) for moment in range(moments)]
+    assert {code for code, _ in endings} <= {128 + number, 0} and endings[0] == (128 + number, "")
+    assert [err for _, err in endings if "Traceback" in err or len(err.splitlines()) > 2] == []
