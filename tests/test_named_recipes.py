@@ -44,11 +44,13 @@ class Frozen(Method):
 def test_a_preset_stands_between_methods_and_options(tmp_path: Path) -> None:
     made = runner(tmp_path, register_recipes=[FAST], register_methods=[Frozen()])
     task, method = made.plugins.task("mood"), made.plugins.method("frozen")
-    study = StudyOptions(preset="fast-paper", batch_size=(6,), dropout=0.3, method="frozen").study(["a"], [task], made)
+    study = StudyOptions(preset="fast-paper", batch_size=(6,), dropout=0.3, method=("frozen",)).study(
+        ["a"], [task], made
+    )
     [recipe], _ = grid_and_seeds(study, task, method)
     expected = QUICK.changed(lr=0.5, epochs=5, batch_size=6, warmup=0.06, beta2=0.98, clip=2.0, dropout=0.3)
     assert recipe == expected
-    without = StudyOptions(method="frozen").study(["a"], [task], made)
+    without = StudyOptions(method=("frozen",)).study(["a"], [task], made)
     assert grid_and_seeds(without, task, method)[0] == [QUICK.changed(lr=0.5, epochs=50)]
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from benchrunner.errors import RequestError
 from benchrunner.printing import print_note
 from benchrunner.recipes import BATCH_UNITS, CONTEXTS, LAYERS, LOSS_DIVISORS, SAMPLES, SCHEDULES, SUMMARIES
-from benchrunner.studies.number_texts import numbers
+from benchrunner.studies.number_texts import names, numbers
 from benchrunner.studies.study import SELECT
 from benchrunner.text_settings import name_value_pairs
 from benchrunner.workspace import CHECKPOINT_SECONDS, Workspace
@@ -239,7 +239,12 @@ def _add_training_fields(group: argparse._ArgumentGroup) -> None:
 
 def _add_restarts(group: argparse._ArgumentGroup) -> None:
     """Add the method, the seeds, and what dev selects."""
-    group.add_argument("--method", help="method for every task, instead of each task's own")
+    group.add_argument(
+        "--method",
+        type=_argument_type(names),
+        metavar="A,B",
+        help="method for every task, instead of each task's own; 'compare' compares several",
+    )
     seeds = group.add_mutually_exclusive_group()
     seeds.add_argument("--seeds", type=_listed(int), metavar="0,1,2", help="one restart for each seed")
     seeds.add_argument("--restarts", type=int, metavar="N", help="N restarts, with the seeds 0 to N - 1")

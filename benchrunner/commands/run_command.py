@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the study and print its result, with the folder of each selected fit."""
     from benchrunner.studies.study_run import run_study
 
+    if len(arguments.method or ()) > 1:
+        raise RequestError(
+            f"'run' fits one method, not {', '.join(arguments.method)}. "
+            f"To compare them, write 'benchrunner {_as_compare(arguments)}'."
+        )
     runner, executor = options.runner(arguments), options.executor(arguments)
     chosen, published = (
         options.study_options(arguments),
@@ -55,6 +61,13 @@ def run(arguments: argparse.Namespace) -> int:
     return code
 
 
+def _as_compare(arguments: argparse.Namespace) -> str:
+    """Write the command that compares what `run` was asked to fit, without its other options."""
+    backbone = arguments.backbone or (f"run:{arguments.init_from}" if arguments.init_from else "B")
+    words = ["compare", backbone, "--tasks", *arguments.tasks, "--method", ",".join(arguments.method)]
+    return shlex.join(words)
+
+
 def _backbone(arguments: argparse.Namespace, tasks: Iterable[Task]) -> str:
     """Return the backbone that is asked for; only methods that do not look at a backbone can do without."""
     if arguments.family is not None and arguments.backbone is None:
@@ -66,7 +79,7 @@ def _backbone(arguments: argparse.Namespace, tasks: Iterable[Task]) -> str:
         return str(arguments.backbone)
     plugins: Plugins = arguments.plugins
     for task in tasks:
-        method = plugins.method(arguments.method or task.method)
+        method = plugins.method(next(iter(arguments.method or ()), task.method))
         if method.needs_backbone:
             names = list(plugins.backbones)[:4]
             known = f"'benchrunner list backbones' has {', '.join(names)}, ..." if names else "No plugin brings one"

@@ -55,7 +55,7 @@ def gather(
             records |= of_cell
             costs.append(cost(cell, of_cell))
         notes += footnotes(part, published) if table is None else ()
-    backbones = tuple(dict.fromkeys(name for part in parts for name in part.study.backbones))
+    backbones = tuple(dict.fromkeys(name for part in parts for name in part.study.names))
     recipes = tuple(recipe for part in parts for cell in part.cells if (recipe := chosen_recipe(cell)) is not None)
     return Report(
         title=title or (result.study.title if isinstance(result, StudyFileResult) else _title(result)),
@@ -78,7 +78,7 @@ def gather(
 def _title(result: Result) -> str:
     tasks = [task.name for task in result.study.tasks]
     on = ", ".join(tasks) if len(tasks) < 4 else f"{len(tasks)} tasks"
-    return f"{' and '.join(result.study.backbones)} on {on}"
+    return f"{' and '.join(result.study.names)} on {on}"
 
 
 def _task(
@@ -131,7 +131,7 @@ def _task(
 def _facts(parts: Sequence[Result], records: Mapping[str, Record]) -> Iterator[tuple[str, str]]:
     fits = {fit.id for part in parts for cell in part.cells for fit in cell.cell.fits}
     finished = sum(records[fit].status == "done" for fit in fits if fit in records)
-    yield "backbones", str(len({name for part in parts for name in part.study.backbones}))
+    yield "backbones", str(len({name for part in parts for name in part.study.names}))
     yield "tasks", str(len({task.name for part in parts for task in part.study.tasks}))
     yield "fits", f"{finished:,}" if finished == len(fits) else f"{finished:,} of {len(fits):,}"
     yield "restarts", " or ".join(sorted({str(len(part.study.seeds)) for part in parts}))

@@ -44,7 +44,7 @@ def headline_cells(
 ) -> Iterator[HeadlineCell]:
     """Yield the cell of each backbone of the study; a backbone without this task has an empty cell."""
     present = backbones_of(result, task)
-    for backbone in result.study.backbones:
+    for backbone in result.study.names:
         spread = result.of(backbone, task.name).spreads.get(term) if backbone in present else None
         if spread is None:
             yield HeadlineCell(backbone, None, reason="no fit finished" if backbone in present else "")
@@ -70,14 +70,14 @@ def headline_cells(
 
 
 def _averages(result: Result, published: PublishedChoice) -> Iterator[HeadlineRow]:
-    averages = [result.averages(backbone) for backbone in result.study.backbones]
+    averages = [result.averages(backbone) for backbone in result.study.names]
     suites = {task.suite.name for task in result.study.tasks if task.suite is not None}
     for name in averages[0]:
         pairs = [average[name] for average in averages]
         if any(value is not None for pair in pairs for value in pair):
             cells = tuple(
                 HeadlineCell(backbone, None if mean is None else 100 * mean, best=None if best is None else 100 * best)
-                for backbone, (best, mean) in zip(result.study.backbones, pairs, strict=True)
+                for backbone, (best, mean) in zip(result.study.names, pairs, strict=True)
             )
             yield HeadlineRow(name, "average", "", None, cells, _lines(published.beside_average(suites, name)))
 

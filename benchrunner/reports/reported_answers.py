@@ -49,4 +49,4 @@ class ReportedAnswers:
 def backbones_of(result: Result, task: Task) -> list[str]:
     """Name the backbones of a result that have a cell for a task, in the order of the study."""
     present = {cell.cell.backbone for cell in result.cells if cell.cell.task.name == task.name}
-    return [backbone for backbone in result.study.backbones if backbone in present]
+    return [backbone for backbone in result.study.names if backbone in present]

@@ -45,7 +45,7 @@ def part_json(result: Result, names: Mapping[str, str], reasons: Mapping[str, st
         names[backbone]: {
             name: {"best": best, "mean": mean} for name, (best, mean) in result.averages(backbone).items()
         }
-        for backbone in study.backbones
+        for backbone in study.names
     }
     return {
         "study": {**study_json(study), "backbones": [names[backbone] for backbone in study.backbones]},

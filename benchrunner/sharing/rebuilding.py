@@ -68,7 +68,7 @@ def rebuilt_study(data: Mapping[str, Any], tasks: Mapping[str, Task]) -> Study:
         seeds=tuple(_expect(seed, int, "seed") for seed in data["seeds"]),
         changes=dict(data["changes"]),
         preset=NamedRecipe.from_dict(data["preset"]) if "preset" in data else None,
-        method=data["method"],
+        methods=tuple(_expect(name, str, "method") for name in data["methods"]),
         keep=data["keep"],
         selection=Selection(**data["selection"]),
     )

@@ -18,7 +18,7 @@ from benchrunner.sharing.private_texts import Private, shared_names
 from benchrunner.sharing.shared_files import SharedFiles
 from benchrunner.sharing.shared_report import shared_report
 from benchrunner.sharing.verify import Verification, verify_folder
-from benchrunner.studies.study import Result
+from benchrunner.studies.study import Result, named_by_method
 from benchrunner.study_files.table import StudyFileResult
 
 SHOWN = 10
@@ -90,7 +90,15 @@ def _names(results: Sequence[Result], runner: Runner) -> dict[str, str]:
     of_studies = [backbone for result in results for backbone in result.study.backbones]
     of_fits = [fit.backbone for result in results for cell in result.cells for fit in cell.cell.fits if fit.backbone]
     namespaces = {name.partition("/")[0] for name in runner.plugins.backbones}
-    return shared_names([*of_studies, *of_fits], namespaces=namespaces)
+    names = shared_names([*of_studies, *of_fits], namespaces=namespaces)
+    by_method = {
+        name: named_by_method(names[backbone], method)
+        for result in results
+        for backbone in result.study.backbones
+        for method, name in result.study.names_of(backbone).items()
+        if method is not None and name != backbone
+    }
+    return names | by_method
 
 
 def _verified(part: Path, out: Path, runner: Runner) -> Verification:

@@ -177,7 +177,7 @@ class _Part:
         study = rebuilt_study(part["study"], self._tasks)
         computed = part_json(
             Result(study, tuple(results), dict(self._baseline(study_tasks))),
-            {backbone: backbone for backbone in study.backbones},
+            {name: name for name in (*study.backbones, *study.names)},
             {},
         )
         terms = {_term(entry) for entry in part["majority"] if entry["score"] is not None}

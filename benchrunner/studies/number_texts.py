@@ -1,4 +1,4 @@
-"""Numbers in texts: one number, or several numbers separated by commas."""
+"""Numbers and names in texts: one, or several separated by commas."""
 
 from __future__ import annotations
 
@@ -23,6 +23,16 @@ def numbers(kind: Callable[[str], T]) -> Callable[[str], tuple[T, ...]]:
             raise ValueError(f"{reason}; give one, such as {examples}") from None
 
     return values
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Read names that are separated by commas; raise a `ValueError` if one is empty or stands twice."""
+    read = tuple(name.strip() for name in text.split(","))
+    if not all(read):
+        raise ValueError(f"'{text}' has no name before or after a comma" if "," in text else "a name is empty")
+    if twice := next((name for name in read if read.count(name) > 1), None):
+        raise ValueError(f"'{text}' has {twice} twice")
+    return read
 
 
 def number(kind: Callable[[str], T]) -> Callable[[str], T]:

@@ -73,7 +73,7 @@ class Selection:
 @final
 @dataclass(frozen=True)
 class Study:
-    """A comparison of backbones x tasks x grid points x seeds, which `run_study` runs."""
+    """A comparison of backbones x methods x tasks x grid points x seeds, which `run_study` runs."""
 
     backbones: tuple[str, ...]
     """Names, folders, hub ids, `run:ID` of finished fits, or `concat:A,B` of several backbones side by side."""
@@ -85,8 +85,8 @@ class Study:
     """Recipe fields that are set for every task, such as epochs or precision."""
     preset: NamedRecipe | None = None
     """Named recipe whose values stand between each task's recipe and `changes`; None leaves the task's recipe."""
-    method: str | None = None
-    """Method for every task; None means each task's own method."""
+    methods: tuple[str, ...] = ()
+    """Methods for every task, which are compared if they are several; empty means each task's own method."""
     keep: str = "selected"
     """Whose weights are kept after selection: `selected`, `all` or `none`."""
     selection: Selection = field(default_factory=Selection)
@@ -110,16 +110,29 @@ class Study:
         for name in self.tests:
             if name not in known:
                 raise UnknownName("test split of these tasks", name, known)
+        if len(set(self.methods)) != len(self.methods):
+            raise RequestError(f"A study may name each method only once, not {', '.join(self.methods)}.")
         if not self.seeds or len(set(self.seeds)) != len(self.seeds):
             raise RequestError(f"Seeds must be one or more different numbers, not {list(self.seeds)}.")
-        fits = len(self.backbones) * len(self.tasks) * self.grid.size * len(self.seeds)
+        fits = len(self.names) * len(self.tasks) * self.grid.size * len(self.seeds)
         if fits > MOST_FITS:
             raise RequestError(
                 f"A study has at most {MOST_FITS:,} fits, and this one has {shortened(fits)}: use fewer backbones, "
-                "tasks, grid points or restarts."
+                "methods, tasks, grid points or restarts."
             )
         if self.keep not in ("selected", "all", "none"):
             raise RequestError(f"keep must be selected, all or none, not '{self.keep}'.")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of what is compared: the backbones, or `BACKBONE (METHOD)` if the study has several methods."""
+        return tuple(name for backbone in self.backbones for name in self.names_of(backbone).values())
+
+    def names_of(self, backbone: str) -> dict[str | None, str]:
+        """Map each method to the name of a backbone with this method; None stands for each task's own method."""
+        if len(self.methods) < 2:
+            return {next(iter(self.methods), None): backbone}
+        return {method: named_by_method(backbone, method) for method in self.methods}
 
     def tests_of(self, task: Task) -> tuple[str, ...]:
         """Return the names of a task's test splits that are scored."""
@@ -128,6 +141,11 @@ class Study:
     def scored_splits(self, task: Task) -> tuple[str, ...]:
         """Return the names of all splits of a task that are scored: its dev splits, then its test splits."""
         return (*task.named("dev"), *self.tests_of(task))
+
+
+def named_by_method(backbone: str, method: str) -> str:
+    """Return the name of a backbone with one of the methods that are compared."""
+    return f"{backbone} ({method})".strip()
 
 
 @final
@@ -145,6 +163,7 @@ class Cell:
     """The fits of one backbone on one task."""
 
     backbone: str
+    """Name of the backbone, or of the backbone with its method: one of `Study.names`."""
     task: Task
     candidates: tuple[Candidate, ...]
     selection: Selection = field(default_factory=Selection)
@@ -216,7 +235,7 @@ class Result:
     """Writes the table that a notebook shows."""
 
     def of(self, backbone: str, task: str) -> CellResult:
-        """Return the result of a backbone on a task."""
+        """Return the result on a task of a backbone, one of `Study.names`."""
         return next(
             result for result in self.cells if (result.cell.backbone, result.cell.task.name) == (backbone, task)
         )
@@ -283,7 +302,7 @@ class Result:
         if self.runner is None:
             raise RequestError("This result has no runner, so its rows cannot be read: take the result of run_study.")
         chosen = self._task(task)
-        fits = {backbone: self.of(backbone, chosen.name).restarts for backbone in self.study.backbones}
+        fits = {backbone: self.of(backbone, chosen.name).restarts for backbone in self.study.names}
         return answered_rows(chosen, split or chosen.named("dev")[0], fits, self.runner).frame()
 
     def _task(self, name: str | None) -> Task:

@@ -85,8 +85,8 @@ class StudyOptions:
     """What dev selects: the grid point with the best `mean` over its restarts (default), or the `best` single fit."""
     select_by: str | None = None
     """Metric that selects; None is the headline of each task. Columns of study files say which metric selects."""
-    method: str | None = None
-    """Method for every task; None means each task's own."""
+    method: tuple[str, ...] | None = None
+    """Methods for every task, which are compared if they are several; None means each task's own method."""
     precision: str = "auto"
     """`fp32`, `bf16`, or `auto`: bf16 on a GPU that has it, fp32 on a CPU."""
     keep: str = "selected"
@@ -112,14 +112,17 @@ class StudyOptions:
 
     def _check_kinds(self) -> None:
         """Raise a `RequestError` if a name is no text, or if a list of values is a single value."""
-        for name in ("family", "preset", "grid", "method", "select_by"):
+        for name in ("family", "preset", "grid", "select_by"):
             value: object = getattr(self, name)
             if value is not None and not isinstance(value, str):
                 raise RequestError(f"The option {name} is a name, so it cannot be {value!r}.")
-        for name in ("lr", "epochs", "batch_size", "seeds"):
+        for name in ("lr", "epochs", "batch_size", "seeds", "method"):
             value = getattr(self, name)
             if value is not None and not isinstance(value, tuple):
-                raise RequestError(f"The option {name} is a tuple of values, such as (1,), so it cannot be {value!r}.")
+                example = "('lora',)" if name == "method" else "(1,)"
+                raise RequestError(
+                    f"The option {name} is a tuple of values, such as {example}, so it cannot be {value!r}."
+                )
 
     @classmethod
     def read(cls, texts: Mapping[str, str], where: str, plugins: Plugins) -> StudyOptions:
@@ -144,8 +147,8 @@ class StudyOptions:
 
     def check_names(self, plugins: Plugins) -> None:
         """Raise a `RequestError` if the plugins do not offer the family, the method, the named recipe or the grid."""
-        if self.method is not None:
-            plugins.method(self.method)
+        for method in self.method or ():
+            plugins.method(method)
         if self.family is not None:
             plugins.backbone_search.check_family(self.family)
         if self.preset is not None:
@@ -192,7 +195,9 @@ class StudyOptions:
     def study(self, backbones: Sequence[str], tasks: Sequence[Task], runner: Runner) -> Study:
         """Build the study of some backbones on some tasks with these options."""
         plugins = runner.plugins
-        self.check_read({name for task in tasks for name in options_read(task, self.method, runner)})
+        methods = self.method or ()
+        fields = [options_read(task, method, runner) for task in tasks for method in methods or (None,)]
+        self.check_read({name for read in fields for name in read})
         changes = {name: value for name, value in self._changes().items() if value is not None}
         if self.paper_adam is not None:
             changes["bias_correction"] = not self.paper_adam
@@ -203,7 +208,7 @@ class StudyOptions:
             seeds=self.seeds or tuple(range(self.restarts or 1)),
             changes={"precision": runner.precision(self.precision), **changes},
             preset=None if self.preset is None else plugins.recipe(self.preset),
-            method=self.method,
+            methods=methods,
             keep=self.keep,
             selection=self.selection,
         )

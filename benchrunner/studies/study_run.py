@@ -47,7 +47,7 @@ def run_study(
     """
     show_progress = in_notebook() if show_progress is None else show_progress
     cells, request = plan_study(study, runner), study_json(study)
-    name = keep_as or derived_name(study.backbones, request["tasks"], request)
+    name = keep_as or derived_name(study.backbones, request["tasks"], request, methods=study.methods)
     keeper = StudyKeeper(runner, name, request, command=command)
     result = run_part(study, cells, runner, keeper, executor=executor, show_progress=show_progress)
     keeper.complete()
@@ -96,15 +96,20 @@ def plan_study(study: Study, runner: Runner) -> tuple[Cell, ...]:
                 raise RequestError(
                     f"{task.name} cannot be scored on {split}: {rows.origin} has no labels. Leave --split {split} out."
                 )
-        method = runner.plugins.method(study.method or task.method)
-        points, seeds = grid_and_seeds(study, task, method)
         for backbone in study.backbones:
-            candidates = []
-            for recipe in points:
-                fits = (runner.plan(task, backbone, method=method.name, recipe=recipe, seed=seed) for seed in seeds)
-                candidates.append(Candidate(recipe, tuple(fits)))
-            cells.append(Cell(backbone, task, tuple(candidates), study.selection, tests))
+            for chosen, name in study.names_of(backbone).items():
+                candidates = _candidates(study, task, backbone, runner.plugins.method(chosen or task.method), runner)
+                cells.append(Cell(name, task, candidates, study.selection, tests))
     return tuple(cells)
+
+
+def _candidates(study: Study, task: Task, backbone: str, method: Method, runner: Runner) -> tuple[Candidate, ...]:
+    """Plan the fits of a backbone to a task with one method."""
+    candidates, (points, seeds) = [], grid_and_seeds(study, task, method)
+    for recipe in points:
+        fits = (runner.plan(task, backbone, method=method.name, recipe=recipe, seed=seed) for seed in seeds)
+        candidates.append(Candidate(recipe, tuple(fits)))
+    return tuple(candidates)
 
 
 def grid_and_seeds(study: Study, task: Task, method: Method) -> tuple[list[Recipe], tuple[int, ...]]:

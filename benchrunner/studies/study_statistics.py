@@ -111,7 +111,7 @@ def _pairs(result: Result) -> Iterator[tuple[Key, Key]]:
 
     Where the method does not read the backbone, all backbones have the same fits, and there is nothing to test.
     """
-    first = result.study.backbones[0]
+    first = result.study.names[0]
     for cell in _first_cells(result):
         fits = [fit.id for fit in cell.cell.fits]
         if cell.cell.backbone != first and fits != [fit.id for fit in result.of(first, cell.cell.task.name).cell.fits]:

@@ -141,6 +141,11 @@ def _check_source(
     names = [*options.given, *(["method"] if options.method else []), *(["executor (or jobs)"] if executor else [])]
     if ensemble and names:
         raise RequestError(f"Finished runs are not fitted again: the option {names[0]} has no effect; leave it out.")
+    if len(options.method or ()) > 1:
+        raise RequestError(
+            f"A submission is of one method, not of {', '.join(options.method or ())}. 'compare' compares methods; "
+            "'submit --study NAME --of ROW' then submits a row of its table."
+        )
 
 
 def _incomplete(board: Leaderboard, absent: Mapping[str, str]) -> RequestError:

@@ -151,8 +151,10 @@ def dry_run_study(study: Study, runner: Runner) -> DryRun:
     lines, costs = [], list(fit_costs(runner.workspace.runs))
     for task in study.tasks:
         for backbone in study.backbones:
-            part = dataclasses.replace(study, backbones=(backbone,), tasks=(task,))
-            lines.append(_line(part, (backbone,), (task.name,), runner, costs))
+            for method, name in study.names_of(backbone).items():
+                methods = () if method is None else (method,)
+                part = dataclasses.replace(study, backbones=(backbone,), tasks=(task,), methods=methods)
+                lines.append(_line(part, (name,), (task.name,), runner, costs))
     return DryRun("", (), tuple(lines))
 
 
@@ -233,9 +235,12 @@ def _line(
     built: Set[str] = frozenset(),
     first: tuple[str, ...] = (),
 ) -> PlannedFits:
-    """Plan the fits of a study of one backbone and one task. `built` are the backbones that commands build."""
+    """Plan the fits of a study of one backbone, one task and at most one method.
+
+    `built` are the backbones that commands build.
+    """
     (task,), (backbone,) = study.tasks, study.backbones
-    method = runner.plugins.method(study.method or task.method)
+    method = runner.plugins.method(next(iter(study.methods), task.method))
     recipes, seeds = grid_and_seeds(study, task, method)
     fits = tuple(
         PlannedFit(backbone, first, task.name, method.name, recipe, seed, rows_read(task, method, recipe, runner))

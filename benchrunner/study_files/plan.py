@@ -105,7 +105,7 @@ def needs_of(
                 selecting = term.split if term.split in task.named("dev") else None
                 selection = Selection(merged.selection.rule, term.metric, selecting)
                 keep = "all" if study.board and system.ensemble and merged.keep == "selected" else merged.keep
-                fit_options = replace(merged, method=method, select=None, keep=keep)
+                fit_options = replace(merged, method=None if method is None else (method,), select=None, keep=keep)
                 needs.append(Need(system, system.backbone, column, task, term, fit_options, selection))
     if not problems:
         options.check_read(read)
@@ -141,7 +141,8 @@ def stage_study(system: System, study: StudyFile, options: StudyOptions, runner:
             runner.rows(task, split)
         of_scale = StudyOptions.read(study.scale.recipe, f"{study.path}: scale {study.scale.name}", runner.plugins)
         merged = options.over(of_scale).over(StudyOptions.read(system.first.recipe, where, runner.plugins))
-        fit_options = replace(merged, method=system.method, seeds=None, restarts=None, select=None, keep="selected")
+        method = None if system.method is None else (system.method,)
+        fit_options = replace(merged, method=method, seeds=None, restarts=None, select=None, keep="selected")
         return fit_options.without_unread(options_read(task, system.method, runner)).study(
             [system.backbone], [task], runner
         )

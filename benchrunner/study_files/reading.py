@@ -46,6 +46,7 @@ from benchrunner.errors import RequestError, UnknownName
 from benchrunner.leaderboards.published import PublishedRow
 from benchrunner.number_limits import shortened
 from benchrunner.strict_tables import StrictTable
+from benchrunner.studies.study import named_by_method
 from benchrunner.study_files.checks import as_request, check_names, check_study
 from benchrunner.study_files.parameters import NAME, MissingValue, Parameter, Values, parameter_values, refuse
 from benchrunner.study_files.study_file import FULL, Column, Scale, Stage, StudyFile, System, choose
@@ -138,23 +139,36 @@ def _systems(top: StrictTable, values: Values, study: str, wanted: Iterable[str]
     named = []
     for table in top.tables("system", "name"):
         for system_values in _combinations(table, values):
-            named.append((system_values.text(table.text("name"), table.place("name")), table, system_values))
+            name = system_values.text(table.text("name"), table.place("name"))
+            methods = _methods(table, system_values)
+            for method in methods:
+                full = name if len(methods) == 1 else named_by_method(name, method or "")
+                named.append((full, method, table, system_values))
             if len(named) > MOST_SYSTEMS:
                 raise table.wrong("name", f"a study file has at most {MOST_SYSTEMS:,} systems.")
-    check_names(top.path, "system", [name for name, _, _ in named])
-    chosen = choose(study, "system", {name: table.flag("extra") for name, table, _ in named}, wanted)
+    check_names(top.path, "system", [name for name, *_ in named])
+    chosen = choose(study, "system", {name: table.flag("extra") for name, _, table, _ in named}, wanted)
     if not chosen:
         raise RequestError(f"{top.path}: a study needs at least one [[system]] that is not extra.")
     systems, missing = list[System](), dict[str, list[str]]()
-    for name, table, system_values in named:
+    for name, method, table, system_values in named:
         if name in chosen:
             try:
-                systems.append(_system(name, table, system_values))
+                systems.append(_system(name, method, table, system_values))
             except MissingValue as error:
                 missing.setdefault(error.parameter, []).append(name)
     for parameter, names in missing.items():
         raise MissingValue(parameter, names if len(names) < len(chosen) else [])
     return tuple(systems)
+
+
+def _methods(table: StrictTable, values: Values) -> tuple[str | None, ...]:
+    """Read the methods of a system, each of which makes a system; None stands for each task's own method."""
+    place = table.place("method")
+    methods = tuple(values.text(text, place) or None for text in table.text_or_texts("method")) or (None,)
+    if len(methods) > 1 and None in methods:
+        raise table.wrong("method", "a name in the list is empty.")
+    return methods
 
 
 def _combinations(table: StrictTable, values: Values) -> Iterator[Values]:
@@ -199,7 +213,7 @@ _SYSTEM_KEYS = (
 )
 
 
-def _system(name: str, table: StrictTable, values: Values) -> System:
+def _system(name: str, method: str | None, table: StrictTable, values: Values) -> System:
     def filled(key: str, default: str = "") -> str:
         return values.text(table.text(key, default), table.place(key))
 
@@ -209,7 +223,7 @@ def _system(name: str, table: StrictTable, values: Values) -> System:
         name=name,
         backbone=values.text(table.text("backbone"), table.place("backbone")),
         family=filled("family") or None,
-        method=filled("method") or None,
+        method=method,
         make=tuple(values.split(command, table.place("make")) for command in table.text_or_texts("make")),
         figures=Path(filled("figures")) if "figures" in table else None,
         recipe=_recipe(table, values),

@@ -183,7 +183,7 @@ def test_runs_named_one_by_one_make_a_result(tmp_path: Path) -> None:
 def test_methods_of_one_backbone_are_told_apart(tmp_path: Path) -> None:
     made = runner(tmp_path)
     tasks = tuple(made.plugins.tasks.values())
-    results = [run_study(Study(("words",), tasks, method=method), made) for method in ("finetune", "features")]
+    results = [run_study(Study(("words",), tasks, methods=(method,)), made) for method in ("finetune", "features")]
     runs = [fit.id for result in results for fit in result.cells[0].cell.fits]
     again = result_of_runs(runs, made)
     assert again.study.backbones == ("words (finetune)", "words (features)")

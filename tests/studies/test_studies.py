@@ -43,7 +43,7 @@ def test_a_finished_study_is_read_and_not_run_again(tmp_path: Path) -> None:
 
 def test_a_method_without_a_backbone_is_fitted_once_for_any_grid(tmp_path: Path) -> None:
     made = runner(tmp_path)
-    result = compare_rates(made, method="majority")
+    result = compare_rates(made, methods=("majority",))
     (cell,) = result.cells
     assert len({fit.id for fit in cell.cell.fits}) == 1
     assert cell.spreads[ACCURACY].best == result.baseline[ACCURACY]
@@ -52,6 +52,7 @@ def test_a_method_without_a_backbone_is_fitted_once_for_any_grid(tmp_path: Path)
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"backbones": ()}, "at least one backbone and one task"),
     ({"tasks": ()}, "at least one backbone and one task"),
+    ({"methods": ("a", "a")}, "each method only once, not a, a"),
     ({"seeds": ()}, r"different numbers, not \[\]"),
     ({"seeds": (0, 0)}, r"different numbers, not \[0, 0\]"),
     ({"keep": "some"}, "selected, all or none, not 'some'"),

@@ -14,7 +14,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "family": (3, "The option family is a name, so it cannot be 3."),
     "preset": (3, "The option preset is a name"),
     "grid": (["paper"], "The option grid is a name"),
-    "method": (3, "The option method is a name"),
+    "method": ("lora", "The option method is a tuple of values, such as ('lora',), so it cannot be 'lora'."),
     "select_by": (3, "The option select_by is a name"),
     "lr": (1e-3, "The option lr is a tuple of values, such as (1,), so it cannot be 0.001."),
     "epochs": (3, "The option epochs is a tuple of values"),

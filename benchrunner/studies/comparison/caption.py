@@ -71,7 +71,7 @@ def remarks(
     """Yield all lines below a table. `facts` are how the fits were computed; `run_ids` adds the ids of the fits."""
     if statistics.tests and (sentence := conclusion(result, statistics)):
         yield sentence
-    yield from Marks.of(result, statistics).legend(result.study.backbones[0])
+    yield from Marks.of(result, statistics).legend(result.study.names[0])
     yield from caption(result, statistics, facts)
     if run_ids:
         yield from _run_ids(result)
@@ -124,17 +124,23 @@ def _recipe_text(result: Result) -> str:
 
 
 def _chosen_rates(result: Result) -> str:
-    """Say which learning rate was chosen in each cell; a single rate for all cells is said once."""
-    rates: dict[str, list[str]] = {}
+    """Say which learning rate each cell has, and whether dev chose it; a single rate for all cells is said once."""
+    rates: dict[str, dict[str, str]] = {}
     for cell in result.cells:
         if cell.chosen is not None and _trained_in_steps(cell, result):
-            rates.setdefault(cell.cell.task.name, []).append(f"{cell.chosen.lr:g}")
-    every = {rate for values in rates.values() for rate in values}
+            rates.setdefault(cell.cell.task.name, {}).setdefault(cell.cell.backbone, f"{cell.chosen.lr:g}")
+    every = {rate for of_task in rates.values() for rate in of_task.values()}
     if len(every) == 1:
         return f"learning rate {every.pop()}"
-    shown = (f"{task} {values[0] if len(set(values)) == 1 else ', '.join(values)}" for task, values in rates.items())
-    order = f" (in the order {', '.join(result.study.backbones)})" if len(result.study.backbones) > 1 else ""
-    return f"learning rate chosen on dev{order}: {'; '.join(shown)}" if rates else ""
+    names = [name for name in result.study.names if any(name in of_task for of_task in rates.values())]
+    shown = (
+        f"{task} {', '.join(of_task.get(name, '-') for name in names) if len({*of_task.values()}) > 1 else rate}"
+        for task, of_task in rates.items()
+        for rate in [next(iter(of_task.values()))]
+    )
+    order = f" (in the order {', '.join(names)})" if len(names) > 1 else ""
+    is_chosen = any(len({point.recipe.lr for point in cell.cell.candidates}) > 1 for cell in result.cells)
+    return f"learning rate{' chosen on dev' * is_chosen}{order}: {'; '.join(shown)}" if rates else ""
 
 
 def _trained_in_steps(cell: CellResult, result: Result) -> bool:
@@ -157,7 +163,7 @@ def footnotes(
     notes, and the sources of published figures.
     """
     for task in result.study.tasks:
-        if task.method_reason and result.study.method is None:
+        if task.method_reason and result.study.methods == ():
             yield f"{task.name} is answered by '{task.method}': {task.method_reason}"
     for cell in result.cells:
         yield from _absences(cell)
@@ -200,5 +206,5 @@ def _notes(result: Result) -> Iterator[str]:
         for note in cell.notes:
             backbones_of.setdefault((cell.cell.task.name, note), []).append(cell.cell.backbone)
     for (task, note), backbones in backbones_of.items():
-        everywhere = len(set(backbones)) == len(result.study.backbones)
+        everywhere = len(set(backbones)) == len(result.study.names)
         yield f"{task}: {note}" if everywhere else f"{', '.join(dict.fromkeys(backbones))} on {task}: {note}"

@@ -19,7 +19,7 @@ def conclusion(result: Result, statistics: StudyStatistics) -> str:
 
     Empty if the study has a single backbone.
     """
-    first, *others = result.study.backbones
+    first, *others = result.study.names
     scales = _scales(result)
     sentences = []
     for backbone in others:

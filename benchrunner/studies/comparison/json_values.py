@@ -29,7 +29,8 @@ def as_json(
         statistics, facts = gathered(result)
     return {
         "kept_as": result.name,
-        "backbones": list(result.study.backbones),
+        "backbones": list(result.study.names),
+        "methods": list(result.study.methods),
         "seeds": list(result.study.seeds),
         "recipe": None if result.study.preset is None else result.study.preset.as_dict(),
         "cells": [_cell_json(cell, statistics) for cell in result.cells],
@@ -38,10 +39,10 @@ def as_json(
             backbone: {
                 name: {"best_on_dev": best, "mean": mean} for name, (best, mean) in result.averages(backbone).items()
             }
-            for backbone in result.study.backbones
+            for backbone in result.study.names
         },
         "comparisons": [
-            {"backbone": backbone, "with": result.study.backbones[0], **_term(term), **test.as_json()}
+            {"backbone": backbone, "with": result.study.names[0], **_term(term), **test.as_json()}
             for (backbone, term), test in statistics.tests.items()
         ],
         "conclusion": conclusion(result, statistics) if statistics.tests else "",

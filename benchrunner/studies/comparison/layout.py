@@ -88,11 +88,11 @@ def comparison_rows(result: Result, statistics: StudyStatistics, published: Publ
                     _row_name(task, split, study),
                     metric.name,
                     score_text(result.baseline.get(term), metric.scale),
-                    tuple(_figure(result, backbone, term, metric.scale, marks) for backbone in study.backbones),
+                    tuple(_figure(result, backbone, term, metric.scale, marks) for backbone in study.names),
                     {"task": term.task, "split": term.split, "metric": term.metric},
                     published.beside_metric(task, split, metric.name),
                 )
-    averages = [result.averages(backbone) for backbone in study.backbones]
+    averages = [result.averages(backbone) for backbone in study.names]
     suites = {task.suite.name for task in study.tasks if task.suite is not None}
     for name in averages[0]:
         pairs = [average[name] for average in averages]
@@ -105,7 +105,7 @@ def comparison_rows(result: Result, statistics: StudyStatistics, published: Publ
 
 def _row_name(task: Task, split: str, study: Study) -> str:
     name = f"{task.name} ({split})" if len(study.scored_splits(task)) > 1 else task.name
-    return f"{name} by {task.method}" if task.method_reason and study.method is None else name
+    return f"{name} by {task.method}" if task.method_reason and study.methods == () else name
 
 
 def score_text(score: Score | None, scale: float) -> str:
@@ -138,7 +138,7 @@ def layout(result: Result, statistics: StudyStatistics, published: PublishedChoi
     `best` shows the score of the selected restart too, which is optimistic, because dev selected it.
     """
     rows = list(comparison_rows(result, statistics, published))
-    if len(result.study.backbones) <= MOST_COLUMNS:
+    if len(result.study.names) <= MOST_COLUMNS:
         wide = _wide_layout(result, rows, best=best)
         if _width(wide) <= WIDTH:
             return wide
@@ -162,9 +162,7 @@ def _what(result: Result, *, best: bool) -> str:
 
 def _wide_layout(result: Result, rows: Sequence[Row], *, best: bool) -> Layout:
     study = result.study
-    columns = [
-        _padded([row.figures[number].parts(best=best) for row in rows]) for number, _ in enumerate(study.backbones)
-    ]
+    columns = [_padded([row.figures[number].parts(best=best) for row in rows]) for number, _ in enumerate(study.names)]
     lines = list[Line]()
     for number, row in enumerate(rows):
         begins = not row.metric and number > 0 and bool(rows[number - 1].metric)
@@ -172,20 +170,20 @@ def _wide_layout(result: Result, rows: Sequence[Row], *, best: bool) -> Layout:
         lines.append(Line((row.name, row.metric, row.baseline, *figures), "score", begins))
         for figure in row.published:
             text = f"{figure.measures.kind} {figure.as_text()}"
-            lines.append(Line((f"  {figure.row.name}", "", text, *[""] * len(study.backbones)), "published"))
+            lines.append(Line((f"  {figure.row.name}", "", text, *[""] * len(study.names)), "published"))
     reference = "majority,\npublished" if any(row.published for row in rows) else "majority"
     what = _what(result, best=best)
-    headers = (f"{backbone}\n{what}" for backbone in study.backbones)
+    headers = (f"{backbone}\n{what}" for backbone in study.names)
     return Layout(("task", "metric", reference, *headers), (False, False, *[True] * (1 + len(columns))), tuple(lines))
 
 
 def _long_layout(result: Result, rows: Sequence[Row], *, best: bool) -> Layout:
     study = result.study
     padded = _padded([figure.parts(best=best) for row in rows for figure in row.figures])
-    lines, count = list[Line](), len(study.backbones)
+    lines, count = list[Line](), len(study.names)
     for number, row in enumerate(rows):
         texts = padded[number * count : (number + 1) * count]
-        for at, (backbone, text) in enumerate(zip(study.backbones, texts, strict=True)):
+        for at, (backbone, text) in enumerate(zip(study.names, texts, strict=True)):
             names = (row.name, row.metric) if at == 0 else ("", "")
             lines.append(Line((*names, backbone, text), "score", begins_group=at == 0 and number > 0))
         references = [("majority", row.baseline)] if row.baseline else []

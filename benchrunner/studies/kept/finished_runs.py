@@ -18,7 +18,7 @@ from benchrunner.seals import read_sealed
 from benchrunner.studies.comparison.formats import as_html
 from benchrunner.studies.kept.parts import kept_cell_result
 from benchrunner.studies.kept.predictions import KeptPredictions, PredictionIds
-from benchrunner.studies.study import Candidate, Cell, Result, Study
+from benchrunner.studies.study import Candidate, Cell, Result, Study, named_by_method
 from benchrunner.tasks.suites import Term
 from benchrunner.tasks.task import Task
 
@@ -42,7 +42,7 @@ def result_of_runs(ids: Sequence[str], runner: Runner) -> Result:
     names = _backbone_names(groups)
     tasks = tuple(runner.plugins.task(task) for task in dict.fromkeys(fit.task for fit in fits))
     seeds = tuple(sorted({fit.seed for fit in fits}))
-    study = Study(tuple(dict.fromkeys(names.values())), tasks, seeds=seeds, method=_method(fits, tasks), keep="all")
+    study = Study(tuple(dict.fromkeys(names.values())), tasks, seeds=seeds, methods=_method(fits, tasks), keep="all")
     predictions = KeptPredictions(runner, PredictionIds())
     cells = [
         Cell(names[backbone, method], runner.plugins.task(task), _candidates(group))
@@ -68,16 +68,16 @@ def _backbone_names(groups: Iterable[Group]) -> dict[tuple[str, str], str]:
     for backbone, method, _ in groups:
         methods.setdefault(backbone, {})[method] = None
     return {
-        (backbone, method): (backbone or method) if len(used) == 1 else f"{backbone} ({method})".strip()
+        (backbone, method): (backbone or method) if len(used) == 1 else named_by_method(backbone, method)
         for backbone, used in methods.items()
         for method in used
     }
 
 
-def _method(fits: Iterable[Fit], tasks: Iterable[Task]) -> str | None:
-    """Return the method of a study of these fits; None if each task has its own, or if there are several."""
+def _method(fits: Iterable[Fit], tasks: Iterable[Task]) -> tuple[str, ...]:
+    """Return the method of a study of these fits; nothing if each task has its own, or if there are several."""
     methods, own = {fit.method for fit in fits}, {task.method for task in tasks}
-    return methods.pop() if len(methods) == 1 and methods != own else None
+    return tuple(methods) if len(methods) == 1 and methods != own else ()
 
 
 def _candidates(fits: Sequence[Fit]) -> tuple[Candidate, ...]:

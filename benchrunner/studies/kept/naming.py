@@ -28,9 +28,16 @@ def check_name(name: str) -> str:
     return name
 
 
-def derived_name(backbones: Sequence[str], tasks: Collection[str], request: Mapping[str, Any]) -> str:
-    """Name a study by its backbones and tasks. Six digits of a hash tell it from other requests about the same."""
+def derived_name(
+    backbones: Sequence[str], tasks: Collection[str], request: Mapping[str, Any], *, methods: Sequence[str] = ()
+) -> str:
+    """Name a study by its backbones, its methods if they are several, and its tasks.
+
+    Six digits of a hash tell it from other requests about the same.
+    """
     compared = "-vs-".join(map(_word, backbones)) if len(backbones) < MANY else f"{len(backbones)}-backbones"
+    if len(methods) > 1:
+        compared += f"-by-{'-vs-'.join(map(_word, methods)) if len(methods) < MANY else f'{len(methods)}-methods'}"
     return f"{compared}-on-{_tasks(list(tasks))}-{identity(request)[:6]}"
 
 

@@ -1,0 +1,141 @@
+"""`compare --method A,B` compares methods: a row for each backbone and method, with the statistics of other rows."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from benchrunner import Runner, StudyOptions, Workspace, read_study, run_study
+from benchrunner.statistics import holm, paired_test
+from command_line import Shell
+
+QUIET = ("--quiet", "--device", "cpu", "--max-length", "16")
+COMPARE = ("compare", "words", "--tasks", "mood")
+METHODS = ("--method", "finetune,probe,majority")
+NAMES = ["words (finetune)", "words (probe)", "words (majority)"]
+
+
+def compared(shell: Shell, *words: str) -> Any:
+    code, out, err = shell(*COMPARE, *shell.folders(), *QUIET, *words, "--json")
+    assert code == 0, err
+    return json.loads(out)
+
+
+def runner(shell: Shell) -> Runner:
+    workspace = Workspace.from_environment(data=shell.folder / "data", runs=shell.folder / "runs")
+    return Runner(shell.plugins, workspace, device="cpu")
+
+
+def test_each_method_has_the_row_it_has_alone(shell: Shell) -> None:
+    together = compared(shell, *METHODS)
+    assert (together["backbones"], together["methods"]) == (NAMES, ["finetune", "probe", "majority"])
+    for name, cell in zip(NAMES, together["cells"], strict=True):
+        alone = compared(shell, "--method", cell["method"])
+        (own,) = alone["cells"]
+        assert (cell["backbone"], own["backbone"]) == (name, "words")
+        for key in ("method", "selected", "recipe", "scores", "fits"):
+            assert cell[key] == own[key], key
+    assert {test["with"] for test in together["comparisons"]} == {NAMES[0]}
+    assert [test["backbone"] for test in together["comparisons"]] == NAMES[1:]
+    made = runner(shell)
+    result = read_study(together["kept_as"], made)
+    metric = result.study.tasks[0].metrics[0]
+    gold = result.rows()["gold"].tolist()
+    answers = [result.rows()[f"{name} seed 0"].tolist() for name in NAMES[:2]]
+    answers.append(made.predict(result.of(NAMES[2], "mine/mood").restarts[0], "dev").answers)
+    tests = [paired_test(metric, gold, [own], [answers[0]]) for own in answers[1:]]
+    adjusted = holm({number: test.p for number, test in enumerate(tests)})
+    for number, shown in enumerate(together["comparisons"]):
+        assert shown["difference"] == tests[number].difference
+        assert shown["adjusted_p"] == adjusted[number]
+
+
+def test_a_grid_belongs_to_the_fits_that_read_it(shell: Shell) -> None:
+    shown = compared(shell, *METHODS, "--lr", "1e-2,2e-2", "--restarts", "2")
+    assert [len(cell["fits"]) for cell in shown["cells"]] == [4, 2, 1]
+    own = runner(shell)
+    options = StudyOptions(method=("finetune", "probe", "majority"), lr=(1e-2, 2e-2), restarts=2, max_length=16)
+    result = run_study(options.study(["words"], shell.plugins.tasks_of(["mood"]), own), own)
+    assert [[fit.id for fit in cell.cell.fits] for cell in result.cells] == [
+        [fit["id"] for fit in cell["fits"]] for cell in shown["cells"]
+    ]
+
+
+def test_tables_reports_and_shared_folders_name_the_rows(shell: Shell) -> None:
+    code, out, _ = shell(*COMPARE, *shell.folders(), *QUIET, *METHODS, "--name", "ways")
+    assert code == 0
+    assert all(name in out for name in NAMES)
+    assert "finetune/probe/majority" in out
+    code, out, _ = shell(*COMPARE, *shell.folders(), *QUIET, *METHODS, "--format", "csv")
+    assert [line.split(",")[:2] for line in out.splitlines()[1:]][::2] == [[name, "mine/mood"] for name in NAMES]
+    folders = ("--runs", str(shell.folder / "runs"), "--data", str(shell.folder / "data"))
+    code, _, err = shell("report", "ways", *folders, "--out", "ways.html")
+    assert code == 0, err
+    assert all(name in (shell.folder / "ways.html").read_text() for name in NAMES)
+    code, _, err = shell("share", "ways", *folders, "--out", "shared")
+    assert code == 0, err
+    code, out, err = shell("verify", "shared", "--data", str(shell.folder / "data"))
+    assert code == 0, err + out
+
+
+def test_a_dry_run_has_a_line_for_each_method(shell: Shell) -> None:
+    code, out, _ = shell(*COMPARE, *shell.folders(), *QUIET, *METHODS, "--lr", "1e-2,2e-2", "--dry-run", "--json")
+    assert code == 0
+    lines = json.loads(out)["fits"]
+    assert [(line["systems"], line["method"], line["fits"]) for line in lines] == [
+        ([NAMES[0]], "finetune", 2),
+        ([NAMES[1]], "probe", 1),
+        ([NAMES[2]], "majority", 1),
+    ]
+
+
+STUDY = """
+title = "Which way?"
+[recipe]
+max-length = "16"
+[[system]]
+name = "tiny"
+backbone = "words"
+method = ["finetune", "{second}"]
+[parameters.second]
+about = "another method"
+default = "probe"
+[[column]]
+name = "mood"
+task = "mine/mood"
+"""
+
+
+def test_a_system_of_a_study_file_has_a_row_for_each_method(shell: Shell) -> None:
+    (shell.folder / "ways.toml").write_text(STUDY)
+    words = ("compare", "--study", "ways.toml", *shell.folders(), "--quiet", "--device", "cpu", "--json")
+    code, out, err = shell(*words)
+    assert code == 0, err
+    shown = json.loads(out)
+    methods = {cell["method"] for part in shown["results"] for cell in part["cells"]}
+    assert methods == {"finetune", "probe"}
+    assert [test["system"] for test in shown["comparisons"]] == ["tiny (probe)"]
+    code, out, _ = shell(*words, "--systems", "tiny (probe)")
+    assert {cell["method"] for part in json.loads(out)["results"] for cell in part["cells"]} == {"probe"}
+    error = shell.refused(*words, "--method", "finetune,probe")
+    assert error == "benchrunner: The study ways.toml says which methods are used: leave the method out.\n"
+
+
+WRONG = {
+    "unknown": ((*COMPARE, "--method", "finetune,prob"), "There is no method 'prob'. Did you mean probe?"),
+    "twice": ((*COMPARE, "--method", "probe,probe"), "argument --method: 'probe,probe' has probe twice"),
+    "empty": ((*COMPARE, "--method", "probe,"), "'probe,' has no name before or after a comma"),
+    "run": (
+        ("run", "mood", "--backbone", "words", "--method", "finetune,probe"),
+        "'run' fits one method, not finetune, probe. To compare them, write 'benchrunner compare words --tasks mood "
+        "--method finetune,probe'.",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_methods_are_refused(name: str, shell: Shell) -> None:
+    words, message = WRONG[name]
+    assert message in shell.refused(*words, *shell.folders())
