@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import functools
 import importlib
 import inspect
 import re
@@ -107,10 +108,22 @@ def _names(public: ModuleType) -> str:
     return text
 
 
+@functools.cache
+def core_modules() -> dict[str, Path]:
+    """List the core's modules by their dotted names."""
+    return modules(CORE)
+
+
+@functools.cache
+def tree(module: str) -> ast.Module:
+    """Parse a module of the core."""
+    return ast.parse(core_modules()[module].read_text(encoding="utf-8"))
+
+
 def origin(module: str, name: str) -> str:
     """Find the module that defines a name which another module imports."""
-    known = modules(CORE)
-    for node in ast.walk(ast.parse(known[module].read_text(encoding="utf-8"))):
+    known = core_modules()
+    for node in ast.walk(tree(module)):
         if isinstance(node, ast.ImportFrom) and name in [alias.asname or alias.name for alias in node.names]:
             below = f"{node.module}.{name}"
             return below if below in known else origin(str(node.module), name)
@@ -122,7 +135,7 @@ def documentation(module: str, name: str) -> str:
     value = getattr(importlib.import_module(module), name, None)
     if value is None or inspect.isclass(value) or inspect.isroutine(value):
         return first_line(value or importlib.import_module(module))
-    body = ast.parse(modules(CORE)[module].read_text(encoding="utf-8")).body
+    body = tree(module).body
     for node, below in zip(body, [*body[1:], None], strict=True):
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
         if name in [target.id for target in targets if isinstance(target, ast.Name)]:

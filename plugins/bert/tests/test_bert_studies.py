@@ -15,6 +15,7 @@ import pytest
 import benchrunner_bert
 from benchrunner.errors import RequestError
 from benchrunner.plugins.discovery import discover
+from benchrunner.plugins.registry import Plugins
 from benchrunner.studies.study_options import StudyOptions
 from benchrunner.study_files.reading import read_study_file
 from benchrunner.study_files.study_file import StudyFile
@@ -27,6 +28,11 @@ ABLATIONS = ("figure5", "table5", "table6", "table8")
 SCALES = ("tiny", "small", "full")
 REQUIRED = {"corpus": "'a b.txt' hub:books,plain", "held-out": "c.txt"}
 """Values of the parameters that have no default, in the studies that have them."""
+
+
+@pytest.fixture(scope="module")
+def plugins() -> Plugins:
+    return discover()
 
 
 def study(name: str, *, scale: str = "full", systems: list[str] | None = None, **values: str) -> StudyFile:
@@ -59,9 +65,9 @@ def pretrainings(read: StudyFile) -> Iterator[argparse.Namespace]:
             yield pretrain_options(words)
 
 
-def test_every_file_is_a_study_of_the_plugin() -> None:
+def test_every_file_is_a_study_of_the_plugin(plugins: Plugins) -> None:
     assert sorted(path.stem for path in FOLDER.glob("*.toml")) == sorted(NAMES)
-    assert {f"bert/{name}" for name in NAMES} <= discover().studies.keys()
+    assert {f"bert/{name}" for name in NAMES} <= plugins.studies.keys()
 
 
 @pytest.mark.parametrize("name", ABLATIONS)
@@ -107,13 +113,13 @@ def test_the_models_of_table_5_side_by_side_are_both_built() -> None:
 
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("name", NAMES)
-def test_study_columns_name_known_splits_and_metrics(name: str, scale: str) -> None:
+def test_study_columns_name_known_splits_and_metrics(plugins: Plugins, name: str, scale: str) -> None:
     for plugin in ("glue", "squad", "swag", "conll"):
         pytest.importorskip(f"benchrunner_{plugin}")
-    plugins, read = discover(), study(name, scale=scale)
+    read = study(name, scale=scale)
     parts = (read, read.scale, *read.systems, *read.columns)
     for recipe in (part.recipe for part in parts):
-        StudyOptions.read(recipe, name, discover())
+        StudyOptions.read(recipe, name, plugins)
     for system in read.systems:
         assert system.method is None or plugins.method(system.method)
     for column in read.columns:
