@@ -6,6 +6,7 @@ import codecs
 import contextlib
 import errno
 import json
+import os
 import shutil
 import stat
 from collections.abc import Callable
@@ -105,22 +106,37 @@ def write_json(path: Path, value: Any) -> None:
     write_atomically(path, lambda part: part.write_text(text, encoding="utf-8"))
 
 
-def read_regular_file(path: Path, limit: int | None = None) -> bytes:
+def read_regular_file(path: Path | str, limit: int | None = None) -> bytes:
     """Read a regular file whole; raise a `DataError` for a folder, a pipe, a device or more than `limit` bytes.
 
     A pipe may never end, and a device may have no end, so neither is opened. Raises `OSError` as `open` does.
     """
-    if not stat.S_ISREG(path.stat().st_mode):
-        raise DataError(f"{path}: not a regular file, but {_kind(path)}.")
-    with path.open("rb") as file:
-        content = file.read(-1 if limit is None else limit + 1)
-    if limit is not None and len(content) > limit:
-        raise DataError(f"{path}: larger than {limit:,} bytes, which is the most that is read of such a file.")
-    return content
+    status = os.stat(path)  # noqa: PTH116 - thousands of small files are read, and objects of files take longer
+    if not stat.S_ISREG(status.st_mode):
+        raise DataError(f"{path}: not a regular file, but {_kind(status.st_mode)}.")
+    if limit is None or status.st_size <= limit:
+        content = _content(path, status.st_size, limit)
+        if limit is None or len(content) <= limit:
+            return content
+    raise DataError(f"{path}: larger than {limit:,} bytes, which is the most that is read of such a file.")
 
 
-def _kind(path: Path) -> str:
-    mode = path.stat().st_mode
+def _content(path: Path | str, size: int, limit: int | None) -> bytes:
+    """Read a file of about `size` bytes to its end, or at least one byte beyond the limit."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        content = os.read(descriptor, size + 1)
+        if len(content) == size:
+            return content
+        parts = bytearray(content)  # the file changes meanwhile, or is larger than one call reads
+        while (limit is None or len(parts) <= limit) and (part := os.read(descriptor, _PART)):
+            parts += part
+        return bytes(parts)
+    finally:
+        os.close(descriptor)
+
+
+def _kind(mode: int) -> str:
     if stat.S_ISDIR(mode):
         return "a folder"
     return "a pipe" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"
@@ -155,11 +171,11 @@ def _text_bytes(path: Path) -> bytes:
     return bytes(parts)
 
 
-def decode_text(content: bytes, path: Path, advice: str, *, encoding: str = "utf-8") -> str:
+def decode_text(content: bytes, path: Path | str, advice: str, *, encoding: str = "utf-8") -> str:
     """Decode a text without its byte order mark; raise a `DataError` that names the path and the line."""
-    is_utf8 = codecs.lookup(encoding).name == "utf-8"
+    is_utf8 = encoding == "utf-8" or codecs.lookup(encoding).name == "utf-8"
     try:
-        text = content.decode("utf-8-sig" if is_utf8 else encoding)
+        text = content.removeprefix(codecs.BOM_UTF8).decode() if is_utf8 else content.decode(encoding)
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         name = "UTF-8" if is_utf8 else encoding

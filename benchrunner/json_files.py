@@ -56,16 +56,16 @@ def find_json_object(path: Path, *, error: type[RequestError] = DataError, advic
     return read_json_object(path, error=error, advice=advice)
 
 
-def parse_json(content: bytes, path: Path) -> Any:
+def parse_json(content: bytes, path: Path | str) -> Any:
     """Parse the content of a JSON file strictly, as `read_json` does; raise a `DataError` that names `path`."""
     return parse_json_text(decode_text(content, path, "is it a JSON file?"), path)
 
 
-def parse_json_text(text: str, path: Path, *, line: int | None = None) -> Any:
+def parse_json_text(text: str, path: Path | str, *, line: int | None = None) -> Any:
     """Parse the JSON text of a whole file, or of one line of it; raise a `DataError` that names `path` and the line."""
     place = path if line is None else f"{path}:{line}"
     try:
-        value = json.loads(text, object_pairs_hook=_unique_keys)
+        value = _DECODER.decode(text)
     except json.JSONDecodeError as fault:
         number = line or fault.lineno
         raise DataError(f"{path}:{number}: not valid JSON at column {fault.colno}: {fault.msg}.") from None
@@ -108,3 +108,6 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         key, _ = Counter(key for key, _ in pairs).most_common(1)[0]
         raise _RepeatedKey(quoted(key))
     return values
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys)

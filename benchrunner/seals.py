@@ -115,7 +115,7 @@ def sealed(value: Mapping[str, Any]) -> bytes:
     return content + _KEY + checksum(content).encode() + _END
 
 
-def read_sealed(path: Path, remedy: str) -> dict[str, Any]:
+def read_sealed(path: Path | str, remedy: str) -> dict[str, Any]:
     """Read what `write_sealed` wrote; raise a `DamagedFile` with the remedy if the file is damaged or edited."""
     try:
         content = read_regular_file(path, JSON_LIMIT)

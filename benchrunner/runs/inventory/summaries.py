@@ -166,7 +166,7 @@ def _date(entry: os.DirEntry[str]) -> float:
 
 
 def _json(entry: os.DirEntry[str]) -> dict[str, Any]:
-    return read_sealed(Path(entry.path), "")
+    return read_sealed(entry.path, "")
 
 
 def chosen_runs(
