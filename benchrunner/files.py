@@ -103,7 +103,8 @@ def remove(path: Path) -> None:
 def write_json(path: Path, value: Any) -> None:
     """Write a value as an indented JSON file, in one step."""
     text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
-    write_atomically(path, lambda part: part.write_text(text, encoding="utf-8"))
+    content = text.encode("utf-8", "backslashreplace")  # a lone surrogate becomes its escape in JSON
+    write_atomically(path, lambda part: part.write_bytes(content))
 
 
 def read_regular_file(path: Path | str, limit: int | None = None) -> bytes:

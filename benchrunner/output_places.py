@@ -62,6 +62,17 @@ def check_place(path: Path, *, is_file: bool) -> None:
         raise RequestError(f"{path} cannot be written: {parent} is not a folder that can be written to.")
 
 
+def check_is_text(path: Path | str) -> None:
+    """Raise a `RequestError` for a folder of models whose path is not UTF-8: safetensors cannot read its files."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise RequestError(
+            f"{path}: this path is not UTF-8, and the libraries that read models refuse such paths. Choose a folder "
+            "with another name, or rename the folder."
+        ) from None
+
+
 @contextmanager
 def file_for(path: Path) -> Iterator[Path]:
     """Yield the path to write a file at: `path`, or for a stream a temporary file that is copied into it at the end."""

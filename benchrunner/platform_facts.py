@@ -22,6 +22,15 @@ def can_run_workers() -> bool:
     return hasattr(signal, "pthread_sigmask")
 
 
+def home_folder() -> Path | None:
+    """Return the user's home folder; None for a user that the system does not know, if HOME names no folder either.
+
+    The root of the file system, which containers name for users without a home folder, does not count.
+    """
+    folder = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.home raises an error for such a user
+    return folder if folder.is_absolute() and folder != Path(folder.anchor) else None
+
+
 def current_umask() -> int:
     """Return the permissions that new files of this process do not get."""
     if not hasattr(os, "umask"):

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchrunner.hub_access import HubAccess
+from benchrunner.output_places import check_is_text
+from benchrunner.platform_facts import home_folder
 
 _TRUE = {"1", "true", "yes", "on"}
 
@@ -40,18 +42,24 @@ class Workspace:
     hub: HubAccess = field(default_factory=HubAccess, compare=False, repr=False)
     """Whether the hub can be reached, which is found out when the hub is asked first."""
 
+    def __post_init__(self) -> None:
+        check_is_text(self.runs)
+        check_is_text(self.cache)
+
     @classmethod
     def from_environment(cls, *, data: Path | None = None, runs: Path | None = None) -> Workspace:
         """Take the folders from the arguments, else from BENCHRUNNER_DATA, BENCHRUNNER_RUNS and BENCHRUNNER_CACHE.
 
-        A variable that is empty counts as one that is not set.
+        A variable that is empty counts as one that is not set. Without a home folder, the cache is a hidden folder of
+        the runs folder.
         """
         environment = os.environ
         named = environment.get("BENCHRUNNER_DATA")
-        base = Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        runs = runs or Path(environment.get("BENCHRUNNER_RUNS") or "runs")
+        base = environment.get("XDG_CACHE_HOME") or (home_folder() or runs) / ".cache"
         return cls(
             data=data or (Path(named) if named else None),
-            runs=runs or Path(environment.get("BENCHRUNNER_RUNS") or "runs"),
-            cache=Path(environment.get("BENCHRUNNER_CACHE") or base / "benchrunner"),
+            runs=runs,
+            cache=Path(environment.get("BENCHRUNNER_CACHE") or Path(base, "benchrunner")),
             settings=Settings(offline=environment.get("HF_HUB_OFFLINE", "").lower() in _TRUE),
         )

@@ -47,11 +47,12 @@ from benchrunner.errors import BenchrunnerError, RequestError
 from benchrunner.files import is_disk_full
 from benchrunner.interrupts import Stopped, number_of, stop_on_signals
 from benchrunner.parent_process import end_with_parent
-from benchrunner.platform_facts import stop_signals
+from benchrunner.platform_facts import home_folder, stop_signals
 from benchrunner.plugins.discovery import discover
 from benchrunner.plugins.registry import Plugins
 from benchrunner.printing import message_of, print_note
 from benchrunner.standard_streams import prepare_streams
+from benchrunner.workspace import Workspace
 
 
 def main(words: Sequence[str] | None = None, *, plugins: Plugins | None = None) -> int:
@@ -72,6 +73,8 @@ def _exit_code(words: Sequence[str], plugins: Plugins | None, *, ends_process: b
     # slower was measured. 3,000 rounds keep the speed of a quiet machine. torch reads this when it is loaded, later.
     os.environ.setdefault("GOMP_SPINCOUNT", "3000")
     os.environ.setdefault("HF_HUB_VERBOSITY", "error")  # no lines about retries: our own error says what ended them
+    if home_folder() is None:  # the hub's library would write into a folder named "~"
+        os.environ.setdefault("HF_HOME", str(Workspace.from_environment().cache.absolute() / "huggingface"))
     try:
         return _run(words, plugins or discover(), ends_process=ends_process)
     except KeyboardInterrupt as stop:

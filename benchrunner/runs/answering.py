@@ -17,7 +17,7 @@ from benchrunner.leaderboards.leaderboard import Leaderboard
 from benchrunner.leaderboards.writing import file_content
 from benchrunner.metrics import Score
 from benchrunner.metrics.ranking import PROBABILITIES
-from benchrunner.output_places import check_place
+from benchrunner.output_places import check_is_text, check_place
 from benchrunner.plugin_code import PluginCode, PluginFailure
 from benchrunner.plugins.registry import Plugins
 from benchrunner.runs import ensembles, fitted_backbone
@@ -149,6 +149,7 @@ def export(source: str, target: Path, runner: Runner) -> None:
     `source` is the id of a finished fit, the beginning of the id, or its folder: its encoder and head are written in
     the backbone family's published layout. Or `source` is a checkpoint folder as a trainer left it, and is converted.
     """
+    check_is_text(target)
     if target.exists():
         raise RequestError(f"{target} exists already; name a folder that does not.")
     check_place(target, is_file=False)

@@ -14,6 +14,7 @@ from benchrunner.file_faults import either
 from benchrunner.files import write_json
 from benchrunner.fits import Fit, identity
 from benchrunner.methods.method import Method
+from benchrunner.output_places import check_is_text
 from benchrunner.plugin_code import PluginCode
 from benchrunner.plugins.registry import Plugins
 from benchrunner.recipes import SPECIAL, STEP_FIELDS, Recipe
@@ -70,6 +71,7 @@ class Planner:
 
     def backbone(self, reference: str) -> tuple[Backbone, BackboneFamily]:
         """Return the backbone that a name, path, hub id, `run:ID` or `concat:A,B` means, and its family."""
+        check_is_text(reference)
         if reference.startswith(concatenation.PREFIX):
             return concatenation.concatenate(reference, self.backbone)
         if reference.startswith(fitted_backbone.PREFIX):

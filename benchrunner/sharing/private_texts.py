@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, final
 
 from benchrunner.errors import first_line
+from benchrunner.platform_facts import home_folder
 from benchrunner.workspace import Workspace
 
 _ABSOLUTE = re.compile(
@@ -32,7 +33,7 @@ class Private:
             workspace.cache,
             workspace.data,
             Path.cwd(),
-            Path.home(),
+            home_folder(),
             Path(tempfile.gettempdir()),
         )
         spelled = {path for folder in folders if folder is not None for path in _spellings(folder)}
@@ -71,7 +72,8 @@ class Private:
 
 def _last_part(folder: str) -> Callable[[re.Match[str]], str]:
     """Return what replaces a folder in a text: nothing if a path goes on after it, else the folder's last part."""
-    name = "~" if folder in _spellings(Path.home()) else Path(folder).name
+    home = home_folder()
+    name = "~" if home is not None and folder in _spellings(home) else Path(folder).name
     return lambda match: "" if match[1] else name
 
 
@@ -114,5 +116,5 @@ def _shared_name(backbone: str, namespaces: Collection[str]) -> str:
     has_folders = backbone.count("/") > 1 and backbone.partition("/")[0] not in namespaces
     if is_path or has_folders or (backbone and Path(backbone).exists()):
         path = Path(backbone.replace("\\", "/"))
-        return (path if path.name not in ("", "..") else path.expanduser().resolve()).name or "backbone"
+        return (path if path.name not in ("", "..") else path.resolve()).name or "backbone"
     return backbone
