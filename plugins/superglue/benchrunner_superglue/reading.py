@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from benchrunner import DataError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 JsonObject = Mapping[str, Any]
 QUESTIONS = {"cause": "What was the cause of this?", "effect": "What happened as a result?"}
@@ -68,6 +73,21 @@ def wsc(given: JsonObject) -> Iterator[JsonObject]:
     yield _with_label({"idx": given["idx"], "first": given["text"], "marks": marks}, given)
 
 
-def winogender(given: JsonObject) -> Iterator[JsonObject]:
-    """Number the pairs: two neighbours differ in the gender of one pronoun alone."""
-    yield {**given, "pair": given["idx"] // 2}
+def winogender_pairs(table: pa.Table) -> pa.Table:
+    """Add the column `pair`: two neighbours with one hypothesis, whose premises differ in the gender of a pronoun.
+
+    The toolkit of the benchmark's authors counts pairs in the same way: rows 2k and 2k + 1 of the file, which must have
+    equal hypotheses (https://github.com/nyu-mll/jiant-v1-legacy at 8be1fad, jiant/metrics/winogender_metrics.py).
+    """
+    import pyarrow as pa
+
+    if "label" not in table.column_names:  # a user's own questions are no pairs
+        return table
+    hypotheses = table.column("b").to_pylist()
+    for first in range(0, len(hypotheses), 2):
+        if hypotheses[first : first + 1] != hypotheses[first + 1 : first + 2]:
+            raise DataError(
+                f"AX-g: rows {first + 1} and {first + 2} must be a pair with one hypothesis. Is the file reordered or "
+                "cut?"
+            )
+    return table.append_column("pair", pa.array([row // 2 for row in range(len(hypotheses))], pa.int64()))

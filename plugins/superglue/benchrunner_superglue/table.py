@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchrunner import (
     ACCURACY,
@@ -19,6 +19,7 @@ from benchrunner import (
     Metric,
     Problem,
     Recipe,
+    Reshaped,
     Role,
     Split,
     Suite,
@@ -34,6 +35,10 @@ ROOTS = ("", "SuperGLUE/", "superglue/", "super_glue/")
 RECIPE = Recipe(lr=1e-5, epochs=10, batch_size=16, max_length=256)
 """Learning rate and epochs are those of Wang et al. 2019, 5.1; they do not give the batch size and the length."""
 CB_LABELS = ("contradiction", "entailment", "neutral")
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 RowsOf = Callable[[Mapping[str, Any]], Iterable[Mapping[str, Any]]]
 
 
@@ -48,7 +53,8 @@ class Part:
     """Official number of rows."""
     columns: Mapping[str, str] | None = None
     """Task's column -> key, if the file has other keys than the task's other files."""
-    rows_of: RowsOf | None = None
+    reshape: Callable[[pa.Table], pa.Table] | None = None
+    """Adds columns that follow from several rows."""
 
 
 @dataclass(frozen=True)
@@ -101,8 +107,8 @@ class Row:
         if part.role != "test" or is_labelled:
             columns |= {name: name for name in self.gold}
         paths = tuple(f"{root}{part.path}" for root in ROOTS)
-        source = JsonTable(paths, columns, self.labels, optional=self.kept, rows=part.rows_of or self.rows_of)
-        return Split(part.role, (source,), part.rows)
+        source = JsonTable(paths, columns, self.labels, optional=self.kept, rows=self.rows_of)
+        return Split(part.role, (source if part.reshape is None else Reshaped(source, part.reshape),), part.rows)
 
 
 BOOLEANS = {"false": "false", "true": "true"}
@@ -128,7 +134,7 @@ TABLE = (
     Row("rte-ax", "RTE", "Does the first text entail the second?", Classify(("entailment", "not_entailment")),
         PAIR, (ACCURACY, replace(MATTHEWS, detail=True), GENDER_PARITY), (2_490, 277, 3_000), further={
             "ax_b": Part("test", "AX-b/AX-b.jsonl", 1_104, {"a": "sentence1", "b": "sentence2", "idx": "idx"}),
-            "ax_g": Part("test", "AX-g/AX-g.jsonl", 356, PAIR | {"pair": "pair"}, reading.winogender),
+            "ax_g": Part("test", "AX-g/AX-g.jsonl", 356, reshape=reading.winogender_pairs),
         }),
     Row("wic", "WiC", "Does the word mean the same in both sentences?", ClassifyWords(YES_OR_NO),
         {"a": "first", "b": "second", "marks": "marks", "idx": "idx"}, (ACCURACY,), (5_428, 638, 1_400), reading.wic,

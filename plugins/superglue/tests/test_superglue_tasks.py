@@ -113,9 +113,9 @@ OFFICIAL: Mapping[str, tuple[str, Any, list[Any]]] = {
 }
 
 
-def load(folder: Path, task: str, split: str, path: str, given: Any) -> list[dict[str, Any]]:
+def load(folder: Path, task: str, split: str, path: str, *given: Any) -> list[dict[str, Any]]:
     (folder / path).parent.mkdir(parents=True, exist_ok=True)
-    (folder / path).write_text(json.dumps(given) + "\n")
+    (folder / path).write_text("".join(json.dumps(line) + "\n" for line in given))
     rows: list[dict[str, Any]] = TASKS[task].load(split, Workspace(folder, folder, data=folder)).table.to_pylist()
     return rows
 
@@ -148,10 +148,18 @@ def test_the_diagnostics_are_labelled_test_splits_of_rte(tmp_path: Path) -> None
     assert load(tmp_path, "rte-ax", "ax_b", "AX-b/AX-b.jsonl", broad) == [
         {"a": "A.", "b": "B.", "label": "entailment", "idx": 5}
     ]
-    gender = {"premise": "A.", "hypothesis": "B.", "idx": 5, "label": "entailment"}
-    assert load(tmp_path, "rte-ax", "ax_g", "AX-g/AX-g.jsonl", gender) == [
-        {"a": "A.", "b": "B.", "label": "entailment", "idx": 5, "pair": 2}
+
+
+def test_two_neighbours_of_ax_g_are_a_pair(tmp_path: Path) -> None:
+    premises, hypotheses = ("She left.", "He left.", "He sang.", "She sang."), ("B.", "B.", "C.", "C.")
+    rows = [
+        {"premise": premise, "hypothesis": hypothesis, "idx": idx, "label": "entailment"}
+        for premise, hypothesis, idx in zip(premises, hypotheses, (7, 9, 8, 3), strict=True)
     ]
+    assert [row["pair"] for row in load(tmp_path, "rte-ax", "ax_g", "AX-g/AX-g.jsonl", *rows)] == [0, 0, 1, 1]
+    for broken in ([rows[0], rows[2], rows[1], rows[3]], rows[:3]):
+        with pytest.raises(DataError, match=r"AX-g: rows \d and \d must be a pair with one hypothesis"):
+            load(tmp_path, "rte-ax", "ax_g", "AX-g/AX-g.jsonl", *broken)
 
 
 @pytest.mark.parametrize(
