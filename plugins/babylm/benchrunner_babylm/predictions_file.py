@@ -1,0 +1,74 @@
+"""The file of a task's predictions, as the challenge's own fine-tuning writes it and its collation reads it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+from benchrunner import Answers, ExpectedRows, Faults, FileKind, PluginError
+
+PARSE_ERRORS = (ValueError, RecursionError)
+"""What `json` raises for text that is no JSON, numbers of thousands of digits and brackets a thousand deep."""
+
+
+@final
+@dataclass(frozen=True)
+class PredictionsFile(FileKind):
+    """One JSON object: {"boolq": {"predictions": [{"id": "boolq_0", "pred": 0}, ...]}}.
+
+    The rows are in the order of the validation file and counted from 0: the challenge compares them by their order.
+    """
+
+    unit: ClassVar[str] = "prediction"
+    task: str
+    """Name of the task in the file."""
+    labels: int
+    """Number of labels; predictions are whole numbers from 0."""
+
+    def __post_init__(self) -> None:
+        if not self.task or self.labels < 2:
+            raise PluginError(f"A file of predictions needs a task and two labels or more, not {self}.")
+
+    def write(self, name: str, answers: Answers) -> bytes:
+        known, faults = [str(number) for number in range(self.labels)], Faults(name, self.unit)
+        for row, answer in enumerate(answers.values):
+            if answer not in known:
+                faults.at(self._id(row), answer, f"expected a whole number from 0 to {self.labels - 1}")
+        faults.refuse()
+        predictions = [{"id": self._id(row), "pred": int(answer)} for row, answer in enumerate(answers.values)]
+        return (json.dumps({self.task: {"predictions": predictions}}) + "\n").encode()
+
+    def find_faults(self, content: bytes, expected: ExpectedRows, faults: Faults) -> None:
+        try:
+            value = json.loads(content.decode())
+        except PARSE_ERRORS:
+            faults.say("not JSON that can be read")
+            return
+        inner = value.get(self.task) if isinstance(value, dict) and list(value) == [self.task] else None
+        predictions = inner.get("predictions") if isinstance(inner, dict) and list(inner) == ["predictions"] else None
+        if not isinstance(predictions, list):
+            form = f'{{"{self.task}": {{"predictions": [{{"id": "{self._id(0)}", "pred": 0}}, ...]}}}}'
+            faults.say(f"expected the one object {form}")
+            return
+        for row, prediction in enumerate(predictions):
+            self._check(row, prediction, faults)
+        expected.check_count(len(predictions), "prediction", faults)
+
+    def same_answer(self, content: bytes) -> str | None:
+        answers = {prediction["pred"] for prediction in json.loads(content)[self.task]["predictions"]}
+        return str(answers.pop()) if len(answers) == 1 else None
+
+    def _check(self, row: int, prediction: Any, faults: Faults) -> None:
+        """Add a fault if the prediction of a row is not as it must be."""
+        if not isinstance(prediction, dict) or set(prediction) != {"id", "pred"}:
+            faults.at(row, json.dumps(prediction), 'expected an object with the keys "id" and "pred" alone')
+            return
+        if prediction["id"] != self._id(row):
+            advice = f"the ids must count from {self._id(0)} on, in the order of the validation file"
+            faults.at(row, json.dumps(prediction["id"]), advice)
+        if type(prediction["pred"]) is not int or not 0 <= prediction["pred"] < self.labels:
+            faults.at(row, json.dumps(prediction["pred"]), f"expected a whole number from 0 to {self.labels - 1}")
+
+    def _id(self, row: int) -> str:
+        return f"{self.task}_{row}"
