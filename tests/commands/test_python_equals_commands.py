@@ -39,6 +39,7 @@ from benchrunner import (
     sorted_runs,
     verify_folder,
     write_board_files,
+    write_plugin,
     write_report,
     write_submission,
 )
@@ -77,6 +78,13 @@ def runner(shell: Shell, runs: str = "python") -> Runner:
 def contents(folder: Path) -> dict[str, bytes]:
     """The files below a folder."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def manifest(path: Path) -> Any:
+    """The content of a submission's manifest without the time at which it was written."""
+    content = json.loads(path.read_text())
+    del content["date"]
+    return content
 
 
 def printed_json(shell: Shell, *words: str) -> Any:
@@ -183,7 +191,7 @@ def submit_is_equal(shell: Shell) -> None:
     submission = write_submission(board, Path("python.zip"), runner(shell), backbone="words", options=options)
     assert (code, submission.faults) == (0, ())
     assert Path("python.zip").read_bytes() == Path("command.zip").read_bytes()
-    assert Path("python.zip.json").read_bytes() == Path("command.zip.json").read_bytes()
+    assert manifest(Path("python.zip.json")) == manifest(Path("command.zip.json"))
     assert f"The leaderboard: {board.url}\n" in out and submission.board is board
 
 
@@ -193,7 +201,7 @@ def submit_filled_is_equal(shell: Shell) -> None:
     code, out, _ = shell("submit", "moods", "--backbone", "words", *words)
     board = shell.plugins.leaderboard("moods")
     submission = write_submission(board, Path("python.zip"), runner(shell), backbone="words", fill=True)
-    assert code == 0 and Path("python.zip.json").read_bytes() == Path("command.zip.json").read_bytes()
+    assert code == 0 and manifest(Path("python.zip.json")) == manifest(Path("command.zip.json"))
     printed = printed_json(shell, "submit", "moods", "--backbone", "words", *words)
     assert printed == same_json(replace(submission, path=Path("command.zip")).as_json())
     [file] = submission.manifest.filled
@@ -231,8 +239,7 @@ def demo_is_equal(shell: Shell) -> None:
     assert code == 0 and submission.faults == ()
     assert submission.path == Path("python", "moods.zip") and f"3. Wrote {Path('command', 'moods.zip')} with" in out
     assert Path("python", "moods.zip").read_bytes() == Path("command", "moods.zip").read_bytes()
-    manifests = [json.loads(Path(folder, "moods.zip.json").read_text()) for folder in ("python", "command")]
-    assert {**manifests[0], "date": ""} == {**manifests[1], "date": ""}
+    assert manifest(Path("python", "moods.zip.json")) == manifest(Path("command", "moods.zip.json"))
     assert contents(Path("python", "data")) == contents(Path("command", "data"))
 
 
@@ -284,6 +291,13 @@ def report_is_equal(shell: Shell) -> None:
     assert Path("python.html").read_bytes() == Path("command.html").read_bytes()
 
 
+def new_is_equal(shell: Shell) -> None:
+    printed = printed_json(shell, "new", "task", "weather", "--out", "command")
+    folder = write_plugin("task", "weather", Path("python"), plugins=shell.plugins)
+    assert printed["folder"] == "command" and set(printed["files"]) == set(contents(folder))
+    assert contents(folder) == contents(Path("command"))
+
+
 PROOFS: Mapping[str, Callable[[Shell], None]] = {
     "list": list_is_equal,
     "doctor": doctor_is_equal,
@@ -302,6 +316,7 @@ PROOFS: Mapping[str, Callable[[Shell], None]] = {
     "share": share_and_verify_are_equal,
     "verify": share_and_verify_are_equal,
     "report": report_is_equal,
+    "new": new_is_equal,
 }
 
 

@@ -110,6 +110,7 @@ class Bert(Encoder):
         self.hidden_size, self.max_length = config.hidden, config.positions
         self.dropout, self.attention_dropout = config.dropout, config.attention_dropout
         self.tokenizer_fingerprint = tokenizer.fingerprint
+        self.summary_place = "last" if config.direction == "left-to-right" else "first"
         self.embeddings = Embeddings(config)
         # The property `Encoder.layers` gives this list.
         self.layers = nn.ModuleList(Layer(config, index) for index in range(config.layers))  # type: ignore[assignment, misc]
@@ -158,8 +159,7 @@ class Bert(Encoder):
         Where attention looks left only, the pooler reads the last token instead: there [CLS] sees nothing but itself,
         while the [SEP] at the end has seen all other tokens. Where attention looks right only, [CLS] has seen them.
         """
-        tokens = batch.starts[1:] - 1 if self.config.direction == "left-to-right" else batch.starts[:-1]
-        return torch.tanh(self.pooler(hidden[tokens.long()]))
+        return torch.tanh(self.pooler(hidden[self.summary_tokens(batch).long()]))
 
     def draw(self, source: torch.Generator) -> None:
         """Initialise all weights: matrices from a truncated normal distribution, biases with 0, norms with 1."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import shutil
+import signal
 import sqlite3
 import sys
 import time
@@ -62,12 +63,8 @@ def plan(runner: Runner) -> Fit:
     return runner.plan(runner.plugins.task("mood"), "words", recipe=QUICK.changed(epochs=6), seed=3)
 
 
-class Killed(BaseException):
-    """Stands for kill -9."""
-
-
 def killed_and_resumed(runner: Runner, fit: Fit) -> None:
-    """Kill the fit at step 25, let it go on from step 12, and predict dev."""
+    """Interrupt the fit at step 25, let it go on from step 12, and predict dev."""
     checkpoint = runner.folder(fit).checkpoint
     saved = runner.workspace.cache / "saved"
 
@@ -75,9 +72,9 @@ def killed_and_resumed(runner: Runner, fit: Fit) -> None:
         if event.kind == "step" and event.done == 12:
             shutil.copytree(checkpoint, saved)
         if event.kind == "step" and event.done == 25:
-            raise Killed
+            signal.raise_signal(signal.SIGINT)
 
-    with runner.reporting_to(report), pytest.raises(Killed):
+    with runner.reporting_to(report), pytest.raises(KeyboardInterrupt):
         runner.run(fit)
     shutil.rmtree(checkpoint)
     shutil.copytree(saved, checkpoint)
