@@ -116,17 +116,17 @@ def _check_summary_place(encoder: Encoder, sequences: Sequences, findings: Findi
     [long_enough] = np.nonzero(lengths >= 4)
     if not len(long_enough):
         return
-    row_number = int(long_enough[lengths[long_enough].argmin()])
+    chosen = int(long_enough[lengths[long_enough].argmin()])
     far = -2 if encoder.summary_place == "first" else 1  # a special token may be at the very end
     place = 0 if encoder.summary_place == "first" else -1
-    begin, end = sequences.starts[row_number], sequences.starts[row_number + 1]
+    begin, end = sequences.starts[chosen], sequences.starts[chosen + 1]
     tokens = sequences.tokens.copy()
     row = tokens[begin:end]
     row[far] = row[1] if row[far] != row[1] else row[2]
     if row[far] == sequences.tokens[begin:end][far]:
         return
     changed = Sequences(tokens, sequences.segments, sequences.starts)
-    before, after = (states(encoder, batch_of(given, [row_number])).layers[-1][0][place] for given in (sequences, changed))
+    before, after = (states(encoder, batch_of(given, [chosen])).layers[-1][0][place] for given in (sequences, changed))
     if torch.equal(before, after):
         other = "last" if encoder.summary_place == "first" else "first"
         findings.add(

@@ -152,18 +152,19 @@ def test_ctrl_c_cancels_jobs_which_leave_checkpoints(home: Home, handler: Any) -
     """A command in the background (nohup ... &) ignores SIGINT; its jobs are cancelled all the same."""
     outside = signal.signal(signal.SIGINT, handler)
     try:
-        _cancel(home)
-        assert signal.getsignal(signal.SIGINT) is handler
+        _cancel(home, handler)
     finally:
         signal.signal(signal.SIGINT, outside)
 
 
-def _cancel(home: Home) -> None:
+def _cancel(home: Home, handler: Any) -> None:
     made = home.runner()
     [fit] = home.fits(made, 1, epochs=100_000)
 
     def stop(_: Fit, event: Event) -> None:
+        assert signal.getsignal(signal.SIGINT) is handler, "submitting jobs has left another handler"
         wait_for(lambda: made.folder(fit).log.exists() and made.folder(fit).log.read_bytes())
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.raise_signal(signal.SIGINT)
 
     with made.reporting_to(stop), pytest.raises(KeyboardInterrupt):
