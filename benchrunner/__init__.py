@@ -74,6 +74,7 @@ from benchrunner.leaderboards.manifests import read_manifest
 from benchrunner.leaderboards.published import PublishedColumn, PublishedFigure, PublishedRow
 from benchrunner.leaderboards.published_choice import PublishedChoice, choose_published
 from benchrunner.leaderboards.writing import write_answers
+from benchrunner.method_parameters import MethodParameter
 from benchrunner.methods.method import Job, Method, Outcome
 from benchrunner.metrics import (
     ACCURACY,
@@ -237,6 +238,7 @@ __all__ = [
     "Listed",
     "Local",
     "Method",
+    "MethodParameter",
     "Metric",
     "MultiLabel",
     "NamedRecipe",

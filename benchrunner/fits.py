@@ -20,11 +20,9 @@ LATER_FIELDS = (
     "summary",
     "layer_decay",
     "redraw_layers",
-    "lora_rank",
-    "lora_alpha",
 )
 """Recipe fields that were added after the first fits. At its default value, such a field is not part of a fit's id,
-so that older fits keep their ids."""
+so that older fits keep their ids. Parameters of methods are treated alike: a fit's recipe has none with its default."""
 
 
 def identity(description: Mapping[str, Any]) -> str:
@@ -77,7 +75,7 @@ class Fit:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Fit:
         """Make a fit from what `as_dict` gives; recipe fields that are not there have their defaults."""
-        return cls(**{**data, "recipe": Recipe(**data["recipe"])})
+        return cls(**{**data, "recipe": Recipe.from_dict(data["recipe"])})
 
 
 @dataclass(frozen=True)

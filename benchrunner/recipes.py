@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from benchrunner.errors import RequestError
+from benchrunner.method_parameters import ParameterValues, Value, is_parameter
 from benchrunner.number_limits import shortened
+from benchrunner.printing import value_text
 
 SAMPLES = ("first", "stratified")
 """Values of a recipe's `sample`."""
@@ -37,7 +39,6 @@ LARGEST: Mapping[str, int] = {
     "stride": 10_000_000,
     "micro_tokens": 1_000_000_000,
     "bilstm_width": 65_536,
-    "lora_rank": 16_384,
     "limit_train": 1_000_000_000_000,
 }
 """Field -> its largest value: more is a slip of the hand, and would train for years or fill the memory."""
@@ -55,8 +56,6 @@ SPECIAL = (
     "summary",
     "layer_decay",
     "redraw_layers",
-    "lora_rank",
-    "lora_alpha",
 )
 """Names of the fields that only some problems or methods read."""
 
@@ -137,10 +136,6 @@ class Recipe:
     `methods.encoder_layers.learning_rates` has the formula (Clark et al. 2020)."""
     redraw_layers: int = 0
     """Number of top layers that are initialised again before training, with the pooler (Zhang et al. 2021)."""
-    lora_rank: int = 8
-    """Rank of the updates that the method `lora` trains: the width between their two matrices."""
-    lora_alpha: float = 16.0
-    """Scale of the updates that the method `lora` trains: an update counts `lora_alpha / lora_rank` times."""
     warmup: float = 0.1
     """Share of the steps in which the learning rate rises from zero, rounded down to whole steps."""
     schedule: str = "released"
@@ -169,11 +164,16 @@ class Recipe:
     sample: str = "first"
     """Which `limit_train` rows: the `first` in the data, or a `stratified` random sample that keeps the shares of the
     labels. Each seed draws its own sample, so that restarts differ in their training rows too."""
+    parameters: Mapping[str, Value] = ParameterValues()
+    """Values of methods' own parameters, by `METHOD.NAME` such as `lora.rank`. A parameter that is not here has its
+    default. `changed`, grids and JSON name these parameters beside the other fields."""
 
     def __post_init__(self) -> None:
         for parameter in dataclasses.fields(self):
-            self._settle(parameter.name, str(parameter.type))
-        positive = ("epochs", "batch_size", "max_length", "stride", "micro_tokens", "epsilon", "lora_rank")
+            if parameter.name != "parameters":
+                self._settle(parameter.name, str(parameter.type))
+        self._settle_parameters()
+        positive = ("epochs", "batch_size", "max_length", "stride", "micro_tokens", "epsilon")
         for name in positive:
             if not getattr(self, name) > 0:
                 raise RequestError(f"A recipe's {name} must be above zero, not {getattr(self, name)}.")
@@ -185,8 +185,6 @@ class Recipe:
                 raise RequestError(
                     f"A recipe's {name} must be at most {largest:,}, not {shortened(getattr(self, name))}."
                 )
-        if not 0 < self.lora_alpha < float("inf"):
-            raise RequestError(f"A recipe's lora_alpha must be a number above zero, not {self.lora_alpha}.")
         if not 0 < self.layer_decay <= 1:
             raise RequestError(f"A recipe's layer_decay must be above 0 and at most 1, not {self.layer_decay}.")
         if self.redraw_layers < 0:
@@ -220,21 +218,44 @@ class Recipe:
         elif type(value) is not expected and not (optional and value is None):
             raise RequestError(f"A recipe's {name} is of the kind {expected.__name__}, so it cannot be {value!r}.")
 
+    def _settle_parameters(self) -> None:
+        """Make the parameters a value that never changes; the methods say which names and values are possible."""
+        if not isinstance(self.parameters, Mapping):
+            raise RequestError(f"A recipe's parameters are a mapping, so they cannot be {value_text(self.parameters)}.")
+        for name, value in self.parameters.items():
+            if not isinstance(name, str) or not is_parameter(name):
+                raise RequestError(f"A parameter's name is METHOD.NAME, such as lora.rank, not {value_text(name)}.")
+            if not isinstance(value, bool | int | float | str):
+                raise RequestError(f"The parameter {name} cannot be {value_text(value)}.")
+        object.__setattr__(self, "parameters", ParameterValues(self.parameters))
+
     def changed(self, **values: Any) -> Recipe:
-        """Copy the recipe with some values replaced."""
+        """Copy the recipe with some values replaced. A parameter of a method is named `METHOD.NAME`."""
         check_fields(values)
-        return dataclasses.replace(self, **values)
+        parameters = {name: value for name, value in values.items() if is_parameter(name)}
+        fields = {name: value for name, value in values.items() if name not in parameters}
+        if parameters:
+            fields["parameters"] = {**fields.get("parameters", self.parameters), **parameters}
+        return dataclasses.replace(self, **fields)
 
     def as_dict(self) -> dict[str, Any]:
-        """Give the values of all fields by their names."""
-        return dataclasses.asdict(self)
+        """Give the values of all fields by their names, and those of methods' parameters as `METHOD.NAME`."""
+        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        parameters = values.pop("parameters")
+        return {**values, **parameters}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Recipe:
+        """Make a recipe from what `as_dict` gives. Raises a `TypeError` for a field that recipes do not have."""
+        parameters = {name: value for name, value in data.items() if is_parameter(name)}
+        return cls(**{name: data[name] for name in data if name not in parameters}, parameters=parameters)
 
 
 def check_fields(names: Iterable[str]) -> None:
     """Raise a `RequestError` for a name that is not a field of recipes."""
     known = [parameter.name for parameter in dataclasses.fields(Recipe)]
     for name in names:
-        if name not in known:
+        if name not in known and not is_parameter(name):
             raise RequestError(f"A recipe has no '{name}'. It has: {', '.join(sorted(known))}.")
 
 

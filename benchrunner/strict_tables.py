@@ -143,10 +143,16 @@ class StrictTable:
             for number, table in enumerate(tables, start=1)
         ]
 
-    def named_texts(self, key: str, *, optional: bool = False) -> dict[str, str]:
-        """Read a table whose values are texts."""
+    def named_texts(self, key: str, *, optional: bool = False, dotted: bool = False) -> dict[str, str]:
+        """Read a table whose values are texts. With `dotted`, `b = "x"` in an inner table `a` is the text `a.b`."""
         inner = self.table(key, optional=optional)
-        return {name: inner.text(name) for name in inner._data}
+        texts = dict[str, str]()
+        for name, value in inner._data.items():
+            if dotted and isinstance(value, dict):
+                texts |= {f"{name}.{own}": text for own, text in inner.named_texts(name).items()}
+            else:
+                texts[name] = inner.text(name)
+        return texts
 
     def named_numbers(self, key: str) -> dict[str, float]:
         """Read a table whose values are numbers."""

@@ -54,7 +54,13 @@ def test_everything_that_training_sees_is(change: dict[str, Any]) -> None:
 
 def test_every_field_of_a_recipe_is_part_of_the_identity() -> None:
     values: dict[type, Any] = {float: 0.5, int: 7, bool: False, str: "bf16"}
-    named = {"context": "sentence", "features": "last", "limit_train": 9, "sample": "stratified"}
+    named = {
+        "context": "sentence",
+        "features": "last",
+        "limit_train": 9,
+        "sample": "stratified",
+        "parameters": {"a.b": 1},
+    }
     named |= {"batch_unit": "words", "loss_divisor": "mean-words", "schedule": "after-warmup", "bilstm_width": 64}
     named |= {"summary": "mean"}
     fit = dataclasses.replace(FIT, recipe=Recipe(limit_train=7))

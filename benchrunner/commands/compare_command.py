@@ -23,7 +23,6 @@ from benchrunner.commands.output import (
 from benchrunner.commands.parser import Commands
 from benchrunner.errors import RequestError
 from benchrunner.studies.kept.naming import check_name
-from benchrunner.text_settings import name_value_pairs
 
 if TYPE_CHECKING:
     from benchrunner.study_files.dry_run import DryRun
@@ -47,13 +46,6 @@ def add(commands: Commands) -> None:
     study = compare.add_argument_group("study", "instead of backbones and --tasks, a file that says what is compared")
     study.add_argument(
         "--study", metavar="NAME", help="a study of 'benchrunner list studies', or the path of a .toml file"
-    )
-    study.add_argument(
-        "--set",
-        nargs="+",
-        action="extend",
-        metavar="NAME=VALUE",
-        help="values of the study's parameters; a wrong name lists them all",
     )
     study.add_argument("--systems", metavar="A,B", help="only these systems of the study, the rows of its table")
     study.add_argument("--columns", metavar="A,B", help="only these columns of the study")
@@ -100,7 +92,7 @@ def _run_backbones(arguments: argparse.Namespace) -> int:
     from benchrunner.studies.study_run import run_study
     from benchrunner.study_files.dry_run import dry_run_study
 
-    for name in ("set", "scale", "systems", "columns"):
+    for name in ("scale", "systems", "columns"):
         if getattr(arguments, name) is not None:
             raise RequestError(f"--{name} is for a study file: give its name with --study.")
     if arguments.tasks and not arguments.backbones:
@@ -180,11 +172,11 @@ def _run_file(arguments: argparse.Namespace) -> int:
             )
     runner, executor = options.runner(arguments), options.executor(arguments)
     request: dict[str, Any] = {
-        "parameters": _parameters(arguments),
+        "parameters": options.set_values(arguments)[1],
         "scale": arguments.scale or FULL,
         "systems": None if arguments.systems is None else arguments.systems.split(","),
         "columns": None if arguments.columns is None else arguments.columns.split(","),
-        "options": options.study_options(arguments),
+        "options": options.study_options(arguments, study_file=True),
     }
     if arguments.dry_run:
         return _print_dry_run(dry_run_study_file(arguments.study, runner, **request), as_json=arguments.json)
@@ -200,10 +192,6 @@ def _run_file(arguments: argparse.Namespace) -> int:
             **request,
         )
     return _print(result, as_json=arguments.json)
-
-
-def _parameters(arguments: argparse.Namespace) -> dict[str, str]:
-    return name_value_pairs(arguments.set or (), "--set")
 
 
 def _print_dry_run(plan: DryRun, *, as_json: bool) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from benchrunner.commands import options
 from benchrunner.commands.output import DONE, print_columns, print_json, print_table
@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
         return DONE
     for kind, values in chosen.items():
         print_line(f"{kind}{'' if values else ': none'}")
-        print_columns((listed.name, _about(listed)) for listed in values)
+        print_columns(line for listed in values for line in _lines(listed))
         if kind == "backbones":
             print_line("  ... and any folder or hub id (owner/name) with a checkpoint, run:ID of a finished fit,")
             print_line("      and concat:A,B for several backbones side by side")
@@ -96,6 +96,13 @@ def _show_board(arguments: argparse.Namespace, board: Leaderboard) -> int:
     if any(row.by_default for row in board.published):
         print_line("\n* shown beside our figures unless --published names other systems")
     return DONE
+
+
+def _lines(listed: Listed) -> Iterator[tuple[str, str]]:
+    """Yield the line of a value, and a line for each parameter of a method."""
+    yield listed.name, _about(listed)
+    for parameter in listed.parameters:
+        yield f"  --set {parameter.name}", f"{parameter.about} (default {parameter.default}; {parameter.values})"
 
 
 def _about(listed: Listed) -> str:

@@ -203,9 +203,13 @@ def _add_method_fields(group: argparse._ArgumentGroup) -> None:
         help="vector of a sequence that a linear layer reads: the encoder's own (pooler), or the first, the last, the "
         "mean or the maximum of its tokens' states (default: pooler)",
     )
-    group.add_argument("--lora-rank", type=int, metavar="N", help="rank of the updates that --method lora trains (8)")
     group.add_argument(
-        "--lora-alpha", type=float, metavar="A", help="scale of these updates: they count A / rank times (16)"
+        "--set",
+        nargs="+",
+        action="extend",
+        metavar="NAME=VALUE",
+        help="METHOD.NAME=VALUE sets a parameter of a method, such as lora.rank=8, or a grid, lora.rank=4,8; "
+        "'list methods' shows them. 'compare --study' takes parameters of the study, too: their names have no dot",
     )
 
 
@@ -335,14 +339,28 @@ def checkpoint_seconds(arguments: argparse.Namespace) -> float:
     return seconds
 
 
-def study_options(arguments: argparse.Namespace) -> StudyOptions:
-    """Take the options that say how fits are made."""
-    from benchrunner.studies.study_options import StudyOptions
+def study_options(arguments: argparse.Namespace, *, study_file: bool = False) -> StudyOptions:
+    """Take the options that say how fits are made. With `study_file`, `--set` has parameters of a study file, too."""
+    from benchrunner.studies.study_options import StudyOptions, read_parameters
 
-    names = [field.name for field in dataclasses.fields(StudyOptions)]
-    options = StudyOptions(**{name: getattr(arguments, name) for name in names})
+    of_methods, of_study = set_values(arguments)
+    if of_study and not study_file:
+        raise RequestError(
+            f"--set {next(iter(of_study))}: the parameter of a method is METHOD.NAME, such as lora.rank. A name with "
+            "no dot is a parameter of a study file, for 'compare --study'."
+        )
+    names = [field.name for field in dataclasses.fields(StudyOptions) if field.name != "parameters"]
+    parameters = read_parameters(of_methods, arguments.plugins) if of_methods else None
+    options = StudyOptions(**{name: getattr(arguments, name) for name in names}, parameters=parameters)
     options.check_names(arguments.plugins)
     return options
+
+
+def set_values(arguments: argparse.Namespace) -> tuple[dict[str, str], dict[str, str]]:
+    """Split what `--set` gives into parameters of methods, whose names have a dot, and parameters of a study file."""
+    given = name_value_pairs(arguments.set or (), "--set")
+    of_methods = {name: text for name, text in given.items() if "." in name}
+    return of_methods, {name: text for name, text in given.items() if name not in of_methods}
 
 
 def executor(arguments: argparse.Namespace) -> Executor | None:

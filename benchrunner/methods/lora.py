@@ -6,15 +6,13 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
+from benchrunner.method_parameters import MethodParameter
 from benchrunner.methods.finetune import Finetune
 from benchrunner.methods.method import Job, Method, Outcome
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
-
-UPDATE_FIELDS = ("lora_rank", "lora_alpha")
-"""Recipe fields that say how the updates are trained."""
 
 
 @final
@@ -25,8 +23,20 @@ class Lora(Method):
     name: str = "lora"
     about: str = "train low-rank updates of the frozen encoder's linear layers, with a linear layer on top"
     exports: bool = True
-    recipe_fields: tuple[str, ...] = ("summary", *UPDATE_FIELDS)
-    training_fields: tuple[str, ...] = UPDATE_FIELDS
+    recipe_fields: tuple[str, ...] = ("summary",)
+    parameters: tuple[MethodParameter, ...] = (
+        MethodParameter(
+            "rank",
+            "rank of the updates: the width between their two matrices",
+            8,
+            at_least=1,
+            at_most=16_384,
+            shapes_head=False,
+        ),
+        MethodParameter(
+            "alpha", "scale of the updates: an update counts alpha / rank times", 16.0, above=0, shapes_head=False
+        ),
+    )
     recipe_defaults = {"lr": 5e-4}
     """This rate, rank 8 and alpha 16 are those of most of the authors' scripts for encoders of the base size
     (github.com/microsoft/LoRA, examples/NLU); some small tasks have 4e-4."""
@@ -36,10 +46,10 @@ class Lora(Method):
         from benchrunner.methods.low_rank import LowRankUpdates
 
         assert job.train is not None
-        recipe, seed = job.fit.recipe, job.fit.seed
+        seed = job.fit.seed
         encoder = steps.load_trained_encoder(job, seed=seed)
         head = Finetune().make_head(encoder, job)
-        updates = LowRankUpdates(encoder, rank=recipe.lora_rank, alpha=recipe.lora_alpha, seed=seed)
+        updates = LowRankUpdates(encoder, rank=job.parameters["rank"], alpha=job.parameters["alpha"], seed=seed)
         notes = [*encoder.notes, *steps.take_over_head(job, {"head": head})]
         started = time.monotonic()
         features = steps.encode(job, job.train.table, encoder, training=True)

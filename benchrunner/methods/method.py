@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from benchrunner.method_parameters import MethodParameter, Value, no_parameter
 from benchrunner.progress import Event
 from benchrunner.recipes import STEP_FIELDS, Recipe
 from benchrunner.workspace import CHECKPOINT_SECONDS
@@ -54,6 +55,8 @@ class Job:
     """Seconds between two checkpoints."""
     recompute: bool = False
     """Whether the backward pass computes a trained encoder's layers again: less memory, the same results."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Values of all parameters that the method declares, by name: those of the fit's recipe, else the defaults."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,8 @@ class Method(ABC):
     """True if `head.safetensors` holds a linear layer named `output`, which `export` can write for other libraries."""
     recipe_fields: tuple[str, ...] = ()
     """Fields of `recipes.SPECIAL` that this method uses."""
+    parameters: tuple[MethodParameter, ...] = ()
+    """Hyper-parameters that no other method has. Users set them with `--set METHOD.NAME=VALUE`."""
     training_fields: tuple[str, ...] = ()
     """Those of `recipe_fields` that change how weights are trained, but not what the head computes: a fit also goes on
     from the head of a finished fit with other values."""
@@ -94,6 +99,27 @@ class Method(ABC):
         """Return the fields of `recipes.SPECIAL` and `recipes.STEP_FIELDS` that change a fit to a problem."""
         fields = problem.all_recipe_fields.union(self.recipe_fields, STEP_FIELDS if self.trains_in_steps else ())
         return fields if problem.head.reads_summary else fields - {"summary"}
+
+    def parameter(self, name: str) -> MethodParameter:
+        """Return the parameter that `METHOD.NAME` means; raise a `RequestError` if the method does not declare it."""
+        for parameter in self.parameters:
+            if name == f"{self.name}.{parameter.name}":
+                return parameter
+        raise no_parameter(name, self.parameters, self.name)
+
+    def set_parameters(self, recipe: Recipe) -> dict[str, Value]:
+        """Return the parameters of this method that a recipe sets to other values than their defaults.
+
+        Raises a `RequestError` for a parameter that the method does not declare, and for a value that is not possible.
+        """
+        own = {name: value for name, value in recipe.parameters.items() if name.rpartition(".")[0] == self.name}
+        checked = {name: self.parameter(name).checked(value, name) for name, value in own.items()}
+        return {name: value for name, value in checked.items() if value != self.parameter(name).default}
+
+    def parameter_values(self, recipe: Recipe) -> dict[str, Value]:
+        """Return the values of all parameters by their names, as `Job.parameters` has them."""
+        values = {parameter.name: parameter.default for parameter in self.parameters}
+        return values | {name.rpartition(".")[2]: value for name, value in self.set_parameters(recipe).items()}
 
     def check(self, problem: Problem) -> None:
         """Raise a `RequestError` if the method cannot learn problems of this kind."""

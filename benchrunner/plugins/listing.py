@@ -9,12 +9,27 @@ from typing import Any, final
 from benchrunner.errors import RequestError
 from benchrunner.leaderboards.leaderboard import Leaderboard
 from benchrunner.leaderboards.published import PublishedFigure
+from benchrunner.method_parameters import Value
+from benchrunner.methods.method import Method
 from benchrunner.named_recipes import NamedRecipe
 from benchrunner.plugins.registry import Plugins
 from benchrunner.strict_tables import StrictTable
 from benchrunner.tasks.task import Task
 
 KINDS = ("tasks", "backbones", "methods", "leaderboards", "executors", "recipes", "studies", "plugins")
+
+
+@final
+@dataclass(frozen=True)
+class ListedParameter:
+    """A parameter that a method declares, as `list methods` shows it."""
+
+    name: str
+    """`METHOD.NAME`, as `--set` takes it."""
+    about: str
+    default: Value
+    values: str
+    """Which values are possible, in words."""
 
 
 @final
@@ -36,6 +51,8 @@ class Listed:
     """Every published figure that a leaderboard lists."""
     recipe: NamedRecipe | None = None
     """A named recipe with all its values."""
+    parameters: tuple[ListedParameter, ...] = ()
+    """A method's own parameters."""
 
     @property
     def systems(self) -> int:
@@ -47,6 +64,8 @@ class Listed:
         texts = {name: text for name, text in vars(self).items() if name in ("name", "about") or text}
         if self.recipe is not None:
             return self.recipe.as_dict()
+        if self.parameters:
+            texts["parameters"] = [vars(parameter) for parameter in self.parameters]
         if self.published:
             texts["published"] = [figure.as_json() for figure in self.published]
         return texts
@@ -57,7 +76,9 @@ def list_offers(plugins: Plugins) -> dict[str, list[Listed]]:
     return {
         "tasks": [_listed_task(task) for task in plugins.tasks.values()],
         "backbones": [Listed(backbone.name, backbone.about) for backbone in plugins.backbones.values()],
-        "methods": [Listed(method.name, method.about) for method in plugins.methods.values()],
+        "methods": [
+            Listed(method.name, method.about, parameters=_parameters(method)) for method in plugins.methods.values()
+        ],
         "leaderboards": [_listed_board(name, board) for name, board in plugins.leaderboards.items()],
         "executors": [Listed(name, executor.about) for name, executor in plugins.executors.items()],
         "recipes": [Listed(recipe.name, recipe.about, recipe=recipe) for recipe in plugins.recipes.values()],
@@ -70,6 +91,13 @@ def list_offers(plugins: Plugins) -> dict[str, list[Listed]]:
 
 def _listed_task(task: Task) -> Listed:
     return Listed(task.name, task.about, task.problem.name, task.method, task.method_reason)
+
+
+def _parameters(method: Method) -> tuple[ListedParameter, ...]:
+    return tuple(
+        ListedParameter(f"{method.name}.{own.name}", own.about, own.default, own.values_text)
+        for own in method.parameters
+    )
 
 
 def _listed_board(name: str, board: Leaderboard) -> Listed:

@@ -12,6 +12,7 @@ from benchrunner.backbones.backbone import BackboneFamily
 from benchrunner.errors import PluginError
 from benchrunner.executor import Executor
 from benchrunner.leaderboards.leaderboard import Leaderboard
+from benchrunner.method_parameters import check_declared
 from benchrunner.methods.method import Method
 from benchrunner.named_recipes import NamedRecipe
 from benchrunner.plugins import hookspecs
@@ -81,6 +82,8 @@ class Staged:
                 raise PluginError(
                     f"the {kind} '{name}' needs {said} as its {field_name}, not {value_text(field_value)}"
                 )
+        if kind == "method":
+            check_declared(value.parameters, name)
         if any((offer.kind, offer.name) == (kind, name) for offer in self.offers):
             raise PluginError(f"the {kind} '{name}' is there already, from {self.plugin.distribution}")
         self.offers.append(Offer(kind, name, value, self.plugin, family))

@@ -44,7 +44,8 @@ def _thinned(points: Sequence[tuple[float, float]]) -> Iterator[tuple[float, flo
 def grid_points(result: CellResult, split: str, metric: Metric, answers: ReportedAnswers) -> Iterator[GridPoint]:
     """Yield the grid points of a cell with the scores of their restarts."""
     recipes = [candidate.recipe.as_dict() for candidate in result.cell.candidates]
-    varied = [name for name in recipes[0] if len({str(recipe[name]) for recipe in recipes}) > 1]
+    names = dict.fromkeys(name for recipe in recipes for name in recipe)
+    varied = [name for name in names if len({str(recipe.get(name)) for recipe in recipes}) > 1]
     for candidate in result.cell.candidates:
         values = candidate.recipe.as_dict()
         label = ", ".join(f"{name} {_short(values[name])}" for name in varied) or f"lr {_short(candidate.recipe.lr)}"
@@ -106,7 +107,7 @@ def chosen_recipe(result: CellResult) -> ChosenRecipe | None:
         return None
     defaults, values = Recipe().as_dict(), result.chosen.as_dict()
     always = ("lr", "epochs", "batch_size", "max_length", "precision")
-    shown = {name: value for name, value in values.items() if name in always or value != defaults[name]}
+    shown = {name: value for name, value in values.items() if name in always or value != defaults.get(name)}
     runs = tuple(fit.id for fit in result.restarts)
     selected = result.selected
     return ChosenRecipe(result.cell.task.name, result.cell.backbone, selected.method, shown, selected.id, runs)

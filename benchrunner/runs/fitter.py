@@ -143,8 +143,8 @@ class Fitter:
         backbone: Backbone | None,
         train: Rows | None = None,
     ) -> Job:
-        head = None
-        if isinstance(backbone, FinishedFit) and backbone.hands_on(fit, self.plugins.method(fit.method)):
+        head, method = None, self.plugins.method(fit.method)
+        if isinstance(backbone, FinishedFit) and backbone.hands_on(fit, method):
             head = backbone.folder.model
         return Job(
             fit=fit,
@@ -162,4 +162,5 @@ class Fitter:
             head=head,
             checkpoint_seconds=self.checkpoint_seconds,
             recompute=self.recompute,
+            parameters=method.parameter_values(fit.recipe),
         )

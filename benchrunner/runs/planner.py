@@ -54,7 +54,9 @@ class Planner:
             revision = loadable.revision(self.workspace)
             self._check_layers(loadable, revision, recipe)
         else:  # the method ignores these, so they must not make two of its fits different
-            backbone, recipe, seed = "", Recipe(limit_train=recipe.limit_train, sample=recipe.sample), 0
+            parameters = recipe.parameters
+            recipe = Recipe(limit_train=recipe.limit_train, sample=recipe.sample, parameters=parameters)
+            backbone, seed = "", 0
         fit = Fit(
             task=task.name,
             backbone=backbone,
@@ -182,7 +184,11 @@ def _with_parts(family: BackboneFamily | None) -> Iterator[BackboneFamily]:
 
 
 def _without_ignored_fields(recipe: Recipe, task: Task, method: Method) -> Recipe:
-    """Reset recipe fields that the problem and the method ignore, so that they do not change the fit's identity."""
+    """Reset recipe fields that the problem and the method ignore, so that they do not change the fit's identity.
+
+    Parameters of other methods are ignored, and parameters with their defaults are left out.
+    """
     known = method.fields_read(task.problem)
     defaults = Recipe()
-    return recipe.changed(**{name: getattr(defaults, name) for name in (*SPECIAL, *STEP_FIELDS) if name not in known})
+    ignored = {name: getattr(defaults, name) for name in (*SPECIAL, *STEP_FIELDS) if name not in known}
+    return recipe.changed(**ignored, parameters=method.set_parameters(recipe))

@@ -79,7 +79,7 @@ def rebuilt_cell(data: Mapping[str, Any], task: Task, fits: Mapping[str, Fit]) -
     backbone = _expect(data["backbone"], str, "backbone")
     candidates = tuple(
         Candidate(
-            Recipe(**point["recipe"]),
+            Recipe.from_dict(point["recipe"]),
             tuple(replace(fits[checked_id(fit)], task=task.name, backbone=backbone) for fit in point["fits"]),
         )
         for point in data["candidates"]

@@ -218,7 +218,7 @@ class _Part:
         for fit in point.fits:
             if not fit.revision:  # the method needs no backbone and no recipe
                 continue
-            names = [name for name, value in fit.recipe.as_dict().items() if recipe[name] != value]
+            names = [name for name, value in fit.recipe.as_dict().items() if recipe.get(name) != value]
             for name in (name for name in names if name not in SPECIAL):  # a fit may ignore special fields
                 yield f"{place}: {name} is not that of the fit {fit.id}."
             if self._content["revisions"].get(cell.backbone) != fit.revision:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from benchrunner.errors import RequestError, closest_names
+from benchrunner.method_parameters import MethodParameter, ParameterValues, Value
 from benchrunner.number_limits import check_at_most, check_seed
 from benchrunner.plugins.registry import Plugins
 from benchrunner.recipes import SPECIAL, Grid, Recipe
@@ -61,10 +62,6 @@ class StudyOptions:
     """Factor between the learning rates of an encoder's layers, from the top down."""
     redraw_layers: int | None = None
     """Number of top layers that are initialised again before training, with the pooler."""
-    lora_rank: int | None = None
-    """Rank of the updates that the method 'lora' trains."""
-    lora_alpha: float | None = None
-    """Scale of the updates that the method 'lora' trains, which is divided by the rank."""
     dropout: float | None = None
     """Dropout rate that replaces the backbone's own."""
     schedule: str | None = None
@@ -87,6 +84,8 @@ class StudyOptions:
     """Metric that selects; None is the headline of each task. Columns of study files say which metric selects."""
     method: tuple[str, ...] | None = None
     """Methods for every task, which are compared if they are several; None means each task's own method."""
+    parameters: Mapping[str, tuple[Value, ...]] | None = None
+    """Values of methods' own parameters by `METHOD.NAME`, such as `{"lora.rank": (4, 8)}`; several are a grid."""
     precision: str = "auto"
     """`fp32`, `bf16`, or `auto`: bf16 on a GPU that has it, fp32 on a CPU."""
     keep: str = "selected"
@@ -94,9 +93,11 @@ class StudyOptions:
 
     def __post_init__(self) -> None:
         self._check_kinds()
+        if self.parameters is not None:
+            self._settle_parameters()
         for name, values in self._choices().items():
             for value in values:
-                Recipe(**{name: value})  # checks the value
+                Recipe().changed(**{name: value})  # checks the value
         changes = {name: value for name, value in self._changes().items() if value is not None}
         Recipe(**{"limit_train": 1, **changes})  # a sample needs limit_train, which other options may give
         Selection(rule=self.select or "mean")  # checks the value
@@ -124,21 +125,40 @@ class StudyOptions:
                     f"The option {name} is a tuple of values, such as {example}, so it cannot be {value!r}."
                 )
 
+    def _settle_parameters(self) -> None:
+        """Make the parameters a value that never changes; raise a `RequestError` unless they are lists of values."""
+        if not isinstance(self.parameters, Mapping):
+            raise RequestError(f"The option parameters is a mapping, so it cannot be {self.parameters!r}.")
+        for name, values in self.parameters.items():
+            if not isinstance(values, tuple):
+                raise RequestError(
+                    f"The parameter {name} is a tuple of values, such as (8,), so it cannot be {values!r}."
+                )
+        object.__setattr__(self, "parameters", ParameterValues(self.parameters))
+
     @classmethod
     def read(cls, texts: Mapping[str, str], where: str, plugins: Plugins) -> StudyOptions:
         """Read options from texts, as a study file has them: `batch-size` -> `16,32`; `where` is named in errors."""
         values: dict[str, Any] = {}
+        own = {name: text for name, text in texts.items() if "." in name}
         for name, text in texts.items():
+            if name in own:
+                continue
             if name not in READERS:
                 close = [f"{name}, which stands beside recipe, not in it" for name in closest_names(name, _BESIDE)]
                 close = closest_names(name, READERS) or close
                 meant = f"Did you mean {' or '.join(close)}? " if close else ""
-                raise RequestError(f"{where}: a recipe has no '{name}'. {meant}It has: {', '.join(READERS)}.")
+                raise RequestError(
+                    f"{where}: a recipe has no '{name}'. {meant}It has: {', '.join(READERS)}, "
+                    "and parameters of methods, such as lora.rank."
+                )
             try:
                 values[name.replace("-", "_")] = READERS[name](text)
             except ValueError as reason:
                 raise RequestError(f"{where}: {name}: {reason}.") from None
         try:
+            if own:
+                values["parameters"] = read_parameters(own, plugins)
             options = cls(**values)
             options.check_names(plugins)
             return options
@@ -149,6 +169,10 @@ class StudyOptions:
         """Raise a `RequestError` if the plugins do not offer the family, the method, the named recipe or the grid."""
         for method in self.method or ():
             plugins.method(method)
+        for name, listed in (self.parameters or {}).items():
+            parameter, full = _parameter(name, plugins)
+            for value in listed:
+                parameter.checked(value, full)
         if self.family is not None:
             plugins.backbone_search.check_family(self.family)
         if self.preset is not None:
@@ -165,13 +189,17 @@ class StudyOptions:
     def over(self, below: StudyOptions) -> StudyOptions:
         """Fill the options that are not given with those of `below`, except precision, keep and method."""
         hidden = {*self.given, *(name for given in self.given for name in _HIDES.get(given, ()))}
-        return dataclasses.replace(self, **{name: value for name, value in below.given.items() if name not in hidden})
+        filled = {name: value for name, value in below.given.items() if name not in hidden}
+        if self.parameters is not None or below.parameters is not None:
+            filled["parameters"] = {**(below.parameters or {}), **(self.parameters or {})}
+        return dataclasses.replace(self, **filled)
 
     def without_unread(self, read: Collection[str]) -> StudyOptions:
         """Drop the options for recipe fields that not every fit reads, unless `read` names the fields."""
         steps = _OF_STEPS if not _trains_in_steps(read) else ()
         unread: dict[str, Any] = {name: None for name in (*SPECIAL, *steps) if name not in read}
-        return dataclasses.replace(self, **unread)
+        own = {name: values for name, values in (self.parameters or {}).items() if name in read}
+        return dataclasses.replace(self, **unread, parameters=own or None)
 
     def check_read(self, read: Collection[str]) -> None:
         """Raise a `RequestError` if an option is given for a recipe field that `read` does not name."""
@@ -186,6 +214,13 @@ class StudyOptions:
             if getattr(self, name) is not None and name not in read:
                 option, users = name.replace("_", "-"), _USERS.get(name, "tasks of another kind")
                 raise RequestError(f"The option {option} is for {users}: no fit of this study reads it. Leave it out.")
+        for name in self.parameters or ():
+            if name not in read:
+                method = name.rpartition(".")[0]
+                raise RequestError(
+                    f"{name} is a parameter of the method '{method}', and no fit of this study is of that method. "
+                    f"Leave it out, or give --method {method}."
+                )
         if self.batch_unit == "words" and self.batch_size is None:
             raise RequestError(
                 "With the option batch-unit words, batch-size is the number of words in one optimizer step, and none "
@@ -195,6 +230,7 @@ class StudyOptions:
     def study(self, backbones: Sequence[str], tasks: Sequence[Task], runner: Runner) -> Study:
         """Build the study of some backbones on some tasks with these options."""
         plugins = runner.plugins
+        self.check_names(plugins)
         methods = self.method or ()
         fields = [options_read(task, method, runner) for task in tasks for method in methods or (None,)]
         self.check_read({name for read in fields for name in read})
@@ -221,7 +257,7 @@ class StudyOptions:
     def _choices(self) -> dict[str, Sequence[Any]]:
         """Return the values to choose from on dev that are given one by one: recipe field -> values."""
         own = {name: getattr(self, name) for name in ("lr", "epochs", "batch_size")}
-        return {name: values for name, values in own.items() if values is not None}
+        return {name: values for name, values in own.items() if values is not None} | dict(self.parameters or {})
 
     def _changes(self) -> dict[str, Any]:
         """Return the recipe fields with one value; None is a field that is not given."""
@@ -238,8 +274,6 @@ _USERS: Mapping[str, str] = {
     "bilstm_width": "methods with a BiLSTM, such as 'features' and 'finetune+bilstm'",
     "layer_decay": "methods that train all layers, such as 'finetune'",
     "redraw_layers": "methods that train all layers, such as 'finetune'",
-    "lora_rank": "the method 'lora'",
-    "lora_alpha": "the method 'lora'",
 }
 """Option that some methods read -> these methods; the other special options are for some tasks."""
 
@@ -257,8 +291,29 @@ _HIDES: Mapping[str, Sequence[str]] = {
 
 
 def options_read(task: Task, method: str | None, runner: Runner) -> set[str]:
-    """Name the recipe fields that a task's fits read: `Method.fields_read` of `method`, or else of the task's own."""
-    return set(runner.plugins.method(method or task.method).fields_read(task.problem))
+    """Name what a task's fits read: `Method.fields_read` of `method`, or else of the task's own, and its parameters."""
+    chosen = runner.plugins.method(method or task.method)
+    return {*chosen.fields_read(task.problem), *(f"{chosen.name}.{own.name}" for own in chosen.parameters)}
+
+
+def read_parameters(texts: Mapping[str, str], plugins: Plugins) -> ParameterValues[tuple[Value, ...]]:
+    """Read the values of methods' parameters from texts by `METHOD.NAME`; several values are separated by commas.
+
+    Raises a `RequestError` for a method or a parameter that does not exist, and for a value that is not possible.
+    """
+    values = dict[str, tuple[Value, ...]]()
+    for name, text in texts.items():
+        parameter, full = _parameter(name, plugins)
+        values[full] = tuple(parameter.read(part.strip(), full) for part in text.split(","))
+    return ParameterValues(values)
+
+
+def _parameter(name: str, plugins: Plugins) -> tuple[MethodParameter, str]:
+    """Return a parameter of a method and its full name, which has no prefix of a plugin."""
+    method_name, _, own = name.rpartition(".")
+    method = plugins.method(method_name)
+    full = f"{method.name}.{own}"
+    return method.parameter(full), full
 
 
 def _trains_in_steps(read: Collection[str]) -> bool:
@@ -289,8 +344,6 @@ READERS: Mapping[str, Callable[[str], Any]] = {
     "summary": str,
     "layer-decay": number(float),
     "redraw-layers": number(int),
-    "lora-rank": number(int),
-    "lora-alpha": number(float),
     "dropout": number(float),
     "schedule": str,
     "paper-adam": _truth,

@@ -8,6 +8,7 @@ from dataclasses import replace
 from benchrunner.errors import Diverged, FitError, PluginError, RequestError
 from benchrunner.executor import Executor
 from benchrunner.fits import Fit
+from benchrunner.method_parameters import is_parameter
 from benchrunner.methods.method import Method
 from benchrunner.metrics import Score
 from benchrunner.notebook_bar import in_notebook
@@ -116,16 +117,19 @@ def grid_and_seeds(study: Study, task: Task, method: Method) -> tuple[list[Recip
     """Return the recipes and the seeds of the fits of a task; each recipe has a fit for each seed."""
     preset = {} if study.preset is None else study.preset.values_for(task.name)
     base = task.recipe.changed(**method.recipe_defaults).changed(**preset).changed(**study.changes)
-    if not method.needs_backbone:  # nothing is learned, so recipes and seeds make no difference
-        return [base], study.seeds[:1]
+    choices = {name: values for name, values in study.grid.choices.items() if _is_read(name, method)}
+    if not method.needs_backbone:  # only its own parameters make a difference
+        own = {name: values for name, values in choices.items() if is_parameter(name)}
+        return list(Grid(own).points(base)), study.seeds[:1]
     if not method.trains_in_steps:
         base = base.changed(**{name: getattr(Recipe(), name) for name in STEP_FIELDS})
-    choices = {name: values for name, values in study.grid.choices.items() if _is_read(name, method)}
     return list(Grid(choices).points(base)), study.seeds
 
 
 def _is_read(name: str, method: Method) -> bool:
     """Return whether a field of a grid changes the fits of a method."""
+    if is_parameter(name):
+        return name.rpartition(".")[0] == method.name
     return method.trains_in_steps or name not in STEP_FIELDS
 
 

@@ -77,6 +77,7 @@ def needs_of(
         raise RequestError(f"The study {study.name} says which methods are used: leave the method out.")
     if options.select_by is not None:
         raise RequestError(f"In the study {study.name}, the metric of each column selects: leave select-by out.")
+    options.check_names(runner.plugins)
     needs, read = list[Need](), set[str]()
     of_file = StudyOptions.read(study.recipe, f"{study.path}: recipe", runner.plugins)
     of_scale = StudyOptions.read(study.scale.recipe, f"{study.path}: scale {study.scale.name}", runner.plugins)

@@ -113,7 +113,8 @@ def _scale(top: StrictTable, parameters: Iterable[Parameter], scale: str, study:
         for key in values:
             if key not in known:
                 raise table.wrong(f"set.{key}", f"there is no such parameter; known: {', '.join(sorted(known))}.")
-        scales[name] = Scale(name, table.text("about"), values, table.named_texts("recipe", optional=True))
+        recipe = table.named_texts("recipe", optional=True, dotted=True)
+        scales[name] = Scale(name, table.text("about"), values, recipe)
         table.finish()
     if scale not in scales:
         raise UnknownName("scale", scale, scales, f"The scales of {study}: {', '.join([*list(scales)[1:], FULL])}.")
@@ -292,7 +293,7 @@ def _published(table: StrictTable, source: str) -> PublishedRow:
 
 
 def _recipe(table: StrictTable, values: Values) -> dict[str, str]:
-    return _filled(table.named_texts("recipe", optional=True), values, table.place("recipe"))
+    return _filled(table.named_texts("recipe", optional=True, dotted=True), values, table.place("recipe"))
 
 
 def _filled(recipe: Mapping[str, str], values: Values, place: str) -> dict[str, str]:

@@ -103,7 +103,7 @@ def _request(
         "scale": study.scale.name,
         "systems": None if systems is None else list(systems),
         "columns": None if columns is None else list(columns),
-        "options": dataclasses.asdict(options),
+        "options": {**dataclasses.asdict(options), "parameters": dict(options.parameters or {})},
     }
 
 

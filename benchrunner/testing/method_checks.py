@@ -14,6 +14,7 @@ import torch
 
 from benchrunner.backbones.backbone import Backbone, BackboneFamily
 from benchrunner.errors import PluginError, RequestError
+from benchrunner.method_parameters import check_declared
 from benchrunner.methods.method import Job, Method, Outcome
 from benchrunner.problems.problem import Problem
 from benchrunner.recipes import SPECIAL, Recipe
@@ -47,7 +48,8 @@ def check_method(
     The fits are written below `folder`. They learn the `problem` from labelled rows, `columns`, with a `backbone` and
     its `family`: by default glad and sad sentences, and `TinyBackbone`. These are compared: two fits with one seed; a
     fit before and after another fit of the same method; a model folder before and after it is moved; rows one by one
-    with all rows together; rows with labels and rows without them.
+    with all rows together; rows with labels and rows without them. Each parameter that the method declares must have a
+    possible default and be part of a fit's id, and a fit with other values must be done.
     """
     import pyarrow as pa
 
@@ -74,7 +76,7 @@ def check_method(
 
 
 def _check_description(method: Method, recipe: Recipe, findings: Findings) -> None:
-    """Check the attributes that describe the method."""
+    """Check the attributes that describe the method, with its parameters."""
     for name in ("name", "about"):
         if not isinstance(getattr(method, name, None), str) or not getattr(method, name).strip():
             findings.add(f"`{name}` must be a text: `benchrunner list methods` shows it")
@@ -85,6 +87,16 @@ def _check_description(method: Method, recipe: Recipe, findings: Findings) -> No
     for name in method.recipe_defaults:
         if name not in known:
             findings.add(f"`recipe_defaults` names '{name}', which is no field of `Recipe`: leave it out")
+    try:
+        check_declared(method.parameters, getattr(method, "name", ""))
+    except PluginError as fault:
+        findings.add(f"`parameters`: {fault}")
+
+
+def _other_values(method: Method, recipe: Recipe) -> Recipe:
+    """Return the recipe with another value of each parameter of a method."""
+    others = {f"{method.name}.{own.name}": own.another() for own in method.parameters}
+    return recipe.changed(**{name: value for name, value in others.items() if value is not None})
 
 
 class _Trial:
@@ -129,9 +141,30 @@ class _Trial:
                 "two fits with the same seed give other outputs: draw "
                 "every random number from `job.fit.seed`, for example with `benchrunner.engine.generator`",
             )
+        self._check_parameters()
         self._check_seeds(outputs)
         self._check_moved(first, outputs)
         self._check_rows(first, outputs)
+
+    def _check_parameters(self) -> None:
+        """Fit with other values of the parameters, which must be another fit for each of them."""
+        usual = self._fit_of(self._recipe)
+        for parameter in self._method.parameters:
+            name, value = f"{self._method.name}.{parameter.name}", parameter.another()
+            if value is not None and self._fit_of(self._recipe.changed(**{name: value})) == usual:
+                self._findings.add(
+                    f"the parameter '{parameter.name}' makes no difference to the fit's id, so that a fit with another "
+                    "value would be read instead of run: leave `set_parameters` as it is in `Method`"
+                )
+        if self._method.parameters:
+            with self._findings.step("to fit with other values of its parameters"):
+                self._fitted("parameters", self._table, recipe=_other_values(self._method, self._recipe))
+
+    def _fit_of(self, recipe: Recipe) -> str:
+        """Return the id of a fit as the planner makes it."""
+        planned = recipe.changed(parameters=self._method.set_parameters(recipe))
+        home = self._folder / "identity"
+        return fit_job(self._method, self._problem, self._table, None, self._workspace, home, planned).fit.id
 
     def _check_seeds(self, outputs: np.ndarray) -> None:
         """Compare fits with two seeds, if the method sets global random numbers to a fixed place."""
@@ -149,13 +182,15 @@ class _Trial:
                 "`job.fit.seed`, so that restarts differ"
             )
 
-    def _fitted(self, name: str, table: pa.Table, *, seed: int = 0) -> Job | None:
+    def _fitted(self, name: str, table: pa.Table, *, seed: int = 0, recipe: Recipe | None = None) -> Job | None:
         """Run a fit; return the job that predicts with it, or None if the fit is not done."""
         home = self._folder / name
         encoder = self._backbone.load(self._workspace, seed=0) if self._method.needs_backbone else None
         weights = {} if encoder is None else {key: value.clone() for key, value in encoder.state_dict().items()}
         start = None if encoder is None else Loaded(encoder)
-        job = fit_job(self._method, self._problem, table, start, self._workspace, home, self._recipe, seed=seed)
+        job = fit_job(
+            self._method, self._problem, table, start, self._workspace, home, recipe or self._recipe, seed=seed
+        )
         job.model.parent.mkdir(parents=True, exist_ok=True)
         outcome = self._method.fit(job)
         self._states_after = _global_states()

@@ -46,6 +46,7 @@ def fit_job(
         report=lambda event: None,
         train=Rows(table, "sample rows"),
         backbone=backbone,
+        parameters=method.parameter_values(recipe),
     )
 
 

@@ -34,7 +34,7 @@ from tiny_fits import CPU, features
 RANK, ALPHA, SEED = 3, 6.0, 5
 LINEAR = ("qkv", "dense")
 """Linear layers of the tiny encoder."""
-RECIPE = QUICK.changed(lora_rank=RANK, lora_alpha=ALPHA, dropout=0.0, epochs=4, weight_decay=0.2)
+RECIPE = QUICK.changed(parameters={"lora.rank": RANK, "lora.alpha": ALPHA}, dropout=0.0, epochs=4, weight_decay=0.2)
 
 
 class Conv1D(nn.Module):
@@ -266,7 +266,7 @@ def test_the_answers_are_those_of_the_merged_encoder(tmp_path: Path) -> None:
 def test_rank_and_alpha_are_part_of_the_identity_for_lora_alone(tmp_path: Path) -> None:
     fit_runner = runner(tmp_path)
     task = fit_runner.plugins.task("mood")
-    recipes = [QUICK, QUICK.changed(lora_rank=2), QUICK.changed(lora_alpha=1.0)]
+    recipes = [QUICK, *(QUICK.changed(parameters=own) for own in ({"lora.rank": 2}, {"lora.alpha": 1.0}))]
     counts = {
         method: len({fit_runner.plan(task, "words", recipe=recipe, method=method).id for recipe in recipes})
         for method in ("lora", "finetune")

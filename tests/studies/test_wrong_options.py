@@ -20,7 +20,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "epochs": (3, "The option epochs is a tuple of values"),
     "batch_size": ([8], "The option batch_size is a tuple of values"),
     "seeds": ("012", "The option seeds is a tuple of values"),
-    "lora_rank": (16_385, "A recipe's lora_rank must be at most 16,384, not 16,385."),
+    "parameters": ({"lora.rank": 4}, "The parameter lora.rank is a tuple of values, such as (8,), so it cannot be 4."),
     "restarts": (10**9, "restarts must be at most 10,000, not 1,000,000,000."),
     "max_length": (10**12, "A recipe's max_length must be at most 10,000,000, not 1,000,000,000,000."),
     "stride": (10**12, "A recipe's stride must be at most 10,000,000"),

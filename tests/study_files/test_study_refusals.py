@@ -120,7 +120,7 @@ def test_compare_says_which_argument_is_missing(kitchen: Kitchen) -> None:
     for words, reason in (
         ([], "Say the backbones: 'compare B1 B2 --tasks TASK', or 'compare --study NAME'"),
         (["words"], "Say --tasks: "),
-        (["words", "--tasks", "mood", "--set", "a=b"], "--set is for a study file: give its name with --study"),
+        (["words", "--tasks", "mood", "--set", "a=b"], "--set a: the parameter of a method is METHOD.NAME"),
         (["words", "--tasks", "mood", "--scale", "tiny"], "--scale is for a study file"),
         (["words", "--tasks", "mood", "--systems", "a"], "--systems is for a study file"),
         (["--study", "stuudy"], "There is no study 'stuudy'"),

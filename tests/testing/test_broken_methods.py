@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 import torch
 
-from benchrunner import Job, Method, Outcome, PluginError, Problem, RequestError, discover
+from benchrunner import Job, Method, MethodParameter, Outcome, PluginError, Problem, Recipe, RequestError, discover
 from benchrunner.testing import check_method
 
 
@@ -180,6 +180,29 @@ class OddDefaults(Whole):
     recipe_defaults = {"learning_rate": 0.1}
 
 
+class DefaultOutOfRange(Whole):
+    parameters = (MethodParameter("rank", "a rank", 0, at_least=1),)
+
+
+class ParameterWithoutIdentity(Whole):
+    parameters = (MethodParameter("rank", "a rank", 1, at_least=1),)
+
+    def set_parameters(self, recipe: Recipe) -> dict[str, Any]:
+        return {}
+
+
+class FailsWithOtherValues(Whole):
+    parameters = (MethodParameter("rank", "a rank", 1, at_least=1),)
+
+    def numbers(self, job: Job) -> list[float]:
+        return super().numbers(job) if job.parameters["rank"] == 1 else [1 / 0]
+
+
+class UnknownParameter(Whole):
+    def numbers(self, job: Job) -> list[float]:
+        return [job.parameters["rank"]]
+
+
 class Refusing(Whole):
     def check(self, problem: Problem) -> None:
         raise RequestError("tags only")
@@ -212,6 +235,10 @@ BROKEN: dict[str, tuple[type[Whole], str]] = {
     "no description": (NoAbout, "`about` must be a text"),
     "unknown field": (OddFields, "`recipe_fields` names 'rank', which is none of"),
     "unknown default": (OddDefaults, "`recipe_defaults` names 'learning_rate', which is no field"),
+    "default out of range": (DefaultOutOfRange, "'whole': the default is out of range: rank must be a whole number"),
+    "parameter is ignored": (ParameterWithoutIdentity, "the parameter 'rank' makes no difference to the fit's id"),
+    "fails with other values": (FailsWithOtherValues, "other values of its parameters ends in ZeroDivisionError"),
+    "reads what it does not declare": (UnknownParameter, "to fit and to predict ends in KeyError: 'rank'"),
     "refuses the sample": (Refusing, r"refuses the rows of the check \(tags only\): give check_method a problem"),
 }
 

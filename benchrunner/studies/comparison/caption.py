@@ -120,6 +120,10 @@ def _recipe_text(result: Result) -> str:
         values = dict.fromkeys(str(value) for cell in reading if (value := getattr(cell.chosen, name)) is not None)
         if values:
             parts.append(text.format("/".join(values)))
+    for name in dict.fromkeys(name for cell in cells if cell.chosen is not None for name in cell.chosen.parameters):
+        chosen = (cell.chosen.parameters for cell in cells if cell.chosen is not None)
+        values = dict.fromkeys(str(parameters[name]) for parameters in chosen if name in parameters)
+        parts.append(f"{name} {'/'.join(values)}")
     return ", ".join(parts)
 
 

@@ -142,7 +142,8 @@ def _study(kept: Mapping[str, Any], runner: Runner) -> Study:
 
 def _cell(kept: Mapping[str, Any], runner: Runner) -> Cell:
     candidates = tuple(
-        Candidate(Recipe(**point["recipe"]), tuple(_fit(fit) for fit in point["fits"])) for point in kept["candidates"]
+        Candidate(Recipe.from_dict(point["recipe"]), tuple(_fit(fit) for fit in point["fits"]))
+        for point in kept["candidates"]
     )
     selection = Selection(**kept["selection"])
     return Cell(kept["backbone"], runner.plugins.task(kept["task"]), candidates, selection, tuple(kept["tests"]))

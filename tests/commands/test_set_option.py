@@ -1,0 +1,255 @@
+"""A method declares its own parameters; `--set METHOD.NAME=VALUE` sets them, and they are part of a fit's identity."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import pytest
+
+from benchrunner import (
+    Grid,
+    MethodParameter,
+    PluginError,
+    Recipe,
+    RequestError,
+    Runner,
+    Study,
+    StudyOptions,
+    Workspace,
+    run_study,
+)
+from benchrunner.fits import Fit
+from benchrunner.method_parameters import ParameterValues, check_declared
+from benchrunner.methods.majority import Majority
+from benchrunner.methods.method import Job, Method, Outcome
+from command_line import Shell
+from inline import mood, plugins
+
+FIXED = (
+    MethodParameter("label", "index of the answer", 0, at_least=0, at_most=1),
+    MethodParameter("strength", "size of the answer's output", 1.5, above=0),
+    MethodParameter("tone", "what is written to the model", "calm", choices=("calm", "loud")),
+    MethodParameter("twice", "write the tone twice", False),
+)
+
+
+@final
+@dataclass(frozen=True)
+class Fixed(Method):
+    """Answers every row with the label that its parameter names."""
+
+    name: str = "fixed"
+    about: str = "one answer for all rows"
+    needs_backbone: bool = False
+    parameters: tuple[MethodParameter, ...] = FIXED
+
+    def fit(self, job: Job) -> Outcome:
+        job.model.mkdir(parents=True)
+        (job.model / "values.json").write_text(json.dumps(dict(job.parameters)))
+        return Outcome()
+
+    def predict(self, job: Job, table: Any) -> Any:
+        import numpy as np
+
+        assert json.loads((job.model / "values.json").read_text()) == job.parameters
+        outputs = np.zeros((table.num_rows, job.problem.head.width), dtype=np.float32)
+        outputs[:, job.parameters["label"]] = job.parameters["strength"]
+        return outputs
+
+
+@pytest.fixture
+def fixed(shell: Shell) -> Shell:
+    shell.plugins = plugins(register_tasks=[mood()], register_methods=[Fixed()])
+    return shell
+
+
+def test_a_parameter_changes_the_fit_and_its_record(fixed: Shell) -> None:
+    code, out, err = fixed.run("--method", "fixed", "--set", "fixed.label=1", "--set", "fixed.tone=loud", "--json")
+    assert code == 0, err
+    (cell,) = json.loads(out)["cells"]
+    run = fixed.folder / "runs" / cell["selected"]
+    kept = json.loads((run / "fit.json").read_text())
+    assert {name: value for name, value in kept["recipe"].items() if "." in name} == {
+        "fixed.label": 1,
+        "fixed.tone": "loud",
+    }
+    assert json.loads((run / "model" / "values.json").read_text()) == {
+        "label": 1,
+        "strength": 1.5,
+        "tone": "loud",
+        "twice": False,
+    }
+    assert cell["recipe"]["fixed.label"] == 1
+    code, out, _ = fixed.run("--method", "fixed", "--set", "fixed.label=1", "fixed.tone=loud")
+    assert "fixed.label 1, fixed.tone loud" in out
+    code, out, _ = fixed("runs", "list", *fixed.folders()[2:])
+    assert "fixed.label 1, fixed.tone loud" in out
+    code, _, err = fixed("report", cell["selected"], *fixed.folders(), "--out", "fixed.html")
+    assert code == 0, err
+    assert "fixed.label" in (fixed.folder / "fixed.html").read_text()
+
+
+def test_a_default_that_is_given_makes_the_same_fit(fixed: Shell) -> None:
+    ids = {fixed.fitted("--method", "fixed", *words) for words in ((), ("--set", "fixed.strength=1.5"))}
+    assert len(ids) == 1
+    ids |= {fixed.fitted("--method", "fixed", "--set", f"fixed.{word}") for word in ("strength=2", "twice=TRUE")}
+    assert len(ids) == 3
+    later = Fixed(parameters=(*FIXED, MethodParameter("later", "a parameter of a later version", 3)))
+    fixed.plugins = plugins(register_tasks=[mood()], register_methods=[later])
+    assert fixed.fitted("--method", "fixed") in ids, "a new parameter with its default changes no older id"
+
+
+def test_several_values_are_a_grid_that_dev_selects_in(fixed: Shell) -> None:
+    words = ("compare", "words", "--tasks", "mood", "--method", "fixed,majority", *fixed.folders(), "--json")
+    code, out, err = fixed(*words, "--set", "fixed.label=0,1", "fixed.strength=1,2")
+    assert code == 0, err
+    first, second = json.loads(out)["cells"]
+    assert [fit["recipe"].get("fixed.label") for fit in first["fits"]] == [None, None, 1, 1]
+    assert (len(first["fits"]), len(second["fits"])) == (4, 1)
+    options = StudyOptions(method=("fixed",), parameters={"fixed.label": (0, 1), "fixed.strength": (1, 2)})
+    own = Runner(fixed.plugins, Workspace.from_environment(data=fixed.folder / "data", runs=fixed.folder / "runs"))
+    tasks = fixed.plugins.tasks_of(["mood"])
+    result = run_study(options.study(["words"], tasks, own), own)
+    assert [fit.id for fit in result.cells[0].cell.fits] == [fit["id"] for fit in first["fits"]]
+    study = Study(("words",), tuple(tasks), Grid({"fixed.label": (1,)}), methods=("fixed",))
+    assert [fit.recipe.parameters for fit in run_study(study, own).cells[0].cell.fits] == [{"fixed.label": 1}]
+
+
+FILE = """
+title = "Which answer?"
+[parameters.tone]
+about = "a tone"
+default = "calm"
+[recipe]
+fixed.tone = "{tone}"
+[[system]]
+each = {label = "0,1"}
+name = "always {label}"
+backbone = "words"
+method = "fixed"
+recipe = {fixed.label = "{label}"}
+[[system]]
+name = "most frequent"
+backbone = "words"
+method = "majority"
+[[column]]
+name = "mood"
+task = "mine/mood"
+"""
+
+
+def test_study_files_set_parameters(fixed: Shell) -> None:
+    (fixed.folder / "file.toml").write_text(FILE)
+    words = ("compare", "--study", "file.toml", *fixed.folders(), "--quiet", "--json", "--set", "tone=loud")
+
+    def recipes(*more: str) -> list[dict[str, Any]]:
+        code, out, err = fixed(*words, *more)
+        assert code == 0, err
+        cells = [cell for part in json.loads(out)["results"] for cell in part["cells"]]
+        return [{name: value for name, value in cell["recipe"].items() if "." in name} for cell in cells]
+
+    assert recipes() == [
+        {"fixed.label": 0, "fixed.tone": "loud"},
+        {"fixed.label": 1, "fixed.tone": "loud"},
+        {},
+    ]
+    assert recipes("--set", "fixed.strength=3", "--systems", "always 1") == [
+        {"fixed.label": 1, "fixed.strength": 3.0, "fixed.tone": "loud"}
+    ]
+    error = fixed.refused(*words, "--set", "fixed.strength=3", "--systems", "most frequent")
+    assert "fixed.strength is a parameter of the method 'fixed', and no fit of this study is of that method" in error
+    (fixed.folder / "file.toml").write_text(FILE.replace("fixed.label =", "fixed.lable ="))
+    assert "system always 0: There is no parameter 'fixed.lable'. Did you mean fixed.label?" in fixed.refused(*words)
+
+
+WRONG = {
+    "name": ("fixed.lable=1", "There is no parameter 'fixed.lable'. Did you mean fixed.label?"),
+    "method": ("fixd.label=1", "There is no method 'fixd'. Did you mean fixed?"),
+    "no parameters": ("majority.label=1", "the method 'majority' has no parameters of its own."),
+    "type": ("fixed.label=many", "fixed.label must be a whole number at least 0 and at most 1, not 'many'."),
+    "part of a number": ("fixed.label=0.5", "fixed.label must be a whole number at least 0 and at most 1, not '0.5'."),
+    "range": ("fixed.label=2", "fixed.label must be a whole number at least 0 and at most 1, not 2."),
+    "digits": (f"fixed.label={'9' * 40}", "fixed.label must be a whole number at least 0 and at most 1, not about 10^"),
+    "zero": ("fixed.strength=0", "fixed.strength must be a number above 0, not 0.0."),
+    "not finite": ("fixed.strength=nan", "fixed.strength must be a number above 0, not nan."),
+    "choice": ("fixed.tone=shrill", "fixed.tone must be one of calm, loud, not 'shrill'."),
+    "truth": ("fixed.twice=perhaps", "fixed.twice must be true or false, not 'perhaps'."),
+    "nothing": ("fixed.label=", "fixed.label must be a whole number at least 0 and at most 1, not ''."),
+    "end of a list": ("fixed.label=1,", "fixed.label must be a whole number at least 0 and at most 1, not ''."),
+    "no value": ("fixed.label", "--set takes NAME=VALUE, not 'fixed.label'"),
+    "no dot": ("label=1", "--set label: the parameter of a method is METHOD.NAME, such as lora.rank."),
+    "unused": ("lora.rank=4", "lora.rank is a parameter of the method 'lora', and no fit of this study is of that"),
+    "dots": ("fixed..label=1", "There is no method 'fixed.'."),
+    "characters": ("fixed.\x1b[31m=1", "There is no parameter 'fixed.\\x1b[31m'."),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_setting_is_one_sentence(name: str, fixed: Shell) -> None:
+    setting, message = WRONG[name]
+    error = fixed.refused("run", "mood", *fixed.folders(), "--method", "fixed", "--set", setting)
+    assert message in error and error.count("\n") == 1
+
+
+def test_set_twice_and_short_options_are_refused(fixed: Shell) -> None:
+    run = ("run", "mood", *fixed.folders(), "--method", "fixed")
+    assert "--set names fixed.label twice" in fixed.refused(*run, "--set", "fixed.label=1", "--set", "fixed.label=0")
+    assert "there is no option --lora-rank" in fixed.refused(*run, "--lora-rank", "4")
+
+
+BAD: dict[str, tuple[Any, str]] = {
+    "no tuple": ([FIXED[0]], "needs a tuple of MethodParameter as its parameters"),
+    "no parameter": (("rank",), "needs a tuple of MethodParameter as its parameters"),
+    "name": ((replace(FIXED[0], name="The label"),), "the name 'The label' is not made of a-z, 0-9 and _"),
+    "text": ((replace(FIXED[0], about=" "),), "'label' has no text that says what it does"),
+    "default": ((replace(FIXED[0], default=None),), "is neither a number, nor a text, nor True or False"),
+    "range": ((replace(FIXED[0], default=2),), "the default is out of range: label must be a whole number"),
+    "choices": ((replace(FIXED[2], choices=("loud",)),), "the default is out of range: label must be one of"),
+    "kinds": ((replace(FIXED[2], choices=("calm", 3)),), "the choices of 'tone' are not a tuple of values like"),
+    "limit of a text": ((replace(FIXED[2], at_least=3),), "'tone' has a limit, and its default is no number"),
+    "twice": ((FIXED[0], FIXED[0]), "declares the parameter 'label' twice"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_wrong_declaration_is_refused(name: str) -> None:
+    parameters, message = BAD[name]
+    with pytest.raises(PluginError) as refused:
+        check_declared(parameters, "fixed")
+    assert message.replace("label must be one of", "tone must be one of") in str(refused.value)
+
+
+def test_a_recipe_keeps_parameters_through_json() -> None:
+    recipe = Recipe().changed(**{"lora.rank": 4, "lr": 1e-3})
+    assert recipe.as_dict() == {**Recipe(lr=1e-3).as_dict(), "lora.rank": 4}
+    assert Recipe.from_dict(json.loads(json.dumps(recipe.as_dict()))) == recipe
+    assert hash(recipe) == hash(recipe.changed(**{"lora.rank": 4})) and recipe != Recipe(lr=1e-3)
+    assert recipe.changed(parameters={}) == Recipe(lr=1e-3)
+    assert ParameterValues({"b.a": 1, "a.b": 2}) == {"a.b": 2, "b.a": 1}
+    for wrong in ({"lora.rank": None}, {"lora.rank": [4]}, {"rank": 4}, 3):
+        with pytest.raises(RequestError):
+            Recipe(parameters=wrong)  # type: ignore[arg-type]
+    fit = Fit("t", "b", "lora", recipe, 0, "", {}, "", {})
+    assert Fit.from_dict(json.loads(json.dumps(fit.as_dict()))) == fit
+    assert replace(fit, recipe=Recipe(lr=1e-3)).id != fit.id
+
+
+def test_every_method_of_the_core_declares_parameters_well() -> None:
+    for method in plugins().methods.values():
+        check_declared(method.parameters, method.name)
+    assert Majority().parameters == ()
+
+
+def test_list_shows_the_parameters_of_methods(fixed: Shell) -> None:
+    out = fixed("list", "methods")[1]
+    assert "--set fixed.tone" in out and "(default calm; one of calm, loud)" in out
+    assert "--set lora.rank" in out
+    listed = {method["name"]: method for method in json.loads(fixed("list", "methods", "--json")[1])["methods"]}
+    assert listed["lora"]["parameters"][0] == {
+        "name": "lora.rank",
+        "about": "rank of the updates: the width between their two matrices",
+        "default": 8,
+        "values": "a whole number at least 1 and at most 16,384",
+    }
