@@ -88,6 +88,7 @@ def needs_of(
     for column in study.columns:
         if not column.task:
             continue
+        of_column = StudyOptions.read(column.recipe, f"{study.path}: column {column.name}", runner.plugins)
         with naming(f"{study.name}, column {column.name}", "To leave this column out, name the others: --columns A,B."):
             try:
                 task, term = _metric(column, runner)
@@ -99,7 +100,6 @@ def needs_of(
             for system in study.systems:
                 method = column.method or system.method
                 fields = options_read(task, method, runner)
-                of_column = StudyOptions.read(column.recipe, f"{study.path}: column {column.name}", runner.plugins)
                 of_parts = of_column.over(of_systems[system.name]).over(of_file)
                 merged = options.over(of_scale).over(of_parts).without_unread(fields)
                 read |= fields
@@ -136,12 +136,13 @@ def stage_study(system: System, study: StudyFile, options: StudyOptions, runner:
     if system.first is None:
         return None
     where = f"{study.path}: system {system.name}: first"
+    of_scale = StudyOptions.read(study.scale.recipe, f"{study.path}: scale {study.scale.name}", runner.plugins)
+    of_stage = StudyOptions.read(system.first.recipe, where, runner.plugins)
     with naming(where):
         task = runner.plugins.task(system.first.task)
         for split in (task.train, *task.named("dev")):
             runner.rows(task, split)
-        of_scale = StudyOptions.read(study.scale.recipe, f"{study.path}: scale {study.scale.name}", runner.plugins)
-        merged = options.over(of_scale).over(StudyOptions.read(system.first.recipe, where, runner.plugins))
+        merged = options.over(of_scale).over(of_stage)
         method = None if system.method is None else (system.method,)
         fit_options = replace(merged, method=method, seeds=None, restarts=None, select=None, keep="selected")
         return fit_options.without_unread(options_read(task, system.method, runner)).study(

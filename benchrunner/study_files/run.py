@@ -60,18 +60,9 @@ def run_study_file(
     needs = needs_of(study, options, runner)
     list(grouped(needs, runner))  # raises an error for options that cannot be
     stages = {system.name: stage_study(system, study, options, runner) for system in study.systems}
-    for words, system in study.commands.items():
-        with naming(f"{study.name}, system {system}"):
-            estimate_command(
-                words, runner.workspace, program=program, study=study.path
-            )  # a refusal, before the first command runs
+    _check_commands(study, runner, program)
     _check_backbones((need.system for need in needs), study, runner, before_commands=True)
-    if study.commands:
-        runner.observe("before_study", fits=())  # the fits are not known yet; a refusal must not come after hours
-    for number, (words, system) in enumerate(study.commands.items(), start=1):
-        if show_progress:
-            print_note(f"{number} of {len(study.commands)}, {system}: benchrunner {shlex.join(words)}")
-        run_command(words, runner.workspace, program=program, show_output=show_progress, study=study.path)
+    _run_commands(study, runner, program, show_progress=show_progress)
     _check_backbones((need.system for need in needs), study, runner)
     request = _request(study, systems, columns, options)
     kept_name = keep_as or derived_file_name(study.name, study.scale.name, request)
@@ -83,14 +74,32 @@ def run_study_file(
     first = {name: run(stage, plan_study(stage, runner)) for name, stage in stages.items() if stage is not None}
     fitted = {name: f"run:{selected_fit(result.cells[0]).id}" for name, result in first.items()}
     needs = [replace(need, backbone=fitted.get(need.system.name, need.backbone)) for need in needs]
-    results = []
-    for part_options, part in grouped(needs, runner):
-        results.append((part_options, run(part, cells_of(part_options, part, needs, runner))))
+    results = [
+        (part_options, run(part, cells_of(part_options, part, needs, runner)))
+        for part_options, part in grouped(needs, runner)
+    ]
     entries = _entries(study, needs, results, runner)
     parts = (*first.values(), *(result for _, result in results))
     commands = submissions(study, needs, entries, runner)
     keeper.complete(entries=entries_json(entries, parts), submissions=commands)
     return StudyFileResult(study, entries, parts, commands, name=kept_name)
+
+
+def _check_commands(study: StudyFile, runner: Runner, program: Sequence[str]) -> None:
+    """Let each command that builds a backbone check its arguments: the last is refused before the first runs."""
+    for words, system in study.commands.items():
+        with naming(f"{study.name}, system {system}"):
+            estimate_command(words, runner.workspace, program=program, study=study.path)
+
+
+def _run_commands(study: StudyFile, runner: Runner, program: Sequence[str], *, show_progress: bool) -> None:
+    """Run the commands that build the study's backbones."""
+    if study.commands:
+        runner.observe("before_study", fits=())  # the fits are not known yet; a refusal must not come after hours
+    for number, (words, system) in enumerate(study.commands.items(), start=1):
+        if show_progress:
+            print_note(f"{number} of {len(study.commands)}, {system}: benchrunner {shlex.join(words)}")
+        run_command(words, runner.workspace, program=program, show_output=show_progress, study=study.path)
 
 
 def _request(

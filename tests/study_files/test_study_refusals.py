@@ -76,6 +76,11 @@ FAULTY = {
     "no such method": ('"features"\n', '"feature"\n', "There is no method 'feature'. Did you mean features"),
     "bad option of all": ('restarts = "2"', 'restarts = "two"', "study.toml: recipe: restarts: 'two' is not a whole"),
     "bad option": ('lr = "2e-3"', 'lr = "low"', "study.toml: column taste: lr: 'low' is not a number; give one"),
+    "bad option of a stage": (
+        'make = "bake rye out/rye {more}"',
+        'first = {task = "mood", recipe = {lr = "low"}}\nmake = "bake rye out/rye {more}"',
+        ": first: lr: 'low' is not a number; give one",
+    ),
     "bad command": (
         'make = "bake rye out/rye {more}"\nbackbone = "out/rye"',
         'make = "bark rye out/bread"\nbackbone = "out/bread"',
@@ -112,6 +117,7 @@ def test_faulty_study_entries_are_refused_before_making_anything(name: str, kitc
     (kitchen.folder / "study.toml").write_text(STUDY.replace(old, new, 1))
     error = kitchen.refused()
     assert reason in error
+    assert error.count("study.toml") <= 1
     assert name != "no data" or "\nTo leave this column out, name the others: --columns A,B.\n" in error
     assert kitchen.made() == []
 
