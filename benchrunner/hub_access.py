@@ -38,6 +38,11 @@ class HubAccess:
             self._is_tried = True
         return self._failure
 
+    @property
+    def known_failure(self) -> str | None:
+        """Why the hub cannot be reached, as far as it was asked; None if it answered or nobody has asked it."""
+        return self._failure
+
     def lost(self, reason: str) -> None:
         """Remember that the hub stopped answering."""
         self._is_tried, self._failure = True, reason

@@ -36,6 +36,7 @@ from benchrunner.studies.submission_answers import (
 from benchrunner.studies.submission_figures import DevFigure, dev_figures, scores_of_result, scores_of_runs
 from benchrunner.tasks.suites import Term
 from benchrunner.tasks.task import Task
+from benchrunner.workspace import Workspace
 
 
 @final
@@ -102,7 +103,7 @@ def write_submission(
     ensembles = ensembles_of(board, ensemble, runner) if ensemble else {}
     absent = _missing(board, None if tasks is None else [task.name for task in tasks], ensembles, runner)
     if absent and not fill:
-        raise _incomplete(board, absent)
+        raise _incomplete(board, absent, runner.workspace)
     answered = [runner.plugins.task(name) for name in _task_names(board) if name not in absent]
     check_counts(board, answered, runner)
     result: Result | None = None
@@ -148,11 +149,13 @@ def _check_source(
         )
 
 
-def _incomplete(board: Leaderboard, absent: Mapping[str, str]) -> RequestError:
+def _incomplete(board: Leaderboard, absent: Mapping[str, str], workspace: Workspace) -> RequestError:
     lines = "\n".join(f"  - {name}: {reason.splitlines()[0]}" for name, reason in absent.items())
+    reason = "it is not asked with --offline" if workspace.settings.offline else workspace.hub.known_failure
+    hub = f"The hub gave no data: {reason}.\n" if reason else ""
     return RequestError(
         f"A submission to {board.name} needs every task, and these are missing:\n{lines}\n"
-        "Nothing was fitted. Give their data, or '--fill majority' to answer them by the majority."
+        f"{hub}Nothing was fitted. Give their data, or '--fill majority' to answer them by the majority."
     )
 
 

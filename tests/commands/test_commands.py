@@ -292,7 +292,9 @@ def test_a_submission_with_missing_tasks_is_refused_or_filled(shell: Shell) -> N
     submit = ("submit", "moods", "--backbone", "words", *shell.folders(), "--quiet")
     error = shell.refused(*submit)
     assert "A submission to moods needs every task, and these are missing:\n  - mine/mood: no data for its spl" in error
-    assert "Nothing was fitted" in error
+    assert "\nNothing was fitted" in error and "hub" not in error
+    offline = shell.refused(*submit, "--offline")
+    assert "\nThe hub gave no data: it is not asked with --offline.\nNothing was fitted" in offline
     code, out, _ = shell(*submit, "--fill", "majority")
     assert code == 0
     assert "moods.tsv is filled: no data for its split dev; the training majority" in out

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner import Grid, RequestError, Runner, Study, find_faults, run_study, write_answers
+from benchrunner import Grid, RequestError, Runner, Study, find_faults, run_study, write_answers, write_submission
 from benchrunner.leaderboards.manifests import read_manifest
 from benchrunner.studies import submission_answers
 from benchrunner.studies.comparison.table import as_table
@@ -45,6 +45,17 @@ def test_what_a_board_wants_is_checked_before_anything_is_fitted(tmp_path: Path)
     made = Runner(made.plugins, made.workspace)
     with pytest.raises(RequestError, match=r"moods\.tsv: .*test\.tsv has 21 rows; The board of moods wants 20\n"):
         check_counts(board(), [made.plugins.task("mood")], made)
+
+
+def test_a_refusal_without_data_says_why_the_hub_gave_none(tmp_path: Path) -> None:
+    made = runner(tmp_path, register_backbones=[tiny_family()])
+    assert made.workspace.hub.known_failure is None
+    (tmp_path / "data" / "mood" / "dev.tsv").unlink()
+    made.workspace.hub.lost("https://hub.example cannot be reached (no route)")
+    with pytest.raises(
+        RequestError, match=r"no data for its split dev\nThe hub gave no data: https://hub\.example cann"
+    ):
+        write_submission(board(), tmp_path, made, backbone="tiny/words")
 
 
 def test_missing_tasks_are_given_a_reason_and_filled_by_majority(tmp_path: Path) -> None:
