@@ -13,7 +13,8 @@ Everything the command line does can be done from here:
         print(cell.cell.backbone, {term.metric: spread.mean.value for term, spread in cell.spreads.items()})
     answers = runner.predict(result.cells[0].selected, "test").answers
 
-Importing this loads no torch, so that looking around stays quick.
+This module only names what is public; everything is defined elsewhere. Importing it loads neither torch nor numpy, and
+the names that only programs use (`_LATER`) are imported at their first use.
 """
 
 from importlib import import_module
@@ -107,6 +108,7 @@ from benchrunner.plugins.discovery import discover
 from benchrunner.plugins.hookspecs import hookimpl
 from benchrunner.plugins.listing import Listed, list_offers
 from benchrunner.plugins.registry import Plugins
+from benchrunner.printing import print_line, print_note
 from benchrunner.problems.candidates import Candidates
 from benchrunner.problems.choose import Choose
 from benchrunner.problems.classify import Classify
@@ -347,6 +349,8 @@ __all__ = [
     "mean_reciprocal_rank",
     "memory_size",
     "paired_test",
+    "print_line",
+    "print_note",
     "prune_runs",
     "quoted",
     "read_json",

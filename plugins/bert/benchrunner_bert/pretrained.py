@@ -5,6 +5,7 @@ A small file for each model, in the folder of runs, says in which folder the mod
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -34,11 +35,24 @@ class Pretrained:
     def read(cls, path: Path) -> Self | None:
         """Read the file of a name; None where it cannot be understood, or where its model no longer exists."""
         try:
-            entry = read_json_object(path)
-            model = cls(path.stem, Path(entry["folder"]), str(entry["about"]))
-        except (DataError, KeyError, TypeError):
+            model = cls.parsed(path)
+        except DataError:
             return None
-        return model if (model.folder / "config.json").is_file() else None
+        return model if model.exists else None
+
+    @classmethod
+    def parsed(cls, path: Path) -> Self:
+        """Read the file of a name, or raise a `DataError` where it cannot be understood."""
+        entry = read_json_object(path)
+        try:
+            return cls(path.stem, Path(entry["folder"]), str(entry["about"]))
+        except (KeyError, TypeError):
+            raise DataError(f"{path}: expected the keys folder and about, both texts.") from None
+
+    @property
+    def exists(self) -> bool:
+        """Whether the model is still in its folder."""
+        return (self.folder / "config.json").is_file()
 
 
 def listed(runs: Path) -> Iterator[Pretrained]:
@@ -51,14 +65,20 @@ def listed(runs: Path) -> Iterator[Pretrained]:
 def find(name: str, runs: Path) -> Pretrained:
     """Find the model of a name, or raise a `RequestError` that says why there is none."""
     path = _path(name, runs)
-    model = Pretrained.read(path) if path.is_file() else None
-    if model is None:
-        if path.is_file():
-            reason = f"the model that {path} names no longer exists"
+    if not os.path.lexists(path):
+        reason = f"there is no model of this name in {path.parent}."
+    else:
+        try:
+            model = Pretrained.parsed(path)
+        except DataError as error:
+            reason = (
+                f"{error} Remove this file, and repeat the command that trained the model; this gives the name again."
+            )
         else:
-            reason = f"there is no model of this name in {path.parent}"
-        raise RequestError(f"{PREFIX}{name}: {reason}. 'benchrunner list backbones' lists the models that exist.")
-    return model
+            if model.exists:
+                return model
+            reason = f"the model that {path} names no longer exists."
+    raise RequestError(f"{PREFIX}{name}: {reason} 'benchrunner list backbones' lists the models that exist.")
 
 
 def model_type(folder: Path) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -41,6 +43,26 @@ def test_a_file_that_says_nothing_breaks_no_list(tmp_path: Path) -> None:
     for name, text in (("cut", '{"folder"'), ("list", "[]"), ("other", '{"about": "no folder"}')):
         (tmp_path / "pretrained" / f"{name}.json").write_text(text, encoding="utf-8")
     assert list(pretrained.listed(tmp_path)) == []
+
+
+DAMAGED: dict[str, tuple[Callable[[Path], object], str]] = {
+    "brackets": (lambda path: path.write_text("[" * 100_000), "nested more than 100 deep"),
+    "no folder": (lambda path: path.write_text('{"about": "x"}'), "expected the keys folder and about"),
+    "a pipe": (os.mkfifo, "not a regular file, but a pipe"),
+    "a device": (lambda path: path.symlink_to("/dev/zero"), "not a regular file, but a device"),
+    "a folder": (Path.mkdir, "x.json: "),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_damaged_file_of_a_name_is_refused(name: str, tmp_path: Path) -> None:
+    damage, reason = DAMAGED[name]
+    (tmp_path / "pretrained").mkdir()
+    damage(tmp_path / "pretrained" / "x.json")
+    assert list(pretrained.listed(tmp_path)) == []
+    with pytest.raises(RequestError, match=reason) as error:
+        pretrained.find("x", tmp_path)
+    assert str(tmp_path / "pretrained" / "x.json") in str(error.value) and "Remove this file" in str(error.value)
 
 
 def test_a_name_belongs_to_one_model(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from benchrunner import print_line, print_note
 from benchrunner_bert.pretraining.options import add_options, request_of
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def pretrain_command(arguments: argparse.Namespace) -> int:
     pipeline = Pipeline(request)
     if pipeline.is_finished():
         pipeline.register_model()
-        print(f"{request.model_folder}: a backbone for --backbone; it was finished before")
+        print_line(f"{request.model_folder}: a backbone for --backbone; it was finished before")
         return 0
     rank = int(os.environ.get("RANK") or 0)
     printer = _ProgressPrinter(quiet=arguments.quiet or rank > 0)
@@ -69,9 +70,9 @@ def pretrain_command(arguments: argparse.Namespace) -> int:
     if rank == 0:
         if finished:
             printer.learned(pipeline.learned(prepared))
-            print(f"{request.model_folder}: a backbone for --backbone")
+            print_line(f"{request.model_folder}: a backbone for --backbone")
         else:
-            print(f"Stopped; the same command continues in {request.out}.")
+            print_line(f"Stopped; the same command continues in {request.out}.")
     sys.stdout.flush()
     return 0 if finished else _INTERRUPTED
 
@@ -85,20 +86,19 @@ class _ProgressPrinter:
     def prepared(self, progress: Progress) -> None:
         if not self.quiet:
             share = f"{min(1.0, progress.characters / progress.size):.0%}, " if progress.size else ""
-            print(f"  tokens: {share}{progress.tokens:,} so far ({progress.source})", file=sys.stderr)
+            print_note(f"  tokens: {share}{progress.tokens:,} so far ({progress.source})")
 
     def left_out(self, unread: int, documents: int) -> None:
         if unread and not self.quiet:
-            print(
+            print_note(
                 f"  {unread:,} of {documents:,} documents hold a single sentence and are not read: a pair needs two. "
-                "--input document reads them, but has no next sentences to predict.",
-                file=sys.stderr,
+                "--input document reads them, but has no next sentences to predict."
             )
 
     def learned(self, learned: Learned | None) -> None:
         """Say how much was learned; that nothing was, is said also where progress is not."""
         if learned is not None and (learned.is_nothing or not self.quiet):
-            print(f"  {learned.text}", file=sys.stderr)
+            print_note(f"  {learned.text}")
 
     def trained(self, step: int, figures: Mapping[str, Any]) -> None:
         if not self.quiet:
@@ -106,7 +106,7 @@ class _ProgressPrinter:
                 f"{name.replace('_', ' ')} {value:.4g}" for name, value in figures.items() if name in _SHOWN_FIGURES
             )
             left = f", about {figures['seconds_left'] / 60:.0f} min left" if "seconds_left" in figures else ""
-            print(f"  step {step}: {shown}{left}", file=sys.stderr)
+            print_note(f"  step {step}: {shown}{left}")
 
 
 _SHOWN_FIGURES = (
