@@ -27,7 +27,10 @@ def shown(value: object, width: int = 60) -> str:
 
 
 def some_names(names: Iterable[str]) -> str:
-    """List the names that a file gives, such as those of its columns: a few, each cut and escaped if need be."""
+    """List names that were read from a file, such as its columns, for an error message.
+
+    At most 20 names are shown and the others counted; long names are cut, and control characters are escaped.
+    """
     known = list(names)
     listed = [name if name.isprintable() and len(name) <= _NAME_WIDTH else shown(name, _NAME_WIDTH) for name in known]
     more = f" and {len(known) - _NAMES:,} more" if len(known) > _NAMES else ""

@@ -160,7 +160,7 @@ class StrictTable:
         return {name: inner.number(name) for name in inner._data}
 
     def named_tables(self, key: str) -> dict[str, StrictTable]:
-        """Read a table whose values are tables; it may be missing."""
+        """Read a key whose values are tables, such as [scale.small] and [scale.large]; {} if the key is missing."""
         inner = self.table(key, optional=True)
         return {name: inner.table(name) for name in inner._data}
 

@@ -75,7 +75,10 @@ class JsonTable(FileSource):
                 raise DataError(f"{path}:{line}: the rows of this object cannot be read: {reason}.") from error
 
     def _value(self, path: Path, line: int, row: JsonObject, name: str, key: str) -> Any:
-        """Return the value at a key; None for an optional column that the row lacks."""
+        """Return the value of the column `name`, which the row has at `key`; "a.b" is the key b of the object at a.
+
+        A key that the row lacks is a `DataError`; for an optional column the value is None.
+        """
         value: Any = row
         for part in (key,) if key in row else key.split("."):
             if not isinstance(value, Mapping) or part not in value:

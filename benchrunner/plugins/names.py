@@ -1,4 +1,4 @@
-"""What a name means: a full name or its last part, and `PLUGIN:NAME`, which asks one plugin only."""
+"""Names that users give: a full name, its last part, or `PLUGIN:NAME`, which is looked up in one plugin only."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ _LIKE_A_PLUGIN = re.compile(r"[A-Za-z][\w.-]+")
 
 
 def meant(name: str, known: Collection[str]) -> str | None:
-    """Return the known name that equals a name or ends with it, or None; an error if there are several."""
+    """Return the known name that the user means by a full name or by the part after the slash; None if there is none.
+
+    Raise a `RequestError` if several known names end in the given part.
+    """
     matches = [name] if name in known else sorted(full for full in known if full.rsplit("/", 1)[-1] == name)
     if len(matches) > 1:
         raise RequestError(f"'{name}' could be {' or '.join(matches)}: say which.")

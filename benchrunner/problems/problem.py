@@ -74,7 +74,10 @@ class Problem(ABC):
     @property
     @abstractmethod
     def label_columns(self) -> tuple[str, ...]:
-        """Names of the columns with the gold answers; `gold` reads the first. Unlabelled rows lack these columns."""
+        """Names of the columns with the gold answers. Rows without labels lack all of them.
+
+        `gold` returns the first of these columns; metrics may read the others.
+        """
 
     @property
     def optional_columns(self) -> tuple[str, ...]:

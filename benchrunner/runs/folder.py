@@ -185,7 +185,11 @@ def answer_lines(answers: Sequence[Any]) -> list[str]:
 
 
 def write_prediction(folder: Path, prediction: Prediction, record: Record, lines: Sequence[str]) -> None:
-    """Write the prediction, its record with a checksum of the answers, and the answers as lines of JSON."""
+    """Write the three files of a prediction into its folder.
+
+    These are `prediction.json` (what was asked), `record.json` (the scores, with a checksum of the answers), and the
+    answers: `lines` has the JSON text of each answer, in the order of the rows.
+    """
     content = "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace")
     (folder / ANSWERS).write_bytes(content)
     record = dataclasses.replace(record, checksums={ANSWERS: checksum(content)})
