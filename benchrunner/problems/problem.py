@@ -106,9 +106,9 @@ class Problem(ABC):
 
     @abstractmethod
     def check(self, rows: Rows, *, labelled: bool) -> pa.Table:
-        """Return the rows with the problem's columns and types, or raise `DataError` with the place of a bad row.
+        """Return a table of the rows, in their order, with the problem's columns and types.
 
-        `labelled` says whether labels are required.
+        `labelled` says whether labels are required. Raises a `DataError` with the place of a bad row.
         """
 
     @abstractmethod

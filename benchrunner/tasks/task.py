@@ -179,16 +179,29 @@ class Task:
         Columns that the task keeps are added as they are, as far as the rows have them.
         """
         try:
-            table = self.problem.check(rows, labelled=labelled)
+            table = self._table(rows, labelled)
         except BadRows as bad:
             if not workspace.settings.leave_out_bad_rows:
                 raise
             rows = rows.without(bad.rows)
-            table = self.problem.check(rows, labelled=labelled)
+            table = self._table(rows, labelled)
         for name in self.kept_columns:
             if name in rows.table.column_names and name not in table.column_names:
                 table = table.append_column(name, rows.table.column(name))
         return Rows(table, rows.origin, rows.lines, rows.notes)
+
+    def _table(self, rows: Rows, labelled: bool) -> pa.Table:
+        """Let the problem check the rows; raise a `PluginError` unless it returns a table of as many rows."""
+        import pyarrow as pa
+
+        table = self.problem.check(rows, labelled=labelled)
+        if not isinstance(table, pa.Table) or len(table) != len(rows):
+            shown = f"a table of {len(table):,} rows" if isinstance(table, pa.Table) else value_text(table)
+            raise PluginError(
+                f"The problem of {self.name} checked {len(rows):,} rows and returned {shown}, where a table of as many "
+                "rows was expected."
+            )
+        return table
 
     def _checked(self, rows: Rows, split: Split, workspace: Workspace) -> Rows:
         if not len(rows):
