@@ -31,6 +31,15 @@ def identity(description: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+def _copied(value: Any) -> Any:
+    """Copy a JSON value; a dataclass in it becomes an object."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return dataclasses.asdict(value)
+    if isinstance(value, Mapping):
+        return {key: _copied(inner) for key, inner in value.items()}
+    return type(value)(map(_copied, value)) if isinstance(value, list | tuple) else value
+
+
 @dataclass(frozen=True)
 class Fit:
     """Plan to train one backbone on the training data of one task, with one method, recipe and seed.
@@ -65,7 +74,8 @@ class Fit:
         for name in LATER_FIELDS:
             if recipe[name] == getattr(defaults, name):
                 del recipe[name]
-        return {**dataclasses.asdict(self), "recipe": recipe}
+        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name != "recipe"}
+        return {**_copied(values), "recipe": recipe}
 
     @property
     def weights_gone(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -169,9 +170,8 @@ class Recipe:
     default. `changed`, grids and JSON name these parameters beside the other fields."""
 
     def __post_init__(self) -> None:
-        for parameter in dataclasses.fields(self):
-            if parameter.name != "parameters":
-                self._settle(parameter.name, str(parameter.type))
+        for name, (expected, is_optional) in _kinds().items():
+            self._settle(name, expected, is_optional)
         self._settle_parameters()
         positive = ("epochs", "batch_size", "max_length", "stride", "micro_tokens", "epsilon")
         for name in positive:
@@ -209,13 +209,12 @@ class Recipe:
         if self.sample != "first" and self.limit_train is None:
             raise RequestError(f"A {self.sample} sample needs limit_train, the number of rows to draw.")
 
-    def _settle(self, name: str, kind: str) -> None:
+    def _settle(self, name: str, expected: type, is_optional: bool) -> None:
         """Give each field one type, so that 1 and 1.0 make the same recipe; half an epoch is an error."""
-        value, optional = getattr(self, name), kind.endswith(" | None")
-        expected: type = {"float": float, "int": int, "bool": bool, "str": str}[kind.removesuffix(" | None")]
+        value = getattr(self, name)
         if expected is float and type(value) is int:
             object.__setattr__(self, name, float(value))
-        elif type(value) is not expected and not (optional and value is None):
+        elif type(value) is not expected and not (is_optional and value is None):
             raise RequestError(f"A recipe's {name} is of the kind {expected.__name__}, so it cannot be {value!r}.")
 
     def _settle_parameters(self) -> None:
@@ -249,6 +248,14 @@ class Recipe:
         """Make a recipe from what `as_dict` gives. Raises a `TypeError` for a field that recipes do not have."""
         parameters = {name: value for name, value in data.items() if is_parameter(name)}
         return cls(**{name: data[name] for name in data if name not in parameters}, parameters=parameters)
+
+
+@functools.cache
+def _kinds() -> Mapping[str, tuple[type, bool]]:
+    """Return the type of each field of a recipe, and whether it may be None; without the parameters of methods."""
+    types: Mapping[str, type] = {"float": float, "int": int, "bool": bool, "str": str}
+    kinds = {field.name: str(field.type) for field in dataclasses.fields(Recipe) if field.name != "parameters"}
+    return {name: (types[kind.removesuffix(" | None")], kind.endswith(" | None")) for name, kind in kinds.items()}
 
 
 def check_fields(names: Iterable[str]) -> None:

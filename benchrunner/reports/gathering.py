@@ -42,7 +42,7 @@ def gather(
     count = sum(len(part.study.tasks) for part in parts)
     notes = list[str](table.notes if table is not None else ())
     for number, part in enumerate(parts):
-        answers = ReportedAnswers(runner)
+        answers = ReportedAnswers(runner, part.predictions)
         statistics = study_statistics(part, runner, answers)
         if table is None and statistics.tests:
             conclusions.append(conclusion(part, statistics))

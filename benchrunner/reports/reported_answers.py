@@ -11,6 +11,7 @@ from benchrunner.runs.predictor import Predicted
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.answered_rows import AnsweredRows, answered_rows
 from benchrunner.studies.kept.predictions import KeptPredictions, PredictionIds
+from benchrunner.studies.predictions import Predictions
 from benchrunner.studies.study import Result
 from benchrunner.tasks.task import Task
 
@@ -19,9 +20,10 @@ from benchrunner.tasks.task import Task
 class ReportedAnswers:
     """Reads predictions from the runs folder, each record and each list of answers at most once."""
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: Runner, predictions: Predictions | None = None) -> None:
+        """Read the predictions that a study noted; without them, the newest predictions of each fit."""
         self._runner = runner
-        self._kept = KeptPredictions(runner, PredictionIds())
+        self._kept = predictions or KeptPredictions(runner, PredictionIds())
         self._read: dict[tuple[str, str], Predicted] = {}
 
     def predict(self, fit: Fit, split: str) -> Predicted:

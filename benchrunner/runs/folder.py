@@ -53,9 +53,21 @@ class RunFolder:
 
     def __init__(self, runs: Path, fit: str) -> None:
         self.path = runs / fit
-        self.model = self.path / "model"
-        self.checkpoint = self.path / "checkpoint"
-        self.log = self.path / "log.jsonl"
+
+    @property
+    def model(self) -> Path:
+        """Folder of the weights."""
+        return self.path / "model"
+
+    @property
+    def checkpoint(self) -> Path:
+        """Folder of the state of a fit that is not finished."""
+        return self.path / "checkpoint"
+
+    @property
+    def log(self) -> Path:
+        """File with a line for every few steps of training."""
+        return self.path / "log.jsonl"
 
     def fit(self) -> Fit:
         """Read the fit; raise a `RequestError` if the file is missing or belongs to another fit."""

@@ -88,7 +88,7 @@ def _drawn_scores(restarts: Sequence[ScoredAnswers], resamples: int, seed: int) 
 
 def _bca_levels(drawn: np.ndarray, score: float, values: np.ndarray, confidence: float) -> tuple[float, float]:
     """Return two levels: the quantiles of the resampled scores at these levels are the ends of the interval."""
-    from scipy.stats import norm
+    from scipy.special import ndtr, ndtri  # the normal distribution and its quantiles; scipy.stats takes long to import
 
     tail = (1 - confidence) / 2
     below = ((drawn < score).mean() + (drawn <= score).mean()) / 2  # equal scores count half
@@ -97,13 +97,13 @@ def _bca_levels(drawn: np.ndarray, score: float, values: np.ndarray, confidence:
     if not 0 < below < 1 or spread <= 0:
         return tail, 1 - tail
     acceleration = float((deviations**3).sum()) / (6 * spread**1.5)
-    bias = norm.ppf(below)
+    bias = float(ndtri(below))
 
     def level(quantile: float) -> float:
         shifted = bias + quantile
-        return float(norm.cdf(bias + shifted / (1 - acceleration * shifted)))
+        return float(ndtr(bias + shifted / (1 - acceleration * shifted)))
 
-    return level(norm.ppf(tail)), level(norm.ppf(1 - tail))
+    return level(float(ndtri(tail))), level(float(ndtri(1 - tail)))
 
 
 def restart_interval(scores: Sequence[float], *, confidence: float = 0.95) -> Interval | None:
@@ -111,12 +111,12 @@ def restart_interval(scores: Sequence[float], *, confidence: float = 0.95) -> In
 
     The interval is Student's: mean ± t * deviation / sqrt(n). At 95 %, t is 12.7 for two restarts and 4.3 for three.
     """
-    from scipy.stats import t
+    from scipy.special import stdtrit  # Student's quantiles; scipy.stats takes long to import
 
     count = len(scores)
     if count < 2:
         return None
     mean = math.fsum(scores) / count
     deviation = math.sqrt(math.fsum((score - mean) ** 2 for score in scores) / (count - 1))
-    half = float(t.ppf((1 + confidence) / 2, count - 1)) * deviation / math.sqrt(count)
+    half = float(stdtrit(count - 1, (1 + confidence) / 2)) * deviation / math.sqrt(count)
     return Interval(mean - half, mean + half)

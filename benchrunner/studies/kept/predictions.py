@@ -10,6 +10,7 @@ from typing import final
 from benchrunner.errors import FitError, RequestError, first_line
 from benchrunner.fits import Fit
 from benchrunner.metrics import Score
+from benchrunner.records import Record
 from benchrunner.runs.folder import RunFolder, read_prediction
 from benchrunner.runs.predictor import Predicted
 from benchrunner.runs.runner import Runner
@@ -55,6 +56,7 @@ class KeptPredictions:
 
     def __init__(self, runner: Runner, ids: PredictionIds) -> None:
         self._runner, self._ids = runner, ids
+        self._records: dict[tuple[Path, int, int, int], Record | None] = {}
 
     def has(self, fit: Fit, split: str) -> bool:
         """Return whether a prediction of the fit on a split is kept."""
@@ -63,13 +65,24 @@ class KeptPredictions:
     def predict(self, fit: Fit, split: str) -> Predicted:
         """Return the kept answers of a fit to a split; raise a `FitError` if there are none."""
         path = self._find(fit, split)
-        record = None if path is None else self._folder(fit).prediction_record(path.name)
+        record = None if path is None else self._record(fit, path)
         if path is None or record is None:
             reason = self._ids.failed.get((fit.id, fit.task, split))
             raise FitError(reason or f"The fit {fit.id} has no kept prediction of {fit.task} ({split}).")
         absent = Score(None, "the task had no such metric when the prediction was scored")
         later = {metric.name: absent for metric in self._runner.plugins.task(fit.task).metrics}
         return Predicted(replace(record, scores=later | dict(record.scores)), path)
+
+    def _record(self, fit: Fit, folder: Path) -> Record | None:
+        """Read the record of a prediction, again only if its file changed."""
+        try:
+            status = (folder / "record.json").stat()
+        except OSError:  # the reader says why, or that there is none
+            return self._folder(fit).prediction_record(folder.name)
+        version = (folder, status.st_ino, status.st_size, status.st_mtime_ns)
+        if version not in self._records:
+            self._records[version] = self._folder(fit).prediction_record(folder.name)
+        return self._records[version]
 
     def _folder(self, fit: Fit) -> RunFolder:
         return RunFolder(self._runner.workspace.runs, fit.id)
