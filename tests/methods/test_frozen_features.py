@@ -105,7 +105,7 @@ def test_a_damaged_file_of_states_is_made_again(tmp_path: Path) -> None:
 
 def test_the_encoder_stays_as_it_was_and_the_head_learns(tmp_path: Path) -> None:
     fit_runner = runner(tmp_path)
-    fit = fitted(fit_runner, epochs=60, lr=1e-2, dropout=0.0)
+    fit = fitted(fit_runner, epochs=30, lr=1e-2, dropout=0.0)
     saved = TinyEncoder.read(fit_runner.folder(fit).model).state_dict()
     assert all(torch.equal(weight, saved[name]) for name, weight in TinyEncoder().state_dict().items())
     accuracy = fit_runner.predict(fit, "train").record.scores["accuracy"].value
@@ -114,7 +114,7 @@ def test_the_encoder_stays_as_it_was_and_the_head_learns(tmp_path: Path) -> None
 
 def test_fine_tuning_with_a_bilstm_head_also_trains_the_encoder(tmp_path: Path) -> None:
     fit_runner = runner(tmp_path)
-    recipe = Recipe(**{**SHORT, "epochs": 60, "lr": 1e-2, "dropout": 0.0})
+    recipe = Recipe(**{**SHORT, "epochs": 15, "lr": 2e-2, "dropout": 0.0})
     fit = fit_runner.plan(fit_runner.plugins.task("mood"), "words", method="finetune+bilstm", recipe=recipe)
     assert fit_runner.run(fit).status == "done"
     saved = TinyEncoder.read(fit_runner.folder(fit).model).state_dict()

@@ -73,8 +73,18 @@ print(*{"torch", "numpy", "pyarrow", "datasets", "seqeval", "sklearn"} & sys.mod
     assert process.stdout.strip() == ""
 
 
-@pytest.mark.parametrize("context", CONTEXTS)
-@pytest.mark.parametrize("training", [True, False])
+QUICK = {("window", False), ("document", True)}
+"""Cases that every run of the tests proves, four seconds each; the others are slow tests."""
+
+
+@pytest.mark.parametrize(
+    ("context", "training"),
+    [
+        pytest.param(context, training, marks=() if (context, training) in QUICK else pytest.mark.slow)
+        for context in CONTEXTS
+        for training in (True, False)
+    ],
+)
 def test_every_word_of_the_real_files_is_answered_once(context: str, training: bool) -> None:
     """Uses windows of 64 pieces, which are too short for many sentences and most documents."""
     (task,) = register_tasks()

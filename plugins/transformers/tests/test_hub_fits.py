@@ -16,8 +16,8 @@ from benchrunner.engine import Cache
 from benchrunner.testing import check_backbone, sentences
 from benchrunner_transformers.family import TransformersFamily
 
-QUICK = ("bart", "fnet", "gpt2", "roberta", "t5")
-"""Model types that every run of the tests fits; the others are slow tests."""
+QUICK = ("gpt2", "roberta", "t5")
+"""Model types that every run of the tests fits, one of each kind of architecture; the others are slow tests."""
 FAMILIES = [
     pytest.param(name, id=name, marks=() if name in QUICK else pytest.mark.slow)
     for name in SETTINGS
