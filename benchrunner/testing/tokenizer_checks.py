@@ -37,7 +37,7 @@ def check_tokenizer(encoder: Encoder, findings: Findings) -> None:
         for second in (None, OTHERS):
             _check_sequences(encoder, second, longest, findings)
             _check_sequences(encoder, second, SHORT, findings)
-        many = encoder.assemble([" ".join(TEXTS * longest)], None, longest)
+        many = encoder.assemble([" ".join(TEXTS * (longest // len(TEXTS) + 1))], None, longest)
         if not 0 < len(many.tokens) <= longest:
             findings.add(
                 f"assemble keeps {len(many.tokens)} tokens of a long text, more than max_length, {longest}: cut it"
