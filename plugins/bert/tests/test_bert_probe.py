@@ -67,7 +67,13 @@ def vectors(texts: list[str], summary: str, features: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("summary", "features"), [("pooler", "last"), ("mean", "last"), ("max", "last"), ("mean", "concat-last-4")]
+    ("summary", "features"),
+    [
+        ("max", "last"),
+        ("mean", "concat-last-4"),
+        pytest.param("pooler", "last", marks=pytest.mark.slow),
+        pytest.param("mean", "last", marks=pytest.mark.slow),
+    ],
 )
 def test_answers_equal_scikit_learn_on_transformers_vectors(runner: Runner, summary: str, features: str) -> None:
     fit, strength = fitted(runner, summary, features)

@@ -60,7 +60,13 @@ def watched(store: TokenStore) -> Iterator[np.ndarray]:
         yield seen
 
 
-@pytest.mark.parametrize("kind", ["one word a token", "several tokens a word", "no blanks", "chinese"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "several tokens a word",
+        *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("one word a token", "no blanks", "chinese")),
+    ],
+)
 def test_nearly_every_token_of_endless_sentences_is_read(tmp_path: Path, kind: str) -> None:
     store = store_of(tmp_path, kind)
     assert 3000 < store.tokens < 7000

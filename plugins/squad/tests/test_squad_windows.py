@@ -53,8 +53,15 @@ def reason(pieces: np.ndarray, first: int, last: int) -> str:
     return LONG if count > 30 else ""
 
 
-@pytest.mark.parametrize("case", ["uncased", "cased"])
-@pytest.mark.parametrize("name", ["squad/1.1", "squad/2.0"])
+@pytest.mark.parametrize(
+    ("name", "case"),
+    [
+        ("squad/1.1", "cased"),
+        ("squad/2.0", "uncased"),
+        pytest.param("squad/1.1", "uncased", marks=pytest.mark.slow),
+        pytest.param("squad/2.0", "cased", marks=pytest.mark.slow),
+    ],
+)
 def test_gold_answers_of_the_real_dev_files_are_recovered(name: str, case: str) -> None:
     task: Task = TASKS[name]
     model = encoder(case)

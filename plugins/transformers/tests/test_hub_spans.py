@@ -161,7 +161,10 @@ def test_the_best_spans_are_those_of_transformers(both: tuple[HubTokenizer, Any]
     check_scores(*both, drawn_questions(30))
 
 
-@pytest.mark.parametrize("name", ["roberta", "gpt2", "qwen2", "albert", "deberta-v2"])
+@pytest.mark.parametrize(
+    "name",
+    ["roberta", "albert", *(pytest.param(name, marks=pytest.mark.slow) for name in ("gpt2", "qwen2", "deberta-v2"))],
+)
 def test_real_answers_come_out_as_they_were(name: str, tmp_path: Path) -> None:
     rows = squad_rows(300)
     ours, theirs = read_both(name, tmp_path)

@@ -15,8 +15,8 @@ from benchrunner.engine import Dropout, Features, collate
 from benchrunner_transformers.encoder import HubEncoder
 from benchrunner_transformers.layers import repeated
 
-QUICK = ("albert", "big_bird", "deberta", "roberta")
-"""Model types that every run of the tests computes in bf16, too; the others are slow tests."""
+QUICK = ("albert", "bart", "big_bird", "deberta", "roberta")
+"""Model types that every run of the tests computes; the others are slow tests."""
 LONG = " ".join(TEXTS * 2)
 """A text for which BigBird's attention is sparse: it has more than 144 tokens."""
 
@@ -44,7 +44,7 @@ def counted(encoder: HubEncoder) -> list[int]:
 
 
 CASES = [
-    pytest.param(name, kind, id=f"{name}-{kind}", marks=() if kind is None or name in QUICK else pytest.mark.slow)
+    pytest.param(name, kind, id=f"{name}-{kind}", marks=() if name in QUICK else pytest.mark.slow)
     for name in SETTINGS
     for kind in (None, torch.bfloat16)
 ]
