@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import resource
+import shutil
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from benchrunner import BackboneFamily, RequestError, Settings, Workspace
 from file_damages import Damage, as_folder, pipe
 
 FILE, BIN = "model.safetensors", "pytorch_model.bin"
@@ -187,6 +191,28 @@ DAMAGES: dict[str, tuple[Damage, str | tuple[str, ...]]] = {
     "no JSON": (lambda folder: (folder / "tokenizer.json").write_text("{"), ("not a tokenizer", UNREADABLE, "JSON")),
 }
 """Name -> the damage, and a part of the error, or several of which any may be in it."""
+
+
+def check_damage(
+    family: BackboneFamily,
+    original: Path,
+    tmp_path: Path,
+    damage: Damage,
+    parts: str | tuple[str, ...],
+    *,
+    kilobytes: int,
+) -> None:
+    """Damage a copy of a checkpoint, and check that the family refuses the copy and needs little memory for that."""
+    folder = Path(shutil.copytree(original, tmp_path / "checkpoint"))
+    damage(folder)
+    workspace = Workspace(tmp_path / "runs", tmp_path / "cache", settings=Settings(offline=True))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(RequestError) as caught:
+        backbone = family.find(str(folder), workspace)
+        assert backbone is not None
+        backbone.revision(workspace)  # a command asks for it before its first fit
+    check_refusal(str(caught.value), folder, parts)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < kilobytes
 
 
 def check_refusal(message: str, folder: Path, parts: str | tuple[str, ...]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import resource
 import shutil
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 import torch
 from bert_samples import FIRST, fresh
 
-from bad_checkpoints import DAMAGES, Damage, check_refusal, settings, tokenizer
+from bad_checkpoints import DAMAGES, Damage, check_damage, settings, tokenizer
 from benchrunner import RequestError, Settings, Workspace, discover
 from benchrunner.commands.main import main
 from benchrunner_bert.configuration import Configuration
@@ -67,17 +66,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in FAST else pytest.mark.slow) for name in CASES])
 def test_a_damaged_checkpoint_is_refused_with_its_file(original: Path, tmp_path: Path, name: str) -> None:
-    folder = Path(shutil.copytree(original, tmp_path / "checkpoint"))
-    damage, parts = CASES[name]
-    damage(folder)
-    workspace = Workspace(tmp_path / "runs", tmp_path / "cache", settings=Settings(offline=True))
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with pytest.raises(RequestError) as caught:
-        backbone = BertFamily().find(str(folder), workspace)
-        assert backbone is not None
-        backbone.revision(workspace)  # a command asks for it before its first fit
-    check_refusal(str(caught.value), folder, parts)
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 150_000, "kilobytes"
+    check_damage(BertFamily(), original, tmp_path, *CASES[name], kilobytes=150_000)
 
 
 def test_a_whole_checkpoint_is_checked_once(original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

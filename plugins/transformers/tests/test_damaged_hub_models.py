@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import resource
-import shutil
 from pathlib import Path
 
 import pytest
 from tiny_models import write_model
 
-from bad_checkpoints import DAMAGES, check_refusal
-from benchrunner import RequestError, Settings, Workspace
+from bad_checkpoints import DAMAGES, check_damage
+from benchrunner import Settings, Workspace
 from benchrunner_transformers.family import TransformersFamily
 
 FAST = ("int8", "bool", "NaN in a rare word", "bin with NaN", "prepends 1 MB", "an id of 4 * 10^9", "10^9 layers")
@@ -27,17 +25,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     "name", [pytest.param(name, marks=() if name in FAST else pytest.mark.slow) for name in DAMAGES]
 )
 def test_a_damaged_checkpoint_is_refused_with_its_file(original: Path, tmp_path: Path, name: str) -> None:
-    folder = Path(shutil.copytree(original, tmp_path / "checkpoint"))
-    damage, parts = DAMAGES[name]
-    damage(folder)
-    workspace = Workspace(tmp_path / "runs", tmp_path / "cache", settings=Settings(offline=True))
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with pytest.raises(RequestError) as caught:
-        backbone = TransformersFamily().find(str(folder), workspace)
-        assert backbone is not None
-        backbone.revision(workspace)  # a command asks for it before its first fit
-    check_refusal(str(caught.value), folder, parts)
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 250_000, "kilobytes"
+    check_damage(TransformersFamily(), original, tmp_path, *DAMAGES[name], kilobytes=250_000)
 
 
 def test_a_whole_checkpoint_is_loaded_once(original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
