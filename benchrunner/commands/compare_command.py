@@ -114,7 +114,7 @@ def _run_backbones(arguments: argparse.Namespace) -> int:
     study = chosen.study(arguments.backbones, options.tasks(arguments, arguments.tasks), runner)
     study = options.with_splits(study, arguments)
     if arguments.dry_run:
-        return _print_dry_run(dry_run_study(study, runner), as_json=arguments.json)
+        return _print_dry_run(dry_run_study(study, runner, jobs=arguments.jobs or 1), as_json=arguments.json)
     with reserved_for_json(arguments.format != "table"):
         result = run_study(
             study,
@@ -179,7 +179,8 @@ def _run_file(arguments: argparse.Namespace) -> int:
         "options": options.study_options(arguments, study_file=True),
     }
     if arguments.dry_run:
-        return _print_dry_run(dry_run_study_file(arguments.study, runner, **request), as_json=arguments.json)
+        plan = dry_run_study_file(arguments.study, runner, **request, jobs=arguments.jobs or 1)
+        return _print_dry_run(plan, as_json=arguments.json)
     with reserved_for_json(arguments.json):
         show_progress = not arguments.quiet
         result = run_study_file(

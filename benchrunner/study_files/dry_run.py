@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -71,6 +72,8 @@ class PlannedFits:
     """Why it is not known which fits are finished, for example because the backbone is not built."""
     measured: MeasuredCost | None = None
     """What earlier fits of the backbone cost, also fits of other studies and tasks; None if there are none."""
+    part: int = 0
+    """Number of the part of the comparison. A part begins when all fits of the part before are finished."""
 
     @property
     def finished(self) -> int:
@@ -122,6 +125,8 @@ class DryRun:
     lines: tuple[PlannedFits, ...]
     problems: Mapping[str, str] = field(default_factory=dict)
     """Column or system -> why it cannot be computed."""
+    jobs: int = 1
+    """Number of fits that run at the same time."""
 
     @property
     def flops(self) -> float:
@@ -145,9 +150,28 @@ class DryRun:
         known = [value for value in seconds.values() if value is not None]
         return sum(known), len(seconds) - len(known)
 
+    @property
+    def wall_seconds(self) -> float:
+        """Seconds until the fits with an estimate are finished, if a fit beside others takes as long as alone."""
+        parts, seen = dict[int, list[float]](), set[PlannedFit]()
+        for line in self.lines:
+            for fit in line.fits:
+                if fit not in seen and (seconds := line.seconds_of(fit)):
+                    parts.setdefault(line.part, []).append(seconds)
+                seen.add(fit)
+        return sum(_wall_seconds(part, self.jobs) for part in parts.values())
 
-def dry_run_study(study: Study, runner: Runner) -> DryRun:
-    """Plan a comparison of backbones on tasks."""
+
+def _wall_seconds(seconds: Iterable[float], jobs: int) -> float:
+    """Give each fit in turn to the worker that is free first; return when the last worker is finished."""
+    workers = [0.0] * jobs
+    for duration in seconds:
+        heapq.heapreplace(workers, workers[0] + duration)
+    return max(workers)
+
+
+def dry_run_study(study: Study, runner: Runner, *, jobs: int = 1) -> DryRun:
+    """Plan a comparison of backbones on tasks. `jobs` is the number of fits that would run at the same time."""
     lines, costs = [], list(fit_costs(runner.workspace.runs))
     for task in study.tasks:
         for backbone in study.backbones:
@@ -155,7 +179,7 @@ def dry_run_study(study: Study, runner: Runner) -> DryRun:
                 methods = () if method is None else (method,)
                 part = dataclasses.replace(study, backbones=(backbone,), tasks=(task,), methods=methods)
                 lines.append(_line(part, (name,), (task.name,), runner, costs))
-    return DryRun("", (), tuple(lines))
+    return DryRun("", (), tuple(lines), jobs=jobs)
 
 
 def dry_run_study_file(
@@ -168,8 +192,12 @@ def dry_run_study_file(
     columns: Sequence[str] | None = None,
     options: StudyOptions | None = None,
     program: Sequence[str] = PROGRAM,
+    jobs: int = 1,
 ) -> DryRun:
-    """Plan a study file; the arguments are those of `run_study_file`. A column without data is a problem, no error."""
+    """Plan a study file. A column without data is a problem, no error.
+
+    `jobs` is the number of fits that would run at the same time; the other arguments are those of `run_study_file`.
+    """
     options, problems = options or StudyOptions(), dict[str, str]()
     study = chosen_study(
         name, runner, parameters or {}, scale=scale, systems=systems, columns=columns, family=options.family
@@ -182,7 +210,8 @@ def dry_run_study_file(
     built = {system.backbone for system in study.systems if system.make}
     costs = list(fit_costs(runner.workspace.runs))
     stages = tuple(_first_stages(study, options, runner, costs, problems, built))
-    return DryRun(study.title, commands, (*stages, *_columns(needs, runner, costs, built)), problems)
+    lines = _columns(needs, runner, costs, built, first_part=len(stages))
+    return DryRun(study.title, commands, (*stages, *lines), problems, jobs)
 
 
 def _first_stages(
@@ -205,12 +234,18 @@ def _first_stages(
             same.append(system.name)
         elif stage is not None:
             planned.append((stage, [system.name]))
-    for stage, names in planned:
-        yield _line(stage, tuple(names), (FIRST_STAGE,), runner, costs, built=built)
+    for part, (stage, names) in enumerate(planned):
+        line = _line(stage, tuple(names), (FIRST_STAGE,), runner, costs, built=built)
+        yield dataclasses.replace(line, part=part)
 
 
-def _columns(needs: Iterable[Need], runner: Runner, costs: Sequence[FitCost], built: Set[str]) -> Iterator[PlannedFits]:
-    """Plan the fits of the columns; columns and systems that share fits are planned together."""
+def _columns(
+    needs: Iterable[Need], runner: Runner, costs: Sequence[FitCost], built: Set[str], *, first_part: int
+) -> Iterator[PlannedFits]:
+    """Plan the fits of the columns; columns and systems that share fits are planned together.
+
+    Columns with the same options are a part of the comparison; `first_part` is the number of the first of these parts.
+    """
     groups: dict[tuple[StudyOptions, str, str, tuple[str, ...]], list[Need]] = {}
     for need in needs:
         stage = need.system.first
@@ -218,11 +253,13 @@ def _columns(needs: Iterable[Need], runner: Runner, costs: Sequence[FitCost], bu
             () if stage is None else (stage.task, *(f"{key}={value}" for key, value in sorted(stage.recipe.items())))
         )
         groups.setdefault((need.options, need.backbone, need.task.name, first), []).append(need)
+    parts = {options: part for part, options in enumerate(dict.fromkeys(key[0] for key in groups), first_part)}
     for (options, backbone, _, first), group in groups.items():
         study = options.study([backbone], [group[0].task], runner)
         systems = tuple(dict.fromkeys(need.system.name for need in group))
         columns = tuple(dict.fromkeys(need.column.name for need in group))
-        yield _line(study, systems, columns, runner, costs, built=built, first=first)
+        line = _line(study, systems, columns, runner, costs, built=built, first=first)
+        yield dataclasses.replace(line, part=parts[options])
 
 
 def _line(

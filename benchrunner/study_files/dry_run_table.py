@@ -98,7 +98,11 @@ def _estimate(plan: DryRun) -> Iterator[str]:
         yield "time: no estimate, because no fit of these backbones with these methods is finished on such a device"
         return
     missing = f"; no estimate for {unknown} of the fits, of whose backbones no fit is finished" if unknown else ""
-    yield f"time: about {_duration(seconds)} if the fits run one after another, without predictions{missing}"
+    alone = f"{_duration(seconds)} if the fits run one after another"
+    if plan.jobs > 1:
+        at_once = f"{_duration(plan.wall_seconds)} with {plan.jobs} fits at once, if each takes as long as alone"
+        alone = f"{at_once} ({alone})"
+    yield f"time: about {alone}, without predictions{missing}"
     bases: dict[str, list[str]] = {}
     for line in plan.lines:
         if line.basis:
@@ -139,7 +143,9 @@ def as_json(plan: DryRun) -> dict[str, Any]:
         "problems": dict(plan.problems),
         "flops": plan.flops,
         "to_run": plan.to_run,
+        "jobs": plan.jobs,
         "seconds": None if plan.to_run and plan.seconds[1] == plan.to_run else plan.seconds[0],
+        "wall_seconds": None if plan.to_run and plan.seconds[1] == plan.to_run else plan.wall_seconds,
         "without_estimate": plan.seconds[1],
         "notes": list(notes(plan)),
     }

@@ -124,6 +124,12 @@ def test_a_dry_run_estimates_from_finished_fits(kitchen: Kitchen) -> None:
     shown = kitchen(*words, "--dry-run")[1]
     assert "time: about 64 s if the fits run one after another" in shown
     assert "the time of words on mine/mood rests on 1 finished fit of the backbone on the task" in shown
+    for jobs, seconds in ((1, 3 * 32), (2, 2 * 32), (3, 32), (8, 32)):
+        plan = dry_run(kitchen, *words[:-3], "3", *words[-2:], "--jobs", str(jobs))
+        assert (plan["jobs"], plan["seconds"]) == (jobs, pytest.approx(3 * 32))
+        assert plan["wall_seconds"] == pytest.approx(seconds)
+    shown = kitchen(*words, "--dry-run", "--jobs", "2")[1]
+    assert "time: about 32 s with 2 fits at once, if each takes as long as alone (64 s if the fits run one" in shown
     again = dry_run(kitchen, "words", "--tasks", "mood", "--epochs", "1,3")
     assert again["fits"][0]["basis"] == "1 finished fit of the line"
     assert again["seconds"] == pytest.approx(3 * 12.0)
