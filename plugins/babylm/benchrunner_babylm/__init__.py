@@ -1,4 +1,4 @@
-"""BabyLM for benchrunner (the challenge of 2025): its seven fine-tuning tasks, and the files of their predictions."""
+"""BabyLM for benchrunner (challenges of 2025 and 2026): the seven fine-tuning tasks and the files of predictions."""
 
 from __future__ import annotations
 

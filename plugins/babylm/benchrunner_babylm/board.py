@@ -11,7 +11,7 @@ from benchrunner_babylm.table import TABLE
 SOURCE = "https://github.com/babylm/evaluation-pipeline-2024, README at d680c28, Detailed Score Breakdown"
 NOTE = (
     "These files hold the fine-tuning tasks alone. The leaderboard takes one file, which the script collate_preds.sh "
-    "of https://github.com/babylm/evaluation-pipeline-2025 makes of them and of the zero-shot tasks: see the README of "
+    "of https://github.com/babylm-org/babylm-eval makes of them and of the zero-shot tasks: see the README of "
     "benchrunner-babylm."
 )
 
@@ -27,15 +27,15 @@ FIGURES: Mapping[str, tuple[float, ...]] = {
     "LTG-BERT-100m": (61.7, 77.7, 83.1, 52.6, 86.7, 46.8, 61.5),
 }
 # fmt: on
-"""Baseline of 2024 -> its figures in the order of the columns. The challenge of 2025 printed none for these tasks."""
+"""Baseline of 2024 -> its figures in the order of the columns. The later challenges printed none for these tasks."""
 
 
 def board() -> Leaderboard:
     """Make the leaderboard."""
     return Leaderboard(
         name="babylm",
-        title="BabyLM 2025, fine-tuning tasks",
-        url="https://huggingface.co/spaces/BabyLM-community/babylm-leaderboard-2025-all-tasks",
+        title="BabyLM 2026 (Strict and Strict-Small), fine-tuning tasks",
+        url="https://huggingface.co/spaces/BabyLM-community/BabyLM-Leaderboard-2026",
         archive="babylm/",
         files=tuple(
             BoardFile(f"{row.name}.json", row.task_name, "dev", row.rows, PredictionsFile(row.name, row.labels))

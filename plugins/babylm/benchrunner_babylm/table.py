@@ -1,6 +1,7 @@
 """The tasks, one row each: BoolQ, MNLI, MRPC, MultiRC, QQP, RTE and WSC, filtered by the words of BabyLM's corpus.
 
-The facts are those of https://github.com/babylm/evaluation-pipeline-2025 at the commit bf55c11 (17 August 2025):
+The facts are those of https://github.com/babylm/evaluation-pipeline-2025 at the commit bf55c11 (17 August 2025). The
+Strict track of 2026 has the same files: https://github.com/babylm-org/babylm-eval at 45fe2c1, folder `strict`.
 `evaluation_pipeline/finetune/dataset.py` (texts), `eval_finetuning.sh` and `finetune/run.py` (hyper-parameters and
 metrics), `collate_preds.py` (numbers of rows).
 """
