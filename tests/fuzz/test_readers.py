@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from damage import damaged
 from hypothesis import HealthCheck, Phase, given, note, settings
-from readers import PARTS, Reader, readers
+from readers.reader import Reader
+from readers.table import PARTS, readers
 
 from benchrunner.errors import PluginError, RequestError
 
