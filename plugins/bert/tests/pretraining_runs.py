@@ -123,12 +123,15 @@ def samples(folder: Path, *names: str, processes: int = 1) -> Path:
         forked.Process(program, env={**common, "RANK": str(rank), "LOCAL_RANK": str(rank)}, imports=imports)
         for rank in range(processes)
     ]
+    end = time.monotonic() + 300
     try:
-        outputs = [process.communicate(timeout=900) for process in ranks]
+        # A process waits for ever for another one that has failed.
+        while time.monotonic() < end and None in (codes := [process.poll() for process in ranks]) and not any(codes):
+            time.sleep(0.05)
     finally:
         for process in ranks:
             process.kill()
-    codes = [process.returncode for process in ranks]
+    outputs = [process.communicate() for process in ranks]
     assert codes == [0] * processes, "\n".join(errors[-3000:] for _, errors in outputs)
     return folder
 
