@@ -9,7 +9,7 @@ import subprocess
 import sys
 import warnings
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -60,22 +60,32 @@ def manifest(rows: int) -> dict[str, Any]:
     return {"format": 2, "board": "moods", "archive_sha256": "0", "date": "2025", "files": [entry]}
 
 
-BOMB = packed([NAME], b"0\n" * 10**8)
-"""200 MB in 200 kB; a larger one would only make the test slower."""
-CASES: dict[str, tuple[bytes | int, str]] = {
-    "a name of 65,000 slashes": (packed(["a/" * 32_000]), EXTRA),
-    "two names of 65,000 slashes": (packed(["/" * 65_000, "b" + "/" * 65_000]), EXTRA),
-    "15,000 files of one name": (packed([NAME] * 15_000), "moods.tsv is in the archive 15000 times"),
-    "15,000 other files": (packed(map(str, range(15_000))), "'0', '1', '2' and 14,997 more; servers refuse extra"),
-    "half a million entries": (listing(500_000), f"{TOO_MANY} 23,000,000 bytes"),
-    "an entry without a name": (packed(["", "/", "\\"]), "Not files of this leaderboard: '', '/', '\\\\'"),
-    "a bomb": (BOMB, "moods.tsv is larger than 1,049,856 bytes, more than its rows can need"),
-    "a bomb that says it is small": (lying_size(BOMB, 100), "moods.tsv "),
-    "many lines": (packed([NAME], b"0\n" * 500_000), "moods.tsv: 500,000 lines, where 20 rows are expected"),
-    "many blank lines": (packed([NAME], b"id\tmood\n" + b"\n" * 900_000), "900,001 lines, where 20 rows are expected"),
-    "a line of a megabyte": (packed([NAME], b"x" * 10**6), "wrong header"),
+def bomb() -> bytes:
+    """Pack 200 MB in 200 kB; a larger archive would only make the test slower."""
+    return packed([NAME], b"0\n" * 10**8)
+
+
+CASES: dict[str, tuple[Callable[[], bytes] | int, str]] = {
+    "a name of 65,000 slashes": (lambda: packed(["a/" * 32_000]), EXTRA),
+    "two names of 65,000 slashes": (lambda: packed(["/" * 65_000, "b" + "/" * 65_000]), EXTRA),
+    "15,000 files of one name": (lambda: packed([NAME] * 15_000), "moods.tsv is in the archive 15000 times"),
+    "15,000 other files": (
+        lambda: packed(map(str, range(15_000))),
+        "'0', '1', '2' and 14,997 more; servers refuse extra",
+    ),
+    "half a million entries": (lambda: listing(500_000), f"{TOO_MANY} 23,000,000 bytes"),
+    "an entry without a name": (lambda: packed(["", "/", "\\"]), "Not files of this leaderboard: '', '/', '\\\\'"),
+    "a bomb": (bomb, "moods.tsv is larger than 1,049,856 bytes, more than its rows can need"),
+    "a bomb that says it is small": (lambda: lying_size(bomb(), 100), "moods.tsv "),
+    "many lines": (lambda: packed([NAME], b"0\n" * 500_000), "moods.tsv: 500,000 lines, where 20 rows are expected"),
+    "many blank lines": (
+        lambda: packed([NAME], b"id\tmood\n" + b"\n" * 900_000),
+        "900,001 lines, where 20 rows are expected",
+    ),
+    "a line of a megabyte": (lambda: packed([NAME], b"x" * 10**6), "wrong header"),
     "a sparse file": (5 * 10**9, "moods.zip is too large to be a submission: 5,000,000,000 bytes"),
 }
+"""Name of a case -> function that makes the archive, or its size if it is sparse, and what the error says."""
 PROGRAM = """
 import contextlib, io, json, resource, sys
 from benchrunner.commands.main import main
@@ -118,7 +128,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any
             with path.open("wb") as file:
                 file.truncate(content)
         else:
-            path.write_bytes(content)
+            path.write_bytes(content())
         path.with_name("moods.zip.json").write_text(json.dumps(manifest(10**9)))
         words += [["check", "--board", "moods", str(path)], ["check", "--counts-from-manifest", str(path)]]
     names = [f"{name}{suffix}" for name in CASES for suffix in ("", ", with a manifest")]
