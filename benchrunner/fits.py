@@ -101,8 +101,17 @@ class Prediction:
     """Fingerprint of the rows: other questions or other labels make another prediction."""
     settings: Mapping[str, Any]
     """Settings of decoding, such as a threshold that was tuned on dev."""
+    limit_dev: int | None = None
+    """Number of rows of the dev split that are answered; None is all rows."""
 
     @property
     def id(self) -> str:
         """Hash of the whole prediction."""
-        return identity(dataclasses.asdict(self))
+        return identity(self.as_dict())
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give the prediction as JSON, the content of `prediction.json`; without a limit, no limit is named."""
+        values = dataclasses.asdict(self)
+        if self.limit_dev is None:
+            del values["limit_dev"]
+        return values

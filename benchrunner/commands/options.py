@@ -235,9 +235,16 @@ def _add_training_fields(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--micro-tokens", type=int, metavar="N", help="the most tokens computed at once")
     group.add_argument("--limit-train", type=int, metavar="N", help="learn from N rows only: see --sample")
     group.add_argument(
+        "--limit-dev",
+        type=int,
+        metavar="N",
+        help="score N rows of each dev split only, drawn like those of --limit-train",
+    )
+    group.add_argument(
         "--sample",
         choices=SAMPLES,
-        help="the rows of --limit-train: the first N (default), or a stratified random N, another N for each seed",
+        help="the rows of --limit-train: the first N (default), or a stratified random N, another N for each seed "
+        "(--limit-dev: the same N for all)",
     )
 
 

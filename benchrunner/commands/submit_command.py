@@ -87,6 +87,11 @@ def _selected_runs(arguments: argparse.Namespace, board: Leaderboard, runs: Path
             raise RequestError("--of chooses a backbone of a kept study: give the study's name with --study.")
         return []
     study = find_study(runs, arguments.study)
+    if study.limit_dev is not None:
+        raise RequestError(
+            f"The study {study.name} selected its fits on {study.limit_dev:,} rows of dev only (--limit-dev). Repeat "
+            "it without --limit-dev, which fits nothing again, and submit that."
+        )
     tasks = tuple(dict.fromkeys(task for task, _ in board.wanted))
     return study.runs_for(tasks, arguments.of)
 

@@ -25,6 +25,8 @@ class Rows:
     """Line of the file on which each row begins, counted from 1; None for rows that are not from a file."""
     notes: tuple[str, ...] = ()
     """Remarks for the user, for example which rows were left out; one sentence each."""
+    limit: int | None = None
+    """Number of rows that were taken of a dev split; None for the whole split."""
 
     def __len__(self) -> int:
         return int(self.table.num_rows)

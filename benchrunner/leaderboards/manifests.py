@@ -37,6 +37,8 @@ class FileOrigin:
     """Name of the backbone that answered; several names for an ensemble; empty where there is none."""
     limit_train: int | None
     """Number of training rows that the fit was limited to; None if it saw all of them."""
+    limit_dev: int | None
+    """Number of rows of each dev split that selected the fit and that `dev` is of; None if these are all rows."""
     dev: Mapping[str, float]
     """Scores on dev: split and metric, such as "dev accuracy" -> score."""
     filled: str
@@ -81,6 +83,9 @@ class Manifest:
         if limited:
             rows = first_names([f"{file.file} ({file.limit_train:,} rows)" for file in limited])
             sentences.append(f"{_share(limited, self.files)} by models of limited training rows: {rows}.")
+        if on_few := [file for file in self.files if file.limit_dev is not None]:
+            rows = first_names([f"{file.file} ({file.limit_dev:,} rows)" for file in on_few])
+            sentences.append(f"{_share(on_few, self.files)} by models that limited dev rows selected: {rows}.")
         return sentences
 
     def as_json(self) -> dict[str, Any]:
@@ -150,6 +155,7 @@ def _origin(table: StrictTable) -> FileOrigin:
         method=table.text("method", ""),
         backbone=table.text("backbone", ""),
         limit_train=table.whole("limit_train") if table.has_value("limit_train") else None,
+        limit_dev=table.whole("limit_dev") if table.has_value("limit_dev") else None,
         dev=table.named_numbers("dev"),
         filled=table.text("filled", ""),
         sha256=table.text("sha256"),

@@ -144,6 +144,7 @@ def _origin(file: BoardFile, answers: Answers, content: bytes) -> FileOrigin:
         method=answers.method,
         backbone=answers.backbone,
         limit_train=answers.limit_train,
+        limit_dev=answers.limit_dev,
         dev=dict(answers.dev),
         filled=answers.filled,
         sha256=hashlib.sha256(content).hexdigest(),

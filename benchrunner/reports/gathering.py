@@ -42,14 +42,15 @@ def gather(
     count = sum(len(part.study.tasks) for part in parts)
     notes = list[str](table.notes if table is not None else ())
     for number, part in enumerate(parts):
-        answers = ReportedAnswers(runner, part.predictions)
-        statistics = study_statistics(part, runner, answers)
+        own = part.runner or runner  # it reads the dev rows that the study scores
+        answers = ReportedAnswers(own, part.predictions)
+        statistics = study_statistics(part, own, answers)
         if table is None and statistics.tests:
             conclusions.append(conclusion(part, statistics))
         headline += headline_rows(part, statistics, published, number)
         for task in part.study.tasks:
-            tasks.append(_task(task, part, statistics, number, answers, runner, most_bytes=ALL_BYTES // count))
-            data |= {(fact.task, fact.split): fact for fact in _data(task, runner)}  # while the rows are in memory
+            tasks.append(_task(task, part, statistics, number, answers, own, most_bytes=ALL_BYTES // count))
+            data |= {(fact.task, fact.split): fact for fact in _data(task, own)}  # while the rows are in memory
         for cell in part.cells:
             of_cell = records_of(cell, runner)
             records |= of_cell

@@ -205,7 +205,7 @@ def write_prediction(folder: Path, prediction: Prediction, record: Record, lines
     content = "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace")
     (folder / ANSWERS).write_bytes(content)
     record = dataclasses.replace(record, checksums={ANSWERS: checksum(content)})
-    (folder / "prediction.json").write_bytes(sealed(dataclasses.asdict(prediction)))
+    (folder / "prediction.json").write_bytes(sealed(prediction.as_dict()))
     (folder / "record.json").write_bytes(sealed(record.as_json()))
 
 

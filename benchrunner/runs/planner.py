@@ -20,7 +20,7 @@ from benchrunner.plugins.registry import Plugins
 from benchrunner.recipes import SPECIAL, STEP_FIELDS, Recipe
 from benchrunner.runs import fitted_backbone
 from benchrunner.tasks.task import Task
-from benchrunner.training.row_sample import training_rows
+from benchrunner.training.row_sample import dev_rows, training_rows
 from benchrunner.workspace import Workspace
 
 CACHED_SPLITS = 6
@@ -32,6 +32,8 @@ class Planner:
 
     def __init__(self, plugins: Plugins, workspace: Workspace) -> None:
         self.plugins, self.workspace = plugins, workspace
+        self.limit_dev: int | None = None
+        self.sample = "first"
         self._rows: dict[tuple[str, str], Rows] = {}
         self._layer_counts: dict[str, int | None] = {}
         self._columns: dict[str, tuple[list[str], str]] = {}
@@ -121,13 +123,15 @@ class Planner:
                 check_redrawn(recipe.redraw_layers, layers)
 
     def rows(self, task: Task, split: str) -> Rows:
-        """Load the rows of a split. The last few splits stay in memory."""
+        """Load the rows of a split, of a dev split at most `limit_dev`. The last few splits stay in memory."""
         key = (task.name, split)
         if key not in self._rows:
             while len(self._rows) >= CACHED_SPLITS:
                 self._rows.pop(next(iter(self._rows)))
             rows = task.load(split, self.workspace)
             self._check_columns(task, rows)
+            if split in task.named("dev"):
+                rows = dev_rows(rows, task.problem, self.limit_dev, self.sample)
             self._rows[key] = rows
         return self._rows[key]
 

@@ -66,7 +66,7 @@ class Predictor:
         task = self.plugins.task(fit.task)
         rows = self.planner.rows(task, split)
         settings = self.settings(fit) if settings is None else {**task.problem.decoding, **settings}
-        prediction = Prediction(fit.id, task.name, split, rows.fingerprint, dict(settings))
+        prediction = Prediction(fit.id, task.name, split, rows.fingerprint, dict(settings), rows.limit)
         folder = self.fitter.folder(fit)
         record = folder.prediction_record(prediction.id)
         if record is None:

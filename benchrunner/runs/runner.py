@@ -73,14 +73,31 @@ class Runner:
 
     def in_runs_folder(self, runs: Path) -> Runner:
         """Return a runner like this one for another runs folder."""
-        return Runner(
+        return self._like(dataclasses.replace(self.workspace, runs=runs), self._planner.limit_dev, self._planner.sample)
+
+    def with_dev_limit(self, limit: int | None, sample: str = "first") -> Runner:
+        """Return a runner like this one that reads at most `limit` rows of each dev split, or this one if it does.
+
+        Training sees no dev rows, so that fits and their ids stay as they are; predictions of fewer rows have other
+        ids. `sample` says which rows, as in a recipe.
+        """
+        if limit is None:
+            sample = "first"
+        if (limit, sample) == (self._planner.limit_dev, self._planner.sample):
+            return self
+        return self._like(self.workspace, limit, sample)
+
+    def _like(self, workspace: Workspace, limit_dev: int | None, sample: str) -> Runner:
+        runner = Runner(
             self.plugins,
-            dataclasses.replace(self.workspace, runs=runs),
+            workspace,
             device=self._fitter.device,
             checkpoint_seconds=self.checkpoint_seconds,
             recompute=self.recompute,
             report=self.report,
         )
+        runner._planner.limit_dev, runner._planner.sample = limit_dev, sample
+        return runner
 
     @property
     def device(self) -> str:

@@ -62,6 +62,13 @@ def share_study(
     if url is not None and not url.startswith(("https://", "http://")):
         raise RequestError(f"The address of a shared folder begins with https://, not '{url}'.")
     _check_place(out)
+    for result in (study,) if isinstance(study, Result) else study.results:
+        if result.study.limit_dev is not None:
+            raise RequestError(
+                f"The study scores only {result.study.limit_dev:,} rows of each dev split (--limit-dev), which are not "
+                "the rows of other people's scores. Repeat it without --limit-dev, which fits nothing again, and share "
+                "that."
+            )
     private, results = Private(runner.workspace), (study,) if isinstance(study, Result) else study.results
     names = _names(results, runner)
     page = shared_report(study, runner, private, names, with_rows=with_rows) if report else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any, final
 
@@ -117,7 +116,7 @@ class VerifiedPredictions:
 def prediction_json(prediction: Prediction, record: Record) -> dict[str, Any]:
     """Return the content of the file of a prediction."""
     return {
-        "prediction": dataclasses.asdict(prediction),
+        "prediction": prediction.as_dict(),
         "scores": scores_json(record.scores),
         "flags": list(record.flags),
     }

@@ -93,6 +93,9 @@ class Study:
     """How dev selects in every cell."""
     tests: tuple[str, ...] = ()
     """Names of labelled test splits that are scored too, in the tasks that have them. They never select."""
+    limit_dev: int | None = None
+    """Number of rows of each dev split that are scored, drawn as `limit_train` rows are; None is all rows. The fits
+    stay as they are."""
 
     def __post_init__(self) -> None:
         names = [task.name for task in self.tasks]
@@ -110,6 +113,8 @@ class Study:
         for name in self.tests:
             if name not in known:
                 raise UnknownName("test split of these tasks", name, known)
+        if self.limit_dev is not None and not (type(self.limit_dev) is int and self.limit_dev > 0):
+            raise RequestError(f"limit_dev must leave at least one row, not {self.limit_dev!r}.")
         if len(set(self.methods)) != len(self.methods):
             raise RequestError(f"A study may name each method only once, not {', '.join(self.methods)}.")
         if not self.seeds or len(set(self.seeds)) != len(self.seeds):
@@ -133,6 +138,10 @@ class Study:
         if len(self.methods) < 2:
             return {next(iter(self.methods), None): backbone}
         return {method: named_by_method(backbone, method) for method in self.methods}
+
+    def limited(self, runner: Runner) -> Runner:
+        """Return a runner that reads the rows of dev which the study scores."""
+        return runner.with_dev_limit(self.limit_dev, self.changes.get("sample", "first"))
 
     def tests_of(self, task: Task) -> tuple[str, ...]:
         """Return the names of a task's test splits that are scored."""

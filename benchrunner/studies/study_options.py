@@ -9,7 +9,7 @@ from typing import Any, final
 
 from benchrunner.errors import RequestError, closest_names
 from benchrunner.method_parameters import MethodParameter, ParameterValues, Value
-from benchrunner.number_limits import check_at_most, check_seed
+from benchrunner.number_limits import check_at_most, check_seed, shortened
 from benchrunner.plugins.registry import Plugins
 from benchrunner.recipes import SPECIAL, Grid, Recipe
 from benchrunner.runs.family_prefix import with_family
@@ -74,6 +74,8 @@ class StudyOptions:
     """Number of training rows to learn from."""
     sample: str | None = None
     """Which `limit_train` rows: the `first`, or a `stratified` random sample, another one for each seed."""
+    limit_dev: int | None = None
+    """Number of rows of each dev split that are scored, drawn as `limit_train` rows are. The fits stay as they are."""
     seeds: tuple[int, ...] | None = None
     """One restart for each seed."""
     restarts: int | None = None
@@ -101,6 +103,10 @@ class StudyOptions:
         changes = {name: value for name, value in self._changes().items() if value is not None}
         Recipe(**{"limit_train": 1, **changes})  # a sample needs limit_train, which other options may give
         Selection(rule=self.select or "mean")  # checks the value
+        if self.limit_dev is not None and type(self.limit_dev) is not int:
+            raise RequestError(f"The option limit_dev is a whole number, so it cannot be {self.limit_dev!r}.")
+        if self.limit_dev is not None and self.limit_dev < 1:
+            raise RequestError(f"limit_dev must leave at least one row, not {shortened(self.limit_dev)}.")
         if self.precision not in ("auto", "fp32", "bf16"):
             raise RequestError(f"Precision must be auto, fp32 or bf16, not '{self.precision}'.")
         if self.restarts is not None and self.restarts < 1:
@@ -247,6 +253,7 @@ class StudyOptions:
             methods=methods,
             keep=self.keep,
             selection=self.selection,
+            limit_dev=self.limit_dev,
         )
 
     @property
@@ -349,6 +356,7 @@ READERS: Mapping[str, Callable[[str], Any]] = {
     "paper-adam": _truth,
     "micro-tokens": number(int),
     "limit-train": number(int),
+    "limit-dev": number(int),
     "sample": str,
     "seeds": numbers(int),
     "restarts": number(int),

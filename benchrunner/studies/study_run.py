@@ -47,6 +47,7 @@ def run_study(
     `command` are the words of the command line that repeats the study.
     """
     show_progress = in_notebook() if show_progress is None else show_progress
+    runner = study.limited(runner)
     cells, request = plan_study(study, runner), study_json(study)
     name = keep_as or derived_name(study.backbones, request["tasks"], request, methods=study.methods)
     keeper = StudyKeeper(runner, name, request, command=command)
@@ -86,7 +87,7 @@ def run_part(
 
 def plan_study(study: Study, runner: Runner) -> tuple[Cell, ...]:
     """Plan every fit of a study. Bad data of any split is found here, before hours of fitting."""
-    cells = []
+    cells, runner = [], study.limited(runner)
     for task in study.tasks:
         for split in (task.train, *task.named("dev")):
             runner.rows(task, split)

@@ -111,11 +111,19 @@ def write_submission(
         study = options.study((backbone,), answered, runner)
         result = run_study(study, runner, executor=executor, show_progress=show_progress)
         on_result(result)
+        runner = result.runner or runner  # thresholds are those of the dev rows that the study scores
         _predict(board, result, runner, show=show_progress)
     source = together(ensembles, runner) if ensembles else selected(board, result.cells if result else (), runner)
     values = answers(board, source, absent, runner)
     scores = scores_of_result(result) if result is not None else scores_of_runs(ensembles, runner)
-    values = {pair: replace(value, dev=dev_scores(pair[0], scores)) for pair, value in values.items()}
+    values = {
+        pair: replace(
+            value,
+            dev=dev_scores(pair[0], scores),
+            limit_dev=options.limit_dev if value.fit and not value.filled else None,
+        )
+        for pair, value in values.items()
+    }
     tables = {pair: value.table for pair, value in values.items() if value.table is not None}
     with file_for(path) as file, turn_at(file):
         manifest = write_with_manifest(board, values, file)

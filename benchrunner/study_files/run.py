@@ -69,7 +69,7 @@ def run_study_file(
     keeper = StudyKeeper(runner, kept_name, request, command=command, study_file=study_file_json(study))
 
     def run(part: Study, cells: Sequence[Cell]) -> Result:
-        return run_part(part, cells, runner, keeper, executor=executor, show_progress=show_progress)
+        return run_part(part, cells, part.limited(runner), keeper, executor=executor, show_progress=show_progress)
 
     first = {name: run(stage, plan_study(stage, runner)) for name, stage in stages.items() if stage is not None}
     fitted = {name: f"run:{selected_fit(result.cells[0]).id}" for name, result in first.items()}
@@ -106,13 +106,14 @@ def _request(
     study: StudyFile, systems: Sequence[str] | None, columns: Sequence[str] | None, options: StudyOptions
 ) -> dict[str, Any]:
     """Return what is asked of a study file, as JSON values."""
+    given = {name: value for name, value in dataclasses.asdict(options).items() if value is not None}
     return {
         "study": study.name,
         "parameters": dict(study.values),
         "scale": study.scale.name,
         "systems": None if systems is None else list(systems),
         "columns": None if columns is None else list(columns),
-        "options": {**dataclasses.asdict(options), "parameters": dict(options.parameters or {})},
+        "options": {**given, "parameters": dict(options.parameters or {})},
     }
 
 
@@ -140,7 +141,7 @@ def _check_backbones(
 
 
 def _entries(
-    study: StudyFile, needs: Iterable[Need], results: Iterable[tuple[StudyOptions, Result]], runner: Runner
+    study: StudyFile, needs: Iterable[Need], results: Sequence[tuple[StudyOptions, Result]], runner: Runner
 ) -> dict[tuple[str, str], Entry]:
     cells: dict[tuple[StudyOptions, str, str, Selection], CellResult] = {}
     for options, result in results:
@@ -149,7 +150,10 @@ def _entries(
     entries = {}
     for need in needs:
         cell = cells[need.options, need.backbone, need.task.name, need.selection]
-        entry = entry_of_ensemble(cell, need.term, runner) if need.system.ensemble else entry_of_metric(cell, need.term)
+        limited = next(result.runner for options, result in results if options == need.options) or runner
+        entry = (
+            entry_of_ensemble(cell, need.term, limited) if need.system.ensemble else entry_of_metric(cell, need.term)
+        )
         entries[need.system.name, need.column.name] = entry
     for column in study.columns:
         if column.figure:

@@ -1,9 +1,10 @@
-"""The training rows of a fit: all rows, the first N, or a stratified sample of N."""
+"""The rows of a split that are used: all rows, the first N, or a stratified sample of N."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from benchrunner.data.rows import Rows
@@ -16,30 +17,49 @@ if TYPE_CHECKING:
 
 def training_rows(rows: Rows, problem: Problem, recipe: Recipe, *, seed: int) -> Rows:
     """Give the rows of a training split that a fit with this recipe and seed learns from, in the order of the split."""
-    limit = recipe.limit_train
+    return limited_rows(rows, problem, recipe.limit_train, recipe.sample, seed=seed)
+
+
+def dev_rows(rows: Rows, problem: Problem, limit: int | None, sample: str) -> Rows:
+    """Give the rows of a dev split that are scored, the same for every fit, with a note that says so."""
+    chosen = limited_rows(rows, problem, limit, sample, seed=0, option="--limit-dev")
+    if len(chosen) == len(rows):
+        return rows
+    which = "the first" if sample == "first" else "a stratified sample of"
+    note = f"scored on {which} {len(chosen):,} of {len(rows):,} rows only (--limit-dev)"
+    return replace(chosen, notes=(*chosen.notes, note), limit=len(chosen))
+
+
+def limited_rows(
+    rows: Rows, problem: Problem, limit: int | None, sample: str, *, seed: int, option: str = "--limit-train"
+) -> Rows:
+    """Give at most `limit` rows of a split, in the order of the split: see `Recipe.sample`. None is all rows.
+
+    `option` is the option of the command line that errors name.
+    """
     if limit is None or limit >= len(rows):
         return rows
-    if recipe.sample == "first":
+    if sample == "first":
         return Rows(rows.table.slice(0, limit), rows.origin, rows.lines, rows.notes)
     strata = problem.strata(rows.table)
     if strata is None:
         raise RequestError(
             f"A stratified sample groups rows by their label, which rows of the problem '{problem.name}' do not have. "
-            "Leave --sample out to learn from the first rows."
+            "Leave --sample out to take the first rows."
         )
-    chosen = stratified_sample(strata, limit, seed=seed)
+    chosen = stratified_sample(strata, limit, seed=seed, option=option)
     lines = None if rows.lines is None else [rows.lines[row] for row in chosen]
     return Rows(rows.table.take(chosen), rows.origin, lines, rows.notes)
 
 
-def stratified_sample(strata: Sequence[Hashable], size: int, *, seed: int) -> list[int]:
+def stratified_sample(strata: Sequence[Hashable], size: int, *, seed: int, option: str = "--limit-train") -> list[int]:
     """Draw `size` rows at random, from each stratum as many as its share of all rows, and give their numbers in order.
 
     Each stratum has at least one row in the sample. Shares are rounded by the method of the largest remainder.
     """
     from benchrunner.features.randomness import permutation
 
-    missing = _shares(Counter(strata), size)
+    missing = _shares(Counter(strata), size, option)
     chosen = []
     for row in permutation(len(strata), seed, "sample").tolist():
         if missing[strata[row]]:
@@ -48,11 +68,11 @@ def stratified_sample(strata: Sequence[Hashable], size: int, *, seed: int) -> li
     return sorted(chosen)
 
 
-def _shares(counts: Counter[Hashable], size: int) -> dict[Hashable, int]:
+def _shares(counts: Counter[Hashable], size: int, option: str) -> dict[Hashable, int]:
     """Divide `size` among strata: one row for each, then each further row to the stratum that lacks most."""
     if size < len(counts):
         raise RequestError(
-            f"A stratified sample needs a row of each of the {len(counts)} labels: use --limit-train {len(counts)} or "
+            f"A stratified sample needs a row of each of the {len(counts)} labels: use {option} {len(counts)} or "
             f"more, not {size}."
         )
     total = counts.total()

@@ -35,6 +35,8 @@ class Answers:
     """Name of the backbone that the fit trained; several names for an ensemble; empty where there is none."""
     limit_train: int | None = None
     """Number of training rows that the fit was limited to; None if it saw all of them."""
+    limit_dev: int | None = None
+    """Number of rows of each dev split that selected the fit; None if all of them did."""
     dev: Mapping[str, float] = field(default_factory=dict)
     """Scores on dev of what answers: split and metric, such as "dev accuracy" -> score."""
     filled: str = ""

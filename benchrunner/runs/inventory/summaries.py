@@ -141,7 +141,7 @@ _DEFAULTS: Mapping[str, Any] = Recipe().as_dict()
 
 
 def _headline(files: Iterable[os.DirEntry[str]], name: str, task: Task | None) -> tuple[str, str, float | None]:
-    """Return metric, split and value of the newest prediction of the first dev split.
+    """Return metric, split and value of the newest prediction of the first dev split; one of all rows comes first.
 
     For a task that is not installed, this is the first metric of the newest prediction with scores.
     """
@@ -149,12 +149,12 @@ def _headline(files: Iterable[os.DirEntry[str]], name: str, task: Task | None) -
     for file in files:
         homes.setdefault(file.path.removesuffix(file.name), {})[file.name] = file
     wanted = [
-        (home["record.json"], str(prediction["split"]))
+        (home["record.json"], str(prediction["split"]), prediction.get("limit_dev") is None)
         for home in homes.values()
         if "record.json" in home and (prediction := _json(home["prediction.json"]))["task"] == name
         if task is None or prediction["split"] == task.named("dev")[0]
     ]
-    for record, split in sorted(wanted, key=lambda prediction: _date(prediction[0]), reverse=True):
+    for record, split, _ in sorted(wanted, key=lambda prediction: (prediction[2], _date(prediction[0])), reverse=True):
         if scores := _json(record)["scores"]:
             metric = next(iter(scores)) if task is None else task.metrics[0].name
             return (metric, split, scores[metric]["value"]) if metric in scores else ("", "", None)

@@ -32,6 +32,7 @@ def as_json(
         "backbones": list(result.study.names),
         "methods": list(result.study.methods),
         "seeds": list(result.study.seeds),
+        "limit_dev": result.study.limit_dev,
         "recipe": None if result.study.preset is None else result.study.preset.as_dict(),
         "cells": [_cell_json(cell, statistics) for cell in result.cells],
         "majority": [_term(term) | {"score": score.as_json()} for term, score in result.baseline.items()],

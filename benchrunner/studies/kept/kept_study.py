@@ -34,6 +34,7 @@ class KeptStudy:
         """Raise a `LookupError` or a `TypeError` if the file has no values where a study has some."""
         self._answering(set(self.tasks))
         read = (self.command, self.started, self.ended, self.is_study_file, self.tasks, self.backbones, self.selected)
+        _ = self.limit_dev
         if not self.fits and not read:
             raise KeyError("fits")
 
@@ -85,6 +86,12 @@ class KeptStudy:
         cells = (cell for part in self.content["parts"] for cell in part["cells"])
         members = (member for entry in self.content["entries"] for member in entry["members"])
         return frozenset(fit for fit in (*(cell.get("selected") for cell in cells), *members) if fit is not None)
+
+    @property
+    def limit_dev(self) -> int | None:
+        """Smallest number of rows of dev that a part scores; None if all parts score all rows."""
+        limits = [part["study"].get("limit_dev") for part in self.content["parts"]]
+        return min((limit for limit in limits if limit is not None), default=None)
 
     def as_json(self) -> dict[str, Any]:
         """Return what a list of studies shows, as JSON values."""

@@ -38,6 +38,7 @@ def study_json(study: Study) -> dict[str, Any]:
         "keep": study.keep,
         "selection": dataclasses.asdict(study.selection),
         **({"tests": list(study.tests)} if study.tests else {}),
+        **({} if study.limit_dev is None else {"limit_dev": study.limit_dev}),
     }
 
 
@@ -108,6 +109,7 @@ def part_result(part: Part, runner: Runner, name: str) -> Result:
     A fit that is not finished, or whose folder was removed, has no scores; `CellResult.lost` gives the reason.
     """
     study = _study(part["study"], runner)
+    runner = study.limited(runner)
     predictions = KeptPredictions(runner, _prediction_ids(part))
     results = tuple(
         kept_cell_result(_cell(cell, runner), predictions, runner, lost=cell.get("lost", {})) for cell in part["cells"]
@@ -137,6 +139,7 @@ def _study(kept: Mapping[str, Any], runner: Runner) -> Study:
         keep=kept["keep"],
         selection=Selection(**kept["selection"]),
         tests=tuple(kept.get("tests", ())),
+        limit_dev=kept.get("limit_dev"),
     )
 
 

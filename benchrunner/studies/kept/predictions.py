@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import final
 
 from benchrunner.errors import FitError, RequestError, first_line
-from benchrunner.fits import Fit
+from benchrunner.fits import Fit, Prediction
 from benchrunner.metrics import Score
 from benchrunner.records import Record
 from benchrunner.runs.folder import RunFolder, read_prediction
@@ -88,7 +88,10 @@ class KeptPredictions:
         return RunFolder(self._runner.workspace.runs, fit.id)
 
     def _find(self, fit: Fit, split: str) -> Path | None:
-        """Return the folder of the noted prediction; without a note, of the newest prediction with tuned settings."""
+        """Return the folder of the noted prediction; without a note, of the newest prediction with tuned settings.
+
+        Without a note, a prediction of all rows comes before one of few rows (`--limit-dev`).
+        """
         key, folder = (fit.id, fit.task, split), self._folder(fit)
         if key in self._ids.failed:
             return None
@@ -96,12 +99,15 @@ class KeptPredictions:
             path = folder.prediction(noted)
             return path if (path / "record.json").is_file() else None
         tuned = {**self._runner.plugins.task(fit.task).problem.decoding, **folder.tuned("")}
-        kept = [(settings == tuned, date, path) for settings, date, path in _predictions(folder, fit.task, split)]
-        return max(kept, key=lambda prediction: prediction[:2])[2] if kept else None
+        kept = [
+            (prediction.limit_dev is None, prediction.settings == tuned, date, path)
+            for prediction, date, path in _predictions(folder, fit.task, split)
+        ]
+        return max(kept, key=lambda candidate: candidate[:3])[3] if kept else None
 
 
-def _predictions(folder: RunFolder, task: str, split: str) -> Iterator[tuple[Mapping[str, object], float, Path]]:
-    """Yield the settings, the date and the folder of every prediction of a split."""
+def _predictions(folder: RunFolder, task: str, split: str) -> Iterator[tuple[Prediction, float, Path]]:
+    """Yield the prediction, the date and the folder of every prediction of a split."""
     home = folder.prediction("")
     for kept in sorted(home.iterdir()) if home.is_dir() else ():
         path = kept / "record.json"
@@ -109,4 +115,4 @@ def _predictions(folder: RunFolder, task: str, split: str) -> Iterator[tuple[Map
             continue
         prediction = read_prediction(path.parent)
         if (prediction.task, prediction.split) == (task, split):
-            yield prediction.settings, path.stat().st_mtime, path.parent
+            yield prediction, path.stat().st_mtime, path.parent

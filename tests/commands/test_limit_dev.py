@@ -1,0 +1,164 @@
+"""`--limit-dev N` scores few rows of dev: the same rows for all fits, marked everywhere; nothing is fitted again."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from benchrunner import RequestError, Runner, Study, StudyOptions, Workspace, read_study, run_study
+from benchrunner.training.row_sample import stratified_sample
+from command_line import Shell
+from inline import mood
+
+COMPARE = ("compare", "words", "--tasks", "mood", "--quiet", "--device", "cpu", "--max-length", "16")
+NOTE = "scored on the first 10 of 24 rows only (--limit-dev)"
+
+
+def compared(shell: Shell, *words: str) -> Any:
+    code, out, err = shell(*COMPARE, *shell.folders(), *words, "--json")
+    assert code == 0, err
+    return json.loads(out)
+
+
+def scores(cell: Any) -> dict[str, float]:
+    return {row["metric"]: row["mean"]["value"] for row in cell["scores"]}
+
+
+def runner(shell: Shell) -> Runner:
+    workspace = Workspace.from_environment(data=shell.folder / "data", runs=shell.folder / "runs")
+    return Runner(shell.plugins, workspace, device="cpu")
+
+
+def test_scores_are_those_of_the_first_rows(shell: Shell) -> None:
+    methods = ("--method", "finetune,probe,majority")
+    whole, few = compared(shell, *methods), compared(shell, *methods, "--limit-dev", "10")
+    assert (whole["limit_dev"], few["limit_dev"]) == (None, 10)
+    made = runner(shell)
+    for all_rows, limited in zip(whole["cells"], few["cells"], strict=True):
+        assert [fit["id"] for fit in limited["fits"]] == [fit["id"] for fit in all_rows["fits"]]
+        rows = read_study(whole["kept_as"], made).rows()
+        if all_rows["method"] != "majority":
+            answers = rows[f"{all_rows['backbone']} seed 0"]
+            right = [answer == gold for answer, gold in zip(answers, rows["gold"], strict=True)]
+            assert scores(all_rows)["accuracy"] == pytest.approx(sum(right) / 24)
+            assert scores(limited)["accuracy"] == pytest.approx(sum(right[:10]) / 10)
+    majority = {row["metric"]: row["score"]["value"] for row in few["majority"]}
+    assert majority["accuracy"] == pytest.approx(scores(few["cells"][2])["accuracy"])
+    assert any(NOTE in note for note in few["notes"]) and not any("limit-dev" in note for note in whole["notes"])
+    again = read_study(few["kept_as"], made)
+    assert [cell.spreads for cell in again.cells] == [
+        cell.spreads for cell in run_study(replace(again.study, keep="all"), made).cells
+    ]
+    assert len(again.rows()) == 10
+
+
+def test_tables_and_reports_say_so(shell: Shell) -> None:
+    code, out, _ = shell(*COMPARE, *shell.folders(), "--limit-dev", "10", "--name", "few")
+    assert code == 0 and NOTE in out
+    code, _, err = shell("report", "few", *shell.folders(), "--out", "few.html")
+    assert code == 0, err
+    assert NOTE in (shell.folder / "few.html").read_text()
+    assert "selected its fits on 10 rows of dev only" in shell.refused("submit", "moods", "--study", "few")
+    error = shell.refused("share", "few", *shell.folders(), "--out", "shared")
+    assert "The study scores only 10 rows of each dev split (--limit-dev)" in error
+
+
+def test_lists_and_reports_of_runs_prefer_all_rows(shell: Shell) -> None:
+    few = compared(shell, "--limit-dev", "10")["cells"][0]
+    run, runs = few["selected"], ("--runs", str(shell.folder / "runs"))
+
+    def listed() -> float:
+        printed = json.loads(shell("runs", "list", *runs, "--json")[1])
+        return float(next(row["score"] for row in printed["runs"] if row["id"] == run))
+
+    assert listed() == scores(few)["accuracy"]
+    whole = compared(shell)["cells"][0]
+    compared(shell, "--limit-dev", "5")  # the newest prediction is of few rows
+    assert listed() == scores(whole)["accuracy"]
+    code, _, err = shell("report", run, *shell.folders(), "--out", "run.html")
+    assert code == 0, err
+    page = (shell.folder / "run.html").read_text()
+    assert "limit-dev" not in page and "changed since" not in page
+
+
+def test_a_limit_above_the_rows_changes_nothing(shell: Shell) -> None:
+    whole, same = compared(shell), compared(shell, "--limit-dev", "24")
+    assert same["cells"] == whole["cells"]
+    predictions = list((shell.folder / "runs" / whole["cells"][0]["selected"] / "predictions").iterdir())
+    assert len(predictions) == 1
+
+
+def test_a_stratified_sample_is_the_same_for_all_seeds(shell: Shell) -> None:
+    words = ("--limit-train", "16", "--sample", "stratified", "--restarts", "2", "--limit-dev", "6")
+    few = compared(shell, *words)
+    made = runner(shell)
+    task = shell.plugins.task("mood")
+    rows = made.rows(task, "dev").table
+    drawn = stratified_sample(rows.column("label").to_pylist(), 6, seed=0)
+    seen = read_study(few["kept_as"], made).rows()
+    assert seen["a"].tolist() == rows.take(drawn).column("a").to_pylist()
+    assert any("scored on a stratified sample of 6 of 24 rows only" in note for note in few["notes"])
+    error = shell.refused(*COMPARE, *shell.folders(), *words[:-1], "1")
+    assert "A stratified sample needs a row of each of the 2 labels: use --limit-dev 2 or more, not 1." in error
+
+
+STUDY = """
+title = "A look"
+[[system]]
+name = "tiny"
+backbone = "words"
+[[column]]
+name = "few"
+task = "mine/mood"
+recipe = {limit-dev = "10"}
+[[column]]
+name = "all"
+task = "mine/mood"
+"""
+
+
+def test_a_column_of_a_study_file_may_score_few_rows(shell: Shell) -> None:
+    (shell.folder / "look.toml").write_text(STUDY)
+    words = ("compare", "--study", "look.toml", *shell.folders(), "--quiet", "--device", "cpu")
+    code, out, err = shell(*words)
+    assert code == 0, err
+    assert out.count(NOTE) == 1
+    shown = json.loads(shell(*words, "--json")[1])
+    fits = [cell["selected"] for part in shown["results"] for cell in part["cells"]]
+    assert len(fits) == 2 and len(set(fits)) == 1, "the columns share their fit"
+
+
+def test_a_submission_is_marked(shell: Shell) -> None:
+    words = ("submit", "moods", *shell.folders(), "--quiet", "--device", "cpu", "--json")
+    code, out, err = shell(*words, "--backbone", "words", "--limit-dev", "10")
+    assert code == 0, err
+    manifest = json.loads(out)["manifest"]
+    assert [file["limit_dev"] for file in manifest["files"]] == [10]
+    assert manifest["remarks"] == ["1 of 1 files is by models that limited dev rows selected: moods.tsv (10 rows)."]
+    run = manifest["files"][0]["fit"]
+    error = shell.refused(*words, "--ensemble", run, "--limit-dev", "10")
+    assert "Finished runs are not fitted again: the option limit_dev has no effect" in error
+
+
+WRONG = {
+    "zero": ("0", "limit_dev must leave at least one row, not 0."),
+    "negative": ("-5", "limit_dev must leave at least one row, not -5."),
+    "no number": ("few", "argument --limit-dev: invalid int value: 'few'"),
+    "half": ("0.5", "argument --limit-dev: invalid int value: '0.5'"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_limit_is_refused(name: str, shell: Shell) -> None:
+    value, message = WRONG[name]
+    assert message in shell.refused(*COMPARE, *shell.folders(), "--limit-dev", value)
+
+
+@pytest.mark.parametrize("value", [0, True, 1.5, "10"])
+def test_a_wrong_limit_in_python_is_refused(value: Any) -> None:
+    for make in (lambda: StudyOptions(limit_dev=value), lambda: Study(("words",), (mood(),), limit_dev=value)):
+        with pytest.raises(RequestError, match="limit_dev"):
+            make()
