@@ -1,0 +1,41 @@
+"""The demo of one plugin, run with the tiny encoder: every task is learned, and a submission is written."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+
+from benchrunner import Demo, Runner, discover, hookimpl, run_study
+from benchrunner.testing import tiny_family
+
+
+class Tiny:
+    """A plugin with the tiny encoder."""
+
+    @staticmethod
+    @hookimpl
+    def register_backbones() -> list[object]:
+        return [tiny_family()]
+
+
+def learned_tasks(name: str, plugin: ModuleType, folder: Path) -> list[str]:
+    """Fit all tasks of a plugin to their demo data, check its submission, and name the tasks that beat the majority."""
+    plugins = discover(extra=[(name, plugin), ("tiny", Tiny)], installed=False)
+    assert not plugins.set_aside
+    planned = Demo.plan(folder, plugins)
+    study = replace(planned.study, changes={"epochs": 8, "batch_size": 8, "lr": 0.02, "precision": "fp32"})
+    demo = replace(planned, study=study)
+    demo.write_data()
+    runner = Runner(plugins, demo.workspace, device="cpu")
+    result = run_study(demo.study, runner)
+    assert result.is_complete
+    (submission,) = demo.write_submissions(result, runner)
+    assert submission.faults == ()
+    print({term: spread.mean.value for cell in result.cells for term, spread in cell.spreads.items()})
+    return [
+        cell.cell.task.name
+        for cell in result.cells
+        for term, spread in list(cell.spreads.items())[:1]
+        if (spread.mean.value or 0) > (result.baseline[term].value or 0)
+    ]
