@@ -35,6 +35,18 @@ def temporary_folder(target: Path) -> Path:
     return Path(tempfile.mkdtemp(dir=target.parent, prefix=_prefix(target), suffix=".part"))
 
 
+def remove_whole(folder: Path) -> None:
+    """Remove a folder under a temporary name, so that no reader ever sees half of it, even if this process is killed.
+
+    Leftovers of ended processes beside it are removed as well. Nothing is done if the folder is not there.
+    """
+    part = temporary_folder(folder)
+    part.rmdir()
+    with contextlib.suppress(FileNotFoundError):
+        folder.rename(part)
+    shutil.rmtree(part, ignore_errors=True)
+
+
 def remove_leftovers(folder: Path) -> None:
     """Remove the temporary files and folders in `folder` whose processes do not live any more.
 

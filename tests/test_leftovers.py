@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchrunner.files import write_atomically, write_folder_atomically, write_json
-from benchrunner.leftovers import remove_leftovers, temporary_file, temporary_folder
+from benchrunner.leftovers import remove_leftovers, remove_whole, temporary_file, temporary_folder
 
 KILLED = """
 import os, pathlib, signal, sys
@@ -35,6 +35,24 @@ def test_the_next_writer_removes_what_a_killed_one_left(kind: str, tmp_path: Pat
     assert leftover.startswith(".result.") and leftover.endswith(".part")
     write_json(tmp_path / "other.json", 1)
     assert names(tmp_path) == ["other.json"]
+
+
+REMOVED = """
+import os, pathlib, shutil, signal, sys
+from benchrunner.leftovers import remove_whole
+shutil.rmtree = lambda path, ignore_errors: os.kill(os.getpid(), signal.SIGKILL)
+remove_whole(pathlib.Path(sys.argv[1]))
+"""
+
+
+def test_a_folder_is_removed_whole_or_stays_whole(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "record.json").touch()
+    subprocess.run([sys.executable, "-c", REMOVED, str(tmp_path / "run")], check=False)
+    (leftover,) = names(tmp_path)
+    assert leftover.startswith(".run.") and names(tmp_path / leftover) == ["record.json"]
+    remove_whole(tmp_path / "run")  # the repeated call
+    assert names(tmp_path) == []
 
 
 def test_files_of_living_processes_and_foreign_files_stay(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from benchrunner.features.arrays import Features
 from benchrunner.features.blocks import ranges
 from benchrunner.features.flat_batch import FlatBatch, collate, micro_batches, rounding
 from benchrunner.files import remove
+from benchrunner.leftovers import remove_leftovers, temporary_folder
 from benchrunner.locks import held
 from benchrunner.methods.summaries import summarize
 from benchrunner.progress import Event
@@ -111,6 +111,7 @@ def _vectors(
     folder = job.cache.folder / "states" / _key(features, job)
     files = {layer: folder / f"layer-{layer:02}{content.suffix}.npy" for layer in layers}
     states = _opened(files)
+    remove_leftovers(folder)
     if len(states) < len(files):
         if folder.exists() and not folder.is_dir():
             remove(folder)
@@ -125,12 +126,10 @@ def _vectors(
 def _fill(
     folder: Path, content: Content, files: Mapping[int, Path], encoder: Encoder, features: Features, job: Job
 ) -> dict[int, np.ndarray]:
-    """Compute the missing files and remove what a killed process left. The caller holds the folder's lock."""
-    for leftover in folder.glob("*.part"):
-        shutil.rmtree(leftover, ignore_errors=True)
+    """Compute the missing files. The caller holds the folder's lock."""
     states = _opened(files, damaged=lambda reason: job.report(Event("note", text=reason)))
     if missing := [layer for layer in files if layer not in states]:
-        part = Path(tempfile.mkdtemp(dir=folder, suffix=".part"))
+        part = temporary_folder(folder / "layers")
         try:
             _compute(content, encoder, features, {layer: part / files[layer].name for layer in missing}, job)
             for layer in missing:

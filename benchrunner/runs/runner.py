@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 from benchrunner.backbones.backbone import Backbone
 from benchrunner.data.rows import Rows
 from benchrunner.fits import Fit
+from benchrunner.leftovers import remove_whole
 from benchrunner.metrics import Score
 from benchrunner.plugins.registry import Plugins
 from benchrunner.progress import silent
@@ -180,10 +180,10 @@ class Runner:
     def forget(self, fit: Fit) -> None:
         """Remove a fit's folder, with its record and its predictions."""
         with self._fitter.locked(fit) as folder:
-            shutil.rmtree(folder.path, ignore_errors=True)
+            remove_whole(folder.path)
 
     def forget_weights(self, fit: Fit) -> None:
         """Remove a fit's model; its record and predictions stay."""
         if self.plugins.method(fit.method).needs_backbone and self.folder(fit).model.exists():
             with self._fitter.locked(fit) as folder:
-                shutil.rmtree(folder.model, ignore_errors=True)
+                remove_whole(folder.model)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
 from benchrunner.errors import RequestError
+from benchrunner.leftovers import remove_leftovers, remove_whole
 from benchrunner.locks import held_if_free
 from benchrunner.runs.folder import RunFolder, find_run
 from benchrunner.runs.inventory.sizes import Sizes, sizes_of, sum_of
@@ -50,6 +50,7 @@ def remove_runs(runs: Path, references: Sequence[str], *, force: bool = False, d
     Runs are named by their ids, beginnings of ids, or folders. A run that a kept study selected is an error unless
     `force` is true; so is a run that another process works on. Then nothing is removed.
     """
+    remove_leftovers(runs)
     folders = list({folder.path: folder for folder in (find_run(runs, name) for name in references)}.values())
     selected = {} if force else studies_of(runs)
     for folder in folders:
@@ -67,9 +68,7 @@ def remove_runs(runs: Path, references: Sequence[str], *, force: bool = False, d
             with held_if_free(folder.path) as is_free:
                 if not is_free:
                     raise RequestError(f"Another process began to work on the run {folder.path.name}: try again later.")
-                gone = folder.path.with_name(f".{folder.path.name}.removed.part")
-                folder.path.rename(gone)  # in one step, so that no reader sees half of a run
-            shutil.rmtree(gone, ignore_errors=True)
+                remove_whole(folder.path)
     return Removal(tuple(folder.path.name for folder in folders), sizes.total)
 
 
@@ -84,6 +83,8 @@ def prune_runs(runs: Path, *, keep: str = "selected", dry_run: bool = False) -> 
         raise RequestError(f"keep must be {' or '.join(KEEP)}, not '{keep}'.")
     needed = frozenset[str]() if keep == "none" else _needed(runs)
     removed, in_use, size = list[str](), list[str](), 0
+    for path in () if dry_run else (runs, *(record.parent for record in runs.glob("*/record.json"))):
+        remove_leftovers(path)
     for model in sorted(runs.glob("*/model")):
         folder = RunFolder(runs, model.parent.name)
         if folder.path.name in needed or not (folder.path / "record.json").is_file() or not _has_backbone(folder):
@@ -95,7 +96,7 @@ def prune_runs(runs: Path, *, keep: str = "selected", dry_run: bool = False) -> 
             size += sizes_of(folder.path).of_kinds["weights"]
             removed.append(folder.path.name)
             if not dry_run:
-                shutil.rmtree(model)
+                remove_whole(model)
     return Removal(tuple(removed), size, tuple(in_use))
 
 
