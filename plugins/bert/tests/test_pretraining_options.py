@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchrunner_bert.pretraining import command
+from benchrunner_bert.pretraining.corpus.store_writer import Progress
 from benchrunner_bert.pretraining.options import request_of
 from benchrunner_bert.pretraining.request import Request
 from benchrunner_bert.pretraining.settings import Plan, Settings
@@ -66,3 +67,9 @@ def test_every_setting_has_an_option(capsys: pytest.CaptureFixture[str]) -> None
     names = {renamed.get(field.name, field.name) for field in dataclasses.fields(Settings)} - NOT_OPTIONS
     assert [name for name in sorted(names) if f"--{name.replace('_', '-')} " not in text.replace("]", " ")] == []
     assert Path("out") == requested().out
+
+
+def test_names_of_sources_are_escaped_in_the_progress(capsys: pytest.CaptureFixture[str]) -> None:
+    printer = command._ProgressPrinter(quiet=False)
+    printer.prepared(Progress("\x1b]0;title\x07.txt", 0, 1, 50, 100, 7))
+    assert capsys.readouterr().err == "  tokens: 50%, 7 so far (\\x1b]0;title\\x07.txt)\n"
