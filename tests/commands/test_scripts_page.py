@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import re
@@ -15,6 +17,7 @@ import pytest
 import yaml
 
 import inline
+from benchrunner.commands.main import main
 from command_line import Shell
 from distributions import ROOT
 
@@ -36,13 +39,14 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any
         patch.setenv("BENCHRUNNER_CACHE", str(folder / "cache"))
         patch.setenv("BENCHRUNNER_RUNS", str(folder / "runs"))
         inline.files(1, folder / "data")
-        values = {}
+        plugins, values = inline.plugins(register_tasks=[inline.mood(), inline.pairs()]), {}
 
         def run(command: str, *words: str) -> None:
-            line = [sys.executable, inline.__file__, command, *words, "--json"]
-            done = subprocess.run(line, capture_output=True, text=True)
-            assert (done.returncode, done.stderr) == (0, ""), (line, done.stderr)
-            values[command] = json.loads(done.stdout)
+            out, err = io.StringIO(), io.StringIO()
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+                code = main([command, *words, "--json"], plugins=plugins)
+            assert (code, err.getvalue()) == (0, ""), (command, err.getvalue())
+            values[command] = json.loads(out.getvalue())
 
         run("submit", "moods", "--backbone", "words", "--data", "data", "--device", "cpu", "--quiet")
         (fit,) = values["submit"]["result"]["cells"]
