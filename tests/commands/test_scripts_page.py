@@ -23,6 +23,15 @@ from distributions import ROOT
 
 PAGE = (ROOT / "docs" / "scripts.md").read_text(encoding="utf-8")
 
+PROGRAM = """#!{python}
+import sys
+sys.path.insert(0, {path!r})
+from benchrunner.commands.main import main
+from inline import plugins
+sys.exit(main(plugins=plugins(register_backbones=[])))
+"""
+"""The command of the page's workflow. Without a backbone it imports no torch."""
+
 
 def listed(command: str) -> list[str]:
     """The keys that the page lists for a command."""
@@ -101,7 +110,7 @@ def test_the_workflow_finds_a_valid_and_an_invalid_submission(
         next(step["run"].replace("glue", "moods") for step in steps if step.get("name") == name)
         for name in ("check the submission", "list the faults")
     )
-    (tmp_path / "benchrunner").write_text(f'#!/bin/sh\nexec "{sys.executable}" "{inline.__file__}" "$@"\n')
+    (tmp_path / "benchrunner").write_text(PROGRAM.format(python=sys.executable, path=str(Path(inline.__file__).parent)))
     (tmp_path / "benchrunner").chmod(0o755)
     summary = tmp_path / "summary.md"
     paths = f"{tmp_path}{os.pathsep}{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
