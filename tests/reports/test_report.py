@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import finished_studies
-from benchrunner import Grid, PublishedRow, Runner, Study, run_study
+from benchrunner import Grid, Prediction, PublishedRow, Record, Runner, Study, run_study
 from benchrunner.commands.main import main
 from benchrunner.reports.contents import Report
 from benchrunner.reports.disagreement import disagreement
@@ -19,6 +19,7 @@ from benchrunner.reports.rendering import rendered, write_report
 from benchrunner.reports.reported_answers import ReportedAnswers
 from benchrunner.reports.svg import Scale, element
 from benchrunner.reports.visible_text import visible
+from benchrunner.runs.folder import answer_lines, write_prediction
 from benchrunner.studies.study import Result
 from benchrunner.study_files.entries import Entry
 from benchrunner.study_files.kept_study_file import read_study
@@ -126,6 +127,19 @@ def test_embedded_rows_are_read_back_as_they_were(report: Report) -> None:
 def test_the_same_study_gives_the_same_page(study: tuple[Result, Runner], tmp_path: Path) -> None:
     first, second = (write_report(*pair, study[1]) for pair in ((study[0], tmp_path / f"{n}.html") for n in "ab"))
     assert first.read_bytes() == second.read_bytes()
+
+
+def test_a_report_shows_the_predictions_that_were_scored(tmp_path: Path) -> None:
+    """Each fit answers other data later, with the same settings."""
+    result, made = small(tmp_path, ("classify",))
+    scored = gather(read_study("kept", made), made)
+    for fit in result.cells[0].cell.fits:
+        prediction = Prediction(fit.id, "made/classify", "dev", "0" * 64, {})
+        home = made.folder(fit).prediction(prediction.id)
+        home.mkdir()
+        write_prediction(home, prediction, Record(prediction.id, "done"), answer_lines(["no"]))
+    assert gather(read_study("kept", made), made) == scored
+    assert scored.rows and not scored.tasks[0].absent
 
 
 def test_rows_beyond_the_limit_are_counted(study: tuple[Result, Runner]) -> None:
