@@ -63,6 +63,7 @@ class Plugins:
         self._failures: list[SetAside] = []
         self._offers: dict[tuple[str, str], list[Offer]] = {}
         self._copies: dict[tuple[str, str], Offer] = {}
+        self._by_kind: dict[str, dict[str, Any]] = {}
         self._family_plugins: list[tuple[BackboneFamily, Plugin]] = []
         self._packages: dict[str, Plugin] = {}
 
@@ -109,13 +110,19 @@ class Plugins:
     @property
     def backbones(self) -> dict[str, Backbone]:
         """Backbones with names of their own, in the order in which their families list them."""
-        return self._values("backbone")
+        return dict(self._values("backbone"))
 
     def _values(self, kind: str) -> dict[str, Any]:
         """Return the values of one kind: name -> value, or `PLUGIN:NAME` -> value where a name is contested.
 
         Backbones with contested names are left out: the search for backbones finds them.
         """
+        if kind not in self._by_kind:
+            self._by_kind[kind] = self._collected(kind)
+        return self._by_kind[kind]
+
+    def _collected(self, kind: str) -> dict[str, Any]:
+        """Collect the values of one kind from the offers."""
         values = {}
         for (of, name), offers in self._offers.items():
             if of == kind and len(offers) == 1:
@@ -171,6 +178,7 @@ class Plugins:
                 place = offer.value.origin or f"leaderboard {offer.name}"
                 self._failures.append(SetAside(offer.plugin.name, f"{place}: {message_of(error)}"))
         self._offers = {key: offers for key, offers in self._offers.items() if offers}
+        self._by_kind.clear()
 
     def add_core(self, module: object) -> None:
         """Take the offers of benchrunner's own plugin; its errors are bugs and are raised."""
@@ -188,6 +196,7 @@ class Plugins:
         self.manager.register(module, name=staged.plugin.name)
         for offer in staged.offers:
             self._offers.setdefault((offer.kind, offer.name), []).append(offer)
+        self._by_kind.clear()
         self.families += staged.families
         self._family_plugins += [(family, staged.plugin) for family in staged.families]
 
