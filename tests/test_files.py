@@ -19,6 +19,7 @@ from benchrunner import (
     read_json_object,
     read_text,
 )
+from benchrunner.files import read_regular_file
 from benchrunner.output_places import check_place
 from benchrunner.strict_tables import StrictTable
 
@@ -155,3 +156,13 @@ def test_a_long_pipe_is_read(tmp_path: Path) -> None:
     writer = threading.Thread(target=lambda: pipe.write_text(text), daemon=True)
     writer.start()
     assert read_text(pipe) == text
+
+
+def test_a_file_that_tells_no_size_is_read_to_its_end() -> None:
+    """Files in /proc are regular files with the size 0."""
+    path = Path("/proc/self/status")
+    content = read_regular_file(path)
+    assert path.stat().st_size == 0 and content.startswith(b"Name:") and content.endswith(b"\n")
+    assert read_regular_file(path, 100_000).startswith(b"Name:")
+    with pytest.raises(DataError, match="/proc/self/status: larger than 10 bytes"):
+        read_regular_file(path, 10)

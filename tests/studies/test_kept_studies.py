@@ -22,7 +22,7 @@ from benchrunner import (
     result_of_runs,
     run_study,
 )
-from benchrunner.errors import FitError
+from benchrunner.errors import DamagedFile, FitError
 from benchrunner.seals import read_sealed, write_sealed
 from benchrunner.studies.kept.naming import check_name, derived_name
 from benchrunner.studies.study import Result
@@ -79,6 +79,23 @@ def test_a_removed_run_is_lost_with_the_reason(tmp_path: Path) -> None:
     read = read_study("first", made)
     assert isinstance(read, Result)
     assert read.cells[0].lost == {fit.id: "failed: the run is not finished, or was removed"}
+
+
+def test_a_record_is_read_again_after_it_changed(tmp_path: Path) -> None:
+    made = chancy(tmp_path)
+    run_study(small(made), made, keep_as="kept")
+    read = read_study("kept", made)
+    assert isinstance(read, Result) and read.predictions is not None
+    fit = next(read.cells[0].cell.fits)
+    kept = read.predictions.predict(fit, "dev")
+    assert read.predictions.predict(fit, "dev").record == kept.record
+    with (kept.folder / "record.json").open("a") as file:
+        file.write(" ")
+    with pytest.raises(DamagedFile, match=f"{kept.folder}/record.json: damaged, or edited"):
+        read.predictions.predict(fit, "dev")
+    shutil.rmtree(kept.folder)
+    with pytest.raises(FitError, match="has no kept prediction of mine/mood"):
+        read.predictions.predict(fit, "dev")
 
 
 def test_what_was_planned_is_kept_before_the_first_fit_runs(tmp_path: Path) -> None:
