@@ -74,9 +74,16 @@ class MethodParameter:
         """Which values are possible, in words."""
         if self.choices:
             return f"one of {', '.join(map(str, self.choices))}"
-        limits = (("at least", self.at_least), ("above", self.above), ("at most", self.at_most))
-        words = [f"{word} {limit:,}" for word, limit in limits if limit is not None]
-        return f"{_TYPES[type(self.default)]} {' and '.join(words)}".strip()
+        kind, words = _TYPES[type(self.default)], list[str]()
+        if self.above is not None:
+            words.append(f"above {self.above:,}")
+        if self.at_least is not None and self.at_most is not None:
+            words.append(f"from {self.at_least:,} to {self.at_most:,}")
+        elif self.at_least is not None:
+            words.append(f"from {self.at_least:,} up")
+        elif self.at_most is not None:
+            words.append(f"up to {self.at_most:,}")
+        return f"{kind} {' and '.join(words)}".strip()
 
     def checked(self, value: object, name: str) -> Value:
         """Return a value with the parameter's type; raise a `RequestError` with `name` if it is not possible."""

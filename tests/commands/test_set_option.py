@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, final
 
 import pytest
@@ -24,6 +25,9 @@ from benchrunner.fits import Fit
 from benchrunner.method_parameters import ParameterValues, check_declared
 from benchrunner.methods.majority import Majority
 from benchrunner.methods.method import Job, Method, Outcome
+from benchrunner.runs.fitted_backbone import FinishedFit
+from benchrunner.runs.folder import RunFolder
+from benchrunner.testing.tiny_backbone import TinyBackbone
 from command_line import Shell
 from inline import mood, plugins
 
@@ -168,16 +172,16 @@ WRONG = {
     "name": ("fixed.lable=1", "There is no parameter 'fixed.lable'. Did you mean fixed.label?"),
     "method": ("fixd.label=1", "There is no method 'fixd'. Did you mean fixed?"),
     "no parameters": ("majority.label=1", "the method 'majority' has no parameters of its own."),
-    "type": ("fixed.label=many", "fixed.label must be a whole number at least 0 and at most 1, not 'many'."),
-    "part of a number": ("fixed.label=0.5", "fixed.label must be a whole number at least 0 and at most 1, not '0.5'."),
-    "range": ("fixed.label=2", "fixed.label must be a whole number at least 0 and at most 1, not 2."),
-    "digits": (f"fixed.label={'9' * 40}", "fixed.label must be a whole number at least 0 and at most 1, not about 10^"),
+    "type": ("fixed.label=many", "fixed.label must be a whole number from 0 to 1, not 'many'."),
+    "part of a number": ("fixed.label=0.5", "fixed.label must be a whole number from 0 to 1, not '0.5'."),
+    "range": ("fixed.label=2", "fixed.label must be a whole number from 0 to 1, not 2."),
+    "digits": (f"fixed.label={'9' * 40}", "fixed.label must be a whole number from 0 to 1, not about 10^"),
     "zero": ("fixed.strength=0", "fixed.strength must be a number above 0, not 0.0."),
     "not finite": ("fixed.strength=nan", "fixed.strength must be a number above 0, not nan."),
     "choice": ("fixed.tone=shrill", "fixed.tone must be one of calm, loud, not 'shrill'."),
     "truth": ("fixed.twice=perhaps", "fixed.twice must be true or false, not 'perhaps'."),
-    "nothing": ("fixed.label=", "fixed.label must be a whole number at least 0 and at most 1, not ''."),
-    "end of a list": ("fixed.label=1,", "fixed.label must be a whole number at least 0 and at most 1, not ''."),
+    "nothing": ("fixed.label=", "fixed.label must be a whole number from 0 to 1, not ''."),
+    "end of a list": ("fixed.label=1,", "fixed.label must be a whole number from 0 to 1, not ''."),
     "no value": ("fixed.label", "--set takes NAME=VALUE, not 'fixed.label'"),
     "no dot": ("label=1", "--set label: the parameter of a method is METHOD.NAME, such as lora.rank."),
     "unused": ("lora.rank=4", "lora.rank is a parameter of the method 'lora', and no fit of this study is of that"),
@@ -236,6 +240,18 @@ def test_a_recipe_keeps_parameters_through_json() -> None:
     assert replace(fit, recipe=Recipe(lr=1e-3)).id != fit.id
 
 
+def test_a_head_goes_on_unless_a_parameter_that_shapes_it_differs(tmp_path: Path) -> None:
+    method = Fixed(parameters=(FIXED[0], replace(FIXED[1], shapes_head=False)))
+    first = Fit("t", "b", "fixed", Recipe(), 0, "", {}, "", {})
+    finished = FinishedFit("run:first", TinyBackbone(), RunFolder(tmp_path, first.id), first)
+
+    def goes_on(**values: Any) -> bool:
+        return finished.hands_on(replace(first, recipe=Recipe().changed(**values)), method)
+
+    assert goes_on() and goes_on(**{"fixed.strength": 2.0}) and goes_on(**{"fixed.label": 0})
+    assert not goes_on(**{"fixed.label": 1})
+
+
 def test_every_method_of_the_core_declares_parameters_well() -> None:
     for method in plugins().methods.values():
         check_declared(method.parameters, method.name)
@@ -251,5 +267,5 @@ def test_list_shows_the_parameters_of_methods(fixed: Shell) -> None:
         "name": "lora.rank",
         "about": "rank of the updates: the width between their two matrices",
         "default": 8,
-        "values": "a whole number at least 1 and at most 16,384",
+        "values": "a whole number from 1 to 16,384",
     }
