@@ -90,9 +90,9 @@ def test_the_mean_of_a_line_outlives_the_process_that_began_it(tmp_path: Path, c
     assert learned(tmp_path / "out") == unbroken
 
 
-def test_ctrl_c_leaves_a_checkpoint_and_the_command_goes_on(home: Path) -> None:
+def test_sigterm_leaves_a_checkpoint_and_the_command_goes_on(home: Path) -> None:
     asked = words(home, "stopped", "--checkpoint-steps", "1000", steps=16)
-    assert stopped_at(asked, 5, signal.SIGINT, OMP_NUM_THREADS="1") == 130
+    assert stopped_at(asked, 5, signal.SIGTERM, OMP_NUM_THREADS="1") == 143
     (saved,) = (home / "stopped" / "checkpoints").iterdir()
     assert saved.name == "step-00000006", "the step that was being computed is finished"
     run([*asked, "--resume"], OMP_NUM_THREADS="1")
