@@ -67,7 +67,7 @@ def test_tables_reports_and_shared_folders_name_the_rows(shell: Shell) -> None:
     code, out, _ = shell(*COMPARE, *shell.folders(), *QUIET, *METHODS, "--name", "ways")
     assert code == 0
     assert all(name in out for name in NAMES)
-    assert "finetune/probe/majority" in out
+    assert "finetune/probe/majority" in out and "backbone (method)" in out
     code, out, _ = shell(*COMPARE, *shell.folders(), *QUIET, *METHODS, "--format", "csv")
     assert [line.split(",")[:2] for line in out.splitlines()[1:]][::2] == [[name, "mine/mood"] for name in NAMES]
     folders = ("--runs", str(shell.folder / "runs"), "--data", str(shell.folder / "data"))

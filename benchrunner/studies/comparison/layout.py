@@ -189,7 +189,8 @@ def _long_layout(result: Result, rows: Sequence[Row], *, best: bool) -> Layout:
         references = [("majority", row.baseline)] if row.baseline else []
         references += [(figure.row.name, f"{figure.measures.kind} {figure.as_text()}") for figure in row.published]
         lines += [Line(("", "", f"  {name}", text), "published") for name, text in references]
-    return Layout(("task", "metric", "backbone", _what(result, best=best)), (False, False, False, True), tuple(lines))
+    name = "backbone (method)" if len(study.methods) > 1 else "backbone"
+    return Layout(("task", "metric", name, _what(result, best=best)), (False, False, False, True), tuple(lines))
 
 
 def _padded(parts: Sequence[tuple[str, ...]]) -> list[str]:
