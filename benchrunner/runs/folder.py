@@ -156,12 +156,17 @@ class RunFolder:
         write_sealed(self.path / "tuned.json", {"key": key, "settings": dict(settings)})
 
     def sweep(self) -> None:
-        """Remove temporary files of killed processes. The caller must hold the folder's lock."""
+        """Remove temporary files of killed processes, and the checkpoint of a fit that is done.
+
+        The caller must hold the folder's lock.
+        """
         for part in () if self.is_read_only else self.path.rglob(".*.part"):
             if part.is_dir():
                 shutil.rmtree(part, ignore_errors=True)
             else:
                 part.unlink(missing_ok=True)
+        if self.checkpoint.exists() and self.model.exists() and (record := self.record()) and record.status == "done":
+            shutil.rmtree(self.checkpoint, ignore_errors=True)
 
     def locked(self, waiting: Callable[[], None]) -> contextlib.AbstractContextManager[None]:
         """Return a context manager that locks the folder; call `waiting` if another process holds the lock."""

@@ -61,7 +61,10 @@ def killed(name: str, folder: Path, few: int) -> tuple[int, list[str]]:
     points = KillPoints(folder, words(), prepare, refusal="exists already" if name == "export" else "")
     changes, expected = points.whole()
     assert len(changes) > 5
-    chosen = range(1, len(changes) + 1) if not few else range(2, len(changes), max(1, len(changes) // few))
+    chosen = [*range(1, len(changes) + 1)]
+    if few:
+        late = [point for point in chosen if changes[point - 1].endswith("/checkpoint")][-1:]  # the fit is done
+        chosen = [*chosen[1 :: max(1, len(changes) // few)], *late]
     faults = [f"{fault} ({changes[point - 1]})" for point in chosen for fault in points.faults(point, expected)]
     return len(chosen), faults
 

@@ -112,7 +112,7 @@ class KillPoints:
         return process.wait(), err
 
 
-VARYING = ("timings", "started", "ended", "path", "command", "checksum", "work")
+VARYING = ("timings", "started", "ended", "path", "command", "checksum", "work", "folder")
 """Keys of JSON files that differ from run to run."""
 
 

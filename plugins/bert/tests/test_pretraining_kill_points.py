@@ -23,6 +23,7 @@ def killed(plan: str, folder: Path, few: int) -> tuple[int, list[str]]:
     )
     changes, expected = points.whole()
     assert len(changes) > 5
+    assert "finished.json" in changes[-1], "nothing that a kill could leave behind follows the end of the run"
     chosen = range(1, len(changes) + 1) if not few else range(2, len(changes), max(1, len(changes) // few))
     faults = [f"{fault} ({changes[point - 1]})" for point in chosen for fault in points.faults(point, expected)]
     return len(chosen), faults

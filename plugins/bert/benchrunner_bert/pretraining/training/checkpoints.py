@@ -120,10 +120,14 @@ class Checkpoints:
             self._remove_old()
 
     def sweep(self) -> None:
-        """Remove unfinished files of processes that were killed. The caller must hold the run's folder alone."""
+        """Remove unfinished files of processes that were killed, and old checkpoints that such processes left.
+
+        The caller must hold the run's folder alone.
+        """
         for folder in (self.folder, self.folder.parent, self.folder.parent / "exports"):
             for part in folder.glob(".*.part"):
                 shutil.rmtree(part) if part.is_dir() else part.unlink()
+        self._remove_old()
 
     def last(self) -> Saved | None:
         """Find the newest checkpoint."""

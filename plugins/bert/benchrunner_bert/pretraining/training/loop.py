@@ -73,10 +73,12 @@ class TrainingLoop:
                 began = time.monotonic()
                 if self.held_out is not None and (done % self.plan.evaluate_steps == 0 or last):
                     self._evaluate(self.held_out, done)
-                if done in self.plan.export_at or last:
+                if done in self.plan.export_at and not last:
                     self._export(done)
                 if stop or (done % self.plan.checkpoint_steps == 0) or last:
                     self._save(done, window.pending)
+                if last:  # after the checkpoint: the model says that the run is finished, and nothing follows it
+                    self._export(done)
                 window.leave_out(time.monotonic() - began)
                 if stop and not last:
                     return False
