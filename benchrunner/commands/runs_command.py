@@ -14,11 +14,11 @@ from benchrunner.errors import RequestError
 from benchrunner.printing import print_line, print_note, printable
 
 if TYPE_CHECKING:
-    from benchrunner.plugins.registry import Plugins
     from benchrunner.runs.inventory.details import RunDetails
     from benchrunner.runs.inventory.summaries import RunSummary
     from benchrunner.studies.kept.kept_study import KeptStudy
     from benchrunner.studies.kept.removal import Removal
+    from benchrunner.tasks.task import Task
 
 ACTIONS = ("list", "show", "diff", "rm", "prune", "du", "studies")
 """What the command does; `list` if nothing is said."""
@@ -122,7 +122,8 @@ def _list(arguments: argparse.Namespace, runs: Path) -> None:
     if arguments.json:
         print_json({"folder": str(runs), "runs": [run.as_json() for run in chosen], "notes": notes})
         return
-    _print_rows(_HEADER, [_row(run, arguments.plugins) for run in chosen])
+    tasks = arguments.plugins.tasks
+    _print_rows(_HEADER, [_row(run, tasks) for run in chosen])
     for note in (*notes, _sum(chosen, runs)):
         print_line(f"  {note}")
 
@@ -142,17 +143,17 @@ _RIGHT = {4, 6}
 """Columns that are aligned at the right."""
 
 
-def _row(run: RunSummary, plugins: Plugins) -> tuple[str, ...]:
+def _row(run: RunSummary, tasks: Mapping[str, Task]) -> tuple[str, ...]:
     from benchrunner.runs.inventory.sizes import size_text
     from benchrunner.runs.inventory.summaries import recipe_text
 
-    score = run.status if run.score is None else f"{run.score * _scale(run, plugins):.1f} {run.metric}"
+    score = run.status if run.score is None else f"{run.score * _scale(run, tasks):.1f} {run.metric}"
     date = run.date[:16].replace("T", " ")
     return (run.id, run.task, run.backbone or "-", recipe_text(run), score, date, size_text(run.sizes.total))
 
 
-def _scale(run: RunSummary, plugins: Plugins) -> float:
-    task = plugins.tasks.get(run.task)
+def _scale(run: RunSummary, tasks: Mapping[str, Task]) -> float:
+    task = tasks.get(run.task)
     metrics = () if task is None else task.metrics
     return next((metric.scale for metric in metrics if metric.name == run.metric), 1.0)
 
