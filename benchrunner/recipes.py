@@ -205,7 +205,7 @@ class Recipe:
             if getattr(self, name) not in known:
                 raise RequestError(f"A recipe's {name} is one of {', '.join(known)}, not '{getattr(self, name)}'.")
         if self.limit_train is not None and self.limit_train < 1:
-            raise RequestError(f"limit_train must leave at least one row, not {self.limit_train}.")
+            raise RequestError(f"limit_train must be at least 1 row, not {self.limit_train}.")
         if self.sample != "first" and self.limit_train is None:
             raise RequestError(f"A {self.sample} sample needs limit_train, the number of rows to draw.")
 

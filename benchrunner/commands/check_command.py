@@ -15,7 +15,9 @@ def add(commands: Commands) -> None:
     """Add the command `check` to the command line."""
     check = commands.add_parser("check", help="find every fault of a submission, whoever wrote it")
     check.add_argument("file", type=Path, metavar="FILE", help="an archive, a folder of its files, or one of its files")
-    check.add_argument("--board", metavar="BOARD", help="the leaderboard (default: told by the names of the files)")
+    check.add_argument(
+        "--board", metavar="BOARD", help="the leaderboard (default: recognised by the names of the files)"
+    )
     check.add_argument(
         "--data", type=Path, metavar="DIR", help="folder of raw data files: ids and words are compared with its rows"
     )

@@ -100,7 +100,7 @@ def _run_backbones(arguments: argparse.Namespace) -> int:
     if not arguments.backbones or not arguments.tasks:
         missing = "the backbones" if not arguments.backbones else "--tasks"
         raise RequestError(
-            f"Say {missing}: 'compare B1 B2 --tasks TASK', or 'compare --study NAME' with one of "
+            f"Give {missing}: 'compare B1 B2 --tasks TASK', or 'compare --study NAME' with one of "
             "'benchrunner list studies'."
         )
     for reference in arguments.backbones:
@@ -135,9 +135,9 @@ def _backbones_first(arguments: argparse.Namespace) -> str:
     backbones = arguments.tasks[len(tasks) :] if tasks else []
     written = shlex.join(["compare", *(backbones or ["B1", "B2"]), "--tasks", *(tasks or arguments.tasks)])
     return (
-        f"Say the backbones, before --tasks: all words that follow --tasks are tasks. Write 'benchrunner {written}'."
+        f"Give the backbones, before --tasks: all words that follow --tasks are tasks. Write 'benchrunner {written}'."
         if backbones
-        else f"Say the backbones: 'benchrunner {written}'."
+        else f"Give the backbones: 'benchrunner {written}'."
     )
 
 

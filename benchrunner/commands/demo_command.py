@@ -21,7 +21,11 @@ def add(commands: Commands) -> None:
         "demo", help="run everything once on generated data with a small backbone: minutes on a CPU"
     )
     demo.add_argument(
-        "--out", type=Path, default=Path("benchrunner-demo"), metavar="DIR", help="folder for all files of the demo"
+        "--out",
+        type=Path,
+        default=Path("benchrunner-demo"),
+        metavar="DIR",
+        help="folder for all files of the demo (default: benchrunner-demo)",
     )
     demo.add_argument("--backbone", metavar="B", help="backbone instead of the one that is meant for the demo")
     options.add_family(demo)

@@ -66,7 +66,8 @@ def add_computing(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=CHECKPOINT_SECONDS,
         metavar="SECONDS",
-        help=f"time between checkpoints of a fit: what a kill can cost (default: {CHECKPOINT_SECONDS:.0f})",
+        help="seconds between checkpoints of a fit: the most work that is lost if it is killed "
+        f"(default: {CHECKPOINT_SECONDS:.0f})",
     )
     parser.add_argument(
         "--recompute",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from benchrunner.data.rows import Rows
 from benchrunner.data.sources import FileSource
 from benchrunner.errors import DataError, described
-from benchrunner.file_faults import quoted
+from benchrunner.file_faults import quoted, some_names
 from benchrunner.files import check_encoding, read_text
 from benchrunner.json_files import parse_json_text
 from benchrunner.workspace import Workspace
@@ -59,7 +59,7 @@ class JsonTable(FileSource):
             lines.append(line)
         if self.labels and self.label_column in columns:
             columns[self.label_column] = [self._respelled(label) for label in columns[self.label_column]]
-        table = pa.table({name: _column(path, name, values, lines) for name, values in columns.items()})
+        table = pa.table({name: _column(path, self.columns[name], values, lines) for name, values in columns.items()})
         return Rows(table, str(path), lines)
 
     def _rows(self, path: Path) -> Iterator[tuple[int, JsonObject]]:
@@ -84,8 +84,9 @@ class JsonTable(FileSource):
             if not isinstance(value, Mapping) or part not in value:
                 if name in self.optional:
                     return None
-                keys = quoted(", ".join(map(str, row))) if row else "none"
-                raise DataError(f"{path}:{line}: no key {quoted(key)}; the keys of this object are {keys}.")
+                raise DataError(
+                    f"{path}:{line}: no key {quoted(key)}; the keys of this object: {some_names(map(str, row))}."
+                )
             value = value[part]
         return value
 
@@ -115,8 +116,8 @@ def json_lines(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, dict[
         yield number, value
 
 
-def _column(path: Path, name: str, values: list[Any], lines: list[int]) -> pa.Array:
-    """Make a column; its values are of one kind, or missing."""
+def _column(path: Path, key: str, values: list[Any], lines: list[int]) -> pa.Array:
+    """Make a column of the values at a key; they must be of one kind, or missing."""
     import pyarrow as pa
 
     kinds = {kind for value in values if (kind := _kind(value)) is not None}
@@ -124,16 +125,18 @@ def _column(path: Path, name: str, values: list[Any], lines: list[int]) -> pa.Ar
         first = _kind(values[0])
         row = next(row for row, value in enumerate(values) if _kind(value) not in (first, None))
         raise DataError(
-            f"{path}:{lines[row]}: '{name}' is {_kind(values[row])} here, and {first or 'missing'} in the first row; "
-            "all values must be of one kind."
+            f"{path}:{lines[row]}: {quoted(key)} is {_kind(values[row])} here, and {first or 'missing'} in the first "
+            "row; all values must be of one kind."
         )
     try:
         return pa.array(values)
     except UnicodeEncodeError:
         row = next(row for row, value in enumerate(values) if _has_lone_surrogate(value))
-        raise DataError(f"{path}:{lines[row]}: '{name}' has half of a surrogate pair, which is not text.") from None
+        raise DataError(
+            f"{path}:{lines[row]}: {quoted(key)} has half of a surrogate pair, which is not text."
+        ) from None
     except (pa.ArrowException, OverflowError) as error:
-        raise DataError(f"{path}: '{name}' has values that do not fit together: {error}.") from None
+        raise DataError(f"{path}: {quoted(key)} has values that do not fit together: {error}.") from None
 
 
 def _kind(value: Any) -> str | None:

@@ -95,7 +95,9 @@ def detect(boards: Iterable[Leaderboard], path: Path) -> Leaderboard:
     several = " and ".join(board.name for board in best)
     reason = f"{several} fit equally well" if best else "no leaderboard has any of its files"
     known = ", ".join(sorted(board.name for board in boards)) or "none: see 'benchrunner doctor'"
-    raise RequestError(f"{path}: cannot tell which leaderboard this is for: {reason}. Name the board. Known: {known}.")
+    raise RequestError(
+        f"{path}: cannot tell which leaderboard this is for: {reason}. Name it with --board. Known: {known}."
+    )
 
 
 def _manifest_faults(board: Leaderboard, path: Path, manifest: Manifest) -> list[str]:

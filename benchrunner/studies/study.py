@@ -118,7 +118,9 @@ class Study:
         if len(set(self.methods)) != len(self.methods):
             raise RequestError(f"A study may name each method only once, not {', '.join(self.methods)}.")
         if not self.seeds or len(set(self.seeds)) != len(self.seeds):
-            raise RequestError(f"Seeds must be one or more different numbers, not {list(self.seeds)}.")
+            raise RequestError(
+                f"Seeds must be different numbers, at least one, not {', '.join(map(str, self.seeds)) or 'none'}."
+            )
         fits = len(self.names) * len(self.tasks) * self.grid.size * len(self.seeds)
         if fits > MOST_FITS:
             raise RequestError(

@@ -218,7 +218,7 @@ class StudyOptions:
                 )
         for name in SPECIAL:
             if getattr(self, name) is not None and name not in read:
-                option, users = name.replace("_", "-"), _USERS.get(name, "tasks of another kind")
+                option, users = name.replace("_", "-"), _USERS.get(name, "other kinds of tasks than these")
                 raise RequestError(f"The option {option} is for {users}: no fit of this study reads it. Leave it out.")
         for name in self.parameters or ():
             if name not in read:
@@ -276,7 +276,7 @@ _OF_STEPS = ("lr", "epochs", "batch_size", "grid", "preset", "dropout", "schedul
 """Options that only methods with optimizer steps read."""
 
 _USERS: Mapping[str, str] = {
-    "features": "the methods 'features' and 'probe'",
+    "features": "the methods 'features', 'features+attention' and 'probe'",
     "summary": "methods with a linear layer, such as 'finetune' and 'probe', on tasks that ask about whole texts",
     "bilstm_width": "methods with a BiLSTM, such as 'features' and 'finetune+bilstm'",
     "layer_decay": "methods that train all layers, such as 'finetune'",

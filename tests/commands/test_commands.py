@@ -69,8 +69,8 @@ REFUSED: dict[str, tuple[list[str], str]] = {
     "no batch": (["run", "mood", "--backbone", "words", "--batch-size", "0"], "batch_size must be above zero, not 0"),
     "dropout": (["run", "mood", *HERE, "--backbone", "words", "--dropout", "1.5"], "Dropout is a rate from 0"),
     "length": (["run", "mood", *HERE, "--backbone", "words", "--max-length", "0"], "max_length must be above zero"),
-    "limit": (["run", "mood", *HERE, "--backbone", "words", "--limit-train", "-5"], "limit_train must leave at least"),
-    "a seed twice": (["run", "mood", "--backbone", "words", "--seeds", "0,0"], "different numbers, not [0, 0]"),
+    "limit": (["run", "mood", *HERE, "--backbone", "words", "--limit-train", "-5"], "limit_train must be at least 1"),
+    "a seed twice": (["run", "mood", "--backbone", "words", "--seeds", "0,0"], "at least one, not 0, 0"),
     "no restarts": (["run", "mood", "--backbone", "words", "--restarts", "0"], "restarts must be at least 1, not 0"),
     "too many restarts": (["run", "mood", *HERE, "--backbone", "words", "--restarts", "9999999999"], "at most 10,000"),
     "seeds and restarts": (["run", "mood", "--seeds", "0", "--restarts", "2"], "not allowed with argument"),
@@ -93,7 +93,7 @@ REFUSED: dict[str, tuple[list[str], str]] = {
     ),
     "tasks alone": (
         ["compare", "--tasks", "mood", "--restarts", "2"],
-        "Say the backbones: 'benchrunner compare B1 B2 --tasks mood'.",
+        "Give the backbones: 'benchrunner compare B1 B2 --tasks mood'.",
     ),
     "unknown command": (
         ["runn"],

@@ -212,5 +212,5 @@ def test_an_archive_of_no_board_is_an_error(tmp_path: Path) -> None:
 
 
 def test_an_archive_of_two_boards_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(RequestError, match=r"moods and twin fit equally well. Name the board"):
+    with pytest.raises(RequestError, match=r"moods and twin fit equally well. Name it with --board"):
         detect([BOARD, replace(BOARD, name="twin")], zipped(tmp_path, FILES))

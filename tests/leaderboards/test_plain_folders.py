@@ -122,5 +122,5 @@ def test_boards_that_share_a_file_name_are_told_apart(tmp_path: Path) -> None:
     boards = [ALONE_BOARD, SPOKEN]
     assert detect(boards, write_answers(SPOKEN, SPOKEN_ANSWERS, tmp_path / "any")) is SPOKEN
     assert detect(boards, write_answers(ALONE_BOARD, SPOKEN_ANSWERS, tmp_path)) is ALONE_BOARD
-    with pytest.raises(RequestError, match=r"spoken-1.1 and spoken-2.0 fit equally well. Name the board"):
+    with pytest.raises(RequestError, match=r"spoken-1.1 and spoken-2.0 fit equally well. Name it with --board"):
         detect(boards, tmp_path / "any" / "said.json")

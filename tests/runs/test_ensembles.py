@@ -152,7 +152,7 @@ def test_a_recipe_of_another_kind_of_question_is_refused(tmp_path: Path, capsys:
     assert main([*words, "--context", "sentence"], plugins=plugins()) == 2
     assert "no fit of this study reads it" in capsys.readouterr().err
     assert main([*words, "--features", "last"], plugins=plugins()) == 2
-    assert "is for the methods 'features' and 'probe'" in capsys.readouterr().err
+    assert "is for the methods 'features', 'features+attention' and 'probe'" in capsys.readouterr().err
 
 
 def test_an_ensemble_is_submitted_without_any_fitting(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -38,7 +38,7 @@ REFUSED: dict[str, tuple[list[str], str]] = {
         ["--scale", "crum"],
         "There is no scale 'crum'. Did you mean crumb? The scales of study.toml: crumb, full",
     ),
-    "unread": (["--stride", "3"], "The option stride is for tasks of another kind"),
+    "unread": (["--stride", "3"], "The option stride is for other kinds of tasks than these"),
     "BiLSTM": (
         ["--bilstm-width", "5"],
         "bilstm_width must be an even number above zero, not 5",
@@ -124,8 +124,8 @@ def test_faulty_study_entries_are_refused_before_making_anything(name: str, kitc
 
 def test_compare_says_which_argument_is_missing(kitchen: Kitchen) -> None:
     for words, reason in (
-        ([], "Say the backbones: 'compare B1 B2 --tasks TASK', or 'compare --study NAME'"),
-        (["words"], "Say --tasks: "),
+        ([], "Give the backbones: 'compare B1 B2 --tasks TASK', or 'compare --study NAME'"),
+        (["words"], "Give --tasks: "),
         (["words", "--tasks", "mood", "--set", "a=b"], "--set a: the parameter of a method is METHOD.NAME"),
         (["words", "--tasks", "mood", "--scale", "tiny"], "--scale is for a study file"),
         (["words", "--tasks", "mood", "--systems", "a"], "--systems is for a study file"),

@@ -123,7 +123,10 @@ class KeptStudy:
                     "(--of B on the command line)."
                 )
             if not answering:
-                raise RequestError(f"The study {self.name} selected no run of {', '.join(tasks)}.")
+                raise RequestError(
+                    f"The study {self.name} selected no run of {', '.join(tasks)}. Name a study "
+                    "that has these tasks: 'benchrunner runs studies' lists them."
+                )
             name = next(iter(answering))
         if name not in answering:
             raise UnknownName(f"{kind} of the study {self.name}", name, answering)
