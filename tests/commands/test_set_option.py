@@ -240,7 +240,7 @@ def test_a_recipe_keeps_parameters_through_json() -> None:
     assert replace(fit, recipe=Recipe(lr=1e-3)).id != fit.id
 
 
-def test_a_head_goes_on_unless_a_parameter_that_shapes_it_differs(tmp_path: Path) -> None:
+def test_a_head_goes_on_unless_a_shaping_parameter_differs(tmp_path: Path) -> None:
     method = Fixed(parameters=(FIXED[0], replace(FIXED[1], shapes_head=False)))
     first = Fit("t", "b", "fixed", Recipe(), 0, "", {}, "", {})
     finished = FinishedFit("run:first", TinyBackbone(), RunFolder(tmp_path, first.id), first)
