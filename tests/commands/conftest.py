@@ -1,4 +1,4 @@
-"""The fixture of the tests of commands."""
+"""Fixtures of the tests of commands."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from benchrunner.commands.main import main
 from command_line import Shell
+from inline import files, mood, pairs, plugins
 
 
 @pytest.fixture
@@ -17,3 +19,15 @@ def shell(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
     return Shell(tmp_path, capsys)
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """Run a study named `first` once; return its folder, for copies, and the id of its fit."""
+    folder = tmp_path_factory.mktemp("finished")
+    files(1, folder / "data")
+    words = ["compare", "words", "--tasks", "mood", "--name", "first", "--device", "cpu", "--quiet"]
+    folders = ["--data", str(folder / "data"), "--runs", str(folder / "runs")]
+    assert main([*words, *folders], plugins=plugins(register_tasks=[mood(), pairs()])) == 0
+    [head] = (folder / "runs").glob("*/model/head.safetensors")
+    return folder, head.parent.parent.name

@@ -8,27 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner.commands.main import main
 from command_line import Shell
-from inline import files, mood, pairs, plugins
 
 NAME = os.fsdecode(b"n\xff\xe9m")
 """A file name as Python gives it whose bytes are not UTF-8."""
 SHOWN = r"n\udcff\udce9m"
-WORDS = ("--device", "cpu", "--quiet")
 REFUSED = "this path is not UTF-8, and the libraries that read models refuse such paths. Choose a folder"
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """Run a study named `first` once; return its folder and the id of its fit."""
-    folder = tmp_path_factory.mktemp("finished")
-    files(1, folder / "data")
-    words = ["compare", "words", "--tasks", "mood", "--name", "first", *WORDS]
-    folders = ["--data", str(folder / "data"), "--runs", str(folder / "runs")]
-    assert main([*words, *folders], plugins=plugins(register_tasks=[mood(), pairs()])) == 0
-    [head] = (folder / "runs").glob("*/model/head.safetensors")
-    return folder, head.parent.parent.name
 
 
 WITHOUT_RUNS = ("check", "verify", "list", NAME)

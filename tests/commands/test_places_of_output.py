@@ -11,9 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner.commands.main import main
 from command_line import Shell
-from inline import files, mood, pairs, plugins
 
 WORDS = ("--device", "cpu", "--quiet")
 
@@ -47,22 +45,10 @@ FILES = [name for name, command in COMMANDS.items() if not command.is_folder]
 FOLDERS = [name for name, command in COMMANDS.items() if command.is_folder]
 
 
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """Run a study named `first` once; return its runs folder and the id of its fit."""
-    folder = tmp_path_factory.mktemp("finished")
-    files(1, folder / "data")
-    words = ["compare", "words", "--tasks", "mood", "--name", "first", *WORDS]
-    folders = ["--data", str(folder / "data"), "--runs", str(folder / "runs")]
-    assert main([*words, *folders], plugins=plugins(register_tasks=[mood(), pairs()])) == 0
-    [head] = (folder / "runs").glob("*/model/head.safetensors")
-    return folder / "runs", head.parent.parent.name
-
-
 @pytest.fixture
 def fit(finished: tuple[Path, str], shell: Shell) -> str:
     """Copy the finished runs into the shell's folder; return the id of the fit."""
-    shutil.copytree(finished[0], shell.folder / "runs")
+    shutil.copytree(finished[0] / "runs", shell.folder / "runs")
     return finished[1]
 
 
