@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, final
 
 import torch
 from torch import nn
@@ -24,11 +25,39 @@ def decay_groups(parameters: Iterable[nn.Parameter], weight_decay: float) -> lis
     return [group for group in groups if group["params"]]
 
 
+@final
+@dataclass(frozen=True)
+class _Group:
+    """Weights with the same factor of the learning rate and the same decay."""
+
+    weights: tuple[nn.Parameter, ...]
+    rate: float
+    decay: float
+
+
+@final
+@dataclass(frozen=True)
+class _Moments:
+    """AdamW's state of one weight."""
+
+    mean: torch.Tensor
+    square: torch.Tensor
+    step: torch.Tensor
+    """Number of steps in which the weight had a gradient, as the fused kernel wants it: a float32 scalar."""
+
+    @classmethod
+    def zeros(cls, weight: nn.Parameter) -> _Moments:
+        return cls(torch.zeros_like(weight), torch.zeros_like(weight), torch.zeros((), device=weight.device))
+
+
 class Optimizer:
     """Turns the gradients of named modules into new weights: clips, then takes an AdamW step.
 
     `rates` has factors of the learning rate by the name of a weight, such as `encoder.pooler.bias`; without a factor,
     a weight has the whole rate. Weights that need no gradient are not part of the optimizer, nor of its state.
+
+    The fused kernel is called directly: a `torch.optim.AdamW` computes the same bits, but the first one in a process
+    imports torch's compiler, which costs more time than fifty steps of a small model.
     """
 
     def __init__(
@@ -42,19 +71,12 @@ class Optimizer:
             if weight.requires_grad
         }
         self._rates = {id(weight): (rates or {}).get(name, 1.0) for name, weight in self.named.items()}
-        groups = [
-            {**group, "rate": rate}
+        self._groups = [
+            _Group(tuple(group["params"]), rate, group["weight_decay"])
             for rate in sorted(set(self._rates.values()))
             for group in decay_groups(self._of_rate(rate), recipe.weight_decay)
         ]
-        self._adam = torch.optim.AdamW(
-            groups,
-            lr=recipe.lr,
-            betas=(recipe.beta1, recipe.beta2),
-            eps=recipe.epsilon,
-            fused=True,
-        )
-        self._decay = [group["weight_decay"] for group in self._adam.param_groups]
+        self._moments: dict[nn.Parameter, _Moments] = {}
 
     def rate_of(self, weight: nn.Parameter) -> float:
         """Give the factor between the learning rates of a weight and those that `step` is given."""
@@ -68,20 +90,56 @@ class Optimizer:
         for weight in self.named.values():
             weight.grad = None
 
+    @torch.no_grad()
     def step(self, step: int, lr: float) -> None:
         """Clip the gradients and change the weights. `step` counts from 0."""
-        self._adam.grad_scale = self._excess() if self._recipe.clip else None  # type: ignore[attr-defined]
-        for group, decay in zip(self._adam.param_groups, self._decay, strict=True):
-            asked = lr * group["rate"]
+        excess = self._excess() if self._recipe.clip else None
+        for group in self._groups:
+            asked = lr * group.rate
             rate, epsilon = asked, self._recipe.epsilon
             if not self._recipe.bias_correction:
                 # AdamW computes m / (1 - b1^t) / (sqrt(v / (1 - b2^t)) + e). With this rate and epsilon, that is
                 # lr * m / (sqrt(v) + e). AdamW multiplies the decay by its rate, so the decay is divided by it.
                 first, second = 1 - self._recipe.beta1 ** (step + 1), (1 - self._recipe.beta2 ** (step + 1)) ** 0.5
                 rate, epsilon = asked * first / second, self._recipe.epsilon / second
-            group["lr"], group["eps"] = rate, epsilon
-            group["weight_decay"] = decay * asked / rate if rate else 0.0
-        self._adam.step()
+            decay = group.decay * asked / rate if rate else 0.0
+            self._change(group.weights, excess, rate=rate, decay=decay, epsilon=epsilon)
+
+    def _change(
+        self,
+        weights: Iterable[nn.Parameter],
+        excess: torch.Tensor | None,
+        *,
+        rate: float,
+        decay: float,
+        epsilon: float,
+    ) -> None:
+        """Take an AdamW step with the weights that have gradients; the others and their moments stay as they are."""
+        gradients = {weight: weight.grad for weight in weights if weight.grad is not None}
+        if not gradients:
+            return
+        for weight in gradients:
+            if weight not in self._moments:
+                self._moments[weight] = _Moments.zeros(weight)
+        moments = [self._moments[weight] for weight in gradients]
+        steps = [moment.step for moment in moments]
+        torch._foreach_add_(steps, 1)
+        torch._fused_adamw_(
+            list[torch.Tensor](gradients),
+            list(gradients.values()),
+            [moment.mean for moment in moments],
+            [moment.square for moment in moments],
+            [],
+            steps,
+            lr=rate,
+            beta1=self._recipe.beta1,
+            beta2=self._recipe.beta2,
+            weight_decay=decay,
+            eps=epsilon,
+            amsgrad=False,
+            maximize=False,
+            grad_scale=excess,
+        )
 
     def _excess(self) -> torch.Tensor:
         """Return the divisor of the gradients that clips them: how far their norm is above the limit, or 1 if below.
@@ -96,19 +154,18 @@ class Optimizer:
         """Give weights and moments by name. Weights that have had no gradient have no moments."""
         for name, weight in self.named.items():
             yield f"weight/{name}", weight.detach()
-            for moment in ("exp_avg", "exp_avg_sq"):
-                if weight in self._adam.state:
-                    yield f"{moment}/{name}", self._adam.state[weight][moment]
+            if moments := self._moments.get(weight):
+                yield f"exp_avg/{name}", moments.mean
+                yield f"exp_avg_sq/{name}", moments.square
 
     def restore(self, tensors: Mapping[str, torch.Tensor], step: int) -> None:
         """Put back the weights and moments that `state` gave after `step` optimizer steps."""
         for name, weight in self.named.items():
             with torch.no_grad():
                 weight.copy_(tensors[f"weight/{name}"])
-            if f"exp_avg/{name}" not in tensors:  # the weight had no gradient, for example an unused pooler's
-                continue
-            self._adam.state[weight] = {
-                "step": torch.tensor(float(step), device=weight.device if weight.device.type != "cpu" else None),
-                "exp_avg": tensors[f"exp_avg/{name}"].to(weight.device),
-                "exp_avg_sq": tensors[f"exp_avg_sq/{name}"].to(weight.device),
-            }
+            if f"exp_avg/{name}" in tensors:  # else the weight had no gradient, for example an unused pooler's
+                self._moments[weight] = _Moments(
+                    tensors[f"exp_avg/{name}"].to(weight.device),
+                    tensors[f"exp_avg_sq/{name}"].to(weight.device),
+                    torch.tensor(float(step), device=weight.device),
+                )

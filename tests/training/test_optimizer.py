@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from collections.abc import Iterable
+from typing import Any
 
 import pytest
 import torch
@@ -23,7 +26,7 @@ class Pair(nn.Module):
             nn.init.normal_(weight, generator=torch.Generator().manual_seed(seed))
 
 
-def gradients(steps: int) -> Iterable[list[torch.Tensor]]:
+def gradients(steps: int) -> Iterable[list[Any]]:
     source = torch.Generator().manual_seed(9)
     for step in range(steps):
         scale = 10.0 ** (step % 4 - 2)
@@ -73,6 +76,48 @@ def test_uncorrected_adam_gives_other_weights() -> None:
     rates = [0.01] * 5
     corrected, raw = (optimized(Recipe(bias_correction=correction), rates) for correction in (True, False))
     assert (corrected[0] - raw[0]).abs().max() > 1e-2
+
+
+@pytest.mark.parametrize("recipe", [Recipe(clip=1.0), Recipe(clip=0.0, weight_decay=0.1, beta1=0.8, epsilon=1e-3)])
+def test_the_bits_are_those_of_torch(recipe: Recipe) -> None:
+    """Some weights have no gradient in the first steps, as an unused pooler's, and one has none at all."""
+    ours, theirs = Pair(), Pair()
+    optimizer = Optimizer({"pair": ours}, recipe)
+    adam = torch.optim.AdamW(
+        decay_groups(theirs.parameters(), recipe.weight_decay),
+        betas=(recipe.beta1, recipe.beta2),
+        eps=recipe.epsilon,
+        fused=True,
+    )
+    for step, step_gradients in enumerate(gradients(9)):
+        step_gradients[3] = None
+        step_gradients[0] = step_gradients[0] if step > 3 else None
+        for module in (ours, theirs):
+            for weight, gradient in zip(module.parameters(), step_gradients, strict=True):
+                weight.grad = None if gradient is None else gradient.clone()
+        optimizer.step(step, 0.01 * step)
+        given = [gradient for gradient in step_gradients if gradient is not None]
+        norm = torch.nn.utils.get_total_norm(given)
+        adam.grad_scale = ((norm + 1e-6) / recipe.clip).clamp(min=1.0) if recipe.clip else None
+        for group in adam.param_groups:
+            group["lr"] = 0.01 * step
+        adam.step()
+    for weight, expected in zip(ours.parameters(), theirs.parameters(), strict=True):
+        assert torch.equal(weight, expected)
+
+
+def test_training_does_not_import_the_compiler_of_torch() -> None:
+    code = """
+import sys, torch
+from benchrunner.recipes import Recipe
+from benchrunner.training.optimizer import Optimizer
+layer = torch.nn.Linear(2, 2)
+optimizer = Optimizer({"layer": layer}, Recipe())
+layer(torch.ones(1, 2)).sum().backward()
+optimizer.step(0, 0.1)
+sys.exit("torch._dynamo" in sys.modules)
+"""
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
 def test_biases_and_norms_do_not_decay() -> None:
