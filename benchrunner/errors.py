@@ -38,13 +38,14 @@ class RequestError(BenchrunnerError):
 class UnknownName(RequestError):
     """A name that no plugin offers; the message suggests the closest names."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str], advice: str = "") -> None:
+    def __init__(self, kind: str, name: str, known: Iterable[str], advice: str = "", *, where: str = "") -> None:
+        """Take the kind of the name, and all names of this kind. `where` follows the name: "in these tasks"."""
         known = sorted(known)
-        text = f"There is no {kind} '{name}'."
+        text = f"There is no {kind} '{name}'{f' {where}' if where else ''}."
         if close := closest_names(name, known):
             text += f" Did you mean {' or '.join(close)}?"
         elif known:
-            text += f" Known: {', '.join(known[:12])}{', ...' if len(known) > 12 else ''}."
+            text += f" Known: {', '.join(known[:12])}{f' and {len(known) - 12:,} more' if len(known) > 12 else ''}."
         elif not advice:
             text += f" No plugin offers a {kind}: see 'benchrunner doctor'."
         super().__init__(f"{text} {advice}".rstrip())

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from benchrunner.errors import RequestError
 from benchrunner.printing import print_note
-from benchrunner.recipes import BATCH_UNITS, CONTEXTS, LAYERS, LOSS_DIVISORS, SAMPLES, SCHEDULES, SUMMARIES
+from benchrunner.recipes import BATCH_UNITS, CONTEXTS, LAYERS, LOSS_DIVISORS, SAMPLES, SCHEDULES, SUMMARIES, Recipe
 from benchrunner.studies.number_texts import names, numbers
 from benchrunner.studies.study import SELECT
 from benchrunner.text_settings import name_value_pairs
@@ -233,7 +233,12 @@ def _add_training_fields(group: argparse._ArgumentGroup) -> None:
         default="auto",
         help="auto (the default) is bf16 on a GPU and fp32 on a CPU",
     )
-    group.add_argument("--micro-tokens", type=int, metavar="N", help="the most tokens computed at once")
+    group.add_argument(
+        "--micro-tokens",
+        type=int,
+        metavar="N",
+        help=f"the most tokens computed at once; a longer sequence is computed alone (default: {Recipe.micro_tokens})",
+    )
     group.add_argument("--limit-train", type=int, metavar="N", help="learn from N rows only: see --sample")
     group.add_argument(
         "--limit-dev",

@@ -58,7 +58,9 @@ def add(commands: Commands) -> None:
         "--status", nargs="+", metavar="S", help="only runs that are done, diverged, failed, running or unfinished"
     )
     listing.add_argument(
-        "--sort", metavar="BY", help="date (default), score, size or seconds, largest first; task, backbone or id"
+        "--sort",
+        metavar="BY",
+        help="date (default; newest first); score, size or seconds (largest first); task, backbone or id",
     )
     removing = parser.add_argument_group("options of 'rm' and 'prune'")
     removing.add_argument(

@@ -20,6 +20,7 @@ class Majority(Method):
     name = "majority"
     about = "always the most frequent training answer (numbers: the mean); no learning"
     needs_backbone = False
+    trains_in_steps = False
 
     def fit(self, job: Job) -> Outcome:
         import numpy as np

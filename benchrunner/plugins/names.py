@@ -50,4 +50,4 @@ def check_plugin(name: str, values: str, offering: Collection[str], idle: Mappin
     if name in idle:
         others = f" Plugins with {values}: {', '.join(sorted(offering))}." if offering else ""
         raise RequestError(f"The plugin '{name}' offers no {values}: {idle[name]}.{others}")
-    raise UnknownName(f"plugin with {values}", name, offering, "'benchrunner list plugins' shows all plugins.")
+    raise UnknownName("plugin", name, offering, "'benchrunner list plugins' shows all plugins.", where=f"with {values}")

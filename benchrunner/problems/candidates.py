@@ -188,7 +188,8 @@ def _labels(rows: Rows, labels: Sequence[Any], choices: Sequence[Sequence[str]])
         numbers = label if isinstance(label, list) else [label]
         count = len(choices[row])
         if not numbers or not all(type(number) is int and 0 <= number < count for number in numbers):
-            expected = f"a whole number from 0 to {count - 1}, or a list of such numbers"
+            counted = f"(there are {count} candidates, counted from 0)"
+            expected = f"a whole number from 0 to {count - 1}, or a list of such numbers {counted}"
             raise DataError(f"{rows.where(row)}: label {quoted(label)} is not {expected}.")
     if any(isinstance(label, list) for label in labels):
         labels = [label if isinstance(label, list) else [label] for label in labels]

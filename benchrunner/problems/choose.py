@@ -123,7 +123,9 @@ class Choose(Problem):
 
     def parse(self, text: str) -> int:
         if text not in map(str, range(self.choices)):
-            raise ValueError(f"a whole number from 0 to {self.choices - 1}")
+            raise ValueError(
+                f"a whole number from 0 to {self.choices - 1} (there are {self.choices} choices, counted from 0)"
+            )
         return int(text)
 
     def strata(self, table: pa.Table) -> list[Any] | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import final
 
 from benchrunner.data.rows import Rows
-from benchrunner.errors import RequestError
+from benchrunner.errors import DataError, RequestError
 from benchrunner.leaderboards.label_texts import labels_by_text
 from benchrunner.metrics import Score
 from benchrunner.runs.runner import Runner
@@ -52,6 +52,7 @@ def score_file(
     name = split or next(iter(task.named("dev")), task.train)
     if name not in task.splits:
         raise RequestError(f"{task.name} has no split '{name}'; it has {', '.join(task.splits)}.")
+    _check_exists(path)
     _check_files(task, files, runner)
     if task.scorer is not None and path.is_file() and task.scorer.recognizes(path):
         named = gold is not None or split is not None
@@ -65,6 +66,14 @@ def score_file(
     spellings = labels_by_text(task, runner.plugins.leaderboards.values())
     scores = scores_of_file(task, rows, path, spellings=spellings)
     return FileScores(scores, rows, False, _text(task, path, rows, scores), _notes(rows))
+
+
+def _check_exists(path: Path) -> None:
+    """Raise a `DataError` if there is no file, before the labelled rows are read."""
+    try:
+        path.stat()
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}.") from None
 
 
 def _check_files(task: Task, files: Mapping[str, Path], runner: Runner) -> None:

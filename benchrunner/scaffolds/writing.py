@@ -13,7 +13,7 @@ from string import Template
 
 from benchrunner.errors import RequestError
 from benchrunner.leftovers import temporary_folder
-from benchrunner.output_places import check_place
+from benchrunner.output_places import check_place, make_parents
 from benchrunner.platform_facts import current_umask
 from benchrunner.plugins.registry import Plugins
 from benchrunner.scaffolds.kinds import SCAFFOLDS
@@ -37,7 +37,7 @@ def write_plugin(kind: str, name: str, folder: Path, *, plugins: Plugins, comman
     check_is_free(kind, name, plugins, commands if kind == "command" else SCAFFOLDS[kind].taken(plugins))
     _check_absent(folder)
     check_place(folder, is_file=False)
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    make_parents(folder)
     part = temporary_folder(folder)
     try:
         for path, text in package_files(kind, name).items():

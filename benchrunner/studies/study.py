@@ -112,7 +112,7 @@ class Study:
         known = list(dict.fromkeys(name for task in self.tasks for name in task.named("test")))
         for name in self.tests:
             if name not in known:
-                raise UnknownName("test split of these tasks", name, known)
+                raise UnknownName("labelled test split", name, known, where="in these tasks")
         if self.limit_dev is not None and not (type(self.limit_dev) is int and self.limit_dev > 0):
             raise RequestError(f"limit_dev must leave at least one row, not {self.limit_dev!r}.")
         if len(set(self.methods)) != len(self.methods):
@@ -323,7 +323,7 @@ class Result:
             raise RequestError(f"Say which task: this study has {', '.join(names)}.")
         matches = [task for task in self.study.tasks if name in (None, task.name, task.name.rpartition("/")[2])]
         if not matches:
-            raise UnknownName("task of this study", str(name), names)
+            raise UnknownName("task", str(name), names, where="in this study")
         return matches[0]
 
 

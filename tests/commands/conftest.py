@@ -17,6 +17,8 @@ def shell(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
     monkeypatch.setenv("BENCHRUNNER_CACHE", str(tmp_path / "cache"))
     for name in ("BENCHRUNNER_DATA", "BENCHRUNNER_RUNS"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "")  # so that what --offline sets is removed after the test
+    monkeypatch.delenv("HF_HUB_OFFLINE")
     monkeypatch.chdir(tmp_path)
     return Shell(tmp_path, capsys)
 

@@ -105,6 +105,14 @@ REFUSED: dict[str, tuple[list[str], str]] = {
     ),
     "file to check": (["check", "absent.zip"], "absent.zip: there is no such file or folder."),
     "file to score": (["score", "mood", "absent.tsv", *HERE], "absent.tsv: cannot be read: No such file"),
+    "file to score, without data": (
+        ["score", "mood", "absent.tsv", "--data", "."],
+        "absent.tsv: cannot be read: No such file",
+    ),
+    "new plugin where no folder can be made": (
+        ["new", "task", "sad", "--out", "/proc/x/y"],
+        "/proc/x/y cannot be written: its parent folder cannot be made (/proc/x: No such file or directory).",
+    ),
     "folder to score": (["score", "mood", "data", *HERE], "data: cannot be read: Is a directory"),
     "gold": (["score", "mood", "data/mood/dev.tsv", "--gold", "absent.tsv"], "--gold absent.tsv: there is no such"),
     "split": (["score", "mood", "x", "--split", "devel", *HERE], "mine/mood has no split 'devel'; it has train, dev"),
@@ -112,13 +120,19 @@ REFUSED: dict[str, tuple[list[str], str]] = {
         ["score", "mood", "x", "--split", "devel", "--gold", "data/mood/dev.tsv"],
         "mine/mood has no split 'devel'",
     ),
-    "split without labels": (["score", "mood", "x", "--split", "test", *HERE], "these rows have no labels"),
+    "split without labels": (
+        ["score", "mood", "data/mood/dev.tsv", "--split", "test", *HERE],
+        "these rows have no labels",
+    ),
     "demo in a file": (
         ["demo", "--out", "data/mood/dev.tsv"],
         "data/mood/dev.tsv cannot be written: this is a file; name a folder",
     ),
     "data without an action": (["data"], "the following arguments are required: action.\n"),
-    "gold that is a folder": (["score", "mood", "x", "--gold", "data"], "--gold data: this is a folder, not a file."),
+    "gold that is a folder": (
+        ["score", "mood", "data/mood/dev.tsv", "--gold", "data"],
+        "--gold data: this is a folder, not a file.",
+    ),
     "submission below a file": (
         ["submit", "moods", "--backbone", "words", *HERE, "--out", "data/mood/dev.tsv/mine.zip"],
         "mine.zip cannot be written: ",

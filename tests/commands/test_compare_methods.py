@@ -63,6 +63,16 @@ def test_a_grid_belongs_to_the_fits_that_read_it(shell: Shell) -> None:
     ]
 
 
+def test_methods_without_steps_show_no_learning_rate(shell: Shell) -> None:
+    for method in ("majority", "probe"):
+        code, out, err = shell("run", "mood", "--backbone", "words", *shell.folders(), *QUIET, "--method", method)
+        assert code == 0, err
+        assert method in out
+        assert not [word for word in ("epochs", "batch size", "learning rate") if word in out]
+    error = shell.refused("run", "mood", *shell.folders(), "--method", "majority", "--lr", "1e-3")
+    assert "The option lr is for methods that train in steps" in error
+
+
 def test_tables_reports_and_shared_folders_name_the_rows(shell: Shell) -> None:
     code, out, _ = shell(*COMPARE, *shell.folders(), *QUIET, *METHODS, "--name", "ways")
     assert code == 0

@@ -78,7 +78,7 @@ def test_listed_names_keep_working(name: str) -> None:
 
 
 REFUSED = {
-    "rivl:model": "There is no plugin with backbones 'rivl'. Did you mean rival?",
+    "rivl:model": "There is no plugin 'rivl' with backbones. Did you mean rival?",
     "tasks:model": "The plugin 'tasks' offers no backbones: it brings other things. Plugins with backbones: ",
     "broken:model": "The plugin 'broken' offers no backbones: it is set aside (",
     "rival:tiny/words": "'tiny/words' is a name of the plugin 'own', and only the plugin 'rival' was asked",
@@ -98,7 +98,11 @@ def test_a_wrong_prefix_is_refused(shell: CommandLine, reference: str) -> None:
 
 
 def test_a_wrong_family_is_refused(shell: CommandLine, folder: Path, tmp_path: Path) -> None:
-    for family, reason in (("rivl", "Did you mean rival?"), ("tasks", "offers no backbones"), ("", "no plugin with")):
+    for family, reason in (
+        ("rivl", "Did you mean rival?"),
+        ("tasks", "offers no backbones"),
+        ("", "no plugin '' with"),
+    ):
         for words in (("run", "mine/mood", "--backbone"), ("compare", "--tasks", "mine/mood", "--dry-run", "--")):
             code, out = shell(words[0], "--family", family, *words[1:], folder)
             assert code == 2 and reason in out, out
@@ -107,7 +111,7 @@ def test_a_wrong_family_is_refused(shell: CommandLine, folder: Path, tmp_path: P
     path = tmp_path / "study.toml"
     path.write_text(STUDY.format(folder=folder).replace('"rival"', '"rivl"'), encoding="utf-8")
     code, out = shell("compare", "--study", path)
-    assert code == 2 and "system first: There is no plugin with backbones 'rivl'. Did you mean rival?" in out
+    assert code == 2 and "system first: There is no plugin 'rivl' with backbones. Did you mean rival?" in out
     with pytest.raises(RequestError, match="Did you mean rival"):
         StudyOptions(family="rivl").study(["words"], [mood()], Runner(shell.plugins, Workspace(tmp_path, tmp_path)))
 

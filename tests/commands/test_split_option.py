@@ -60,7 +60,7 @@ def test_a_split_without_labels_is_refused_before_any_fit(shell: Shell) -> None:
     error = shell.refused(*RUN, *shell.folders(), *QUIET, "--split", "test")
     assert "mine/mood cannot be scored on test" in error and "has no labels. Leave --split test out." in error
     error = shell.refused(*RUN, *shell.folders(), *QUIET, "--split", "hrd")
-    assert "There is no test split of these tasks 'hrd'. Did you mean hard?" in error
+    assert "There is no labelled test split 'hrd' in these tasks. Did you mean hard?" in error
     error = shell.refused("compare", "--study", "x.toml", "--split", "hard")
     assert "The columns of the study x.toml say which splits are scored: leave --split out." in error
     assert not list((shell.folder / "runs").glob("*/record.json"))

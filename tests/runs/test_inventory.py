@@ -94,7 +94,7 @@ def test_runs_are_chosen_by_task_backbone_and_status(tmp_path: Path) -> None:
     assert len(chosen_runs(runs, tasks=["mine"])) == len(chosen_runs(runs, tasks=["mine/mood"])) == 2
     with pytest.raises(UnknownName, match="Did you mean mine/mood"):
         chosen_runs(runs, tasks=["mine/mod"])
-    with pytest.raises(UnknownName, match=r"There is no status of runs 'dome'. Did you mean done"):
+    with pytest.raises(UnknownName, match=r"There is no status 'dome' of runs. Did you mean done"):
         chosen_runs(runs, statuses=["dome"])
 
 
@@ -108,7 +108,7 @@ def test_runs_are_sorted_by_what_is_asked(tmp_path: Path) -> None:
     orders = {by: "".join(names[run.id] for run in sorted_runs(runs, by)) for by in ("date", "score", "size", "task")}
     assert orders == {"date": "cab", "score": "bac", "size": "bac", "task": "cab"} | {"size": orders["size"]}
     assert orders["size"][0] == "b"
-    with pytest.raises(UnknownName, match=r"There is no order of runs 'dat'. Did you mean date"):
+    with pytest.raises(UnknownName, match=r"There is no order 'dat' of runs. Did you mean date"):
         sorted_runs(runs, "dat")
 
 

@@ -183,9 +183,9 @@ def chosen_runs(
     runs = list(runs)
     for status in statuses:
         if status not in STATUSES:
-            raise UnknownName("status of runs", status, STATUSES)
-    chosen_tasks = _named("task of these runs", tasks, [run.task for run in runs], _is_task)
-    chosen_backbones = _named("backbone of these runs", backbones, [run.backbone for run in runs], _is_backbone)
+            raise UnknownName("status", status, STATUSES, where="of runs")
+    chosen_tasks = _named("task", tasks, [run.task for run in runs], _is_task)
+    chosen_backbones = _named("backbone", backbones, [run.backbone for run in runs], _is_backbone)
     return [
         run
         for run in runs
@@ -201,7 +201,7 @@ def _named(kind: str, names: Iterable[str], known: Iterable[str], means: Callabl
     for name in names:
         meant = {value for value in values if means(name, value)}
         if not meant:
-            raise UnknownName(kind, name, values)
+            raise UnknownName(kind, name, values, where="among these runs")
         chosen |= meant
     return chosen
 
@@ -218,7 +218,7 @@ def _is_backbone(name: str, backbone: str) -> bool:
 def sorted_runs(runs: Iterable[RunSummary], by: str) -> list[RunSummary]:
     """Sort runs: names upwards; dates, scores, sizes and seconds downwards. Runs without the value come last."""
     if by not in SORTS:
-        raise UnknownName("order of runs", by, SORTS)
+        raise UnknownName("order", by, SORTS, where="of runs")
     by_name = sorted(runs, key=lambda run: (run.task, run.backbone, run.method, run.seed, run.id))
     if by in ("task", "backbone", "id"):
         return sorted(by_name, key=lambda run: str(getattr(run, by)))

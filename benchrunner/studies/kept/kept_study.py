@@ -129,7 +129,7 @@ class KeptStudy:
                 )
             name = next(iter(answering))
         if name not in answering:
-            raise UnknownName(f"{kind} of the study {self.name}", name, answering)
+            raise UnknownName(kind, name, answering, where=f"in the study {self.name}")
         return [run for runs in answering[name].values() for run in runs]
 
     def _answering(self, tasks: Collection[str]) -> dict[str, dict[str, list[str]]]:
