@@ -33,8 +33,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(verified.as_json())
         return DONE if verified.is_equal else FAILED
-    for difference in verified.differences:
-        print_line(difference)
+    for finding in (*verified.differences, *verified.unverified):
+        print_line(finding)
     for remark in verified.remarks:
         print_line(f"Remark: {remark}")
     counted = (
@@ -42,8 +42,10 @@ def run(arguments: argparse.Namespace) -> int:
         f"from {verified.answers:,} answers"
     )
     if not verified.is_equal:
-        count = len(verified.differences)
-        print_line(f"{arguments.folder}: {count:,} {'thing differs' if count == 1 else 'things differ'}. {counted}.")
+        count, absent = len(verified.differences), len(verified.unverified)
+        found = [f"{count:,} {'thing differs' if count == 1 else 'things differ'}"] if count or not absent else []
+        found += [f"{absent:,} {'thing' if absent == 1 else 'things'} could not be computed here"] if absent else []
+        print_line(f"{arguments.folder}: {'; '.join(found)}. {counted}.")
         return FAILED
     print_line(f"{arguments.folder}: everything is equal. {counted}.")
     print_line(f"Fingerprint: {verified.fingerprint}")

@@ -36,7 +36,7 @@ class OwnData:
             else:
                 reason = first_line(UnknownName("task", name if name.isprintable() else "?", plugins.tasks))
                 supplier = quoted(content["suppliers"].get(name))
-                findings.differ(f"{reason} Its scores are not verified: they need the plugin {supplier}.")
+                findings.leave_unverified(f"{reason} Its scores are not verified: they need the plugin {supplier}.")
 
     def check(self) -> None:
         """Compare the descriptions of all tasks, and the fingerprints of all rows."""
@@ -63,7 +63,7 @@ class OwnData:
             )
 
     def rows(self, task: str, split: str) -> Rows | None:
-        """Load the rows of a split on this machine, once; if that fails, note a difference and return None."""
+        """Load the rows of a split on this machine, once; if that fails, note that and return None."""
         key = (task, split)
         if key not in self._rows:
             self._rows[key] = self._load(task, split) if task in self.tasks else None
@@ -75,5 +75,5 @@ class OwnData:
         except RequestError as error:
             what = "there is no copy of the data here" if isinstance(error, DataNotFound) else "no rows can be read"
             reason = " ".join(str(error).split())
-            self._findings.differ(f"{quoted(task)} ({quoted(split)}) is not verified: {what}: {reason}")
+            self._findings.leave_unverified(f"{quoted(task)} ({quoted(split)}) is not computed here: {what}: {reason}")
             return None

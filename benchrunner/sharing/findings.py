@@ -12,15 +12,20 @@ class Findings:
 
     def __init__(self) -> None:
         self._differences: dict[str, None] = {}
+        self._unverified: dict[str, None] = {}
         self._remarks: dict[str, None] = {}
 
     def differ(self, sentence: str) -> None:
-        """Add a difference: a claim of the folder that is not true, or that could not be verified."""
+        """Add a difference: a claim of the folder that is not true, or that the folder gives no way to verify."""
         self._differences[sentence] = None
 
     def differ_all(self, sentences: Iterable[str]) -> None:
         """Add several differences."""
         self._differences |= dict.fromkeys(sentences)
+
+    def leave_unverified(self, sentence: str) -> None:
+        """Add a claim of the folder that could not be computed here, with the reason, such as missing data."""
+        self._unverified[sentence] = None
 
     def remark(self, sentence: str) -> None:
         """Add what a reader should know although nothing differs."""
@@ -30,6 +35,11 @@ class Findings:
     def differences(self) -> tuple[str, ...]:
         """All differences."""
         return tuple(self._differences)
+
+    @property
+    def unverified(self) -> tuple[str, ...]:
+        """All claims that could not be computed here."""
+        return tuple(self._unverified)
 
     @property
     def remarks(self) -> tuple[str, ...]:

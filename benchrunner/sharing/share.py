@@ -109,10 +109,11 @@ def _names(results: Sequence[Result], runner: Runner) -> dict[str, str]:
 
 
 def _verified(part: Path, out: Path, runner: Runner) -> Verification:
-    """Verify the written folder; raise a `BenchrunnerError` if anything differs."""
+    """Verify the written folder; raise a `BenchrunnerError` if anything differs or is not verified."""
     verification = verify_folder(part, runner.plugins, runner.workspace)
-    if verification.differences:
-        faults = "\n".join(f"  - {difference}" for difference in verification.differences[:SHOWN])
+    if not verification.is_equal:
+        reasons = (*verification.differences, *verification.unverified)
+        faults = "\n".join(f"  - {reason}" for reason in reasons[:SHOWN])
         raise BenchrunnerError(
             f"Nothing was written, because the scores of the study do not follow from what is kept:\n{faults}\n"
             "Repeat the command of the study, then share it again."

@@ -40,7 +40,9 @@ class Verification:
     name: str
     """Name of the study."""
     differences: tuple[str, ...]
-    """Everything that is not as the folder says, or that could not be verified; one sentence each."""
+    """Everything that is not as the folder says; one sentence each."""
+    unverified: tuple[str, ...]
+    """What could not be computed here, for example without a copy of the data; one sentence each."""
     remarks: tuple[str, ...]
     """What a reader should know although nothing differs, such as other versions of plugins; one sentence each."""
     scores: int
@@ -55,7 +57,7 @@ class Verification:
     @property
     def is_equal(self) -> bool:
         """Whether everything was verified and nothing differs."""
-        return not self.differences
+        return not self.differences and not self.unverified
 
     def as_json(self) -> dict[str, Any]:
         """Return the verification as JSON values."""
@@ -107,6 +109,7 @@ def _verification(
         folder.path,
         str(content["name"]),
         findings.differences,
+        findings.unverified,
         findings.remarks,
         predictions.scores,
         figures,
@@ -147,6 +150,10 @@ def _compare_versions(fits: Iterable[Fit], plugins: Plugins, findings: Findings)
             findings.remark(f"{quoted(title)} made fits with the version {quoted(version)}; here is {own[title]}.")
 
 
+_MAJORITY_ABSENT = "the majority answer is not verified"
+"""Reason of the absent score of a majority answer whose rows or answers are missing."""
+
+
 @final
 class _Part:
     """Verifies one `Study` of the folder: selects again in every cell, and compares all figures."""
@@ -161,7 +168,7 @@ class _Part:
         findings: Findings,
     ) -> None:
         self._claimed, self._fits, self._predictions = claimed, fits, predictions
-        self._tasks, self._content, self._findings = data.tasks, content, findings
+        self._data, self._tasks, self._content, self._findings = data, data.tasks, content, findings
 
     def check(self) -> int:
         """Compare everything; return how many figures were computed again."""
@@ -175,14 +182,16 @@ class _Part:
         if not study_tasks:
             return 0
         study = rebuilt_study(part["study"], self._tasks)
+        baseline = dict(self._baseline(study_tasks))
         computed = part_json(
-            Result(study, tuple(results), dict(self._baseline(study_tasks))),
+            Result(study, tuple(results), baseline),
             {name: name for name in (*study.backbones, *study.names)},
             {},
         )
-        terms = {_term(entry) for entry in part["majority"] if entry["score"] is not None}
-        computed["majority"] = [entry for entry in computed["majority"] if _term(entry) in terms]
         majority = [entry for entry in part["majority"] if entry["task"] in self._tasks and entry["score"] is not None]
+        majority = [entry for entry in majority if self._is_computed(entry, baseline)]
+        terms = {_term(entry) for entry in majority}
+        computed["majority"] = [entry for entry in computed["majority"] if _term(entry) in terms]
         shown = {**part, "cells": claimed_cells, "majority": majority}
         if len(results) < len(part["cells"]):  # averages miss terms, and the cells say why
             shown["averages"] = computed["averages"] = {}
@@ -209,8 +218,26 @@ class _Part:
         try:
             return self._selected(cell, claimed["lost"])
         except FitError as error:
-            self._findings.differ(f"{place} is not verified: {first_line(error)}.")
+            splits = [*cell.task.named("dev"), *cell.tests]
+            self._not_computed(cell.task.name, splits, f"{place} is not verified: {first_line(error)}.")
         return None
+
+    def _is_computed(self, entry: Mapping[str, Any], baseline: Mapping[Term, Score]) -> bool:
+        """Return whether a score of the majority answer was computed again; if not, say so."""
+        task, split, metric = _term(entry)
+        score = baseline.get(Term(task, split, metric))
+        if score is not None and score.reason != _MAJORITY_ABSENT:
+            return True
+        why = f"majority on {quoted(task)}, {quoted(split)} {quoted(metric)}: {quoted(entry['score'])} in the folder, "
+        self._not_computed(task, [split], f"{why}not computed here: {_MAJORITY_ABSENT}.")
+        return False
+
+    def _not_computed(self, task: str, splits: Iterable[str], sentence: str) -> None:
+        """Add a claim that was not computed again: a difference, unless this machine lacks the data."""
+        if any(self._data.rows(task, split) is None for split in splits):
+            self._findings.leave_unverified(sentence)
+        else:
+            self._findings.differ(sentence)
 
     def _candidate_differences(self, point: Candidate, cell: Cell, place: str) -> Iterator[str]:
         """Yield a sentence for each field of a grid point that is not as in the recipes of its fits."""
@@ -258,7 +285,7 @@ class _Part:
             for split in self._tasks[name].named("dev"):
                 record = None if majority is None else self._predictions.record(checked_id(majority), name, split)
                 for metric in self._tasks[name].metrics:
-                    absent = Score(None, "the majority answer is not verified")
+                    absent = Score(None, _MAJORITY_ABSENT)
                     yield Term(name, split, metric.name), absent if record is None else record.scores[metric.name]
 
 

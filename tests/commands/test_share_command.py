@@ -50,6 +50,11 @@ def test_what_differs_is_listed(shared: Shell) -> None:
     assert verified["not_proven"]
 
 
+def test_without_data_nothing_differs_and_nothing_is_computed(shared: Shell) -> None:
+    code, out, _ = shared("verify", "out", "--data", str(shared.folder / "runs"))
+    assert code == 1 and "could not be computed here. 0 scores" in out and "differ" not in out
+
+
 def test_finished_runs_are_shared_without_a_study(shared: Shell) -> None:
     runs = json.loads((shared.folder / "out" / "study.json").read_text())["parts"][0]["cells"][0]["candidates"]
     fit = runs[0]["fits"][0]

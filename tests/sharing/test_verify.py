@@ -230,14 +230,15 @@ def test_fewer_rows_are_named(folder: SharedFolder, tmp_path: Path) -> None:
 
 def test_without_data_nothing_is_equal(folder: SharedFolder, tmp_path: Path) -> None:
     workspace = Workspace(tmp_path, tmp_path, data=tmp_path)
-    assert "'mine/mood' ('dev') is not verified: there is no copy of the data here" in folder.differences(
-        workspace=workspace
-    )
+    text = folder.unverified(workspace=workspace)
+    assert "'mine/mood' ('dev') is not computed here: there is no copy of the data here" in text
+    assert "'accuracy': '0.375' in the folder, not computed here: the majority answer is not verified." in text
+    assert "None" not in text
 
 
 def test_an_unknown_task_is_named_with_its_plugin(folder: SharedFolder) -> None:
-    differences = folder.differences(plugins=plugins(register_tasks=[], register_leaderboards=[]))
-    assert "There is no task 'mine/mood'." in differences and "they need the plugin 'own (own)'" in differences
+    text = folder.unverified(plugins=plugins(register_tasks=[], register_leaderboards=[]))
+    assert "There is no task 'mine/mood'." in text and "they need the plugin 'own (own)'" in text
 
 
 def test_another_version_is_a_remark(folder: SharedFolder, monkeypatch: pytest.MonkeyPatch) -> None:
