@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from benchrunner.data.rows import Rows
-from benchrunner.errors import DataError, described
+from benchrunner.errors import BadRows, DataError, described
 from benchrunner.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -72,12 +72,14 @@ class FileSource(Source):
     """Path or paths relative to the data folder. The first file that exists is read."""
     columns: Mapping[str, Any]
     """Name of the task's column -> where the file has the column."""
+    is_in_data_folder: bool = field(default=True, kw_only=True)
+    """False if the path is relative to the working directory: a file that the user names."""
 
     def where(self, workspace: Workspace) -> str:
-        return searched_paths(workspace, self._names)
+        return searched_paths(self._home(workspace), self._names)
 
     def at(self, path: Path) -> Self:
-        return replace(self, path=str(path.absolute()))
+        return replace(self, path=str(path), is_in_data_folder=False)
 
     def unlabelled(self, label_columns: Collection[str]) -> Self:
         kept = {name: place for name, place in self.columns.items() if name not in label_columns}
@@ -85,7 +87,11 @@ class FileSource(Source):
 
     def file(self, workspace: Workspace) -> Path:
         """Return the file, or raise `DataNotFound`."""
-        return find_file(workspace, self._names)
+        return find_file(self._home(workspace), self._names)
+
+    def _home(self, workspace: Workspace) -> Workspace:
+        """Return the workspace whose data folder holds the file."""
+        return workspace if self.is_in_data_folder else replace(workspace, data=Path())
 
     @property
     def _names(self) -> tuple[str, ...]:
@@ -126,7 +132,12 @@ class Reshaped(Source):
 
     def read(self, workspace: Workspace) -> Rows:
         rows = self.source.read(workspace)
-        table = self.columns(rows.table)
+        try:
+            table = self.columns(rows.table)
+        except DataError as error:
+            if isinstance(error, BadRows) or rows.origin in str(error):
+                raise
+            raise DataError(f"{rows.origin}: {error}") from error  # the function knows the rows, not their file
         return Rows(table, rows.origin, rows.lines if table.num_rows == len(rows) else None, rows.notes)
 
     def at(self, path: Path) -> Source | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import final
 
 from benchrunner.errors import RequestError
+from benchrunner.file_faults import quoted
 from benchrunner.leaderboards.checking import find_faults
 from benchrunner.leaderboards.leaderboard import Leaderboard
 from benchrunner.leaderboards.writing import submission_path, turn_at, write_with_manifest
@@ -20,6 +21,8 @@ from benchrunner.studies.submission_figures import scores_of_result
 from benchrunner.studies.submissions import Submission, dev_scores
 from benchrunner.workspace import Settings, Workspace
 
+MARK = "demo.txt"
+"""File that tells the folder of a demo from others; written first."""
 RECIPE = {"epochs": 4, "batch_size": 16, "lr": 1e-3, "precision": "fp32"}
 """Recipe for a small backbone and a few hundred sentences, not for real fine-tuning."""
 
@@ -45,6 +48,7 @@ class Demo:
         is compared with it. `family` is the plugin that loads the backbone, if its name has no prefix of its own.
         """
         check_place(folder, is_file=False)
+        _check_is_own(folder)
         folder = followed(folder)
         tasks = tuple(task for task in plugins.tasks.values() if task.demo_files is not None)
         if not tasks:
@@ -61,6 +65,8 @@ class Demo:
 
     def write_data(self) -> None:
         """Write a small data set of every task in the task's real file layout."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / MARK).write_text("This folder holds the files of 'benchrunner demo'. It may be removed.\n")
         for task in self.study.tasks:
             if task.demo_files is not None:
                 task.demo_files(self.seed, self.folder / "data")
@@ -84,6 +90,16 @@ class Demo:
             manifest = write_with_manifest(board, values, path, counts=counts)
             faults = find_faults(board, path, manifest=manifest, tables=tables)
         return Submission(board, path, manifest, tuple(faults), result)
+
+
+def _check_is_own(folder: Path) -> None:
+    """Raise a `RequestError` if the folder holds files and is not that of a demo, whose files would mix with them."""
+    names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    if names and MARK not in names:
+        raise RequestError(
+            f"{folder} holds other files, such as {quoted(names[0])}: a demo needs a folder that is empty, missing or "
+            "that of an earlier demo. Name another folder with --out."
+        )
 
 
 def _workspace(folder: Path) -> Workspace:

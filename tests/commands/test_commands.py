@@ -170,9 +170,10 @@ def test_an_error_in_a_data_file_is_one_line_with_its_place(content: str, shell:
     error = shell.refused("run", "mood", *shell.folders(), "--backbone", "words")
     assert error.count("\n") == 1
     assert BAD_DATA[content] in error
-    code, out, _ = shell("data", "status", "mood", "--data", "data")
+    code, out, err = shell("data", "status", "mood", "--data", "data")
     assert code == 1
     assert BAD_DATA[content] in out
+    assert "--data" not in err, "the folder is given, and no file is missing"
 
 
 def test_run_prints_a_table_and_the_folder_of_the_run(shell: Shell) -> None:
@@ -393,12 +394,30 @@ def test_a_submission_the_board_rejects_fails_before_any_fit(shell: Shell) -> No
     assert not list(shell.folder.glob("runs/*/model"))
 
 
+def test_files_are_shown_as_they_were_named(shell: Shell) -> None:
+    run = shell.fitted()
+    (shell.folder / "own.tsv").write_text("mood\ttext\nglad\ta sunny day\n")
+    (shell.folder / "answers.txt").write_text("glad\n")
+    code, out, err = shell("score", "mood", "answers.txt", "--gold", "own.tsv")
+    assert code == 0, err
+    assert out.startswith("answers.txt against own.tsv (1 rows)")
+    (shell.folder / "own.tsv").write_text("mood\ttext\ngald\ta sunny day\n")
+    assert "benchrunner: own.tsv:2: label 'gald'" in shell.refused("score", "mood", "answers.txt", "--gold", "own.tsv")
+    assert "benchrunner: own.txt: " in shell.refused("predict", run, "own.txt")
+
+
 def test_data_status_lists_found_and_missing_splits(shell: Shell) -> None:
     code, out, err = shell("data", "status", "--data", "data")
     assert code == 0
     assert len([line for line in out.splitlines() if line.startswith("mine/mood") and "rows" in line]) == 3
-    assert len([line for line in out.splitlines() if line.startswith("mine/pairs") and "not found" in line]) == 3
-    assert "Give --data DIR" in err
+    missing = [line for line in out.splitlines() if line.startswith("mine/pairs") and "not found" in line]
+    assert [line.partition("not found: ")[2] for line in missing] == [
+        f"no file data/pairs/{split}.tsv" for split in ("train", "dev", "test")
+    ]
+    assert err.startswith("Put the missing files below data, or name another folder with --data DIR, or run 'benchr")
+    code, out, err = shell("data", "status", "pairs")
+    assert [line.partition("not found")[2] for line in out.splitlines()] == ["", "", ""]
+    assert "No data folder was searched, as none is named: give --data DIR" in err
     assert shell("data", "fetch", "pairs", "--data", "data")[0] == 1
 
 

@@ -40,6 +40,16 @@ def test_the_demo_prints_its_steps_and_writes_one_folder(tmp_path: Path, capsys:
     assert "--tasks mine/mood" in hint
 
 
+def test_a_folder_with_other_files_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "data").mkdir()
+    assert demo("--out", "thesis") == 2
+    error = capsys.readouterr().err
+    assert "thesis holds other files, such as 'data': a demo needs a folder that is empty, missing or that of" in error
+    assert [path.name for path in (tmp_path / "thesis").rglob("*")] == ["data"]
+    assert demo("--out", "here") == demo("--out", "here") == 0
+
+
 def test_a_twin_backbone_is_compared_but_not_submitted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

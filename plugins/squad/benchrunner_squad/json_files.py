@@ -83,6 +83,8 @@ class JsonFile(Source):
     """Paths relative to the data folder; the first file that exists is read."""
     labelled: bool = True
     """False ignores the answers, for a user's own file."""
+    is_in_data_folder: bool = True
+    """False if the path is relative to the working directory: a file that the user names."""
 
     @abstractmethod
     def rows(self, top: JsonValue) -> Rows:
@@ -92,11 +94,11 @@ class JsonFile(Source):
         return searched_paths(workspace, self.path)
 
     def at(self, path: Path) -> Self:
-        return replace(self, path=(str(path.absolute()),))
+        return replace(self, path=(str(path),), is_in_data_folder=False)
 
     def unlabelled(self, label_columns: Collection[str]) -> Self:
         return replace(self, labelled=False)
 
     def read(self, workspace: Workspace) -> Rows:
-        path = find_file(workspace, self.path)
+        path = find_file(workspace if self.is_in_data_folder else replace(workspace, data=Path()), self.path)
         return self.rows(JsonValue(path, read_json(path)))

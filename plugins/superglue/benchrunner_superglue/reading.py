@@ -87,7 +87,7 @@ def winogender_pairs(table: pa.Table) -> pa.Table:
     for first in range(0, len(hypotheses), 2):
         if hypotheses[first : first + 1] != hypotheses[first + 1 : first + 2]:
             raise DataError(
-                f"AX-g: rows {first + 1} and {first + 2} must be a pair with one hypothesis. Is the file reordered or "
-                "cut?"
+                f"rows {first + 1} and {first + 2} of AX-g must be a pair with one hypothesis. Is the file reordered "
+                "or cut?"
             )
     return table.append_column("pair", pa.array([row // 2 for row in range(len(hypotheses))], pa.int64()))

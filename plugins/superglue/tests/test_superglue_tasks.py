@@ -158,7 +158,7 @@ def test_two_neighbours_of_ax_g_are_a_pair(tmp_path: Path) -> None:
     ]
     assert [row["pair"] for row in load(tmp_path, "rte-ax", "ax_g", "AX-g/AX-g.jsonl", *rows)] == [0, 0, 1, 1]
     for broken in ([rows[0], rows[2], rows[1], rows[3]], rows[:3]):
-        with pytest.raises(DataError, match=r"AX-g: rows \d and \d must be a pair with one hypothesis"):
+        with pytest.raises(DataError, match=r"/AX-g\.jsonl: rows \d and \d of AX-g must be a pair with one"):
             load(tmp_path, "rte-ax", "ax_g", "AX-g/AX-g.jsonl", *broken)
 
 
