@@ -67,9 +67,8 @@ def _check_loads(encoder: Encoder, other: Encoder, findings: Findings) -> None:
     """Compare the weights of two loads with one seed."""
     if name := _other_weight(encoder, other):
         findings.add(
-            f"two loads with one seed are two models: the weight '{name}' differs; draw weights that the "
-            "checkpoint lacks "
-            "from the seed"
+            f"two loads with one seed are two models: the weight '{name}' differs; draw weights that the checkpoint "
+            "lacks from the seed"
         )
 
 
@@ -104,9 +103,8 @@ def _check_saving(
             saved = family.find(str(place), workspace)
             if saved is None:
                 findings.add(
-                    "the family does not find the folder that its own encoder saved: let `find` return the "
-                    "backbone in a "
-                    "folder that `save` wrote"
+                    "the family does not find the folder that its own encoder saved: let `find` return the backbone in "
+                    "a folder that `save` wrote"
                 )
                 return
             revisions[name] = saved.revision(workspace)
@@ -128,9 +126,8 @@ def _compare_saved(encoder: Encoder, read: Encoder, sequences: Sequences, findin
     """Compare an encoder with itself after saving: attributes, weights, tokens, then the states of every layer."""
     if name := _other_weight(encoder, read):
         findings.add(
-            f"saved and read again, the encoder is another model: the weight '{name}' is not the same; write "
-            "every weight "
-            "in `save`, and read every weight in `load`"
+            f"saved and read again, the encoder is another model: the weight '{name}' is not the same; write every "
+            "weight in `save`, and read every weight in `load`"
         )
         return
     for name in KEPT:
@@ -146,8 +143,7 @@ def _compare_saved(encoder: Encoder, read: Encoder, sequences: Sequences, findin
     for depth, layers in enumerate(zip(before.layers, after.layers, strict=True)):
         if not all(torch.equal(left, right) for left, right in zip(*layers, strict=True)):
             findings.add(
-                "saved and read again, the encoder is another model: its weights are the same, and its states of "
-                "layer "
+                "saved and read again, the encoder is another model: its weights are the same, and its states of layer "
                 f"{depth} are not; write the configuration, and tensors that are no parameters, too"
             )
             return
@@ -187,6 +183,6 @@ def _check_fit(backbone: Backbone, family: BackboneFamily, workspace: Workspace,
         trained, read = (method.predict(later, table) for later in jobs)
         if not np.array_equal(trained, read):
             findings.add(
-                "fitted, saved and read again, the encoder is another model: what the fit changed is not written "
-                "by `save`"
+                "fitted, saved and read again, the encoder is another model: what the fit changed is not written by "
+                "`save`"
             )

@@ -68,16 +68,15 @@ def _check_sum(
     single = sum(_loss(problem, outputs, features, units[[unit]]).item() for unit in units)
     if not np.isclose(single, whole.item(), rtol=1e-3, atol=1e-4):
         findings.add(
-            f"the loss of a batch is {whole.item():.4g}, and the losses of its units add up to {single:.4g}: sum "
-            "the losses, "
+            f"the loss of a batch is {whole.item():.4g}, and the losses of its units add up to {single:.4g}: sum the "
+            "losses, "
             '`reduction="sum"`; training divides by their number'
         )
     turned = _loss(problem, outputs, features, units[::-1].copy()).item()
     if not np.isclose(turned, whole.item(), rtol=1e-3, atol=1e-4):
         findings.add(
-            f"the loss of a batch is {whole.item():.4g}, and {turned:.4g} with its units in another order: "
-            "outputs are in the "
-            "order of the units, or of `batch.tokens`; use `batch.restore` to go from one to the other"
+            f"the loss of a batch is {whole.item():.4g}, and {turned:.4g} with its units in another order: outputs are "
+            "in the order of the units, or of `batch.tokens`; use `batch.restore` to go from one to the other"
         )
 
 
@@ -107,11 +106,9 @@ def _check_learning(problem: Problem, table: pa.Table, features: Features, recip
     if len(wrong) > (1 - ENOUGH) * len(gold):
         row = wrong[0]
         findings.add(
-            f"outputs that minimise the loss are decoded to wrong answers in {len(wrong)} of {len(gold)} rows "
-            f"(row {row}: "
-            f"{answers[row]!r}, right is {problem.best_answer(gold[row])!r}): let `targets`, `loss` and `decode` "
-            "read the "
-            "outputs in the same way"
+            f"outputs that minimise the loss are decoded to wrong answers in {len(wrong)} of {len(gold)} rows (row "
+            f"{row}: {answers[row]!r}, right is {problem.best_answer(gold[row])!r}): let `targets`, `loss` and "
+            "`decode` read the outputs in the same way"
         )
 
 

@@ -61,9 +61,8 @@ def check_method(
         method.check_recipe(recipe, problem)
     except RequestError as refusal:
         raise PluginError(
-            f"{findings.name} refuses the rows of the check ({refusal}): give check_method a problem and columns "
-            "that it "
-            "learns."
+            f"{findings.name} refuses the rows of the check ({refusal}): give check_method a problem and columns that "
+            "it learns."
         ) from None
     if findings.faults:
         findings.refuse()
@@ -177,9 +176,8 @@ class _Trial:
             return
         if is_fixed and np.array_equal(outputs, self._predict(other, self._table)):
             self._findings.add(
-                "fits with two seeds give the same outputs, since the method seeds random numbers itself: derive "
-                "them from "
-                "`job.fit.seed`, so that restarts differ"
+                "fits with two seeds give the same outputs, since the method seeds random numbers itself: derive them "
+                "from `job.fit.seed`, so that restarts differ"
             )
 
     def _fitted(self, name: str, table: pa.Table, *, seed: int = 0, recipe: Recipe | None = None) -> Job | None:
@@ -207,9 +205,8 @@ class _Trial:
             changed = [key for key, value in encoder.state_dict().items() if not torch.equal(value, weights[key])]
             if changed:
                 self._findings.add(
-                    f"fit changes the weight '{changed[0]}' of the encoder, and `trains_encoder` is False: set it "
-                    "to True, or "
-                    "train without gradients of the encoder"
+                    f"fit changes the weight '{changed[0]}' of the encoder, and `trains_encoder` is False: set it to "
+                    "True, or train without gradients of the encoder"
                 )
         return self._predicting(job, home / "read")
 
@@ -218,9 +215,8 @@ class _Trial:
         saved = self._family.find(str(job.model), self._workspace) if self._method.needs_backbone else None
         if saved is None and self._method.needs_backbone:
             self._findings.add(
-                "the backbone's family finds no encoder in `job.model`: write it with `encoder.save(job.model)`, "
-                "also if "
-                "its weights are as they were"
+                "the backbone's family finds no encoder in `job.model`: write it with `encoder.save(job.model)`, also "
+                "if its weights are as they were"
             )
             return None
         return replace(job, train=None, backbone=saved, cache=Cache(cache))
@@ -295,16 +291,15 @@ class _Trial:
             turned = self._predict(job, self._table.take(order))
             if not np.allclose(turned, outputs[order], rtol=1e-3, atol=1e-4):
                 self._findings.add(
-                    "predict gives other outputs for the same rows in another order: give each row's outputs at "
-                    "its place"
+                    "predict gives other outputs for the same rows in another order: give each row's outputs at its "
+                    "place"
                 )
         with self._findings.step("to predict a single row"):
             single = np.concatenate([self._predict(job, self._table.slice(row, 1)) for row in range(4)])
             if not np.allclose(single, outputs[:4], rtol=1e-3, atol=1e-4):
                 self._findings.add(
                     "predict gives other outputs for rows one by one than for all together: let no row's outputs "
-                    "depend on "
-                    "other rows"
+                    "depend on other rows"
                 )
 
 

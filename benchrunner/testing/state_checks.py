@@ -156,8 +156,7 @@ def check_dropout(encoder: Encoder, sequences: Sequences, findings: Findings) ->
             if is_repeated and encoder.dropout > 0 and distance(first.summaries, without.summaries) == 0:
                 findings.add(
                     f"`dropout` is {encoder.dropout}, but a batch with dropout gives the same summaries as one "
-                    "without: "
-                    "apply `batch.dropout` in the layers, or set `dropout` to 0"
+                    "without: apply `batch.dropout` in the layers, or set `dropout` to 0"
                 )
     finally:
         encoder.eval()

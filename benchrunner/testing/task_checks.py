@@ -94,8 +94,8 @@ def _check_unlabelled(task: Task, rows: Rows, findings: Findings) -> None:
             findings.add(f"gold gives labels for rows without the label columns ({names}): give None")
     except Exception as error:  # the code of a plugin may fail in any way
         findings.add(
-            f"rows without the label columns ({names}) cannot be encoded: {described(error)}; read labels only "
-            "where they are"
+            f"rows without the label columns ({names}) cannot be encoded: {described(error)}; read labels only where "
+            "they are"
         )
 
 
@@ -107,8 +107,8 @@ def _check_metrics(
     for metric in task.metrics:
         if metric.computed_from not in {ANSWERS, *figures}:
             findings.add(
-                f"{metric.name} is computed from {metric.computed_from}, which extra_figures does not give: give "
-                "it there"
+                f"{metric.name} is computed from {metric.computed_from}, which extra_figures does not give: give it "
+                "there"
             )
             continue
         predicted = answers if metric.computed_from == ANSWERS else figures[metric.computed_from]
@@ -137,9 +137,8 @@ def _check_right_answers(
         wrong = None if is_list else scores([metric], gold, turned, rows.table)[metric.name].value
         if is_headline and wrong is not None and wrong > right:
             findings.add(
-                f"{metric.name} of wrong answers, {wrong:.4g}, is above that of the right ones, {right:.4g}: fits "
-                "are selected "
-                "by the highest score"
+                f"{metric.name} of wrong answers, {wrong:.4g}, is above that of the right ones, {right:.4g}: fits are "
+                "selected by the highest score"
             )
 
 

@@ -81,9 +81,8 @@ def _check_sequences(encoder: Encoder, second: Sequence[str] | None, length: int
         or (np.diff(starts) < 1).any()
     ):
         findings.add(
-            f"assemble gives wrong `starts` for {len(TEXTS)} {kind}: give {len(TEXTS) + 1} rising numbers, from 0 "
-            "to the "
-            "number of tokens"
+            f"assemble gives wrong `starts` for {len(TEXTS)} {kind}: give {len(TEXTS) + 1} rising numbers, from 0 to "
+            "the number of tokens"
         )
         return
     if len(found.segments) != len(found.tokens):
@@ -101,8 +100,7 @@ def _check_sequences(encoder: Encoder, second: Sequence[str] | None, length: int
         if not np.array_equal(alone.tokens, found.tokens[starts[index] : starts[index + 1]]):
             findings.add(
                 f"assemble gives other tokens for '{TEXTS[index]}' alone than among {len(TEXTS)} {kind}: let each "
-                "text's "
-                "tokens depend on this text alone"
+                "text's tokens depend on this text alone"
             )
             break
 
@@ -113,9 +111,8 @@ def _is_well_formed(pieces: Pieces, findings: Findings) -> bool:
     good = len(starts) == len(TEXTS) + 1 and starts[0] == 0 and starts[-1] == count and (np.diff(starts) >= 0).all()
     if not good:
         findings.add(
-            f"pieces gives wrong `starts` for {len(TEXTS)} texts: give {len(TEXTS) + 1} rising numbers, from 0 to "
-            "the number "
-            "of pieces"
+            f"pieces gives wrong `starts` for {len(TEXTS)} texts: give {len(TEXTS) + 1} rising numbers, from 0 to the "
+            "number of pieces"
         )
     if np.asarray(pieces.spans).shape != (count, 2):
         findings.add(f"pieces gives `spans` of the shape {np.shape(pieces.spans)}: give (pieces, 2), here {(count, 2)}")
@@ -129,9 +126,8 @@ def _check_spans(pieces: Pieces, findings: Findings) -> None:
         spans = np.asarray(pieces.spans)[pieces.starts[index] : pieces.starts[index + 1]].tolist()
         shown = ", ".join(f"{text[begin:end]!r} ({begin}-{end})" for begin, end in spans[:4])
         advice = (
-            f"the pieces of '{text}' begin with {shown}; give each piece its first character and the character "
-            "after its "
-            "last, counted in characters, not bytes, of the text as it was given"
+            f"the pieces of '{text}' begin with {shown}; give each piece its first character and the character after "
+            "its last, counted in characters, not bytes, of the text as it was given"
         )
         if any(not 0 <= begin <= end <= len(text) for begin, end in spans):
             findings.add(f"spans of pieces are outside of their text: {advice}")
@@ -196,9 +192,8 @@ def _check_frame(encoder: Encoder, pieces: Pieces, findings: Findings) -> None:
             what = "single texts" if second is None else "pairs of texts"
             findings.add(
                 f"`frame` joins the pieces of {what} to other {name} than assemble makes of these texts "
-                f"({getattr(joined, name)[:6].tolist()} and {getattr(expected, name)[:6].tolist()} at the "
-                "beginning): let "
-                "`frame` have the special tokens and segments of `assemble`"
+                f"({getattr(joined, name)[:6].tolist()} and {getattr(expected, name)[:6].tolist()} at the beginning): "
+                "let `frame` have the special tokens and segments of `assemble`"
             )
 
 
