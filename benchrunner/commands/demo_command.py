@@ -27,6 +27,9 @@ def add(commands: Commands) -> None:
         metavar="DIR",
         help="folder for all files of the demo (default: benchrunner-demo)",
     )
+    demo.add_argument(
+        "--tasks", nargs="+", metavar="TASK", help="only these tasks or suites, separated by blanks or commas"
+    )
     demo.add_argument("--backbone", metavar="B", help="backbone instead of the one that is meant for the demo")
     options.add_family(demo)
     demo.add_argument("--seed", type=int, default=0, help="seed of the generated data and of the fits")
@@ -51,7 +54,12 @@ def run(arguments: argparse.Namespace) -> int:
     os.environ["HF_HUB_OFFLINE"] = "1"  # the hub's own libraries read this when they are imported
     executor = Local(arguments.jobs)
     demo = Demo.plan(
-        arguments.out, arguments.plugins, backbone=arguments.backbone, family=arguments.family, seed=arguments.seed
+        arguments.out,
+        arguments.plugins,
+        tasks=options.tasks(arguments, arguments.tasks) if arguments.tasks else None,
+        backbone=arguments.backbone,
+        family=arguments.family,
+        seed=arguments.seed,
     )
     runner = Runner(
         demo.plugins,

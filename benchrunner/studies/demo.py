@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import final
@@ -19,6 +20,7 @@ from benchrunner.studies.study import Result, Study
 from benchrunner.studies.submission_answers import answers, selected
 from benchrunner.studies.submission_figures import scores_of_result
 from benchrunner.studies.submissions import Submission, dev_scores
+from benchrunner.tasks.task import Task
 from benchrunner.workspace import Settings, Workspace
 
 MARK = "demo.txt"
@@ -40,9 +42,16 @@ class Demo:
 
     @classmethod
     def plan(
-        cls, folder: Path, plugins: Plugins, *, backbone: str | None = None, family: str | None = None, seed: int = 0
+        cls,
+        folder: Path,
+        plugins: Plugins,
+        *,
+        tasks: Collection[Task] | None = None,
+        backbone: str | None = None,
+        family: str | None = None,
+        seed: int = 0,
     ) -> Demo:
-        """Plan the demo of every task that can write demo data.
+        """Plan the demo of some tasks, or of every task that can write demo data.
 
         The backbone is by default the first that is meant for the demo; its twin, the same model without pre-training,
         is compared with it. `family` is the plugin that loads the backbone, if its name has no prefix of its own.
@@ -50,13 +59,11 @@ class Demo:
         check_place(folder, is_file=False)
         _check_is_own(folder)
         folder = followed(folder)
-        tasks = tuple(task for task in plugins.tasks.values() if task.demo_files is not None)
-        if not tasks:
-            raise RequestError("No installed task can write demo data: install a plugin that has such a task.")
+        chosen = _with_demo_files(plugins) if tasks is None else _checked(tasks)
         backbone = with_family(backbone or _demo_backbone(plugins), family, plugins)
         twin = Runner(plugins, _workspace(folder)).backbone(backbone).twin
         backbones = (backbone, twin) if twin else (backbone,)
-        return cls(folder, plugins, Study(backbones, tasks, seeds=(seed,), changes=RECIPE), seed)
+        return cls(folder, plugins, Study(backbones, chosen, seeds=(seed,), changes=RECIPE), seed)
 
     @property
     def workspace(self) -> Workspace:
@@ -100,6 +107,21 @@ def _check_is_own(folder: Path) -> None:
             f"{folder} holds other files, such as {quoted(names[0])}: a demo needs a folder that is empty, missing or "
             "that of an earlier demo. Name another folder with --out."
         )
+
+
+def _with_demo_files(plugins: Plugins) -> tuple[Task, ...]:
+    tasks = tuple(task for task in plugins.tasks.values() if task.demo_files is not None)
+    if not tasks:
+        raise RequestError("No installed task can write demo data: install a plugin that has such a task.")
+    return tasks
+
+
+def _checked(tasks: Iterable[Task]) -> tuple[Task, ...]:
+    """Return the tasks; raise a `RequestError` if one of them cannot write demo data."""
+    tasks = tuple(tasks)
+    if without := [task.name for task in tasks if task.demo_files is None]:
+        raise RequestError(f"{', '.join(without)} cannot write demo data: choose other tasks.")
+    return tasks
 
 
 def _workspace(folder: Path) -> Workspace:

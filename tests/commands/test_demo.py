@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from benchrunner.commands.main import main
 from benchrunner.testing import TinyBackbone, TinyEncoder
-from inline import board, plugins
+from inline import board, mood, pairs, plugins
 
 
 @pytest.fixture(autouse=True)
@@ -38,6 +39,22 @@ def test_the_demo_prints_its_steps_and_writes_one_folder(tmp_path: Path, capsys:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["here"], "everything is in the one folder"
     hint = next(line for line in printed.out.splitlines() if "benchrunner compare" in line)
     assert "--tasks mine/mood" in hint
+
+
+def test_the_tasks_of_the_demo_can_be_chosen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    offers = plugins(register_tasks=[mood(), pairs(), replace(mood(), name="mine/bare", demo_files=None)])
+
+    def chosen(*names: str) -> int:
+        words = ("demo", "--quiet", "--device", "cpu", "--jobs", "1", "--out", "here", "--tasks", *names)
+        return main(words, plugins=offers)
+
+    assert chosen("mood") == 0
+    out = capsys.readouterr().out
+    assert "Writing 1 small data set" in out and "pairs" not in out
+    assert chosen("mine/bare", "mood") == 2
+    assert "mine/bare cannot write demo data: choose other tasks." in capsys.readouterr().err
+    assert chosen("moood") == 2
+    assert "Did you mean" in capsys.readouterr().err
 
 
 def test_a_folder_with_other_files_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

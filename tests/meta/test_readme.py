@@ -96,6 +96,7 @@ def test_the_added_task_is_installed_listed_and_fitted(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)  # a demo of the tasks of all plugins takes ten minutes
 def test_every_console_block_shows_what_is_printed(tmp_path: Path) -> None:
     """Run the README's demo, then the blocks of the other pages in the same folder.
 

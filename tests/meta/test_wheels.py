@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 import venv
 import zipfile
 from email.message import Message
@@ -59,7 +60,8 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for home, name in zip(HOMES, NAMES, strict=True):
         source = away / "sources" / name
         source.mkdir(parents=True)
-        for file in ("pyproject.toml", "LICENSE", project(home)["readme"]):
+        modules = tomllib.loads((home / "pyproject.toml").read_text())["tool"]["setuptools"].get("py-modules", [])
+        for file in ("pyproject.toml", "LICENSE", project(home)["readme"], *(f"{name}.py" for name in modules)):
             shutil.copy(home / file, source)
         shutil.copytree(package(home), source / package(home).name, ignore=LEFT_BEHIND)
         sources.append(source)
