@@ -51,7 +51,7 @@ COMMANDS: dict[str, tuple[Callable[[], tuple[str, ...]], Callable[[Path], None]]
     "report": (lambda: ("report", "first", "--out", "made/first.html"), with_runs),
     "share": (lambda: ("share", "first", "--out", "made/shared"), with_runs),
 }
-FEW = {"compare": 5, "submit": 2}
+FEW = {"compare": 3, "submit": 1}
 """Points that are tried by default."""
 
 

@@ -127,7 +127,7 @@ def checkpoints(home: Path) -> int:
     ("by", "group"),
     [
         (signal.SIGINT, True),
-        (signal.SIGTERM, False),
+        pytest.param(signal.SIGTERM, False, marks=pytest.mark.slow),
         pytest.param(signal.SIGINT, False, marks=pytest.mark.slow),
         pytest.param(signal.SIGTERM, True, marks=pytest.mark.slow),
         pytest.param(signal.SIGHUP, False, marks=pytest.mark.slow),
