@@ -100,6 +100,8 @@ class StudyOptions:
         for name, values in self._choices().items():
             for value in values:
                 Recipe().changed(**{name: value})  # checks the value
+        if 0 in (self.lr or ()):
+            raise RequestError("With a learning rate of 0 nothing is learned: give lr a value such as 5e-5.")
         changes = {name: value for name, value in self._changes().items() if value is not None}
         Recipe(**{"limit_train": 1, **changes})  # a sample needs limit_train, which other options may give
         Selection(rule=self.select or "mean")  # checks the value
@@ -151,8 +153,10 @@ class StudyOptions:
             if name in own:
                 continue
             if name not in READERS:
-                close = [f"{name}, which stands beside recipe, not in it" for name in closest_names(name, _BESIDE)]
-                close = closest_names(name, READERS) or close
+                close = closest_names(name, (*READERS, *_BESIDE))
+                if close and close[0] in _BESIDE:
+                    close = [f"{close[0]}, which stands beside recipe, not in it"]
+                close = [option for option in close if option not in _BESIDE]
                 meant = f"Did you mean {' or '.join(close)}? " if close else ""
                 raise RequestError(
                     f"{where}: a recipe has no '{name}'. {meant}It has: {', '.join(READERS)}, "
