@@ -76,6 +76,9 @@ STEP_FIELDS = (
 )
 """Names of the fields that only methods with optimizer steps read."""
 
+SHORTEST = 3
+"""Smallest `max_length`: a shorter sequence of most tokenizers has no room for text beside its special tokens."""
+
 LAYERS = (
     "embeddings",
     "second-to-last",
@@ -177,6 +180,11 @@ class Recipe:
         for name in positive:
             if not getattr(self, name) > 0:
                 raise RequestError(f"A recipe's {name} must be above zero, not {getattr(self, name)}.")
+        if self.max_length < SHORTEST:
+            raise RequestError(
+                f"A recipe's max_length must be at least {SHORTEST} tokens, not {self.max_length}: two special tokens "
+                "and a piece of text."
+            )
         for name in ("lr", "weight_decay", "clip"):
             if not 0 <= getattr(self, name) < float("inf"):
                 raise RequestError(f"A recipe's {name} must be a number from zero up, not {getattr(self, name)}.")

@@ -14,6 +14,7 @@ from benchrunner.commands.output import (
     DONE,
     FAILED,
     FORMATS,
+    print_dry_run,
     print_json,
     print_kept,
     print_result,
@@ -25,7 +26,6 @@ from benchrunner.errors import RequestError
 from benchrunner.studies.kept.naming import check_name
 
 if TYPE_CHECKING:
-    from benchrunner.study_files.dry_run import DryRun
     from benchrunner.study_files.table import StudyFileResult
 
 
@@ -37,12 +37,7 @@ def add(commands: Commands) -> None:
     backbones = compare.add_argument("backbones", nargs="+", metavar="B", help=options.BACKBONES)
     backbones.required = False  # not with --study; nargs="*" would take no backbones that follow another option
     compare.add_argument("--tasks", nargs="+", metavar="TASK", help="tasks or suites, separated by blanks or commas")
-    compare.add_argument(
-        "--dry-run",
-        action="store_true",
-        help="only list what would be run, what is finished already, and an estimate of the work",
-    )
-    compare.add_argument("--name", help="name under which the study is kept (default: made of what is compared)")
+    options.add_planning(compare)
     study = compare.add_argument_group("study", "instead of backbones and --tasks, a file that says what is compared")
     study.add_argument(
         "--study", metavar="NAME", help="a study of 'benchrunner list studies', or the path of a .toml file"
@@ -114,7 +109,7 @@ def _run_backbones(arguments: argparse.Namespace) -> int:
     study = chosen.study(arguments.backbones, options.tasks(arguments, arguments.tasks), runner)
     study = options.with_splits(study, arguments)
     if arguments.dry_run:
-        return _print_dry_run(dry_run_study(study, runner, jobs=arguments.jobs or 1), as_json=arguments.json)
+        return print_dry_run(dry_run_study(study, runner, jobs=arguments.jobs or 1), as_json=arguments.json)
     with reserved_for_json(arguments.format != "table"):
         result = run_study(
             study,
@@ -180,7 +175,7 @@ def _run_file(arguments: argparse.Namespace) -> int:
     }
     if arguments.dry_run:
         plan = dry_run_study_file(arguments.study, runner, **request, jobs=arguments.jobs or 1)
-        return _print_dry_run(plan, as_json=arguments.json)
+        return print_dry_run(plan, as_json=arguments.json)
     with reserved_for_json(arguments.json):
         show_progress = not arguments.quiet
         result = run_study_file(
@@ -193,18 +188,6 @@ def _run_file(arguments: argparse.Namespace) -> int:
             **request,
         )
     return _print(result, as_json=arguments.json)
-
-
-def _print_dry_run(plan: DryRun, *, as_json: bool) -> int:
-    from benchrunner.study_files import dry_run_table
-
-    if as_json:
-        print_json(dry_run_table.as_json(plan))
-        return DONE
-    if plan.commands:
-        print_table(dry_run_table.command_table(plan), (), title=plan.title)
-    print_table(dry_run_table.fit_table(plan), dry_run_table.notes(plan), title="" if plan.commands else plan.title)
-    return DONE
 
 
 def _print(result: StudyFileResult, *, as_json: bool) -> int:

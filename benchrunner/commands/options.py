@@ -109,6 +109,16 @@ def published(arguments: argparse.Namespace, backbones: Collection[str] = ()) ->
     return choose_published(arguments.plugins.leaderboards.values(), names, backbones=models)
 
 
+def add_planning(parser: argparse.ArgumentParser) -> None:
+    """Add the options for a study that is only planned, and for the name of one that is kept."""
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="only list what would be run, what is finished already, and an estimate of the work",
+    )
+    parser.add_argument("--name", help="name under which the study is kept (default: made of what is compared)")
+
+
 def add_split(parser: argparse.ArgumentParser) -> None:
     """Add the option for labelled test splits that are scored besides dev."""
     parser.add_argument(

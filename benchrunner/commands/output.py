@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from benchrunner.leaderboards.published_choice import PublishedChoice
     from benchrunner.metrics import Score
     from benchrunner.studies.study import Result
+    from benchrunner.study_files.dry_run import DryRun
 
 DONE, FAILED, MISUNDERSTOOD = 0, 1, 2
 """Exit codes."""
@@ -104,3 +105,16 @@ def print_columns(rows: Iterable[tuple[str, str]]) -> None:
 def reserved_for_json(as_json: bool) -> contextlib.AbstractContextManager[Any]:
     """Send what plugins print to standard error if standard output is for JSON, and is not reserved for it already."""
     return ReservedOutput() if as_json and not is_reserved() else contextlib.nullcontext()
+
+
+def print_dry_run(plan: DryRun, *, as_json: bool) -> int:
+    """Print what a study would run; return the exit code."""
+    from benchrunner.study_files import dry_run_table
+
+    if as_json:
+        print_json(dry_run_table.as_json(plan))
+        return DONE
+    if plan.commands:
+        print_table(dry_run_table.command_table(plan), (), title=plan.title)
+    print_table(dry_run_table.fit_table(plan), dry_run_table.notes(plan), title="" if plan.commands else plan.title)
+    return DONE

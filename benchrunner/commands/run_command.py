@@ -8,10 +8,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from benchrunner.commands import options
-from benchrunner.commands.output import print_result, reserved_for_json
+from benchrunner.commands.output import print_dry_run, print_result, reserved_for_json
 from benchrunner.commands.parser import Commands
 from benchrunner.errors import RequestError
 from benchrunner.printing import print_line
+from benchrunner.studies.kept.naming import check_name
 
 if TYPE_CHECKING:
     from benchrunner.plugins.registry import Plugins
@@ -25,6 +26,7 @@ def add(commands: Commands) -> None:
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--backbone", metavar="B", help=options.BACKBONES)
     source.add_argument("--init-from", metavar="RUN", help="start from a finished fit, like --backbone run:RUN")
+    options.add_planning(parser)
     options.add_family(parser)
     options.add_published(parser)
     options.add_split(parser)
@@ -38,7 +40,12 @@ def add(commands: Commands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the study and print its result, with the folder of each selected fit."""
     from benchrunner.studies.study_run import run_study
+    from benchrunner.study_files.dry_run import dry_run_study
 
+    if arguments.name is not None:
+        check_name(arguments.name)
+    if arguments.dry_run:
+        arguments.offline = True  # a download would not be a dry run
     if len(arguments.method or ()) > 1:
         raise RequestError(
             f"'run' fits one method, not {', '.join(arguments.method)}. "
@@ -51,8 +58,17 @@ def run(arguments: argparse.Namespace) -> int:
     )
     tasks = options.tasks(arguments, arguments.tasks)
     study = options.with_splits(chosen.study((_backbone(arguments, tasks),), tasks, runner), arguments)
+    if arguments.dry_run:
+        return print_dry_run(dry_run_study(study, runner, jobs=arguments.jobs or 1), as_json=arguments.json)
     with reserved_for_json(arguments.json):
-        result = run_study(study, runner, executor=executor, show_progress=not arguments.quiet, command=arguments.words)
+        result = run_study(
+            study,
+            runner,
+            executor=executor,
+            show_progress=not arguments.quiet,
+            keep_as=arguments.name,
+            command=arguments.words,
+        )
     code = print_result(result, published=published, form="json" if arguments.json else "table")
     if not arguments.json:
         for cell in result.cells:

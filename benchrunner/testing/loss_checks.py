@@ -69,8 +69,7 @@ def _check_sum(
     if not np.isclose(single, whole.item(), rtol=1e-3, atol=1e-4):
         findings.add(
             f"the loss of a batch is {whole.item():.4g}, and the losses of its units add up to {single:.4g}: sum the "
-            "losses, "
-            '`reduction="sum"`; training divides by their number'
+            'losses, `reduction="sum"`; training divides by their number'
         )
     turned = _loss(problem, outputs, features, units[::-1].copy()).item()
     if not np.isclose(turned, whole.item(), rtol=1e-3, atol=1e-4):

@@ -68,6 +68,9 @@ REFUSED: dict[str, tuple[list[str], str]] = {
     "half an epoch": (["run", "mood", "--epochs", "1.5"], "--epochs: '1.5' is not a whole number; give one, such as 3"),
     "no batch": (["run", "mood", "--backbone", "words", "--batch-size", "0"], "batch_size must be above zero, not 0"),
     "dropout": (["run", "mood", *HERE, "--backbone", "words", "--dropout", "1.5"], "Dropout is a rate from 0"),
+    "length without room": (["run", "mood", "--max-length", "1"], "max_length must be at least 3 tokens, not 1: two"),
+    "learning rate of 0": (["run", "mood", "--lr", "1e-3,0"], "With a learning rate of 0 nothing is learned"),
+    "name of a study": (["run", "mood", "--backbone", "words", "--name", "a/b"], "a/b"),
     "length": (["run", "mood", *HERE, "--backbone", "words", "--max-length", "0"], "max_length must be above zero"),
     "limit": (["run", "mood", *HERE, "--backbone", "words", "--limit-train", "-5"], "limit_train must be at least 1"),
     "a seed twice": (["run", "mood", "--backbone", "words", "--seeds", "0,0"], "at least one, not 0, 0"),
@@ -182,6 +185,17 @@ def test_run_prints_a_table_and_the_folder_of_the_run(shell: Shell) -> None:
     assert "mine/mood" in out and "majority" in out and "mean ± sd" in out
     (selected,) = [path.parents[1].name for path in shell.folder.glob("runs/*/model/head.safetensors")]
     assert f"mine/mood: run {selected} in" in out
+
+
+def test_run_lists_what_it_would_do_and_keeps_a_name(shell: Shell) -> None:
+    code, out, err = shell.run("--backbone", "words", "--dry-run", "--micro-tokens", "1", "--checkpoint-every", "0")
+    assert (code, err) == (0, "") and "mine/mood" in out
+    assert not list(shell.folder.glob("runs/*/fit.json"))
+    code, out, err = shell.run("--backbone", "words", "--name", "first", "--micro-tokens", "1")
+    assert code == 0, err
+    assert (shell.folder / "runs" / "studies" / "first.json").is_file() and "first" in out
+    code, out, err = shell.run("--backbone", "words", "--dry-run", "--micro-tokens", "1", "--json")
+    assert (code, err) == (0, "") and json.loads(out)
 
 
 def test_repeated_tasks_and_backbones_count_once(shell: Shell) -> None:

@@ -161,7 +161,7 @@ def test_the_documented_observers_are_told(tmp_path: Path, capsys: pytest.Captur
     assert said[1:8] == [f"{fit.id} encoding 0.0 0.0", *(f"{fit.id} step {step} 6" for step in range(1, 7))]
     assert re.fullmatch(r"loss 0\.\d+ learning rate 0\.\d+\n\d+\.\d+ examples per second", "\n".join(said[8:10]))
     assert said[-1] == f"{fit.id} done"
-    bad = made.plan(plugins.task("mood"), "words", recipe=QUICK.changed(max_length=1, micro_tokens=1))
+    bad = made.plan(plugins.task("mood"), "words", recipe=QUICK.changed(max_length=3, micro_tokens=1))
     made.workspace.runs.joinpath(bad.id).mkdir()
     made.workspace.runs.joinpath(bad.id, "log.jsonl").mkdir()  # a fit that cannot write its log
     assert made.run(bad).status == "failed"

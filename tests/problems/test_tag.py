@@ -250,9 +250,10 @@ def test_without_documents_only_the_sentence_itself_is_context(context: str) -> 
         encode(table(["a"]), context=context)
 
 
-def test_a_sequence_must_have_room_for_a_piece() -> None:
-    with pytest.raises(RequestError, match="A max_length of 2 leaves no room beside the special tokens"):
-        encode(table(["a"]), max_length=2)
+def test_a_sequence_must_have_room_for_a_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Letters, "max_length", 2)
+    with pytest.raises(RequestError, match="leaves no room beside the special tokens"):
+        encode(table(["a"]))
 
 
 def checked(columns: dict[str, Any], *, labelled: bool = True) -> pa.Table:
