@@ -69,6 +69,7 @@ def test_methods_without_steps_show_no_learning_rate(shell: Shell) -> None:
         assert code == 0, err
         assert method in out
         assert not [word for word in ("epochs", "batch size", "learning rate") if word in out]
+        assert ("16 tokens, fp32" in out) == (method == "probe")
     error = shell.refused("run", "mood", *shell.folders(), "--method", "majority", "--lr", "1e-3")
     assert "The option lr is for methods that train in steps" in error
 

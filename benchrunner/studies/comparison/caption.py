@@ -116,7 +116,7 @@ def _recipe_text(result: Result) -> str:
     methods = dict.fromkeys(cell.restarts[0].method for cell in cells)
     parts = ["/".join(methods)] if methods else []
     for name, text in _CAPTION_FIELDS:
-        reading = (cell for cell in cells if name not in STEP_FIELDS or _trained_in_steps(cell, result))
+        reading = (cell for cell in cells if _is_read(name, cell, result))
         values = dict.fromkeys(str(value) for cell in reading if (value := getattr(cell.chosen, name)) is not None)
         if values:
             parts.append(text.format("/".join(values)))
@@ -145,6 +145,13 @@ def _chosen_rates(result: Result) -> str:
     order = f" (in the order {', '.join(names)})" if len(names) > 1 else ""
     is_chosen = any(len({point.recipe.lr for point in cell.cell.candidates}) > 1 for cell in result.cells)
     return f"learning rate{' chosen on dev' * is_chosen}{order}: {'; '.join(shown)}" if rates else ""
+
+
+def _is_read(name: str, cell: CellResult, result: Result) -> bool:
+    """Return whether a recipe field changes the fits of a cell; a method without a backbone reads its rows only."""
+    if result.runner is not None and not result.runner.plugins.method(cell.restarts[0].method).needs_backbone:
+        return name == "limit_train"
+    return name not in STEP_FIELDS or _trained_in_steps(cell, result)
 
 
 def _trained_in_steps(cell: CellResult, result: Result) -> bool:
