@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -86,12 +88,12 @@ def test_partial_states_of_a_killed_fit_are_removed_by_the_next(tmp_path: Path) 
     fit_runner = runner(tmp_path)
     fitted(fit_runner)
     folder = next((tmp_path / "cache" / "states").iterdir())
-    (folder / "tmpleft.part").mkdir()
-    (folder / "tmpleft.part" / "layer-00.npy").write_bytes(b"half")
+    code = "import pathlib, sys, benchrunner.leftovers as left; left.temporary_folder(pathlib.Path(sys.argv[1]))"
+    subprocess.run([sys.executable, "-c", code, str(folder / "states")], check=True)
+    [left] = folder.glob(".*.part")
+    (left / "layer-00.npy").write_bytes(b"half")
     fitted(fit_runner, features="embeddings")
-    assert {path.name for path in folder.glob("*.npy")} == {"layer-00.npy", "layer-01.npy"} and not list(
-        folder.glob("*.part")
-    )
+    assert {path.name for path in folder.glob("*.npy")} == {"layer-00.npy", "layer-01.npy"} and not left.exists()
 
 
 def test_a_damaged_file_of_states_is_made_again(tmp_path: Path) -> None:
