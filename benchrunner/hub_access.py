@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from typing import Any, final
 
@@ -80,6 +78,8 @@ def cache_only(is_offline: bool) -> Iterator[None]:
 
 def _failure(seconds: float) -> str | None:
     """Ask the hub's address for its headers; return why there was no answer in time, or None if there was any."""
+    import urllib.request  # loads http and ssl, which most commands do not need
+
     from huggingface_hub import constants
 
     if any("socks" in address for address in urllib.request.getproxies().values()):
@@ -96,6 +96,9 @@ def _failure(seconds: float) -> str | None:
 
 def _connection_failure(address: str, seconds: float) -> str | None:
     """Return why a server does not answer, or None if it answers; also a refusal is an answer."""
+    import urllib.error
+    import urllib.request
+
     try:
         urllib.request.urlopen(urllib.request.Request(address, method="HEAD"), timeout=seconds).close()
     except urllib.error.HTTPError:
