@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import platform
 import re
 import shutil
 import tempfile
@@ -68,6 +67,8 @@ def _prefix(target: Path) -> str:
 
 def _machine() -> str:
     """Return a short text for this machine and its set of process numbers: a container has a set of its own."""
+    import platform  # loads slowly, and most commands write nothing
+
     numbers = ""
     with contextlib.suppress(OSError):  # no Linux
         numbers = str(Path("/proc/self/ns/pid").readlink())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import sys
 import time
 from typing import Any, final
@@ -38,6 +37,8 @@ class NotebookBar:
         self._display.update({"text/plain": "", "text/html": ""}, raw=True)
 
     def _shown(self, share: float, text: str) -> dict[str, str]:
+        import html
+
         label = html.escape(text)
         bar = f'<progress value="{share:.4f}" max="1" aria-label="progress of the study"></progress>'
         return {"text/plain": f"{share:4.0%}  {text}", "text/html": f"{bar} {share:.0%} &nbsp; {label}"}

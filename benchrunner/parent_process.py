@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import subprocess
 
 _PIPE = "BENCHRUNNER_STARTED_BY"
 """Environment variable with the number of a pipe's end, which reads as empty once the parent has ended."""
@@ -21,6 +23,8 @@ def start_bound(
     Return the process, and a file descriptor to close after the process has ended; -1 where the system has no such
     pipes. `settings` are those of `subprocess.Popen`.
     """
+    import subprocess
+
     if os.name != "posix":
         return subprocess.Popen(words, env=env, **settings), -1
     read_end, write_end = os.pipe()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import uuid
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -51,7 +51,7 @@ def send_fits(
 def _marked(runs: Path) -> Iterator[str]:
     """Put a file of a new name into the runs folder and yield the name: see `FitOrder.mark`."""
     runs.mkdir(parents=True, exist_ok=True)
-    mark = runs / f".{uuid.uuid4().hex}.mark"
+    mark = runs / f".{os.urandom(16).hex()}.mark"
     mark.touch()
     try:
         yield mark.name

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import signal
 import socket
@@ -37,6 +36,8 @@ def connected(settings: RaySettings) -> Iterator[None]:
 
 
 def _connect(address: str) -> None:
+    import logging
+
     import ray
 
     if ":" in address:
