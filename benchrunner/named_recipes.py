@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, final
 
 from benchrunner.errors import PluginError, RequestError
-from benchrunner.recipes import Grid, Recipe
+from benchrunner.recipes import Grid, Recipe, check_fields
 
 OF_THE_MACHINE = ("precision", "micro_tokens", "limit_train", "sample")
 """Recipe fields that a named recipe cannot set: they belong to the machine and to the user's data."""
@@ -69,6 +69,7 @@ class NamedRecipe:
 
 def _check(values: Mapping[str, Any]) -> None:
     """Raise a `RequestError` if a recipe cannot have these values, or if a field is not for named recipes."""
-    Recipe().changed(**values)
+    check_fields(values)
+    Recipe.from_dict(values)
     if forbidden := [name for name in values if name in OF_THE_MACHINE]:
         raise RequestError(f"A named recipe cannot set {', '.join(forbidden)}.")
