@@ -47,7 +47,7 @@ from benchrunner.errors import (
     last_line,
 )
 from benchrunner.estimates import CommandEstimate
-from benchrunner.executor import Executor, FitRunner
+from benchrunner.executor import Executor, FitCost, FitRunner
 from benchrunner.file_faults import Faults, quoted
 from benchrunner.files import (
     is_disk_full,
@@ -218,6 +218,7 @@ __all__ = [
     "Filtered",
     "Fit",
     "FitAnswer",
+    "FitCost",
     "FitError",
     "FitOrder",
     "FitRunner",

@@ -1,9 +1,9 @@
-"""`python -m benchrunner`."""
+"""`python -m benchrunner`: the program `benchrunner`."""
 
 # PYTHON_ARGCOMPLETE_OK: see benchrunner/commands/main.py
 
 import sys
 
-from benchrunner.commands.main import main
+from benchrunner_start import main
 
 sys.exit(main())

@@ -20,9 +20,12 @@ from benchrunner.backbones.tokenizer_limits import check_ids, check_limits
 from benchrunner.features.arrays import IGNORED, Features, Sequences
 from benchrunner.features.blocks import Block, Bucket, buckets, ranges
 from benchrunner.features.flat_batch import FlatBatch, collate, rounding
-from benchrunner.features.pieces import Frame, Joined, Part, Pieces
-from benchrunner.features.randomness import Dropout, NoDropout, derived, generator, permutation
+from benchrunner.features.pieces import Frame, Joined, Part, Pieces, longest_first
+from benchrunner.features.randomness import Dropout, NoDropout, derived, draws_itself, generator, permutation
+from benchrunner.features.uploads import on_device
+from benchrunner.features.word_cache import WordCache
 from benchrunner.training import step_log
+from benchrunner.training.denormals import flushed_denormals
 from benchrunner.training.feature_cache import Cache
 from benchrunner.training.optimizer import decay_groups
 from benchrunner.training.schedule import share_of_peak
@@ -44,6 +47,7 @@ __all__ = [
     "Pieces",
     "Sequences",
     "StackedLinear",
+    "WordCache",
     "attend",
     "buckets",
     "check_finite",
@@ -54,7 +58,11 @@ __all__ = [
     "collate",
     "decay_groups",
     "derived",
+    "draws_itself",
+    "flushed_denormals",
     "generator",
+    "longest_first",
+    "on_device",
     "permutation",
     "ranges",
     "read_one_way",

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Protocol, final
 
 from benchrunner.errors import RequestError
 from benchrunner.fits import Fit
 from benchrunner.progress import Event
 from benchrunner.records import Record
 from benchrunner.workspace import Workspace
+
+
+@final
+@dataclass(frozen=True)
+class FitCost:
+    """Estimate of what a fit costs. It depends on the fit alone, and not on the machine."""
+
+    flops: float
+    """Floating-point operations of the training; 0 if no backbone is read."""
+    memory: int
+    """Bytes of memory of a process that runs the fit on a CPU."""
 
 
 class FitRunner(Protocol):
@@ -29,12 +41,26 @@ class FitRunner(Protocol):
         """Whether trainings compute the encoder's layers again in the backward pass, to need less memory."""
 
     @property
+    def cuda_graphs(self) -> bool:
+        """Whether a GPU computes training steps by CUDA graphs."""
+
+    @property
     def report(self) -> Callable[[Fit, Event], None]:
         """Callback for progress."""
 
     @property
     def device(self) -> str:
         """Name of the device for torch, for example "cuda:0"."""
+
+    @property
+    def limit_dev(self) -> tuple[int | None, str]:
+        """Largest number of rows of each dev split that is read (None: all), and which rows these are."""
+
+    def cost(self, fit: Fit) -> FitCost:
+        """Estimate what a fit costs."""
+
+    def workers_can_run(self, fits: Iterable[Fit]) -> bool:
+        """Whether processes on this machine find the plugins of the fits, and fits run on a CPU."""
 
     def run(self, fit: Fit) -> Record:
         """Run a fit, or read its record if it is finished."""

@@ -9,12 +9,26 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+_CONTROL_GROUPS = Path("/sys/fs/cgroup")
+
 
 def available_cores() -> int:
-    """Count the cores that this process may use; where the system does not tell (macOS, Windows), count all cores."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    """Count the cores that this process may use.
+
+    Limits are its affinity, the quota of its container (control groups) and OMP_NUM_THREADS. Where the system does not
+    tell the affinity (macOS, Windows), all cores count.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    limits = [cores]
+    with contextlib.suppress(OSError, ValueError):  # "max" where there is no quota
+        quota, period = (_CONTROL_GROUPS / "cpu.max").read_text(encoding="ascii").split()
+        limits.append(int(quota) // int(period))
+    with contextlib.suppress(OSError, ValueError, ZeroDivisionError):
+        quota, period = ((_CONTROL_GROUPS / "cpu" / f"cpu.cfs_{name}_us").read_text() for name in ("quota", "period"))
+        limits.append(int(quota) // int(period) if int(quota) > 0 else cores)
+    with contextlib.suppress(ValueError):  # a list of numbers is for nested parallel regions
+        limits.append(int(os.environ.get("OMP_NUM_THREADS", cores)))
+    return max(1, min(limits))
 
 
 def can_run_workers() -> bool:
@@ -86,7 +100,7 @@ def memory_size() -> int:
         sizes.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     for name in ("memory.max", "memory/memory.limit_in_bytes"):
         with contextlib.suppress(OSError, ValueError):  # "max" where there is no limit
-            sizes.append(int((Path("/sys/fs/cgroup") / name).read_text(encoding="ascii")))
+            sizes.append(int((_CONTROL_GROUPS / name).read_text(encoding="ascii")))
     with contextlib.suppress(ImportError):  # Windows has no such limits
         import resource
 

@@ -15,6 +15,7 @@ import pytest
 
 import forked
 import inline
+from benchrunner import platform_facts
 from benchrunner.platform_facts import available_cores, current_umask, stop_signals
 
 LIBRARIES = (
@@ -98,10 +99,36 @@ def test_windows_runs_no_workers_and_says_so(tmp_path: Path) -> None:
 
 
 def test_cores_are_counted_without_an_affinity(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     if hasattr(os, "sched_getaffinity"):
         assert available_cores() == len(os.sched_getaffinity(0))
         monkeypatch.delattr(os, "sched_getaffinity")
     assert available_cores() == os.cpu_count()
+
+
+@pytest.mark.parametrize(
+    ("files", "threads", "cores"),
+    [
+        ({"cpu.max": "250000 100000"}, None, 2),
+        ({"cpu.max": "max 100000"}, None, 8),
+        ({"cpu.max": "50000 100000"}, None, 1),
+        ({"cpu/cpu.cfs_quota_us": "300000", "cpu/cpu.cfs_period_us": "100000"}, None, 3),
+        ({"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"}, None, 8),
+        ({}, "4", 4),
+        ({}, "4,2", 8),
+        ({"cpu.max": "damaged"}, "0", 1),
+    ],
+)
+def test_a_quota_limits_the_cores(
+    files: dict[str, str], threads: str | None, cores: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(f"{text}\n")
+    monkeypatch.setattr(platform_facts, "_CONTROL_GROUPS", tmp_path)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(8)), raising=False)
+    monkeypatch.setenv("OMP_NUM_THREADS", threads) if threads else monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    assert available_cores() == cores
 
 
 def test_the_umask_is_read_and_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import subprocess
@@ -13,7 +14,7 @@ import pytest
 
 import benchrunner_start
 
-PROGRAM = (sys.executable, benchrunner_start.__file__, "list")
+PROGRAMS = {"program": (benchrunner_start.__file__,), "module": ("-m", "benchrunner")}
 
 
 def catches(process: subprocess.Popen[str], number: signal.Signals) -> bool:
@@ -23,9 +24,10 @@ def catches(process: subprocess.Popen[str], number: signal.Signals) -> bool:
     return match is not None and bool(int(match[1], 16) >> (number - 1) & 1)
 
 
-def stopped_after(seconds: float, number: signal.Signals) -> tuple[int, str]:
+def stopped_after(seconds: float, number: signal.Signals, program: str) -> tuple[int, str]:
     """Start the program, stop it some time after its first lines ran; return exit code and standard error."""
-    process = subprocess.Popen(PROGRAM, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    words = [sys.executable, *PROGRAMS[program], "list"]
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     while not catches(process, signal.SIGHUP) and process.poll() is None:  # the last handler that it sets
         time.sleep(0.001)
     time.sleep(seconds)
@@ -36,7 +38,28 @@ def stopped_after(seconds: float, number: signal.Signals) -> tuple[int, str]:
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="asks Linux for a process's signals")
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("moments", [2, pytest.param(40, marks=pytest.mark.slow)])
-def test_a_stop_while_the_program_is_loaded_is_quiet(moments: int, number: signal.Signals) -> None:
-    endings = [stopped_after(moment / moments, number) for moment in range(moments)]
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_stop_while_the_program_is_loaded_is_quiet(program: str, moments: int, number: signal.Signals) -> None:
+    endings = [stopped_after(moment / moments, number, program) for moment in range(moments)]
     assert {code for code, _ in endings} <= {128 + number, 0} and endings[0] == (128 + number, "")
     assert [err for _, err in endings if "Traceback" in err or len(err.splitlines()) > 2] == []
+
+
+FIT = """
+import sys, inline
+from pathlib import Path
+from benchrunner.commands.main import main
+inline.files(1, Path("data"))
+code = main("run mood --backbone words --data data --runs runs --device cpu --quiet".split(), plugins=inline.plugins())
+print(code, sorted({name.partition(".")[0] for name in sys.modules} & {"transformers", "sklearn", "datasets", "scipy"}))
+"""
+
+
+def test_a_fit_imports_neither_pandas_nor_scipy(tmp_path: Path) -> None:
+    """Each takes half a second of a core; pyarrow imports pandas, where it is installed, for many calls."""
+    (tmp_path / "pandas.py").write_text('raise RuntimeError("somebody imports pandas")')
+    support = Path(__file__).parent / "support"
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{support}", "BENCHRUNNER_CACHE": "cache"}
+    words = [sys.executable, "-c", FIT]
+    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, ["0 []"]), done.stdout + done.stderr

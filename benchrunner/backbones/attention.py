@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
-from typing import Any, Literal
 
 import torch
 from torch.nn import functional
 
-from benchrunner.features.blocks import Bucket
+from benchrunner.backbones.fused_attention import Direction, efficient, flash
+from benchrunner.features.attention_rows import Rows
 from benchrunner.features.flat_batch import FlatBatch
-
-Direction = Literal["both", "left-to-right", "right-to-left"]
-"""Order in which a model reads its text. In both directions, a token attends to all tokens of its sequence; from left
-to right, to itself and the tokens before it; from right to left, to itself and the tokens after it."""
 
 Kernel = Callable[[torch.Tensor, FlatBatch, float, str, Direction, int | None], torch.Tensor]
 """Computes (T, heads, size) from qkv (T, 3, heads, size), batch, dropout rate, name of the dropout site, direction and
@@ -60,17 +55,37 @@ def implementation(
     direction: Direction = "both",
     window: int | None = None,
 ) -> Kernel:
-    """Choose the kernel: `explicit` for dropout and for gradients on a CPU, `varlen` for half precision on a GPU.
+    """Choose the kernel: a fused one on a GPU, `explicit` for dropout and for gradients on a CPU, else `grouped`.
 
-    All else is computed by `grouped`, also from right to left, and with a window if torch's `varlen_attn` has none.
+    Flash attention needs half precision and compute capability 8.0. The memory-efficient kernel computes fp32 and fp16
+    on any GPU, without a window. If neither of them can be used, a GPU uses `explicit` or `grouped`, too.
     """
-    if dropping or (learning and device.type == "cpu"):
-        return explicit
-    if direction == "right-to-left" or (window is not None and not _has_windows()):
-        return grouped
-    if device.type == "cuda" and dtype in (torch.float16, torch.bfloat16) and size % 8 == 0 and size <= 256:
-        return varlen
-    return grouped
+    if fused := _fused(device, dtype, size, window):
+        return fused
+    return explicit if dropping or (learning and device.type == "cpu") else grouped
+
+
+def capability(device: torch.device) -> tuple[int, int] | None:
+    """Give the CUDA compute capability of a device; None where torch's fused kernels for CUDA do not run.
+
+    The device `meta`, which computes shapes only, stands for a current GPU, so that tests can follow its path.
+    """
+    if device.type == "cuda" and torch.version.hip is None:
+        return torch.cuda.get_device_capability(device)
+    return (8, 0) if device.type == "meta" else None
+
+
+def _fused(device: torch.device, dtype: torch.dtype, size: int, window: int | None) -> Kernel | None:
+    """Choose the fused kernel for a device, or None. Heads have at most 256 numbers, in multiples of 16 bytes.
+
+    On GPUs of capability 8.6 and 8.9, flash attention has no gradient with dropout for heads of more than 192 numbers.
+    """
+    version = capability(device)
+    if version is None or size > 256 or size * dtype.itemsize % 16:
+        return None
+    if dtype in (torch.float16, torch.bfloat16) and version >= (8, 0) and size <= 192:
+        return flash
+    return efficient if dtype in (torch.float16, torch.float32) and window is None else None
 
 
 def grouped(
@@ -96,41 +111,6 @@ def grouped(
     return torch.cat([*outputs, torch.zeros_like(rest[:, 0])])
 
 
-def varlen(
-    qkv: torch.Tensor,
-    batch: FlatBatch,
-    rate: float,
-    site: str,
-    direction: Direction = "both",
-    window: int | None = None,
-) -> torch.Tensor:
-    """Compute all sequences in one kernel that takes their borders; for half precision without dropout."""
-    from torch.nn.attention.varlen import varlen_attn
-
-    query, key, value = (part.contiguous() for part in qkv[: batch.real].unbind(1))
-    longest, arguments = batch.longest, _restriction(varlen_attn, direction, window)
-    output = varlen_attn(query, key, value, batch.starts, batch.starts, longest, longest, **arguments)
-    assert isinstance(output, torch.Tensor)
-    return functional.pad(output, (0, 0, 0, 0, 0, len(qkv) - batch.real))
-
-
-def _restriction(kernel: Callable[..., object], direction: Direction, window: int | None) -> dict[str, Any]:
-    """Give the argument for a direction and a window, whose name depends on the version of torch."""
-    if direction == "both" and window is None:
-        return {}
-    if not _has_windows(kernel):
-        return {"is_causal": True}
-    side = -1 if window is None else window  # -1: all tokens of that side
-    return {"window_size": (side, 0 if direction == "left-to-right" else side)}
-
-
-def _has_windows(kernel: Callable[..., object] | None = None) -> bool:
-    """Whether torch's kernel for sequences of all lengths takes a window. Without an argument: torch's own kernel."""
-    from torch.nn.attention.varlen import varlen_attn
-
-    return "window_size" in inspect.signature(kernel or varlen_attn).parameters
-
-
 def explicit(
     qkv: torch.Tensor,
     batch: FlatBatch,
@@ -139,26 +119,32 @@ def explicit(
     direction: Direction = "both",
     window: int | None = None,
 ) -> torch.Tensor:
-    """Compute softmax, dropout with a drawn mask, and both products for each block; the gradient is written by hand."""
+    """Compute softmax, dropout with a drawn mask, and both products in rows; the gradient is written by hand."""
     with torch.autocast(qkv.device.type, enabled=False):  # `_Explicit` chooses its own types
         output: torch.Tensor = _Explicit.apply(qkv, batch, rate, site, direction, window)  # type: ignore[no-untyped-call]
     return output
 
 
-def _packed(x: torch.Tensor, bucket: Bucket, kind: torch.dtype) -> torch.Tensor:
-    """Copy one bucket of (T, k, heads, size) to (k, count * heads, longest, size), contiguous, padded with zeros."""
-    view = bucket.pad(x, 0).permute(2, 0, 3, 1, 4)
+def _gathered(x: torch.Tensor, rows: Rows, kind: torch.dtype) -> torch.Tensor:
+    """Copy the tokens of rows from (T, k, heads, size) to (k, count * heads, length, size), contiguous.
+
+    Padding reads the last entry of x.
+    """
+    tokens = x.index_select(0, rows.sources % len(x)) if rows.padded else x[rows.start : rows.stop]
+    view = tokens.view(rows.count, rows.length, *x.shape[1:]).permute(2, 0, 3, 1, 4)
     return torch.empty(view.shape, dtype=kind, device=x.device).copy_(view).flatten(1, 2)
 
 
-def _unpack(packed: torch.Tensor, bucket: Bucket, target: torch.Tensor) -> None:
-    """Copy (k, count * heads, longest, size) back to the tokens of one bucket in the target (T, k, heads, size)."""
+def _scatter(values: torch.Tensor, rows: Rows, target: torch.Tensor) -> None:
+    """Copy (k, count * heads, length, size) back to the tokens of rows in the target (T, k, heads, size)."""
     _, _, heads, size = target.shape
-    states = packed.view(len(packed), bucket.count, heads, bucket.longest, size).permute(1, 3, 0, 2, 4)
-    if not bucket.padded:
-        target[bucket.start : bucket.stop].view(states.shape).copy_(states)
+    states = values.view(len(values), rows.count, heads, rows.length, size).permute(1, 3, 0, 2, 4)
+    part = target[rows.start : rows.stop]
+    if not rows.padded:
+        part.view(states.shape).copy_(states)
         return
-    target[bucket.start : bucket.stop] = bucket.unpad(states)
+    padded = torch.empty(states.shape, dtype=target.dtype, device=target.device).copy_(states).flatten(0, 1)
+    torch.index_select(padded, 0, rows.places, out=part)
 
 
 def _is_narrow(window: int | None, length: int) -> bool:
@@ -177,8 +163,8 @@ def _hidden(length: int, direction: Direction, window: int | None, device: torch
 class _Explicit(torch.autograd.Function):
     """Attention as one node of the graph; gradients are written into one (T, 3, heads, size) tensor.
 
-    On the CPU the products are computed in fp32, also for qkv in half precision: they are a few per cent of a layer's
-    time, and compiling half-precision kernels for all their shapes costs more than computing in fp32.
+    Scores and probabilities are in fp32, also for qkv in half precision. On the CPU the products are a few per cent of
+    a layer's time, and compiling half-precision kernels for all their shapes costs more than computing in fp32.
     """
 
     @staticmethod
@@ -186,23 +172,24 @@ class _Explicit(torch.autograd.Function):
         tokens, _, heads, size = qkv.shape
         kind = torch.promote_types(qkv.dtype, torch.float32) if qkv.device.type == "cpu" else qkv.dtype
         dropping = rate > 0 and batch.dropping
-        ctx.buckets, ctx.real, ctx.kind = batch.attention_buckets, batch.real, kind
+        ctx.rows, ctx.real, ctx.kind = batch.attention_rows, batch.real, kind
         ctx.scale, ctx.factor, ctx.dropping = size**-0.5, 1 / (1 - rate) if dropping else 1.0, dropping
-        output = qkv.new_empty(tokens, 1, heads, size)
+        output, empty = qkv.new_empty(tokens, 1, heads, size), qkv.new_empty(1, 1, 1, dtype=kind)
         output[batch.real :] = 0
-        elements = [bucket.count * heads * bucket.longest**2 for bucket in ctx.buckets]
-        like = qkv.new_empty(0, dtype=kind)
-        drawn = batch.dropout.mask((sum(elements),), rate, site, like).split(elements) if dropping else []
+        elements = [rows.count * heads * rows.length**2 for rows in ctx.rows]
+        drawn = batch.dropout.mask((sum(elements),), rate, site, empty).split(elements) if dropping else []
         kept = []
-        for number, bucket in enumerate(ctx.buckets):
-            flat = _packed(qkv, bucket, kind)
+        for number, rows in enumerate(ctx.rows):
+            flat = _gathered(qkv, rows, kind)
             query, key, value = flat
-            scores = _scores(query, key, bucket, heads, ctx.scale)
-            if direction != "both" or _is_narrow(window, bucket.longest):
-                scores.masked_fill_(_hidden(bucket.longest, direction, window, qkv.device), -torch.inf)
+            scores = torch.baddbmm(empty, query, key.transpose(1, 2), beta=0, alpha=ctx.scale)
+            if rows.bias is not None:
+                scores.view(rows.count, heads, rows.length, rows.length).add_(rows.bias)
+            if direction != "both" or _is_narrow(window, rows.length):
+                scores.masked_fill_(_hidden(rows.length, direction, window, qkv.device), -torch.inf)
             probabilities = torch.softmax(scores, -1)
             dropped = drawn[number].view_as(probabilities).mul_(probabilities) if dropping else probabilities
-            _unpack(torch.bmm(dropped, value)[None], bucket, output)
+            _scatter(torch.bmm(dropped, value)[None], rows, output)
             kept += [flat, probabilities, dropped]
         ctx.save_for_backward(*kept)
         # The output is scaled by 1 / (1 - rate), because it is smaller than the probabilities.
@@ -211,33 +198,21 @@ class _Explicit(torch.autograd.Function):
     @staticmethod
     def backward(ctx, gradient):  # type: ignore[no-untyped-def]
         tokens, heads, size = gradient.shape
-        result = gradient.new_empty(tokens, 3, heads, size)
+        result, empty = gradient.new_empty(tokens, 3, heads, size), gradient.new_empty(1, 1, 1, dtype=ctx.kind)
         result[ctx.real :] = 0
-        gradient = (gradient * ctx.factor if ctx.dropping else gradient).unsqueeze(1)
+        outer_states = gradient.new_empty(tokens + 1, 1, heads, size)  # the last entry is the gradient of padding
+        torch.mul(gradient, ctx.factor, out=outer_states[:tokens, 0])
+        outer_states[tokens:] = 0
         kept = ctx.saved_tensors
-        for bucket, flat, probabilities, dropped in zip(ctx.buckets, kept[::3], kept[1::3], kept[2::3], strict=True):
+        for rows, flat, probabilities, dropped in zip(ctx.rows, kept[::3], kept[1::3], kept[2::3], strict=True):
             query, key, value = flat
-            (outer,) = _packed(gradient, bucket, ctx.kind)
+            (outer,) = _gathered(outer_states, rows, ctx.kind)
             # The gradient of softmax, where dropout is a factor of the gradient of its result.
             through = torch.bmm(outer, value.transpose(1, 2)).mul_(dropped)
             through = torch.addcmul(through, probabilities, through.sum(-1, keepdim=True), value=-1)
-            gradients, empty = torch.empty_like(flat), flat.new_empty(1, 1, 1)
+            gradients = torch.empty_like(flat)
             torch.baddbmm(empty, through, key, beta=0, alpha=ctx.scale, out=gradients[0])
             torch.baddbmm(empty, through.transpose(1, 2), query, beta=0, alpha=ctx.scale, out=gradients[1])
             torch.bmm(dropped.transpose(1, 2), outer, out=gradients[2])
-            _unpack(gradients, bucket, result)
+            _scatter(gradients, rows, result)
         return result, None, None, None, None, None
-
-
-def _scores(query: torch.Tensor, key: torch.Tensor, bucket: Bucket, heads: int, scale: float) -> torch.Tensor:
-    """Compute the scores of all pairs of tokens, (count * heads, longest, longest).
-
-    The scores of padding are so low that their probability is 0, but not -infinity: a token of the padding may see
-    nothing but padding, and its probabilities must still be numbers.
-    """
-    if not bucket.padded:
-        empty = query.new_empty(1, 1, 1)
-        return torch.baddbmm(empty, query, key.transpose(1, 2), beta=0, alpha=scale)
-    padding = bucket.mask(query.device)[:, None] == 0
-    bias = query.new_zeros(padding.shape).masked_fill_(padding, torch.finfo(query.dtype).min / 2)
-    return torch.baddbmm(bias.repeat_interleave(heads, 0), query, key.transpose(1, 2), alpha=scale)

@@ -46,6 +46,13 @@ class Backbone(ABC):
         """
         return None
 
+    def weight_count(self, workspace: Workspace) -> int | None:
+        """Return the number of weights, or None if it is not known before the encoder is loaded.
+
+        The number of fits that run at the same time on a CPU depends on it. An estimate is enough.
+        """
+        return None
+
 
 def check_redrawn(count: int, layers: int) -> None:
     """Raise a `RequestError` if a recipe's `redraw_layers` is more than the number of layers."""

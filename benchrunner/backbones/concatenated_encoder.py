@@ -122,6 +122,9 @@ class ConcatenatedEncoder(Encoder):
         parts = self._with_columns(hidden, batch)
         return torch.cat([encoder.summary(states, part_batch) for encoder, states, part_batch in parts], dim=1)
 
+    def summarized(self, batch: FlatBatch) -> torch.Tensor:
+        return torch.cat([encoder.summarized(part_batch) for encoder, part_batch in self._with_batches(batch)], dim=1)
+
     def recompute_layers(self) -> None:
         for encoder in self._encoders:
             encoder.recompute_layers()

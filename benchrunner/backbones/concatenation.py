@@ -51,6 +51,12 @@ class Concatenation(Backbone):
         """Return the number of layers of the first part, which is that of every part."""
         return self.parts[0].layer_count(workspace)
 
+    def weight_count(self, workspace: Workspace) -> int | None:
+        """Return the number of weights of all parts, or None if that of a part is not known."""
+        counts = [part.weight_count(workspace) for part in self.parts]
+        known = [count for count in counts if count is not None]
+        return sum(known) if len(known) == len(counts) else None
+
     def load(self, workspace: Workspace, *, seed: int) -> Encoder:
         """Load all parts. Weights that a part's checkpoint lacks are drawn from the seed and the number of the part.
 

@@ -172,6 +172,13 @@ class Encoder(nn.Module, ABC):
     def summary(self, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
         """Compute a vector for each sequence of the batch: (T, hidden) -> (N, hidden)."""
 
+    def summarized(self, batch: FlatBatch) -> torch.Tensor:
+        """Compute the vector of each sequence from its tokens: (N, hidden), equal to `summary` of the last states.
+
+        An encoder whose `summary` reads one token of a sequence may leave out what the last layer computes for others.
+        """
+        return self.summary(self(batch), batch)
+
     def prepare_for(self, kind: ExportKind | None) -> None:
         """Choose the published architecture for heads of a kind, before a head is trained or reads states.
 

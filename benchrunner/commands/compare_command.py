@@ -22,6 +22,7 @@ from benchrunner.commands.output import (
     reserved_for_json,
 )
 from benchrunner.commands.parser import Commands
+from benchrunner.commands.study_commands import finished_study, print_plan
 from benchrunner.errors import RequestError
 from benchrunner.studies.kept.naming import check_name
 
@@ -84,9 +85,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run_backbones(arguments: argparse.Namespace) -> int:
-    from benchrunner.studies.study_run import run_study
-    from benchrunner.study_files.dry_run import dry_run_study
-
     for name in ("scale", "systems", "columns"):
         if getattr(arguments, name) is not None:
             raise RequestError(f"--{name} is for a study file: give its name with --study.")
@@ -103,22 +101,15 @@ def _run_backbones(arguments: argparse.Namespace) -> int:
             raise RequestError(
                 f"Backbones are separated by blanks: {' '.join(reference.split(','))}, not '{reference}'."
             )
-    runner, executor = options.runner(arguments), options.executor(arguments)
+    runner = options.runner(arguments)
+    options.executor(arguments)  # raises the errors of --executor and --jobs before data is read
     published = options.published(arguments, arguments.backbones)
     chosen = options.study_options(arguments)
     study = chosen.study(arguments.backbones, options.tasks(arguments, arguments.tasks), runner)
     study = options.with_splits(study, arguments)
     if arguments.dry_run:
-        return print_dry_run(dry_run_study(study, runner, jobs=arguments.jobs or 1), as_json=arguments.json)
-    with reserved_for_json(arguments.format != "table"):
-        result = run_study(
-            study,
-            runner,
-            executor=executor,
-            show_progress=not arguments.quiet,
-            keep_as=arguments.name,
-            command=arguments.words,
-        )
+        return print_plan(study, runner, arguments)
+    result = finished_study(study, runner, arguments, reserved=arguments.format != "table")
     return print_result(
         result, published=published, form=arguments.format, best=arguments.best, run_ids=arguments.run_ids
     )

@@ -67,6 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
         device=arguments.device,
         checkpoint_seconds=options.checkpoint_seconds(arguments),
         recompute=arguments.recompute,
+        cuda_graphs=arguments.cuda_graphs,
     )
     _ = runner.device  # a device that cannot be used is an error before anything is written
     backbone, *twins = demo.study.backbones

@@ -74,6 +74,11 @@ def add_computing(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="compute the layers of a trained encoder twice: less memory, a third more time, the same results",
     )
+    parser.add_argument(
+        "--cuda-graphs",
+        action="store_true",
+        help="experimental, on a GPU only: launch all kernels of a training step at once; see the guide",
+    )
 
 
 def add_family(parser: argparse.ArgumentParser) -> None:
@@ -241,7 +246,7 @@ def _add_training_fields(group: argparse._ArgumentGroup) -> None:
         "--precision",
         choices=("auto", "fp32", "bf16"),
         default="auto",
-        help="auto (the default) is bf16 on a GPU and fp32 on a CPU",
+        help="auto (the default) is bf16 on a GPU with bf16 units, else fp32",
     )
     group.add_argument(
         "--micro-tokens",
@@ -300,7 +305,10 @@ def _add_execution(group: argparse._ArgumentGroup) -> None:
         help="an option of the executor; give it several times for several options",
     )
     group.add_argument(
-        "--jobs", type=int, metavar="N", help="fits at the same time on this machine; on a CPU as many as cores is best"
+        "--jobs",
+        type=int,
+        metavar="N",
+        help="fits at the same time on this machine (default: on a CPU as many as cores and memory allow, else 1)",
     )
 
 
@@ -344,6 +352,7 @@ def runner(arguments: argparse.Namespace) -> Runner:
         device=arguments.device,
         checkpoint_seconds=checkpoint_seconds(arguments),
         recompute=arguments.recompute,
+        cuda_graphs=arguments.cuda_graphs,
         report=silent if arguments.quiet else _print_note_of,
     )
 

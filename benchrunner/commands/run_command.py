@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from benchrunner.commands import options
-from benchrunner.commands.output import print_dry_run, print_result, reserved_for_json
+from benchrunner.commands.output import print_result
 from benchrunner.commands.parser import Commands
+from benchrunner.commands.study_commands import finished_study, print_plan
 from benchrunner.errors import RequestError
 from benchrunner.printing import print_line
 from benchrunner.studies.kept.naming import check_name
@@ -39,9 +40,6 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the study and print its result, with the folder of each selected fit."""
-    from benchrunner.studies.study_run import run_study
-    from benchrunner.study_files.dry_run import dry_run_study
-
     if arguments.name is not None:
         check_name(arguments.name)
     if arguments.dry_run:
@@ -51,24 +49,14 @@ def run(arguments: argparse.Namespace) -> int:
             f"'run' fits one method, not {', '.join(arguments.method)}. "
             f"To compare them, write 'benchrunner {_as_compare(arguments)}'."
         )
-    runner, executor = options.runner(arguments), options.executor(arguments)
-    chosen, published = (
-        options.study_options(arguments),
-        options.published(arguments, [arguments.backbone] if arguments.backbone else []),
-    )
+    runner, chosen = options.runner(arguments), options.study_options(arguments)
+    options.executor(arguments)  # raises the errors of --executor and --jobs before data is read
+    published = options.published(arguments, [arguments.backbone] if arguments.backbone else [])
     tasks = options.tasks(arguments, arguments.tasks)
     study = options.with_splits(chosen.study((_backbone(arguments, tasks),), tasks, runner), arguments)
     if arguments.dry_run:
-        return print_dry_run(dry_run_study(study, runner, jobs=arguments.jobs or 1), as_json=arguments.json)
-    with reserved_for_json(arguments.json):
-        result = run_study(
-            study,
-            runner,
-            executor=executor,
-            show_progress=not arguments.quiet,
-            keep_as=arguments.name,
-            command=arguments.words,
-        )
+        return print_plan(study, runner, arguments)
+    result = finished_study(study, runner, arguments, reserved=arguments.json)
     code = print_result(result, published=published, form="json" if arguments.json else "table")
     if not arguments.json:
         for cell in result.cells:

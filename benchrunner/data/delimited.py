@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from benchrunner.data.arrow_arrays import arrow_array
 from benchrunner.data.rows import Rows
 from benchrunner.data.sources import FileSource
 from benchrunner.errors import DataError
@@ -60,7 +61,7 @@ class TextTable(FileSource):
             lines.append(line)
         if self.labels and self.label_column in columns:
             columns[self.label_column] = [self.labels.get(label, label) for label in columns[self.label_column]]
-        table = pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
+        table = pa.table({name: arrow_array(values, pa.string()) for name, values in columns.items()})
         return Rows(table, str(path), lines, tuple(records.notes))
 
 

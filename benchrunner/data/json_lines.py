@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchrunner.data.arrow_arrays import arrow_array
 from benchrunner.data.rows import Rows
 from benchrunner.data.sources import FileSource
 from benchrunner.errors import DataError, described
@@ -129,7 +130,7 @@ def _column(path: Path, key: str, values: list[Any], lines: list[int]) -> pa.Arr
             "row; all values must be of one kind."
         )
     try:
-        return pa.array(values)
+        return arrow_array(values)
     except UnicodeEncodeError:
         row = next(row for row, value in enumerate(values) if _has_lone_surrogate(value))
         raise DataError(

@@ -68,12 +68,14 @@ def _content(column: pa.ChunkedArray) -> Iterator[bytes | memoryview]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    yield column.is_null().to_numpy().tobytes()
+    # One byte for each row. `to_numpy` and `fill_null` import pandas; few columns have missing values.
+    yield column.is_null().to_numpy().tobytes() if column.null_count else bytes(len(column))
     if not pa.types.is_string(column.type):
         yield repr(column.to_pylist()).encode()
         return
     # Chunks are cast one by one: together they may be longer than the 2 GB that a plain string array can hold.
-    chunks = [pc.fill_null(chunk, "").cast(pa.large_binary()) for chunk in column.chunks]
+    filled = (pc.fill_null(chunk, "") if chunk.null_count else chunk for chunk in column.chunks)
+    chunks = [chunk.cast(pa.large_binary()) for chunk in filled]
     texts = pa.concat_arrays(chunks) if chunks else pa.array([], pa.large_binary())
     _, offsets, content = texts.buffers()
     ends = np.frombuffer(offsets, dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]

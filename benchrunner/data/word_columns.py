@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
 
+from benchrunner.data.arrow_arrays import arrow_array
 from benchrunner.data.iob_tags import as_iob2, first_evidence
 from benchrunner.data.rows import Rows
 from benchrunner.data.sources import FileSource
@@ -99,9 +100,9 @@ class WordColumns(FileSource):
         if self.iob and self.label_column in columns:
             notes.append(self._scheme(path, sentences, columns[self.label_column]))
             columns[self.label_column] = [as_iob2(tags) for tags in columns[self.label_column]]
-        table = pa.table({name: pa.array(values, pa.list_(pa.string())) for name, values in columns.items()})
+        table = pa.table({name: arrow_array(values, pa.list_(pa.string())) for name, values in columns.items()})
         if len(sentences) < len(blocks) or self.one_document:
-            table = table.append_column("document", pa.array(self._document_numbers(blocks), pa.int64()))
+            table = table.append_column("document", arrow_array(self._document_numbers(blocks), pa.int64()))
         return Rows(table, str(path), [sentence[0][0] for sentence in sentences], tuple(notes))
 
     def blocks(self, path: Path) -> Iterator[list[Word]]:

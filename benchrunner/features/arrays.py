@@ -25,6 +25,18 @@ class Sequences:
     starts: np.ndarray
     """int64 (sequences + 1,): sequence i is tokens[starts[i]:starts[i + 1]]"""
 
+    @classmethod
+    def joined(cls, parts: list[Sequences]) -> Sequences:
+        """Join parts one after another."""
+        if len(parts) == 1:
+            return parts[0]
+        lengths = np.concatenate([np.diff(part.starts) for part in parts])
+        return cls(
+            np.concatenate([part.tokens for part in parts]),
+            np.concatenate([part.segments for part in parts]),
+            np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]),
+        )
+
 
 @dataclass(frozen=True)
 class Features:

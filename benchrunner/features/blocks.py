@@ -9,6 +9,8 @@ from functools import cached_property
 import numpy as np
 import torch
 
+from benchrunner.features.uploads import on_device
+
 
 @dataclass(frozen=True)
 class Block:
@@ -78,7 +80,7 @@ class Bucket:
 
     def mask(self, device: torch.device) -> torch.Tensor:
         """Return the attention mask, int64 (count, longest): 1 for tokens, 0 for padding."""
-        lengths = torch.from_numpy(self.lengths).to(device)
+        lengths = on_device({"lengths": self.lengths}, device)["lengths"]
         return (torch.arange(self.longest, device=device) < lengths[:, None]).long()
 
     def unpad(self, states: torch.Tensor) -> torch.Tensor:
@@ -87,7 +89,7 @@ class Bucket:
         return flat.index_select(0, self._places_on(states.device)) if self.padded else flat
 
     def _places_on(self, device: torch.device) -> torch.Tensor:
-        return torch.from_numpy(self.places).to(device)
+        return on_device({"places": self.places}, device)["places"]
 
 
 def buckets(

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 import torch
+from numpy.typing import DTypeLike
 
 from benchrunner.features.arrays import IGNORED, Features
+from benchrunner.features.attention_rows import Rows, rows_of
 from benchrunner.features.blocks import Block, Bucket, blocks_of, buckets, ranges
 from benchrunner.features.randomness import Dropout, NoDropout
+from benchrunner.features.static_shapes import StaticBorders, StaticShape, Untold
+from benchrunner.features.uploads import on_device
 
 FILLING = 0
 """The id of the filling tokens at the end of a batch: see `collate`."""
@@ -31,16 +35,18 @@ class FlatBatch:
     """int64 (T,): position of each token in its sequence, from 0"""
     starts: torch.Tensor
     """int32 (N + 1,): sequence i is tokens starts[i] to starts[i + 1]"""
-    blocks: tuple[Block, ...]
+    blocks: Sequence[Block]
     """The same sequences, as blocks of equal length."""
     restore: torch.Tensor
     """int64 (N,): index in this batch of each sequence, in the order of the units"""
     targets: Mapping[str, torch.Tensor]
     """By name: one entry per unit, in the order of the units, or one per token, in the order of this batch."""
-    feature_positions: torch.Tensor
-    """int64 (T,): index of each token in the features; 0 for filling"""
+    feature_positions: np.ndarray
+    """int64 (T,): index of each token in the features, on the CPU; 0 for filling. Empty in a batch of fixed shape."""
     dropout: Dropout = field(default_factory=NoDropout)
     """The dropout of this forward pass; drops nothing outside of training."""
+    static: StaticBorders | None = None
+    """Borders of the sequences of a batch of fixed shape, whose `blocks` cannot be read; None in other batches."""
 
     @property
     def dropping(self) -> bool:
@@ -53,16 +59,54 @@ class FlatBatch:
         return self.blocks[-1].stop
 
     @property
+    def lengths(self) -> np.ndarray:
+        """int64 (N,): tokens of each sequence, on the CPU."""
+        return np.repeat([block.length for block in self.blocks], [block.count for block in self.blocks])
+
+    @property
     def owner(self) -> torch.Tensor:
         """int64 (real,): the sequence of each token, as its index in this batch."""
         lengths = self.starts.diff().long()
-        return torch.repeat_interleave(torch.arange(len(lengths), device=lengths.device), lengths)
+        sequences = torch.arange(len(lengths), device=lengths.device)
+        # With the size of the result, torch need not wait for the lengths.
+        return torch.repeat_interleave(sequences, lengths, output_size=self.real)
+
+    @cached_property
+    def attention_rows(self) -> tuple[Rows, ...]:
+        """The sequences in rows of equal length, as attention on a CPU computes them."""
+        return rows_of(self.blocks, self.tokens.device)
 
     @cached_property
     def attention_buckets(self) -> tuple[Bucket, ...]:
         """The blocks in buckets that cost attention the least time on a CPU: see `ATTENTION_COSTS`."""
         per_token, overhead = ATTENTION_COSTS
         return tuple(buckets(self.blocks, lambda count, length: count * length * (length + per_token) + overhead))
+
+    def padded(self, values: torch.Tensor, filling: float) -> torch.Tensor:
+        """Turn values per token into a padded batch: (T, ...) -> (N, longest, ...), in a few operators.
+
+        The longest is that of `longest_border`, so that a batch of fixed shape has a result of fixed shape.
+        """
+        first, end = self.starts[:-1, None], self.starts[1:, None]
+        places = first + torch.arange(self.longest_border, dtype=torch.int32, device=first.device)
+        rows = values.index_select(0, places.clamp(max=len(values) - 1).flatten())
+        outside = (places >= end).view(*places.shape, *(1 for _ in values.shape[1:]))
+        return rows.view(*places.shape, *values.shape[1:]).masked_fill(outside, filling)
+
+    @cached_property
+    def borders(self) -> torch.Tensor:
+        """int32: `starts`, with the filling as one more sequence if there is any."""
+        if self.static is not None:
+            return self.static.starts
+        filled = self.real < len(self.tokens)
+        return torch.nn.functional.pad(self.starts, (0, 1), value=len(self.tokens)) if filled else self.starts
+
+    @property
+    def longest_border(self) -> int:
+        """Tokens of the longest sequence of `borders`."""
+        if self.static is not None:
+            return self.static.longest
+        return max(self.longest, len(self.tokens) - self.real)
 
     @property
     def longest(self) -> int:
@@ -71,12 +115,18 @@ class FlatBatch:
 
 
 def collate(
-    features: Features, units: np.ndarray, device: torch.device, *, dropout: Dropout | None = None, multiple: int = 1
+    features: Features,
+    units: np.ndarray,
+    device: torch.device,
+    *,
+    dropout: Dropout | None = None,
+    multiple: int = 1,
+    shape: StaticShape | None = None,
 ) -> FlatBatch:
     """Build the batch of the given units.
 
-    Filling tokens make the number of tokens a multiple of `multiple`. Layers compute states of the filling; nothing
-    reads these states.
+    Filling tokens make the number of tokens a multiple of `multiple`, or that of `shape`. Layers compute states of the
+    filling; nothing reads these states.
     """
     counts = np.diff(features.groups)[units]
     sequences = ranges(features.groups[units], counts)
@@ -84,49 +134,51 @@ def collate(
     order = np.argsort(lengths, kind="stable")
     sequences, lengths = sequences[order], lengths[order]
     places = ranges(features.starts[sequences], lengths)
-    starts = np.concatenate([[0], np.cumsum(lengths)])
+    starts = np.zeros(len(lengths) + 1, dtype=np.int32)
+    np.cumsum(lengths, out=starts[1:])
     restore = np.empty_like(order)
     restore[order] = np.arange(len(order))
-    filling = -len(places) % multiple
-    token_targets = {
-        name: np.pad(values[places], (0, filling), constant_values=IGNORED)
-        for name, values in features.token_targets.items()
+
+    size = len(places) + -len(places) % multiple if shape is None else shape.tokens
+
+    def filled(values: np.ndarray, filling: int, kind: DTypeLike = np.int64) -> np.ndarray:
+        result = np.empty(size, dtype=kind)
+        result[: len(values)], result[len(values) :] = values, filling
+        return result
+
+    arrays = {
+        "tokens": filled(features.tokens[places], FILLING),
+        "segments": filled(features.segments[places], 0),
+        "positions": filled(ranges(np.zeros(len(lengths), dtype=np.int64), lengths), 0),
+        "starts": starts,
+        "restore": restore,
     }
-
-    def tensor(values: np.ndarray, kind: type[np.generic] = np.int64) -> torch.Tensor:
-        return torch.from_numpy(np.ascontiguousarray(values, dtype=kind)).to(device)
-
-    def filled(values: np.ndarray) -> torch.Tensor:
-        return tensor(np.pad(values, (0, filling)))
-
+    targets = {f"target {name}": values[units] for name, values in features.targets.items()}
+    for name, values in features.token_targets.items():
+        targets[f"target {name}"] = filled(values[places], IGNORED, values.dtype)
+    borders = {} if shape is None else {"borders": shape.borders_of(starts)}
+    tensors = on_device(arrays | targets | borders, device)
     return FlatBatch(
-        tokens=tensor(np.pad(features.tokens[places], (0, filling), constant_values=FILLING)),
-        segments=filled(features.segments[places]),
-        positions=filled(ranges(np.zeros(len(lengths), dtype=np.int64), lengths)),
-        starts=tensor(starts, np.int32),
-        blocks=tuple(blocks_of(lengths)),
-        restore=tensor(restore),
-        targets={
-            name: torch.from_numpy(values).to(device)
-            for name, values in (
-                *((name, np.array(values[units])) for name, values in features.targets.items()),
-                *token_targets.items(),
-            )
-        },
-        feature_positions=filled(places),
+        **{name: tensors[name] for name in arrays},
+        blocks=tuple(blocks_of(lengths)) if shape is None else Untold(),
+        targets={name.removeprefix("target "): tensors[name] for name in targets},
+        feature_positions=filled(places, 0) if shape is None else np.empty(0, dtype=np.int64),
         dropout=dropout or NoDropout(),
+        static=None if shape is None else StaticBorders(tensors["borders"], shape.longest),
     )
 
 
 def time_order(batch: FlatBatch) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the order of tokens that torch's `PackedSequence` needs, and the number of sequences at each time step.
 
-    The order has the first token of every sequence, the longest sequence first, then every second token, and so on.
+    The order has the first token of every sequence, the longest sequence first, then every second token, and so on. The
+    numbers are on the CPU, where `PackedSequence` wants them.
     """
-    starts, lengths = batch.starts[:-1].long().flip(0), batch.starts.diff().long().flip(0)
-    times = torch.arange(batch.longest, device=starts.device)[:, None]
-    present = times < lengths
-    return (starts + times)[present], present.sum(1).cpu()
+    lengths = batch.lengths[::-1]
+    starts = batch.real - np.cumsum(lengths)
+    present = np.arange(batch.longest)[:, None] < lengths
+    order = (starts + np.arange(batch.longest)[:, None])[present]
+    return on_device({"order": order}, batch.tokens.device)["order"], torch.from_numpy(present.sum(1))
 
 
 def rounding(precision: str) -> int:

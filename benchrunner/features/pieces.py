@@ -113,3 +113,15 @@ class Frame:
             return self.special_segments
         first, last = self.segments[0], self.segments[pair]
         return (first,) * len(self.before), (first,) * len(self.between), (last,) * len(self.after)
+
+
+def longest_first(first: np.ndarray, second: np.ndarray, room: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return how many tokens of the texts of each pair are kept, if the longer text is cut first.
+
+    Where both texts must be cut, each keeps half of the room. If the room is odd, the longer text keeps one token
+    more; of two texts of equal length, the second.
+    """
+    short, long = np.minimum(first, second), np.maximum(first, second)
+    half = np.minimum(short, room // 2)
+    kept = np.minimum(long, room - half)
+    return np.where(first > second, kept, half), np.where(first > second, half, kept)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import final
 
 import numpy as np
 import torch
@@ -24,11 +27,22 @@ def permutation(size: int, seed: int, *place: object) -> np.ndarray:
     return np.random.Generator(np.random.PCG64(derived(seed, *place))).permutation(size)
 
 
-class Dropout:
-    """The dropout of one forward pass. A mask depends on seed, pass and site only, so a site can be computed again."""
+def draws_itself(device: torch.device) -> bool:
+    """Whether torch's kernels on a device draw masks, instead of numpy on the CPU: on CUDA, and on `meta` for tests."""
+    return device.type in ("cuda", "meta")
 
-    def __init__(self, seed: int, *step: object) -> None:
-        self._seed, self._step = seed, step
+
+class Dropout:
+    """The dropout of one forward pass. A site that is computed again in the same pass gets the same mask.
+
+    On the CPU a mask depends on seed, pass and site only. On CUDA the pass has one stream of random numbers, in which
+    each site has a place of its own, in the order of the sites; a mask also depends on the kind of GPU.
+    """
+
+    def __init__(self, seed: int, *step: object, generators: Generators | None = None) -> None:
+        """Describe a forward pass by seed and step. `generators` are for passes that a CUDA graph records."""
+        self._seed, self._step, self._prefix, self._generators = seed, step, "", generators
+        self._streams: dict[tuple[torch.device, str], _Stream] = {}
 
     def seed(self, site: str) -> int:
         """Return a seed for a site in this pass, for code that draws its masks itself."""
@@ -36,6 +50,9 @@ class Dropout:
 
     def mask(self, shape: tuple[int, ...], rate: float, site: str, like: torch.Tensor) -> torch.Tensor:
         """Draw 1 with probability 1 - rate, else 0, with the type and device of `like`. Kept values are not scaled."""
+        if draws_itself(like.device):
+            with self.drawing(site, like.device):
+                return torch.empty(shape, dtype=like.dtype, device=like.device).bernoulli_(1 - rate)
         place = self.seed(site)
         if like.device.type != "cpu":
             source = torch.Generator(like.device).manual_seed(place)
@@ -48,14 +65,51 @@ class Dropout:
         # torch converts bytes four times as fast as truth values.
         return torch.from_numpy(keep.view(np.uint8)).view(shape).to(like.dtype)
 
+    @contextmanager
+    def drawing(self, site: str, device: torch.device, *, alone: bool = False) -> Iterator[None]:
+        """Let torch's kernels on a CUDA device draw the random numbers of a site from the device's default generator.
+
+        Nothing is read from the device. Afterwards the generator goes on with the numbers that it had before. A site
+        that contains other sites is `alone`: its numbers come from a stream of their own, in which inner sites that are
+        computed again leave no gaps.
+        """
+        if device.type != "cuda":
+            yield
+            return
+        name = self._prefix + site
+        key = device, name if alone else ""
+        if key not in self._streams:
+            self._streams[key] = self._stream(*key)
+        with self._streams[key].lent(name):
+            yield
+
+    def _stream(self, device: torch.device, name: str) -> _Stream:
+        """Make the stream of a name, from its first number."""
+        if self._generators is None:
+            return _Stream(torch.Generator(device).manual_seed(self.stream_seed(name)), recorded=False)
+        return _Stream(self._generators.of(device, name, self), recorded=self._generators.recording)
+
+    def stream_seed(self, name: str) -> int:
+        """Return the seed of a stream: "" names the stream that sites share; a site that is alone has its own."""
+        return derived(self._seed, "dropout", *self._step, *((name,) if name else ()))
+
+    def drawn_by(self, generators: Generators) -> Dropout:
+        """Return the dropout of the same pass with other generators."""
+        return Dropout(self._seed, *self._step, generators=generators)
+
     def within(self, place: str) -> Dropout:
         """Return the dropout of one place in this pass, whose sites have masks of their own."""
-        return Dropout(self._seed, *self._step, place)
+        inner = Dropout(self._seed, *self._step, place)
+        inner._prefix, inner._streams = f"{self._prefix}{place}: ", self._streams
+        return inner
 
     def __call__(self, x: torch.Tensor, rate: float, site: str) -> torch.Tensor:
         """Set a share of the elements of `x` to zero, and scale the others up."""
         if rate == 0.0:
             return x
+        if draws_itself(x.device):
+            with self.drawing(site, x.device):
+                return torch.native_dropout(x, rate, True)[0]
         mask = self.mask(tuple(x.shape), rate, site, x)
         dropped: torch.Tensor = _Drop.apply(x, mask, 1 / (1 - rate))  # type: ignore[no-untyped-call]
         return dropped
@@ -66,6 +120,10 @@ class NoDropout(Dropout):
 
     def __init__(self) -> None:
         super().__init__(0)
+
+    @contextmanager
+    def drawing(self, site: str, device: torch.device, *, alone: bool = False) -> Iterator[None]:
+        yield
 
     def within(self, place: str) -> Dropout:
         return self
@@ -87,3 +145,62 @@ class _Drop(torch.autograd.Function):
     def backward(ctx, gradient):  # type: ignore[no-untyped-def]
         (mask,) = ctx.saved_tensors
         return (gradient * mask).mul_(ctx.scale), None, None
+
+
+class Generators:
+    """The generators of passes that a CUDA graph records, by the name of their streams.
+
+    While a graph is recorded, no generator can be made, seeded or asked for its place. Kernels in the graph read seed
+    and place from tensors that belong to the generators. Before each replay, `seed` therefore gives the generators the
+    seeds of the pass, from which the graph draws what the pass would draw without it.
+    """
+
+    def __init__(self) -> None:
+        self.named: dict[str, torch.Generator] = {}
+        self.recording = False
+        """Whether a graph is recorded now."""
+
+    def of(self, device: torch.device, name: str, dropout: Dropout) -> torch.Generator:
+        """Give the generator of a stream, with the seed of a pass unless a graph is recorded."""
+        if name not in self.named:
+            self.named[name] = torch.Generator(device)
+        if not self.recording:
+            self.named[name].manual_seed(dropout.stream_seed(name))
+        return self.named[name]
+
+    def seed(self, dropout: Dropout) -> None:
+        """Give all generators the seeds of a pass."""
+        for name, generator in self.named.items():
+            generator.manual_seed(dropout.stream_seed(name))
+
+
+@final
+class _Stream:
+    """The random numbers of one forward pass on one CUDA device, from a generator that is the pass's own."""
+
+    def __init__(self, source: torch.Generator, *, recorded: bool) -> None:
+        self._source, self._recorded = source, recorded
+        self._offsets: dict[str, int] = {}
+
+    @contextmanager
+    def lent(self, site: str) -> Iterator[None]:
+        """Let the device's default generator give the numbers of a site: new ones, or those that the site had before.
+
+        torch's fused kernels know no other generator. All of this is done on the host.
+        """
+        default = torch.cuda.default_generators[self._source.device.index]
+        own = default.graphsafe_get_state()
+        default.graphsafe_set_state(self._source)
+        try:
+            following = 0 if self._recorded else self._source.get_offset()
+            if self._recorded and site in self._offsets:
+                raise RuntimeError(f"A CUDA graph cannot draw the random numbers of '{site}' again.")
+            repeated = site in self._offsets
+            place = self._offsets.setdefault(site, following)
+            if repeated:
+                self._source.set_offset(place)
+            yield
+            if repeated:
+                self._source.set_offset(following)
+        finally:
+            default.graphsafe_set_state(own)

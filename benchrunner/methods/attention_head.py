@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import final
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -86,23 +87,21 @@ class BiLstm(nn.Module):
 class Texts:
     """The texts in a batch, one after another: both texts of the first sequence, both of the second, and so on."""
 
-    starts: torch.Tensor
+    starts: np.ndarray
     """int64 (S,): first token of each text"""
-    lengths: torch.Tensor
+    lengths: np.ndarray
     """int64 (S,): tokens of each text"""
 
     @classmethod
     def of(cls, batch: FlatBatch, *, pairs: bool) -> Texts:
         """Find the texts of a batch; of pairs, the second text is the tokens of segment 1."""
-        starts, lengths = batch.starts[:-1].long(), batch.starts.diff().long()
+        lengths = batch.lengths
+        starts = lengths.cumsum() - lengths
         if not pairs:
             return cls(starts, lengths)
-        seconds = torch.zeros_like(lengths).index_add(0, batch.owner, batch.segments[: batch.real])
+        seconds = np.add.reduceat(batch.segments[: batch.real].cpu().numpy(), starts)
         firsts = lengths - seconds
-        return cls(
-            torch.stack([starts, starts + firsts], dim=1).flatten(),
-            torch.stack([firsts, seconds], dim=1).flatten(),
-        )
+        return cls(np.stack([starts, starts + firsts], axis=1).ravel(), np.stack([firsts, seconds], axis=1).ravel())
 
     def attended(self, states: torch.Tensor) -> torch.Tensor:
         """Compute for each token the mean of the other text's states, weighted by the softmax of their products."""

@@ -49,7 +49,14 @@ class Finetune(Method):
             notes.append(WHOLE_TABLE)
         modules = {"encoder": encoder.to(job.device), "head": head.to(job.device)}
         rates = {f"encoder.{name}": rate for name, rate in encoder_layers.learning_rates(encoder, recipe.layer_decay)}
-        training = steps.train(job, lambda batch: head(encoder, batch), modules, features, rates=rates)
+        training = steps.train(
+            job,
+            lambda batch: head(encoder, batch),
+            modules,
+            features,
+            rates=rates,
+            cuda_graphs=job.cuda_graphs,
+        )
         if training.diverged is None:
             for words in rows_in_use:
                 words.restore(training.decay_without_gradient(words.weight))

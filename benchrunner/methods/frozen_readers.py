@@ -64,7 +64,7 @@ class Reader(ABC):
         """Compute the head's outputs from states (T, hidden)."""
 
     def __call__(self, batch: FlatBatch) -> torch.Tensor:
-        places = self._positions[batch.feature_positions.cpu().numpy()]
+        places = self._positions[batch.feature_positions]
         sources = self._ends.searchsorted(places, side="right")
         firsts = np.concatenate([[0], self._ends[:-1]])[sources]
         layers = [

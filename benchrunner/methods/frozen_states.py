@@ -16,13 +16,14 @@ import torch
 from benchrunner.errors import DamagedFile, Diverged, FitError, first_line
 from benchrunner.features.arrays import Features
 from benchrunner.features.blocks import ranges
-from benchrunner.features.flat_batch import FlatBatch, collate, micro_batches, rounding
+from benchrunner.features.flat_batch import FlatBatch, collate, rounding
 from benchrunner.files import remove
 from benchrunner.leftovers import remove_leftovers, temporary_folder
 from benchrunner.locks import held
 from benchrunner.methods.summaries import summarize
 from benchrunner.progress import Event
 from benchrunner.seals import check_seal, seal_files
+from benchrunner.training.memory import computed_in_parts
 
 if TYPE_CHECKING:
     from benchrunner.backbones.encoder import Encoder
@@ -60,7 +61,7 @@ class TokenStates(Content):
         return len(features.tokens)
 
     def places(self, features: Features, batch: FlatBatch, units: np.ndarray) -> np.ndarray:
-        return np.asarray(batch.feature_positions[: batch.real].cpu().numpy())
+        return batch.feature_positions[: batch.real]
 
     def vectors(self, encoder: Encoder, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
         return hidden[: batch.real]
@@ -186,23 +187,31 @@ def _compute(content: Content, encoder: Encoder, features: Features, files: dict
         for layer, file in files.items()
     }
     device, done = torch.device(job.device), 0
+
+    def compute(units: np.ndarray) -> None:
+        batch = collate(features, units, device, multiple=rounding(recipe.precision))
+        places = content.places(features, batch, units)
+        for layer, hidden in enumerate(encoder.hidden_states(batch)):
+            if layer in arrays:
+                exact = content.vectors(encoder, hidden, batch).float().cpu().numpy()
+                arrays[layer][places] = _checked(exact, layer, content, job)
+
     with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=recipe.precision == "bf16"):
-        for units in micro_batches(np.arange(features.units), features.unit_tokens, recipe.micro_tokens):
-            batch = collate(features, units, device, multiple=rounding(recipe.precision))
-            places = content.places(features, batch, units)
-            for layer, hidden in enumerate(encoder.hidden_states(batch)):
-                if layer in arrays:
-                    exact = content.vectors(encoder, hidden, batch).float().cpu().numpy()
-                    if not np.isfinite(exact).all():
-                        raise Diverged(f"the backbone's states of layer {layer} are not finite numbers")
-                    vectors = exact.astype(content.kind)
-                    if not np.isfinite(vectors).all():
-                        raise FitError(
-                            f"States of layer {layer} are too large for the type {np.dtype(content.kind)}, so that the "
-                            f"method '{job.fit.method}' cannot use this backbone. Use the method 'finetune'."
-                        )
-                    arrays[layer][places] = vectors
+        for units, _ in computed_in_parts(compute, features.unit_tokens, recipe.micro_tokens, device):
             done += len(units)
             job.report(Event("predicting", done, features.units))
     for array in arrays.values():
         array.flush()
+
+
+def _checked(exact: np.ndarray, layer: int, content: Content, job: Job) -> np.ndarray:
+    """Give the vectors of a layer in the type of their file; raise an error for those that are not finite numbers."""
+    if not np.isfinite(exact).all():
+        raise Diverged(f"the backbone's states of layer {layer} are not finite numbers")
+    vectors = exact.astype(content.kind)
+    if not np.isfinite(vectors).all():
+        raise FitError(
+            f"States of layer {layer} are too large for the type {np.dtype(content.kind)}, so that the "
+            f"method '{job.fit.method}' cannot use this backbone. Use the method 'finetune'."
+        )
+    return vectors

@@ -53,13 +53,14 @@ class LinearHead(Head):
             nn.init.zeros_(self.output.bias)
 
     def forward(self, encoder: Encoder, batch: FlatBatch) -> torch.Tensor:
-        hidden = encoder(batch)
-        if self.shape.reads_summary:
-            hidden = summarize(self.summary, encoder, hidden, batch)
+        if self.shape.reads_summary and self.summary == "pooler":
+            hidden = encoder.summarized(batch)
+        elif self.shape.reads_summary:
+            hidden = summarize(self.summary, encoder, encoder(batch), batch)
         elif self.level == "sequence":
-            hidden = hidden.index_select(0, encoder.summary_tokens(batch))
+            hidden = encoder(batch).index_select(0, encoder.summary_tokens(batch))
         else:
-            hidden = encoder.token_states(hidden, batch)
+            hidden = encoder.token_states(encoder(batch), batch)
         states = batch.dropout(hidden, encoder.dropout, "head") if self.shape.dropout else hidden
         outputs = _in_full_precision(self.output, states)
         return outputs.index_select(0, batch.restore) if self.level == "sequence" else outputs

@@ -56,7 +56,7 @@ class Lora(Method):
         encode_seconds = time.monotonic() - started
         parts = {"encoder": encoder, "updates": updates, "head": head}
         modules = {name: module.to(job.device) for name, module in parts.items()}
-        training = steps.train(job, lambda batch: head(encoder, batch), modules, features)
+        training = steps.train(job, lambda batch: head(encoder, batch), modules, features, cuda_graphs=job.cuda_graphs)
         if training.diverged is None:
             updates.merge()
             steps.save(job, encoder, {"head": head})

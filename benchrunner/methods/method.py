@@ -55,6 +55,8 @@ class Job:
     """Seconds between two checkpoints."""
     recompute: bool = False
     """Whether the backward pass computes a trained encoder's layers again: less memory, the same results."""
+    cuda_graphs: bool = False
+    """Whether a GPU computes training steps by CUDA graphs, where the model and the problem can."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Values of all parameters that the method declares, by name: those of the fit's recipe, else the defaults."""
 

@@ -94,10 +94,12 @@ def train(
     features: Features,
     *,
     rates: Mapping[str, float] | None = None,
+    cuda_graphs: bool = False,
 ) -> Training:
     """Train the modules as the recipe says, or go on from the job's checkpoint; return the finished training.
 
-    `rates` has factors of the learning rate by the name of a weight: see `Training.rates`.
+    `rates` has factors of the learning rate by the name of a weight: see `Training.rates`. With
+    `cuda_graphs`, the model must read only tensors of a batch. A batch raises `NotStatic` if other values are read.
     """
     training = Training(
         model=model,
@@ -112,6 +114,7 @@ def train(
         report=lambda step, steps, figures: job.report(Event("step", step, steps, figures=figures)),
         note=lambda text: job.report(Event("note", text=text)),
         checkpoint_seconds=job.checkpoint_seconds,
+        cuda_graphs=cuda_graphs,
         rates=rates or {},
     )
     training.run()

@@ -31,10 +31,12 @@ def discover(*, extra: Iterable[tuple[str, object]] = (), installed: bool = True
                     plugins.add(plugin, module)
             except BenchrunnerError as error:
                 plugins.fail(point.name, error)
+        extra = list(extra)
         for name, module in extra:
             with loading.plugin(name):
                 plugins.add(Plugin(name, name, f"0+source.{source_hash(module)}"), module)
     plugins.set_wrong_leaderboards_aside()
+    plugins.are_installed = installed and not extra
     return plugins
 
 

@@ -60,6 +60,8 @@ class Plugins:
         self.loaded: list[Plugin] = []
         """Every plugin in use except the core's own."""
         self.families: list[BackboneFamily] = []
+        self.are_installed = False
+        """Whether `discover` finds the same plugins in another process on this machine."""
         self._failures: list[SetAside] = []
         self._offers: dict[tuple[str, str], list[Offer]] = {}
         self._copies: dict[tuple[str, str], Offer] = {}
@@ -156,6 +158,7 @@ class Plugins:
             text = f"{namesake.distribution} has a plugin of that name already, so that of {plugin.distribution}"
             self._failures.append(SetAside(plugin.name, f"{text} is not used"))
             return
+        self.are_installed = False
         try:
             with PluginCode():
                 self._merge(self._staged(plugin, module), module)

@@ -8,6 +8,7 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.backbones.export_kind import ExportKind
+from benchrunner.data.arrow_arrays import arrow_array
 from benchrunner.errors import DataError
 from benchrunner.file_faults import quoted
 from benchrunner.problems.problem import HeadShape, Problem
@@ -61,15 +62,15 @@ class Candidates(Problem):
         check_columns(rows, ("a", "choices", *["label"] * labelled))
         choices = _lists_of_texts(rows, "choices")
         columns = {
-            "a": pa.array(checked_texts(rows, "a"), pa.string()),
-            "choices": pa.array(choices, pa.list_(pa.string())),
+            "a": arrow_array(checked_texts(rows, "a"), pa.string()),
+            "choices": arrow_array(choices, pa.list_(pa.string())),
         }
         if "names" in names:
             called = _lists_of_texts(rows, "names")
             for row, (offered, calls) in enumerate(zip(choices, called, strict=True)):
                 if len(offered) != len(calls):
                     raise DataError(f"{rows.where(row)}: {len(calls)} names for {len(offered)} choices.")
-            columns["names"] = pa.array(called, pa.list_(pa.string()))
+            columns["names"] = arrow_array(called, pa.list_(pa.string()))
         labels = rows.table.column("label").to_pylist() if "label" in names else []
         if labelled or any(label is not None for label in labels):
             columns["label"] = _labels(rows, labels, choices)
@@ -99,8 +100,9 @@ class Candidates(Problem):
 
         count, right = batch.targets["count"], batch.targets["right"]
         offered = torch.arange(right.shape[1], device=count.device) < count[:, None]
-        scores = outputs.new_full(right.shape, -torch.inf, dtype=torch.float32)
-        scores = scores.masked_scatter(offered, outputs.float().squeeze(-1))  # row by row, as the sequences are
+        places = (count.cumsum(0) - count)[:, None] + torch.arange(right.shape[1], device=count.device)
+        # Row by row, as the sequences are. A GPU would have to wait for `masked_scatter`'s backward pass.
+        scores = outputs.float().squeeze(-1)[places.clamp(max=len(outputs) - 1)].masked_fill(~offered, -torch.inf)
         return (scores.logsumexp(dim=1) - scores.masked_fill(~right, -torch.inf).logsumexp(dim=1)).sum()
 
     def output_count(self, table: pa.Table) -> int:
@@ -182,7 +184,6 @@ def _lists_of_texts(rows: Rows, name: str) -> list[list[str]]:
 
 def _labels(rows: Rows, labels: Sequence[Any], choices: Sequence[Sequence[str]]) -> pa.Array:
     """Return the labels: numbers, or lists of numbers if any row has a list."""
-    import pyarrow as pa
 
     for row, label in enumerate(labels):
         numbers = label if isinstance(label, list) else [label]
@@ -193,4 +194,4 @@ def _labels(rows: Rows, labels: Sequence[Any], choices: Sequence[Sequence[str]])
             raise DataError(f"{rows.where(row)}: label {quoted(label)} is not {expected}.")
     if any(isinstance(label, list) for label in labels):
         labels = [label if isinstance(label, list) else [label] for label in labels]
-    return pa.array(labels)
+    return arrow_array(labels)

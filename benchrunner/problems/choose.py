@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.backbones.export_kind import ExportKind
+from benchrunner.data.arrow_arrays import arrow_array
 from benchrunner.errors import DataError, PluginError
 from benchrunner.file_faults import shown
 from benchrunner.problems.probabilities import mean_probability, softmax
@@ -61,12 +62,12 @@ class Choose(Problem):
         names = rows.table.column_names
         check_columns(rows, ("a", "choices", *["label"] * labelled))
         columns = {
-            "a": pa.array(checked_texts(rows, "a"), pa.string()),
-            "choices": pa.array(self._choices(rows), pa.list_(pa.string())),
+            "a": arrow_array(checked_texts(rows, "a"), pa.string()),
+            "choices": arrow_array(self._choices(rows), pa.list_(pa.string())),
         }
         labels = rows.table.column("label").to_pylist() if "label" in names else []
         if labelled or any(label is not None for label in labels):
-            columns["label"] = pa.array([self._checked_label(rows, row, label) for row, label in enumerate(labels)])
+            columns["label"] = arrow_array([self._checked_label(rows, row, label) for row, label in enumerate(labels)])
         return pa.table(columns)
 
     def _choices(self, rows: Rows) -> list[list[str]]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
+from benchrunner.data.arrow_arrays import arrow_array
 from benchrunner.errors import DataError, PluginError
 from benchrunner.file_faults import quoted
 from benchrunner.problems.classify import Classify
@@ -73,7 +74,7 @@ class ClassifyWords(Problem):
         for row, value in enumerate(marks):
             if reason := self._fault(value, [column[row] for column in texts]):
                 raise DataError(f"{rows.where(row)}: {reason}.")
-        return table.append_column("marks", pa.array(marks, pa.list_(pa.list_(pa.int64()))))
+        return table.append_column("marks", arrow_array(marks, pa.list_(pa.list_(pa.int64()))))
 
     def _fault(self, marks: Any, texts: Sequence[str]) -> str:
         """Say what is wrong with the marks of a row, or return an empty text."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.backbones.export_kind import ExportKind
+from benchrunner.data.arrow_arrays import arrow_array
 from benchrunner.errors import PluginError
 from benchrunner.metrics import ANSWERS, Metric, scores
 from benchrunner.problems.probabilities import logit, mean_sigmoid, sigmoid
@@ -96,7 +97,7 @@ class MultiLabel(SentenceProblem):
     def label_array(self, labels: Sequence[Any]) -> pa.Array:
         import pyarrow as pa
 
-        return pa.array(labels, pa.list_(pa.string()))
+        return arrow_array(labels, pa.list_(pa.string()))
 
     def targets(self, labels: Sequence[Any]) -> np.ndarray:
         """Return 1 for each label of a row and 0 for the others, fp32 (rows, labels)."""

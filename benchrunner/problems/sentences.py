@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from benchrunner.data.arrow_arrays import arrow_array
 from benchrunner.errors import DataError
 from benchrunner.file_faults import shown, some_names
 from benchrunner.problems.problem import HeadShape, Problem
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from benchrunner.data.rows import Rows
     from benchrunner.features.arrays import Features
     from benchrunner.recipes import Recipe
+
+ENCODED_ROWS = 16_384
+"""Number of rows that are encoded at once: Python strings take more memory than the texts in the table."""
 
 
 class SentenceProblem(Problem):
@@ -58,7 +62,7 @@ class SentenceProblem(Problem):
         names, label_column = rows.table.column_names, self.label_columns[0]
         if "a" not in names or (labelled and label_column not in names):
             raise DataError(f"{rows.origin}: columns a, [b,] {label_column} are needed; found {some_names(names)}.")
-        columns = {name: pa.array(checked_texts(rows, name), pa.string()) for name in ("a", "b") if name in names}
+        columns = {name: arrow_array(checked_texts(rows, name), pa.string()) for name in ("a", "b") if name in names}
         if label_column in names:
             values = rows.table.column(label_column).to_pylist()
             if labelled or any(value is not None for value in values):
@@ -69,9 +73,8 @@ class SentenceProblem(Problem):
 
     def label_array(self, labels: Sequence[Any]) -> pa.Array:
         """Return the checked labels as a column. Arrow infers its type, unless a subclass states it."""
-        import pyarrow as pa
 
-        return pa.array(labels)
+        return arrow_array(labels)
 
     def _checked_label(self, rows: Rows, row: int, value: Any) -> Any:
         try:
@@ -83,9 +86,12 @@ class SentenceProblem(Problem):
         return self.parse_label(text)
 
     def encode(self, table: pa.Table, encoder: Encoder, recipe: Recipe, *, training: bool) -> Features:
-        from benchrunner.features.arrays import Features
+        from benchrunner.features.arrays import Features, Sequences
 
-        second = table.column("b").to_pylist() if "b" in table.column_names else None
-        sequences = encoder.assemble(table.column("a").to_pylist(), second, min(recipe.max_length, encoder.max_length))
+        length, parts = min(recipe.max_length, encoder.max_length), list[Sequences]()
+        for start in range(0, max(1, table.num_rows), ENCODED_ROWS):
+            rows = table.slice(start, ENCODED_ROWS)
+            second = rows.column("b").to_pylist() if "b" in rows.column_names else None
+            parts.append(encoder.assemble(rows.column("a").to_pylist(), second, length))
         labels = self.gold(table)
-        return Features.of(sequences, targets={} if labels is None else {"label": self.targets(labels)})
+        return Features.of(Sequences.joined(parts), targets={} if labels is None else {"label": self.targets(labels)})

@@ -86,13 +86,19 @@ class Span(Problem):
         import torch
 
         scores = outputs.float()
-        totals = [
-            scores[block.start : block.stop].view(block.count, block.length, 2).logsumexp(dim=1)
-            for block in batch.blocks
-        ]  # (count, 2) each
-        total = torch.cat(totals).index_select(0, batch.restore)
+        if scores.device.type == "cpu" and batch.static is None:
+            totals = torch.cat(
+                [
+                    scores[block.start : block.stop].view(block.count, block.length, 2).logsumexp(dim=1)
+                    for block in batch.blocks
+                ]
+            )
+        else:  # a few operators, and not some for each length
+            totals = batch.padded(scores, -torch.inf).logsumexp(dim=1)
+        total = totals.index_select(0, batch.restore)  # (rows, 2)
         first = batch.starts[:-1].long().index_select(0, batch.restore)
-        right = torch.stack([scores[first + batch.targets["start"], 0], scores[first + batch.targets["end"], 1]], dim=1)
+        places = [first + batch.targets[name] for name in ("start", "end")]
+        right = torch.stack([scores.index_select(0, place)[:, side] for side, place in enumerate(places)], dim=1)
         return (total - right).sum() / 2
 
     def gather(self, outputs: np.ndarray, features: Features, table: pa.Table) -> np.ndarray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from benchrunner.data.arrow_arrays import arrow_array
 from benchrunner.errors import DataError
 from benchrunner.file_faults import shown, some_names
 
@@ -26,16 +27,16 @@ def checked_rows(rows: Rows, labels: Sequence[str], *, labelled: bool) -> pa.Tab
     if "words" not in names or (labelled and "labels" not in names):
         raise DataError(f"{rows.origin}: columns words, labels are needed; found {some_names(names)}.")
     words = _lists(rows, "words")
-    columns: dict[str, pa.Array] = {"words": pa.array(words, pa.list_(pa.string()))}
+    columns: dict[str, pa.Array] = {"words": arrow_array(words, pa.list_(pa.string()))}
     for name in names:
         unlabelled = name == "labels" and not labelled and rows.table.column(name).null_count == len(rows)
         is_kept = name == "labels" or _is_list_of_texts(rows.table.column(name).type)
         if name not in ("words", "document") and is_kept and not unlabelled:
-            columns[name] = pa.array(_lists(rows, name, words), pa.list_(pa.string()))
+            columns[name] = arrow_array(_lists(rows, name, words), pa.list_(pa.string()))
     if "labels" in columns:
         _check_labels(rows, columns["labels"].to_pylist(), labels)
     if "document" in names:
-        columns["document"] = pa.array(_documents(rows), pa.int64())
+        columns["document"] = arrow_array(_documents(rows), pa.int64())
     return pa.table(columns)
 
 

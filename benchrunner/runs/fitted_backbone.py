@@ -49,6 +49,9 @@ class FinishedFit(Backbone):
     def layer_count(self, workspace: Workspace) -> int | None:
         return self.inner.layer_count(workspace)
 
+    def weight_count(self, workspace: Workspace) -> int | None:
+        return self.inner.weight_count(workspace)
+
     def load(self, workspace: Workspace, *, seed: int) -> Encoder:
         if (record := self.folder.record()) is not None:
             self.folder.check_model(record)

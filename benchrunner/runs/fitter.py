@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from benchrunner.backbones.backbone import Backbone
 from benchrunner.data.rows import Rows
-from benchrunner.errors import BenchrunnerError, Diverged, FitError
+from benchrunner.errors import BenchrunnerError, Diverged, FitError, RequestError
 from benchrunner.files import is_disk_full
 from benchrunner.fits import Fit
 from benchrunner.methods.method import Job, Method, Outcome
@@ -19,7 +19,7 @@ from benchrunner.plugin_code import PluginCode, PluginFailure
 from benchrunner.printing import message_of, printable, value_text
 from benchrunner.progress import Event
 from benchrunner.records import Record, Status
-from benchrunner.runs.devices import resolve_device
+from benchrunner.runs.devices import make_current, resolve_device
 from benchrunner.runs.fitted_backbone import FinishedFit, maker, saved
 from benchrunner.runs.folder import RunFolder
 from benchrunner.runs.observers import Observers
@@ -32,18 +32,27 @@ class Fitter:
     """Runs fits in the runs folder of a planner's workspace."""
 
     def __init__(
-        self, planner: Planner, observers: Observers, *, device: str, checkpoint_seconds: float, recompute: bool
+        self,
+        planner: Planner,
+        observers: Observers,
+        *,
+        device: str,
+        checkpoint_seconds: float,
+        recompute: bool,
+        cuda_graphs: bool,
     ) -> None:
         self.planner, self.observers = planner, observers
         self.plugins, self.workspace = planner.plugins, planner.workspace
         self.cache = Cache(self.workspace.cache)
-        self.checkpoint_seconds, self.recompute = checkpoint_seconds, recompute
+        self.checkpoint_seconds, self.recompute, self.cuda_graphs = checkpoint_seconds, recompute, cuda_graphs
         self._device = device
 
     @property
     def device(self) -> str:
         """Name of the device for torch, for example "cuda:0"; `auto` is resolved on first use."""
         self._device = resolve_device(self._device)
+        if self.cuda_graphs and not self._device.startswith("cuda"):
+            raise RequestError(f"CUDA graphs need a GPU, and the device is '{self._device}': leave --cuda-graphs out.")
         return self._device
 
     def folder(self, fit: Fit) -> RunFolder:
@@ -146,6 +155,8 @@ class Fitter:
         head, method = None, self.plugins.method(fit.method)
         if isinstance(backbone, FinishedFit) and backbone.hands_on(fit, method):
             head = backbone.folder.model
+        if backbone is not None:
+            make_current(self.device)
         return Job(
             fit=fit,
             problem=self.plugins.task(fit.task).problem,
@@ -162,5 +173,6 @@ class Fitter:
             head=head,
             checkpoint_seconds=self.checkpoint_seconds,
             recompute=self.recompute,
+            cuda_graphs=self.cuda_graphs,
             parameters=method.parameter_values(fit.recipe),
         )

@@ -8,7 +8,7 @@ import os
 import platform
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self, final
@@ -50,6 +50,10 @@ class FitOrder:
     checkpoint_seconds: float
     recompute: bool = False
     """Whether the backward pass computes the encoder's layers again, to need less memory."""
+    cuda_graphs: bool = False
+    """Whether a GPU computes training steps by CUDA graphs."""
+    limit_dev: tuple[int | None, str] = (None, "first")
+    """Largest number of rows of each dev split that is read (None: all), and which rows these are."""
     threads: int | None = None
     """Number of torch's threads; None leaves the number that the worker process has."""
     folder: Path | None = None
@@ -84,6 +88,8 @@ class FitOrder:
             device=runner.device if device is None else device,
             checkpoint_seconds=runner.checkpoint_seconds,
             recompute=runner.recompute,
+            cuda_graphs=runner.cuda_graphs,
+            limit_dev=runner.limit_dev,
             threads=threads,
             folder=Path.cwd(),
             environment={name: value for name, value in os.environ.items() if name.startswith(PASSED_ON)},
@@ -91,14 +97,23 @@ class FitOrder:
             mark=mark,
         )
 
-    def run(self, *, plugins: Plugins | None = None, report: Report = silent) -> FitAnswer:
+    def run(
+        self,
+        *,
+        plugins: Plugins | None = None,
+        report: Report = silent,
+        runners: MutableMapping[Any, Runner] | None = None,
+    ) -> FitAnswer:
         """Run the fit in this process and predict its dev splits. Errors are part of the answer.
 
-        `plugins` are those that are installed here, unless they are given. A `KeyboardInterrupt` is raised, after the
-        training has written its checkpoint.
+        `plugins` are those that are installed here, unless they are given. `runners` keeps the runner of an order, so
+        that a later order with the same mapping, plugins and report need not load the same data again. A
+        `KeyboardInterrupt` is raised, after the training has written its checkpoint.
         """
         try:
-            return self._answer(discover() if plugins is None else plugins, report)
+            self._settle_in()
+            runner = self._runner(plugins, report, {} if runners is None else runners)
+            return self._answer(runner)
         except UnknownName as error:
             return _failed(RequestError(f"{error} A worker needs the same plugins as the command."))
         except RequestError as error:  # as text: a plugin's subclass may not survive pickling
@@ -114,24 +129,31 @@ class FitOrder:
             traceback.print_exc(file=sys.stderr)
             return _failed(FitError(f"A worker process failed, and wrote the reason to its log: {described(error)}"))
 
-    def _answer(self, plugins: Plugins, report: Report) -> FitAnswer:
-        self._settle_in()
+    def _runner(self, plugins: Plugins | None, report: Report, runners: MutableMapping[Any, Runner]) -> Runner:
+        """Return the runner of an earlier order with the same settings, or make a runner and keep only this one."""
         workspace = self._workspace()
-        runner = Runner(
-            plugins,
-            workspace,
-            device=self.device,
-            checkpoint_seconds=self.checkpoint_seconds,
-            recompute=self.recompute,
-            report=report,
-        )
+        key = (workspace, self.device, self.checkpoint_seconds, self.recompute, self.cuda_graphs, self.limit_dev)
+        if key not in runners:
+            runners.clear()
+            runners[key] = Runner(
+                discover() if plugins is None else plugins,
+                workspace,
+                device=self.device,
+                checkpoint_seconds=self.checkpoint_seconds,
+                recompute=self.recompute,
+                cuda_graphs=self.cuda_graphs,
+                report=report,
+            ).with_dev_limit(*self.limit_dev)
+        return runners[key]
+
+    def _answer(self, runner: Runner) -> FitAnswer:
         fit = Fit.from_dict(self.fit)
         record = runner.run(fit)
         with contextlib.suppress(FitError):  # the process that gave the order predicts as well and reports the error
-            for split in plugins.task(fit.task).named("dev") if record.status == "done" else []:
+            for split in runner.plugins.task(fit.task).named("dev") if record.status == "done" else []:
                 runner.predict(fit, split)
         files = None
-        if workspace.runs != self.workspace.runs:
+        if runner.workspace.runs != self.workspace.runs:
             folder = runner.folder(fit).path
             own, final = str(folder), str(self.workspace.runs / fit.id)
             record = dataclasses.replace(record, reason=record.reason.replace(own, final))

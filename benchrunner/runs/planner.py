@@ -36,6 +36,7 @@ class Planner:
         self.sample = "first"
         self._rows: dict[tuple[str, str], Rows] = {}
         self._layer_counts: dict[str, int | None] = {}
+        self._weight_counts: dict[str, int | None] = {}
         self._columns: dict[str, tuple[list[str], str]] = {}
 
     def plan(self, task: Task, backbone: str, *, method: Method, recipe: Recipe | None, seed: int) -> Fit:
@@ -113,6 +114,13 @@ class Planner:
                 f"{backbone.name} is a frozen backbone: its weights must stay as they are, but the method "
                 f"'{method.name}' trains them. Choose --method {either(possible)}."
             )
+
+    def weight_count(self, reference: str) -> int | None:
+        """Return the number of weights of a backbone, or None if it is not known before the backbone is loaded."""
+        if reference not in self._weight_counts:
+            with PluginCode(f"The number of weights of {reference}"):
+                self._weight_counts[reference] = self.backbone(reference)[0].weight_count(self.workspace)
+        return self._weight_counts[reference]
 
     def _check_layers(self, backbone: Backbone, revision: str, recipe: Recipe) -> None:
         """Raise a `RequestError` if the recipe treats layers in a way that the backbone's layers do not allow."""

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from benchrunner.backbones.backbone import Backbone
 from benchrunner.data.rows import Rows
+from benchrunner.executor import FitCost
 from benchrunner.fits import Fit
 from benchrunner.leftovers import remove_whole
 from benchrunner.metrics import Score
@@ -22,6 +23,7 @@ from benchrunner.progress import silent
 from benchrunner.recipes import Recipe
 from benchrunner.records import Record
 from benchrunner.runs.devices import resolve_precision
+from benchrunner.runs.fit_cost import fit_cost
 from benchrunner.runs.fitter import Fitter
 from benchrunner.runs.folder import RunFolder
 from benchrunner.runs.observers import Observers, Report
@@ -42,12 +44,18 @@ class Runner:
         device: str = "auto",
         checkpoint_seconds: float = CHECKPOINT_SECONDS,
         recompute: bool = False,
+        cuda_graphs: bool = False,
         report: Report = silent,
     ) -> None:
         self._observers = Observers(plugins, report)
         self._planner = Planner(plugins, workspace)
         self._fitter = Fitter(
-            self._planner, self._observers, device=device, checkpoint_seconds=checkpoint_seconds, recompute=recompute
+            self._planner,
+            self._observers,
+            device=device,
+            checkpoint_seconds=checkpoint_seconds,
+            recompute=recompute,
+            cuda_graphs=cuda_graphs,
         )
         self._predictor = Predictor(self._fitter)
 
@@ -70,6 +78,11 @@ class Runner:
     def recompute(self) -> bool:
         """Whether trainings compute the encoder's layers again in the backward pass, to need less memory."""
         return self._fitter.recompute
+
+    @property
+    def cuda_graphs(self) -> bool:
+        """Whether a GPU computes training steps by CUDA graphs."""
+        return self._fitter.cuda_graphs
 
     def in_runs_folder(self, runs: Path) -> Runner:
         """Return a runner like this one for another runs folder."""
@@ -94,6 +107,7 @@ class Runner:
             device=self._fitter.device,
             checkpoint_seconds=self.checkpoint_seconds,
             recompute=self.recompute,
+            cuda_graphs=self.cuda_graphs,
             report=self.report,
         )
         runner._planner.limit_dev, runner._planner.sample = limit_dev, sample
@@ -105,7 +119,7 @@ class Runner:
         return self._fitter.device
 
     def precision(self, name: str) -> str:
-        """Return the precision that a name means; `auto` is bf16 on GPUs that support it, and fp32 elsewhere."""
+        """Return the precision that a name means; `auto` is bf16 on GPUs that have bf16 units, and fp32 elsewhere."""
         return resolve_precision(name, self.device)
 
     @property
@@ -143,6 +157,19 @@ class Runner:
     def folder(self, fit: Fit) -> RunFolder:
         """Return the folder of a fit; it need not exist."""
         return self._fitter.folder(fit)
+
+    @property
+    def limit_dev(self) -> tuple[int | None, str]:
+        """Largest number of rows of each dev split that is read (None: all), and which rows these are."""
+        return self._planner.limit_dev, self._planner.sample
+
+    def cost(self, fit: Fit) -> FitCost:
+        """Estimate what a fit costs, from the size of its backbone and of its data."""
+        return fit_cost(fit, self._planner)
+
+    def workers_can_run(self, fits: Iterable[Fit]) -> bool:
+        """Whether processes on this machine find the plugins of the fits, and fits run on a CPU."""
+        return self.plugins.are_installed and self.device == "cpu"
 
     def run(self, fit: Fit, *, weights: bool = False) -> Record:
         """Return the fit's record, and fit first if it is not finished. `weights` asks for the model as well."""

@@ -1,7 +1,5 @@
 """Worker processes that run several fits at once, each with its own copy of torch and of the plugins.
 
-On a CPU, as many workers as cores with one thread each finish more fits than one process with all cores.
-
 A worker is a plain subprocess with one two-way connection to its parent. The parent hands out one fit at a time, so
 that no fit is queued in a worker and could start after an interrupt. A worker ends when its connection closes, however
 its parent died.
@@ -10,6 +8,7 @@ its parent died.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import queue
 import signal
@@ -24,7 +23,7 @@ from dataclasses import dataclass, field
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from types import TracebackType
-from typing import Self, final
+from typing import Any, Self, final
 
 from benchrunner.errors import FitError
 from benchrunner.executor import FitRunner
@@ -34,8 +33,11 @@ from benchrunner.plugins.discovery import discover
 from benchrunner.printing import print_note
 from benchrunner.progress import Event
 from benchrunner.records import Record
+from benchrunner.runs.core_shares import CoreShares
+from benchrunner.runs.devices import worker_devices
 from benchrunner.runs.observers import Report
 from benchrunner.runs.orders import FitAnswer, FitOrder
+from benchrunner.runs.runner import Runner
 from benchrunner.standard_streams import prepare_streams
 
 GRACE_SECONDS = 6.0
@@ -52,7 +54,7 @@ LAST_WORDS_SECONDS = 1.0
 """Time in which the messages of a worker that has ended are received. A process that the worker started may keep the
 connection open for ever."""
 
-_START = "import sys; sys.path[:] = {path!r}; from benchrunner.runs.workers import work; work({descriptor}, {threads})"
+_START = "import sys; sys.path[:] = {path!r}; from benchrunner.runs.workers import work; work({descriptor})"
 
 
 Message = FitAnswer | tuple[str, Event]
@@ -68,6 +70,8 @@ class Worker:
 
     process: subprocess.Popen[bytes]
     connection: Connection[FitOrder | None, Message]
+    device: str
+    """Device of all fits of the worker. Workers are spread evenly over several GPUs."""
     fit: Fit | None = None
     """The fit that the worker runs now."""
     heard: float = field(default_factory=time.monotonic)
@@ -97,8 +101,8 @@ class Worker:
 class Workers:
     """A pool of worker processes. Leaving the pool ends them; finished fits are on disk."""
 
-    def __init__(self, jobs: int, *, threads: int) -> None:
-        self._jobs, self._threads = jobs, threads
+    def __init__(self, shares: CoreShares) -> None:
+        self._shares = shares
         self._workers: list[Worker] = []
         self._box: Box = queue.SimpleQueue()
 
@@ -116,30 +120,37 @@ class Workers:
     def run(self, fits: Iterable[Fit], runner: FitRunner) -> Iterator[tuple[Fit, Record]]:
         """Yield each fit with its record as it finishes. Workers also predict dev, while they have the weights."""
         known = {fit.id: fit for fit in fits}
-        waiting = deque((fit, FitOrder.of(fit, runner)) for fit in known.values())
+        threads = self._shares.threads
+        waiting = deque((fit, FitOrder.of(fit, runner, threads=threads[fit.id])) for fit in known.values())
         with HeldBack():
-            for _ in range(min(self._jobs, len(waiting))):
-                self._workers.append(_started(self._threads))
+            for device in worker_devices(runner.device, min(self._shares.jobs, len(waiting))):
+                self._workers.append(_started(device))
                 self._workers[-1].listen(self._box)
-                self._hand_out(self._workers[-1], waiting)
+                self._hand_out(waiting)
         for _ in known:
             with HeldBack() as interrupt:
                 worker, answer = self._next_answer(known, runner, interrupt)
                 fit, worker.fit = worker.fit, None
                 if answer.error is None and not interrupt.asked:
-                    self._hand_out(worker, waiting)
+                    self._hand_out(waiting)
             record = answer.record_in(runner.workspace.runs)
             assert fit is not None
             yield fit, record
 
-    @staticmethod
-    def _hand_out(worker: Worker, waiting: deque[tuple[Fit, FitOrder]]) -> None:
-        """Give a worker its next fit, if there is one."""
-        if waiting:
-            worker.fit, order = waiting.popleft()
-            worker.heard = time.monotonic()
-            with contextlib.suppress(OSError):  # if the worker died, `_next_answer` finds out
-                worker.connection.send(order)
+    def _hand_out(self, waiting: deque[tuple[Fit, FitOrder]]) -> None:
+        """Give idle workers their next fits, as long as there are cores for the threads of the next fit."""
+        for worker in self._workers:
+            if worker.fit is None and waiting and self._has_cores_for(waiting[0][0]):
+                worker.fit, order = waiting.popleft()
+                worker.heard = time.monotonic()
+                with contextlib.suppress(OSError):  # if the worker died, `_next_answer` finds out
+                    worker.connection.send(dataclasses.replace(order, device=worker.device))
+
+    def _has_cores_for(self, fit: Fit) -> bool:
+        """Whether no fit runs, or the threads of the running fits leave enough cores for a further fit."""
+        threads = self._shares.threads
+        running = [threads[worker.fit.id] for worker in self._workers if worker.fit is not None]
+        return not running or sum(running) + threads[fit.id] <= self._shares.cores
 
     def _next_answer(self, known: dict[str, Fit], runner: FitRunner, interrupt: HeldBack) -> tuple[Worker, FitAnswer]:
         """Wait for the next finished order and report progress meanwhile. Raises KeyboardInterrupt on an interrupt."""
@@ -204,10 +215,10 @@ class Workers:
             _close(worker.connection)
 
 
-def _started(threads: int) -> Worker:
+def _started(device: str) -> Worker:
     """Start a worker process. It can take its first order while it still imports torch."""
     ours, theirs = Pipe()
-    command = _START.format(path=[str(folder) for folder in sys.path], descriptor=theirs.fileno(), threads=threads)
+    command = _START.format(path=[str(folder) for folder in sys.path], descriptor=theirs.fileno())
     # A terminal's Ctrl-C and its end reach the whole group, and the parent decides. Blocked here, they cannot reach a
     # worker before the worker ignores them.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
@@ -221,7 +232,7 @@ def _started(threads: int) -> Worker:
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()
-    return Worker(process, ours)
+    return Worker(process, ours, device)
 
 
 def _close(connection: Connection[FitOrder | None, Message]) -> None:
@@ -265,7 +276,7 @@ def _death(worker: Worker, interrupt: HeldBack) -> BaseException:
     )
 
 
-def work(descriptor: int, threads: int) -> None:
+def work(descriptor: int) -> None:
     """Body of a worker process: run the fits that the parent hands out, one after another."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
@@ -277,13 +288,12 @@ def work(descriptor: int, threads: int) -> None:
     connection: Connection[Message, FitOrder | None] = Connection(descriptor)
     orders: queue.SimpleQueue[FitOrder | None] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(connection, orders), daemon=True).start()
-    import torch
+    import torch  # noqa: F401 - else a plugin that imports torch would seem to load slowly
 
-    torch.set_num_threads(threads)
-    plugins, report = discover(), _reporter(connection)
+    plugins, report, runners = discover(), _reporter(connection), dict[Any, Runner]()
     try:
         while (order := orders.get()) is not None:
-            connection.send(order.run(plugins=plugins, report=report))
+            connection.send(order.run(plugins=plugins, report=report, runners=runners))
     except KeyboardInterrupt:  # the training was asked to stop, and has written its checkpoint
         sys.exit(STOPPED)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.errors import Undefined
@@ -88,8 +89,6 @@ def _drawn_scores(restarts: Sequence[ScoredAnswers], resamples: int, seed: int) 
 
 def _bca_levels(drawn: np.ndarray, score: float, values: np.ndarray, confidence: float) -> tuple[float, float]:
     """Return two levels: the quantiles of the resampled scores at these levels are the ends of the interval."""
-    from scipy.special import ndtr, ndtri  # the normal distribution and its quantiles; scipy.stats takes long to import
-
     tail = (1 - confidence) / 2
     below = ((drawn < score).mean() + (drawn <= score).mean()) / 2  # equal scores count half
     deviations = values - values.mean()
@@ -97,13 +96,14 @@ def _bca_levels(drawn: np.ndarray, score: float, values: np.ndarray, confidence:
     if not 0 < below < 1 or spread <= 0:
         return tail, 1 - tail
     acceleration = float((deviations**3).sum()) / (6 * spread**1.5)
-    bias = float(ndtri(below))
+    normal = NormalDist()
+    bias = normal.inv_cdf(float(below))
 
     def level(quantile: float) -> float:
         shifted = bias + quantile
-        return float(ndtr(bias + shifted / (1 - acceleration * shifted)))
+        return normal.cdf(bias + shifted / (1 - acceleration * shifted))
 
-    return level(float(ndtri(tail))), level(float(ndtri(1 - tail)))
+    return level(normal.inv_cdf(tail)), level(normal.inv_cdf(1 - tail))
 
 
 def restart_interval(scores: Sequence[float], *, confidence: float = 0.95) -> Interval | None:
@@ -111,11 +111,11 @@ def restart_interval(scores: Sequence[float], *, confidence: float = 0.95) -> In
 
     The interval is Student's: mean ± t * deviation / sqrt(n). At 95 %, t is 12.7 for two restarts and 4.3 for three.
     """
-    from scipy.special import stdtrit  # Student's quantiles; scipy.stats takes long to import
-
     count = len(scores)
     if count < 2:
         return None
+    from scipy.special import stdtrit  # Student's quantiles; scipy.stats takes long to import
+
     mean = math.fsum(scores) / count
     deviation = math.sqrt(math.fsum((score - mean) ** 2 for score in scores) / (count - 1))
     half = float(stdtrit(count - 1, (1 + confidence) / 2)) * deviation / math.sqrt(count)

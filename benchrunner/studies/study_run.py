@@ -41,9 +41,10 @@ def run_study(
 ) -> Result:
     """Run the fits that are not finished, predict dev, and select. `read_study` reads the result again.
 
-    `executor` says where fits run; None means one after another in this process. `show_progress` shows a bar with the
-    time left on standard error or in a notebook, and plain lines elsewhere; None shows it in notebooks only. The study
-    is kept in the runs folder under `keep_as`, by default a name made of its backbones and tasks (`Result.name`).
+    `executor` says where fits run; None is `Local()`: on this machine, on a CPU several at once if that is faster.
+    `show_progress` shows a bar with the time left on standard error or in a notebook, and plain lines elsewhere; None
+    shows it in notebooks only. The study is kept in the runs folder under `keep_as`, by default a name made of its
+    backbones and tasks (`Result.name`).
     `command` are the words of the command line that repeats the study.
     """
     show_progress = in_notebook() if show_progress is None else show_progress

@@ -14,6 +14,7 @@ from benchrunner.errors import CheckpointError, DataError, first_line
 from benchrunner.estimates import CommandEstimate
 from benchrunner.recipes import Recipe
 from benchrunner.records import Record
+from benchrunner.runs.core_shares import automatic_shares
 from benchrunner.runs.family_prefix import without_prefix
 from benchrunner.runs.inventory.costs import FitCost, MeasuredCost, fit_costs, measured_cost
 from benchrunner.runs.runner import Runner
@@ -170,8 +171,11 @@ def _wall_seconds(seconds: Iterable[float], jobs: int) -> float:
     return max(workers)
 
 
-def dry_run_study(study: Study, runner: Runner, *, jobs: int = 1) -> DryRun:
-    """Plan a comparison of backbones on tasks. `jobs` is the number of fits that would run at the same time."""
+def dry_run_study(study: Study, runner: Runner, *, jobs: int | None = None) -> DryRun:
+    """Plan a comparison of backbones on tasks.
+
+    `jobs` is the number of fits that would run at the same time; None is the number that `run_study` would choose.
+    """
     lines, costs = [], list(fit_costs(runner.workspace.runs))
     for task in study.tasks:
         for backbone in study.backbones:
@@ -179,7 +183,17 @@ def dry_run_study(study: Study, runner: Runner, *, jobs: int = 1) -> DryRun:
                 methods = () if method is None else (method,)
                 part = dataclasses.replace(study, backbones=(backbone,), tasks=(task,), methods=methods)
                 lines.append(_line(part, (name,), (task.name,), runner, costs))
-    return DryRun("", (), tuple(lines), jobs=jobs)
+    return DryRun("", (), tuple(lines), jobs=_automatic_jobs(study, runner) if jobs is None else jobs)
+
+
+def _automatic_jobs(study: Study, runner: Runner) -> int:
+    """Return how many fits of a study would run at the same time."""
+    try:
+        fits = {fit.id: fit for cell in plan_study(study, runner) for fit in cell.fits}
+    except CheckpointError:  # the lines of the plan name the checkpoint
+        return 1
+    shares = automatic_shares(list(fits.values()), runner)
+    return 1 if shares is None else shares.jobs
 
 
 def dry_run_study_file(

@@ -26,7 +26,9 @@ class States:
     layers: list[list[torch.Tensor]]
     """For each layer, the embeddings first, and each sequence: (tokens, hidden)."""
     summaries: torch.Tensor
-    """(sequences, hidden)"""
+    """What `summary` gives for the last states: (sequences, hidden)."""
+    summarized: torch.Tensor
+    """What `summarized` gives: (sequences, hidden)."""
 
 
 def batch_of(
@@ -41,13 +43,13 @@ def states(encoder: Encoder, batch: FlatBatch) -> States:
     """Compute every layer of a batch, without gradients."""
     with torch.no_grad():
         layers = list(encoder.hidden_states(batch))
-        summaries = encoder.summary(layers[-1], batch)
+        summaries = [encoder.summary(layers[-1], batch), encoder.summarized(batch)]
     starts = batch.starts.tolist()
     order = batch.restore.tolist()
-    is_whole = len(summaries) == len(order)  # else the check of shapes says so
     return States(
         [[layer[starts[place] : starts[place + 1]] for place in order] for layer in layers],
-        summaries[batch.restore] if is_whole else summaries,
+        # If they are too few, the check of shapes says so.
+        *(vectors[batch.restore] if len(vectors) == len(order) else vectors for vectors in summaries),
     )
 
 

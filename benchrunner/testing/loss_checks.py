@@ -55,7 +55,7 @@ def _loss(problem: Problem, outputs: torch.Tensor, features: Features, units: np
 def _places(problem: Problem, features: Features, units: np.ndarray, batch: FlatBatch) -> torch.Tensor:
     """Return the places of a batch's outputs among those of all features."""
     if problem.head.level == "token":
-        return batch.feature_positions
+        return torch.from_numpy(batch.feature_positions)
     sequences = [np.arange(features.groups[unit], features.groups[unit + 1]) for unit in units]
     return torch.from_numpy(np.concatenate(sequences))
 

@@ -48,6 +48,11 @@ def check_states(encoder: Encoder, sequences: Sequences, findings: Findings) -> 
             findings,
         )
         _check_summary_place(encoder, sequences, findings)
+        if not findings.faults and distance(together.summaries, together.summarized) > TOLERANCE:
+            findings.add(
+                "`summarized` is not `summary` of the last states: do not override it, or leave out only what no "
+                "summary reads"
+            )
 
 
 def _check_shapes(encoder: Encoder, sequences: Sequences, found: States, findings: Findings) -> None:

@@ -29,6 +29,9 @@ class TinyBackbone(Backbone):
     def layer_count(self, workspace: Workspace) -> int:
         return 1
 
+    def weight_count(self, workspace: Workspace) -> int:
+        return 1_000
+
     def load(self, workspace: Workspace, *, seed: int) -> Encoder:
         return TinyEncoder.read(self.folder) if self.folder else TinyEncoder()
 

@@ -27,18 +27,19 @@ class Checkpoint:
         self.threads = [torch.get_num_threads()]
         """Numbers of threads that computed the steps, in order: several if the fit was resumed with another number."""
 
-    def save(self, step: int, micro_tokens: int, optimizer: Optimizer) -> None:
-        """Write the state after `step` steps, in place of an older one."""
+    def save(self, step: int, budgets: Mapping[int, int], optimizer: Optimizer) -> None:
+        """Write the state after `step` steps, in place of an older one. `budgets` is `Training.budgets`."""
         from safetensors.torch import save_file
 
         tensors = {name: tensor.cpu().contiguous() for name, tensor in optimizer.state()}
         threads = ",".join(map(str, self.threads))
-        facts = {"of": self._of, "step": str(step), "micro_tokens": str(micro_tokens), "threads": threads}
+        history = ",".join(f"{first}:{budget}" for first, budget in budgets.items())
+        facts = {"of": self._of, "step": str(step), "micro_tokens": history, "threads": threads}
         facts["checksum"] = _checksum(facts, tensors)
         write_atomically(self._file, lambda part: save_file(tensors, part, metadata=facts))
 
-    def load(self, optimizer: Optimizer, steps: int | None = None) -> tuple[int, int] | None:
-        """Restore the optimizer's state and return (step, micro_tokens); None where there is no checkpoint.
+    def load(self, optimizer: Optimizer, steps: int | None = None) -> tuple[int, dict[int, int]] | None:
+        """Restore the optimizer's state and return the step and the budgets; None where there is no checkpoint.
 
         `steps` is the number of all steps of the fit. A file that is damaged, or not a state of this fit, is removed
         with a `DamagedFile`; the optimizer is then as before.
@@ -47,7 +48,9 @@ class Checkpoint:
             return None
         try:
             facts, tensors = self._read()
-            step, micro_tokens = int(facts["step"]), int(facts["micro_tokens"])
+            step = int(facts["step"])
+            pairs = (pair.split(":") for pair in facts["micro_tokens"].split(","))
+            budgets = {int(first): int(budget) for first, budget in pairs}
             earlier = [int(count) for count in facts["threads"].split(",")]
             if fault := _fault(optimizer, tensors, step, steps):
                 raise ValueError(fault)
@@ -56,7 +59,7 @@ class Checkpoint:
             raise DamagedFile(f"The checkpoint {self._file} was damaged ({first_line(error)}). {_REMEDY}") from None
         self.threads = earlier if earlier[-1:] == self.threads else [*earlier, *self.threads]
         optimizer.restore(tensors, step)
-        return step, micro_tokens
+        return step, budgets
 
     def _read(self) -> tuple[dict[str, str], dict[str, torch.Tensor]]:
         """Read facts and tensors, whose checksum must be that of the file."""

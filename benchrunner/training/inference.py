@@ -11,7 +11,8 @@ import torch
 from benchrunner.errors import Diverged
 from benchrunner.features.arrays import Features
 from benchrunner.features.blocks import ranges
-from benchrunner.features.flat_batch import FlatBatch, collate, micro_batches, rounding
+from benchrunner.features.flat_batch import FlatBatch, collate, rounding
+from benchrunner.training.memory import computed_in_parts
 
 Level = Literal["sequence", "token"]
 
@@ -28,22 +29,25 @@ def predict(
 ) -> np.ndarray:
     """Compute the model's outputs for each sequence or each token, in the order of the features, in fp32.
 
-    A batch holds units of similar length, so that it has few distinct lengths. Raises `Diverged` for outputs that are
-    not finite numbers.
+    A batch holds units of similar length, so that it has few distinct lengths. Batches become smaller if memory runs
+    out. Raises `Diverged` for outputs that are not finite numbers.
     """
     result, done = np.empty(0, dtype=np.float32), 0
     count = len(features.tokens) if level == "token" else len(features.owner)
-    parts = micro_batches(np.arange(features.units), features.unit_tokens, micro_tokens)
+
+    def compute(units: np.ndarray) -> tuple[FlatBatch, np.ndarray]:
+        batch = collate(features, units, device, multiple=rounding(precision))
+        return batch, model(batch).float().cpu().numpy()
+
+    parts = computed_in_parts(compute, features.unit_tokens, micro_tokens, device)
     with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16"):
-        for units in parts:
-            batch = collate(features, units, device, multiple=rounding(precision))
-            outputs = model(batch).float().cpu().numpy()
+        for units, (batch, outputs) in parts:
             if not np.isfinite(outputs).all():
                 raise Diverged(f"the outputs of {_count(outputs)} of {len(outputs):,} {level}s are not finite numbers")
             if not done:
                 result = np.empty((count, *outputs.shape[1:]), dtype=np.float32)
             if level == "token":
-                result[batch.feature_positions[: batch.real].cpu().numpy()] = outputs[: batch.real]
+                result[batch.feature_positions[: batch.real]] = outputs[: batch.real]
             else:
                 result[ranges(features.groups[units], np.diff(features.groups)[units])] = outputs
             done += len(units)

@@ -13,18 +13,23 @@ import torch
 from torch import nn
 
 from benchrunner.backbones.finite_numbers import check_outputs, check_weights
-from benchrunner.errors import DamagedFile, Diverged, FitError
+from benchrunner.errors import DamagedFile, Diverged
 from benchrunner.features.arrays import Features
 from benchrunner.features.flat_batch import FlatBatch, collate, micro_batches, rounding
 from benchrunner.features.randomness import Dropout
+from benchrunner.features.static_shapes import NotStatic
 from benchrunner.interrupts import HeldBack
 from benchrunner.problems.problem import Problem
 from benchrunner.recipes import Recipe
 from benchrunner.training import step_log
 from benchrunner.training.allocator import keep_freed_memory
 from benchrunner.training.checkpoints import Checkpoint
+from benchrunner.training.denormals import Denormals, flushed_denormals
+from benchrunner.training.memory import halved, out_of_memory
 from benchrunner.training.optimizer import Optimizer
+from benchrunner.training.precision import emulates_bf16, emulation_note
 from benchrunner.training.schedule import Schedule
+from benchrunner.training.steps import Captured, CudaGraph, Eager, Steps, Work
 from benchrunner.workspace import CHECKPOINT_SECONDS
 
 LOG_STEPS = 10
@@ -51,23 +56,33 @@ class Training:
     note: Callable[[str], None] = lambda text: None
     """Called with a remark for the user, at once."""
     checkpoint_seconds: float = CHECKPOINT_SECONDS
+    cuda_graphs: bool = False
+    """Whether a GPU computes steps by CUDA graphs, if the model and the problem can: see `Captured`."""
     rates: Mapping[str, float] = field(default_factory=dict)
     """Factors of the learning rate by the name of a weight in `modules`, such as `encoder.pooler.bias`; else 1."""
-    micro_tokens: int = field(init=False)
-    """Largest number of tokens in a micro-batch: the recipe's, halved when memory runs out; part of the numerics."""
+    budgets: dict[int, int] = field(init=False)
+    """Step, counted from 0 -> largest number of tokens in a micro-batch from there on: the recipe's, halved when memory
+    runs out. Part of the numerics, since dropout is drawn for each micro-batch."""
     diverged: int | None = field(init=False, default=None)
     """The step, counted from 1, whose loss was not a finite number, or after which the model no longer was one."""
     first: int = field(init=False, default=0)
     """The step, counted from 0, that `run` began with: above 0 if `run` went on from a checkpoint."""
+    captured: bool = field(init=False, default=False)
+    """Whether steps were computed in fixed shapes, for CUDA graphs, until memory ran out; part of the numerics."""
+    denormals: Denormals = field(init=False, default="kept")
+    """What became of denormal numbers in `run`; part of the numerics."""
     seconds: float = field(init=False, default=0.0)
     """Time that `run` took."""
 
     def __post_init__(self) -> None:
-        self.micro_tokens = self.recipe.micro_tokens
+        self.budgets = {0: self.recipe.micro_tokens}
         self.schedule = Schedule(self.features.batch_counts(self.recipe.batch_unit), self.recipe, self.seed)
         self.optimizer = Optimizer(self.modules, self.recipe, self.rates)
+        self._work = Work(self.model, self.problem, self.features, self.device, self.recipe.precision, self.optimizer)
+        self._way: Steps = Eager(self._work)
         self._unit_tokens = self.features.unit_tokens
         self._pending: list[tuple[int, torch.Tensor]] = []
+        self._loss = math.nan
         self._fault = ""
         self.notes: list[str] = []
         """Remarks for the record."""
@@ -79,10 +94,17 @@ class Training:
         On Ctrl-C, finish the current step, save a checkpoint, and raise `KeyboardInterrupt`.
         """
         keep_freed_memory()
+        if self.recipe.precision == "bf16" and emulates_bf16(self.device):
+            self._remark(emulation_note(self.device))
         started = time.perf_counter()
-        with HeldBack() as interrupt:
+        with HeldBack() as interrupt, flushed_denormals() as self.denormals:
             self._steps(interrupt)
         self.seconds = time.perf_counter() - started
+
+    @property
+    def micro_tokens(self) -> int:
+        """Largest number of tokens in a micro-batch now."""
+        return list(self.budgets.values())[-1]
 
     @property
     def divergence_reason(self) -> str:
@@ -130,11 +152,11 @@ class Training:
                     return
                 due = not last and time.monotonic() - saved > self.checkpoint_seconds
                 if due or interrupt.asked:
-                    self.checkpoint.save(step + 1, self.micro_tokens, self.optimizer)
+                    self.checkpoint.save(step + 1, self.budgets, self.optimizer)
                     saved = time.monotonic()
                 if interrupt.asked:
                     return
-            self.report(step + 1, self.schedule.steps, self._figures(step, loss) if logged else {})
+            self.report(step + 1, self.schedule.steps, self._figures(step) if logged else {})
         self._check_result()
 
     def _check_result(self) -> None:
@@ -160,9 +182,9 @@ class Training:
         ):
             return np.asarray(self.model(batch).float().cpu().numpy())
 
-    def _figures(self, step: int, loss: torch.Tensor) -> dict[str, float]:
-        """Give the figures of a step whose loss has been read from the device already."""
-        return {"loss": float(loss), "lr": self.schedule.lr(step), "examples_per_second": self._speed.lap()}
+    def _figures(self, step: int) -> dict[str, float]:
+        """Give the figures of the last step whose loss was read from the device."""
+        return {"loss": self._loss, "lr": self.schedule.lr(step), "examples_per_second": self._speed.lap()}
 
     def _resume(self) -> int:
         """Load the checkpoint, cut the log back to its step, and return the step to go on with.
@@ -173,11 +195,19 @@ class Training:
             found = self.checkpoint.load(self.optimizer, self.schedule.steps)
         except DamagedFile as error:
             found = None
-            self.notes.append(str(error))
-            self.note(str(error))
-        step, self.micro_tokens = found or (0, self.micro_tokens)
+            self._remark(str(error))
+        step, self.budgets = found or (0, self.budgets)
+        self.captured = self.cuda_graphs and self.device.type == "cuda"
+        if self.captured and len(self.budgets) == 1:
+            pool = torch.cuda.graph_pool_handle()
+            self._way = Captured(self._work, lambda: CudaGraph(pool), self._remark)
         step_log.cut_back(self.log, step)
         return step
+
+    def _remark(self, text: str) -> None:
+        """Tell the user at once, and keep the remark for the record."""
+        self.notes.append(text)
+        self.note(text)
 
     def _learn(self, step: int) -> torch.Tensor:
         """Take one optimizer step and return the mean loss of its batch, as a tensor on the device."""
@@ -185,28 +215,30 @@ class Training:
         while True:
             try:
                 loss = self._gradients(step, units)
+                self.optimizer.allocate()
                 break
-            except RuntimeError as error:  # the base of torch.OutOfMemoryError; the CPU allocator raises it
-                if not _out_of_memory(error):
+            except NotStatic as reason:
+                self._way, self.captured = Eager(self._work), False
+                self._remark(f"no CUDA graphs: {reason}; steps are computed operator by operator")
+                continue
+            except (RuntimeError, MemoryError) as error:
+                if not out_of_memory(error):
                     raise
-                self._halve(units)
+            # Not inside `except`: there, the traceback of the error keeps the tensors of the failed part in memory.
+            self.optimizer.clear()
+            self._way = Eager(self._work)
+            self.budgets[step] = halved(units, self._unit_tokens, self.micro_tokens, self.device)
         self.optimizer.step(step, self.schedule.lr(step))
         self._speed.count(units)
         return loss
 
     def _gradients(self, step: int, units: np.ndarray) -> torch.Tensor:
         """Add up the gradients of a batch, micro-batch by micro-batch, and return its mean loss."""
-        self.optimizer.clear()
+        self._way.clear()
+        # The mean is taken over the recipe's batch, not over the micro-batch.
         total, weight = torch.zeros((), device=self.device), self._loss_divisor(units)
         for part, part_units in enumerate(micro_batches(units, self._unit_tokens, self.micro_tokens)):
-            dropout, multiple = Dropout(self.seed, step, part), rounding(self.recipe.precision)
-            batch = collate(self.features, part_units, self.device, dropout=dropout, multiple=multiple)
-            with torch.autocast(self.device.type, torch.bfloat16, enabled=self.recipe.precision == "bf16"):
-                outputs = self.model(batch)
-            # The mean is taken over the recipe's batch, not over the micro-batch.
-            loss = self.problem.loss(outputs, batch) / weight
-            loss.backward()  # type: ignore[no-untyped-call]
-            total += loss.detach()
+            total += self._way.add(part_units, Dropout(self.seed, step, part), weight)
         return total
 
     def _loss_divisor(self, units: np.ndarray) -> float:
@@ -216,22 +248,11 @@ class Training:
         words = self.features.loss_weight(np.arange(self.features.units))
         return words * self.recipe.epochs / self.schedule.steps
 
-    def _halve(self, units: np.ndarray) -> None:
-        """Halve the token budget of micro-batches; `FitError` where a micro-batch is a single unit already."""
-        largest = int(self._unit_tokens[units].max())
-        used = min(self.micro_tokens, int(self._unit_tokens[units].sum()))
-        if used <= largest:
-            raise FitError(
-                f"Out of memory on {self.device} with a single unit of {largest} tokens: "
-                "use a shorter max_length, a smaller backbone or another device."
-            )
-        self.optimizer.clear()
-        self.micro_tokens = used // 2
-
     def _settle(self) -> bool:
         """Read the pending losses and log them; return False where a loss is not finite."""
-        for step, loss in self._pending:
-            value = float(loss)
+        values = torch.stack([loss for _, loss in self._pending]).tolist()  # one read from an accelerator
+        for (step, _), value in zip(self._pending, values, strict=True):
+            self._loss = value
             if not math.isfinite(value):
                 self.diverged = step + 1
                 self._write(step + 1, value)
@@ -266,7 +287,3 @@ class Speed:
         speed = self._count / max(time.perf_counter() - self._started, 1e-9)
         self.start()
         return speed
-
-
-def _out_of_memory(error: RuntimeError) -> bool:
-    return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error)

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from benchrunner.backbones.attention import implementation
+from benchrunner.features.randomness import draws_itself
 from benchrunner.recipes import Recipe
 from benchrunner.training.loop import Training
 
@@ -17,12 +18,17 @@ from benchrunner.training.loop import Training
 def of(training: Training) -> dict[str, Any]:
     """Describe how a finished training was computed, for its record."""
     device, threads, recipe = training.device, training.checkpoint.threads, training.recipe
+    budgets = [[step, budget] for step, budget in training.budgets.items()]
     return {
         **_machine(device, recipe),
         # A list if the fit was resumed with another number of threads: its last bits may then differ.
         "threads": threads[0] if len(threads) == 1 else threads,
         "attention": {name: _kernel(device, recipe, dropping=name == "train") for name in ("train", "predict")},
-        "micro_tokens": training.micro_tokens,
+        "denormals": training.denormals if device.type == "cpu" else "kept",
+        **({"dropout_masks": "torch"} if draws_itself(device) else {}),  # on the CPU numpy draws them
+        **({"cuda_graphs": True} if training.captured else {}),
+        # Pairs of a step and a budget if memory ran out after the first step: dropout is drawn for each micro-batch.
+        "micro_tokens": training.micro_tokens if len(budgets) == 1 else budgets,
         "micro_tokens_asked": recipe.micro_tokens,
         "versions": _versions(_libraries(training)),
     }
@@ -46,8 +52,18 @@ def _machine(device: torch.device, recipe: Recipe) -> dict[str, Any]:
     return {
         "device": device.type,
         "device_name": torch.cuda.get_device_name(device) if device.type == "cuda" else processor,
+        **(_cuda(device) if device.type == "cuda" else {}),
         "precision": recipe.precision,
         "python": platform.python_version(),
+    }
+
+
+def _cuda(device: torch.device) -> dict[str, Any]:
+    """Describe what computes on a GPU: results may differ in their last bits with each of these."""
+    return {
+        "capability": ".".join(map(str, torch.cuda.get_device_capability(device))),
+        "cuda": torch.version.cuda or f"ROCm {torch.version.hip}",
+        "cudnn": torch.backends.cudnn.version(),  # type: ignore[no-untyped-call]
     }
 
 

@@ -91,8 +91,16 @@ class Optimizer:
             weight.grad = None
 
     @torch.no_grad()
+    def allocate(self) -> None:
+        """Make the moments of all weights that have gradients, which take twice the memory of the weights."""
+        for weight in self.named.values():
+            if weight.grad is not None and weight not in self._moments:
+                self._moments[weight] = _Moments.zeros(weight)
+
+    @torch.no_grad()
     def step(self, step: int, lr: float) -> None:
         """Clip the gradients and change the weights. `step` counts from 0."""
+        self.allocate()
         excess = self._excess() if self._recipe.clip else None
         for group in self._groups:
             asked = lr * group.rate
@@ -118,9 +126,6 @@ class Optimizer:
         gradients = {weight: weight.grad for weight in weights if weight.grad is not None}
         if not gradients:
             return
-        for weight in gradients:
-            if weight not in self._moments:
-                self._moments[weight] = _Moments.zeros(weight)
         moments = [self._moments[weight] for weight in gradients]
         steps = [moment.step for moment in moments]
         torch._foreach_add_(steps, 1)

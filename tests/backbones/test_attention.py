@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-import inspect
 import itertools
 from typing import get_args
 
-import numpy as np
 import pytest
 import torch
 from torch.nn import functional
-from torch.nn.attention.varlen import varlen_attn
 
-from benchrunner.backbones.attention import Direction, _restriction, attend, explicit, grouped, implementation, varlen
-from benchrunner.features.arrays import Features
-from benchrunner.features.flat_batch import FlatBatch, collate
+from benchrunner.backbones.attention import attend, explicit, grouped, implementation
+from benchrunner.backbones.fused_attention import Direction
+from benchrunner.features.flat_batch import FlatBatch
 from benchrunner.features.randomness import Dropout
+from flat_batches import batch_of, drawn
 
 CPU = torch.device("cpu")
 DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
 RAGGED = [(1,), (5,), (3, 3, 3), (1, 2, 7, 2, 1), (4, 9, 4, 1, 9, 12), (60, 61, 30)]
-
-
-def batch_of(lengths: tuple[int, ...], dropout: Dropout | None = None, device: torch.device = CPU) -> FlatBatch:
-    total, count = sum(lengths), np.arange(len(lengths) + 1)
-    zeros = np.zeros(total, dtype=np.int32)
-    features = Features(zeros, zeros.astype(np.int8), np.cumsum([0, *lengths]), count, count[:-1], {})
-    return collate(features, np.arange(len(lengths)), device, dropout=dropout)
 
 
 def plain(
@@ -42,11 +33,10 @@ def plain(
     Each token has its own softmax over the scores of the tokens that it sees.
     """
     heads = qkv.shape[2]
-    widths = [bucket.longest for bucket in batch.attention_buckets for _ in range(bucket.count)]
-    mask = batch.dropout(qkv.new_ones(heads * sum(width**2 for width in widths)), rate, site)
-    outputs, used = [], 0
+    masks = masks_of(batch, heads, rate, site, qkv)
+    outputs = []
     borders = batch.starts.tolist()
-    for (start, stop), width in zip(itertools.pairwise(borders), widths, strict=True):
+    for (start, stop), keeps in zip(itertools.pairwise(borders), masks, strict=True):
         length, columns = stop - start, []
         for head in range(heads):
             query, key, value = (qkv[start:stop, which, head] for which in range(3))
@@ -58,16 +48,23 @@ def plain(
             weights = torch.stack(
                 [functional.pad(row, (b, length - e)) for row, b, e in zip(rows, begins, ends, strict=True)]
             )
-            keep = mask[used : used + width**2].view(width, width)[:length, :length]
-            used += width**2
-            columns.append((weights * keep) @ value)
+            columns.append((weights * keeps[head]) @ value)
         outputs.append(torch.stack(columns, 1))
     return torch.cat(outputs)
 
 
-def drawn(batch: FlatBatch, heads: int, size: int, dtype: torch.dtype) -> torch.Tensor:
-    source = torch.Generator().manual_seed(size)
-    return torch.randn(len(batch.tokens), 3, heads, size, generator=source, dtype=dtype, requires_grad=True)
+def masks_of(batch: FlatBatch, heads: int, rate: float, site: str, like: torch.Tensor) -> list[torch.Tensor]:
+    """Give the dropout masks (heads, length, length) of each sequence, from the rows in which attention draws them."""
+    sizes = [rows.count * heads * rows.length**2 for rows in batch.attention_rows]
+    drawn = batch.dropout(like.new_ones(sum(sizes)), rate, site).split(sizes)
+    masks = []
+    for rows, mask in zip(batch.attention_rows, drawn, strict=True):
+        squares = mask.view(rows.count, heads, rows.length, rows.length)
+        for number, length in enumerate(rows.bucket.lengths):
+            first = number - number % rows.number
+            begin = int(rows.bucket.lengths[first:number].sum())
+            masks.append(squares[number // rows.number, :, begin : begin + length, begin : begin + length])
+    return masks
 
 
 @pytest.mark.parametrize("lengths", RAGGED)
@@ -174,50 +171,9 @@ def test_evaluation_drops_nothing_whatever_the_rate() -> None:
 
 
 def test_the_implementation_is_looked_up_and_never_guessed() -> None:
-    cuda, half, single = torch.device("cuda"), torch.bfloat16, torch.float32
+    half, single = torch.bfloat16, torch.float32
     assert implementation(CPU, single, 64, dropping=False) is grouped
     assert implementation(CPU, half, 64, dropping=False) is grouped
     assert implementation(CPU, half, 64, dropping=False, learning=True) is explicit
-    assert implementation(cuda, half, 64, dropping=False, learning=True) is varlen
-    assert implementation(cuda, half, 64, dropping=False) is varlen
-    assert implementation(cuda, torch.float16, 256, dropping=False) is varlen
-    assert implementation(cuda, half, 36, dropping=False) is grouped
-    assert implementation(cuda, half, 264, dropping=False) is grouped
-    assert implementation(cuda, single, 64, dropping=False) is grouped
-    assert implementation(cuda, half, 64, dropping=False, direction="left-to-right") is varlen
-    assert implementation(cuda, half, 64, dropping=False, direction="right-to-left") is grouped
     assert implementation(CPU, single, 64, dropping=False, window=2) is grouped
-    assert implementation(cuda, half, 64, dropping=False, window=2) in (varlen, grouped)
-    for device, dtype in ((CPU, single), (cuda, half)):
-        assert implementation(device, dtype, 64, dropping=True) is explicit
-
-
-def windows(window_size: tuple[int, int] = (-1, -1)) -> None:
-    """Has the argument's name in current versions of torch."""
-
-
-def causal(is_causal: bool = False) -> None:
-    """Has the argument's name in torch 2.10."""
-
-
-def test_direction_and_window_match_the_varlen_kernel() -> None:
-    assert _restriction(windows, "both", None) == {}
-    assert _restriction(windows, "left-to-right", None) == {"window_size": (-1, 0)}
-    assert _restriction(windows, "left-to-right", 5) == {"window_size": (5, 0)}
-    assert _restriction(windows, "both", 5) == {"window_size": (5, 5)}
-    assert _restriction(causal, "left-to-right", None) == {"is_causal": True}
-    arguments = _restriction(varlen_attn, "left-to-right", None)
-    assert arguments.keys() <= inspect.signature(varlen_attn).parameters.keys()
-
-
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="the variable-length kernel needs a CUDA device")
-@pytest.mark.parametrize("direction", ["both", "left-to-right"])
-@pytest.mark.parametrize("window", [None, 3])
-def test_the_variable_length_kernel_is_near_the_grouped_one(direction: Direction, window: int | None) -> None:
-    device = torch.device("cuda")
-    batch = batch_of((4, 9, 4, 1, 9, 12), device=device)
-    for size in (8, 64, 96):
-        qkv = drawn(batch_of((4, 9, 4, 1, 9, 12)), 2, size, torch.float32).detach().to(device, torch.bfloat16)
-        expected = grouped(qkv.float(), batch, 0.0, "site", direction, window)
-        output = varlen(qkv, batch, 0.0, "site", direction, window).float()
-        torch.testing.assert_close(output, expected, rtol=2e-2, atol=2e-2)
+    assert implementation(CPU, single, 64, dropping=True) is explicit

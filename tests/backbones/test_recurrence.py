@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -17,8 +18,7 @@ def test_outputs_and_gradients_are_those_of_each_sequence_alone(backward: bool, 
     """The sequences are in any order, with tokens between and after them that belong to none."""
     torch.manual_seed(0)
     lstm = nn.LSTM(5, 6, proj_size=projection)
-    starts = torch.tensor([21, 0, 2, 10, 18])
-    lengths = torch.tensor(LENGTHS)
+    starts, lengths = np.array([21, 0, 2, 10, 18]), np.array(LENGTHS)
     states = torch.randn(27, 5, requires_grad=True)
     outputs = read_one_way(lstm, states, starts, lengths, backward=backward)
     weight = torch.randn(outputs.shape)

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 import torch
 
-from benchrunner.features.randomness import Dropout, NoDropout, derived, generator, permutation
+from benchrunner.features.randomness import (
+    Dropout,
+    Generators,
+    NoDropout,
+    derived,
+    draws_itself,
+    generator,
+    permutation,
+)
 
 
 def kept(dropout: Dropout, *shape: int, rate: float = 0.5, site: str = "site") -> torch.Tensor:
@@ -107,3 +118,139 @@ def test_the_same_elements_are_dropped_in_every_precision(dtype: torch.dtype) ->
     assert torch.equal((dropped != 0).double(), kept(Dropout(1, 0), 1000, rate=0.1))
     dropped.sum().backward()
     assert x.grad is not None and torch.equal(x.grad, dropped.detach())
+
+
+@dataclass
+class State:
+    """State of a CUDA generator: numbers are known by seed and offset."""
+
+    seed: int = 0
+    offset: int = 0
+    recording: bool = False
+
+
+class CudaGenerator:
+    """Stands for a generator of CUDA device 0, whose state can be lent to another generator."""
+
+    device = torch.device("cuda", 0)
+
+    def __init__(self, device: torch.device | None = None) -> None:
+        self.state = State()
+
+    def manual_seed(self, seed: int) -> CudaGenerator:
+        assert not self.state.recording, "torch refuses this while a graph is recorded"
+        self.state.seed, self.state.offset = seed, 0
+        return self
+
+    def get_offset(self) -> int:
+        assert not self.state.recording, "torch refuses this while a graph is recorded"
+        return self.state.offset
+
+    def set_offset(self, offset: int) -> None:
+        assert not self.state.recording, "torch refuses this while a graph is recorded"
+        self.state.offset = offset
+
+    def graphsafe_get_state(self) -> CudaGenerator:
+        copy = CudaGenerator()
+        copy.state = self.state
+        return copy
+
+    def graphsafe_set_state(self, generator: CudaGenerator) -> None:
+        self.state = generator.state
+
+    def draw(self, count: int) -> tuple[int, int]:
+        """Draw numbers as a kernel does, and return what tells them from other numbers."""
+        place = self.state.seed, self.state.offset
+        self.state.offset += count
+        return place
+
+
+@pytest.fixture
+def default(monkeypatch: pytest.MonkeyPatch) -> Iterator[CudaGenerator]:
+    """Give the generator that stands for the default one of CUDA device 0."""
+    generator = CudaGenerator().manual_seed(1)
+    generator.draw(8)
+    monkeypatch.setattr(torch, "Generator", CudaGenerator)
+    monkeypatch.setattr(torch.cuda, "default_generators", (generator,))
+    yield generator
+    assert generator.state == State(1, 8), "the default generator goes on with its own numbers"
+
+
+def test_a_site_computed_again_draws_the_same_on_cuda(default: CudaGenerator) -> None:
+    device = CudaGenerator.device
+
+    def draw(dropout: Dropout, site: str, count: int = 4) -> tuple[int, int]:
+        with dropout.drawing(site, device):
+            return default.draw(count)
+
+    dropout = Dropout(1, 2, 0)
+    sites = ["embeddings", "layer 0", "layer 1"]
+    first = [draw(dropout, site) for site in sites]
+    assert first == [draw(Dropout(1, 2, 0), site) for site in sites[:1]] + first[1:]
+    assert [draw(dropout, site) for site in reversed(sites)] == first[::-1]
+    later = [draw(dropout, "head"), draw(dropout.within("part"), "head")]
+    assert len({*first, *later}) == 5, "sites that come later have numbers of their own"
+    assert draw(dropout.within("part"), "head") == later[1]
+    assert draw(Dropout(1, 3, 0), "embeddings") != first[0]
+
+
+def test_sites_inside_a_site_leave_no_gap_in_its_numbers_on_cuda(default: CudaGenerator) -> None:
+    """Models of transformers draw in the place of the whole model, and our attention in sites inside of it.
+
+    A layer computed again has the default generator's numbers from torch's checkpoint, and those of the inner sites
+    from their own stream.
+    """
+
+    def draw(dropout: Dropout) -> list[tuple[int, int]]:
+        with dropout.drawing("flat", CudaGenerator.device, alone=True):
+            before = default.draw(4)
+            with dropout.drawing("attention", CudaGenerator.device):
+                inside = default.draw(12)
+            return [before, inside, default.draw(4)]
+
+    dropout = Dropout(1, 2, 0)
+    before, inside, after = draw(dropout)
+    assert after == (before[0], before[1] + 4) and inside[0] != before[0]
+    assert draw(dropout) == draw(Dropout(1, 2, 0)) == [before, inside, after]
+
+
+def test_a_recorded_pass_draws_what_it_draws_without_a_graph(default: CudaGenerator) -> None:
+    """A graph keeps the places in the stream; the seed is that of the generator when the graph is replayed."""
+
+    def draw(dropout: Dropout) -> list[tuple[int, int]]:
+        numbers = []
+        for site, alone in (("words", False), ("layer", True), ("head", False)):
+            with dropout.drawing(site, CudaGenerator.device, alone=alone):
+                numbers.append(default.draw(12))
+        return numbers
+
+    generators = Generators()
+    draw(Dropout(1, 0, generators=generators))
+    generators.recording = True
+    for source in generators.named.values():
+        source.state.offset, source.state.recording = 0, True  # type: ignore[attr-defined]
+    recorded = Dropout(1, 1, generators=generators)
+    places = [offset for _, offset in draw(recorded)]
+    with pytest.raises(RuntimeError, match="cannot draw the random numbers of 'words' again"):
+        draw(recorded)
+    generators.recording = False
+    for source in generators.named.values():
+        source.state.recording = False  # type: ignore[attr-defined]
+    generators.seed(Dropout(1, 7))
+    seeds = [generators.named[name].state.seed for name in ("", "layer", "")]  # type: ignore[attr-defined]
+    assert list(zip(seeds, places, strict=True)) == draw(Dropout(1, 7))
+
+
+def test_an_error_in_a_site_gives_the_default_generator_back(default: CudaGenerator) -> None:
+    with pytest.raises(RuntimeError, match="out of memory"), Dropout(1).drawing("site", CudaGenerator.device):
+        raise RuntimeError("out of memory")
+
+
+def test_a_dropout_on_an_accelerator_is_one_operator() -> None:
+    x = torch.empty(8, 4, device="meta", requires_grad=True)
+    with torch.profiler.profile() as profile:
+        Dropout(1, 0)(x, 0.1, "site")
+    names = [event.key for event in profile.key_averages()]
+    assert names.count("aten::native_dropout") == 1
+    assert draws_itself(x.device) and not draws_itself(torch.device("cpu"))
+    assert Dropout(1, 0).mask((3, 4), 0.1, "site", x).shape == (3, 4)

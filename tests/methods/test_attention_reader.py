@@ -171,4 +171,4 @@ def test_each_text_has_its_states_from_being_read_alone(tmp_path: Path) -> None:
         expected = encoder(batch).numpy()
     files = [np.load(file) for file in (tmp_path / "cache" / "states").glob("*/layer-01.npy")]
     (cached,) = (states for states in files if states.shape == expected.shape)
-    np.testing.assert_allclose(cached[batch.feature_positions.numpy()], expected, atol=2e-3)
+    np.testing.assert_allclose(cached[batch.feature_positions], expected, atol=2e-3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import torch
 from safetensors import safe_open
 
 from benchrunner import Fit, RequestError, Runner
-from benchrunner.features.flat_batch import collate
+from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.methods.frozen_layers import chosen_layers
 from benchrunner.recipes import LAYERS, Recipe
 from benchrunner.testing import TinyEncoder, tiny_family
@@ -80,8 +81,25 @@ def test_states_are_computed_once_and_are_those_of_the_encoder(tmp_path: Path) -
     batch = collate(features, np.arange(features.units), torch.device("cpu"))
     with torch.inference_mode():
         expected = encoder(batch)
-    cached = np.load(file)[batch.feature_positions.numpy()]
+    cached = np.load(file)[batch.feature_positions]
     np.testing.assert_allclose(cached, expected.numpy(), atol=2e-3)
+
+
+def test_states_take_smaller_parts_where_memory_runs_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, tight = (runner(tmp_path / name) for name in ("whole", "tight"))
+    fitted(whole)
+    states = TinyEncoder.hidden_states
+
+    def limited(self: TinyEncoder, batch: FlatBatch) -> Iterator[torch.Tensor]:
+        for layer in states(self, batch):
+            yield layer
+            if len(batch.tokens) > 30:  # after the embeddings, which are then computed again
+                raise RuntimeError("CUDA error: out of memory")
+
+    monkeypatch.setattr(TinyEncoder, "hidden_states", limited)
+    fitted(tight)
+    files = [next((tmp_path / name / "cache" / "states").glob("*/layer-01.npy")) for name in ("whole", "tight")]
+    np.testing.assert_allclose(*map(np.load, files), atol=2e-3)
 
 
 def test_partial_states_of_a_killed_fit_are_removed_by_the_next(tmp_path: Path) -> None:

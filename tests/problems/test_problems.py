@@ -15,10 +15,12 @@ import torch
 from benchrunner.data.rows import Rows
 from benchrunner.errors import DataError, PluginError
 from benchrunner.features.arrays import Sequences
+from benchrunner.problems import sentences
 from benchrunner.problems.classify import Classify
 from benchrunner.problems.problem import HeadShape, Problem
 from benchrunner.problems.regress import Regress
 from benchrunner.recipes import Recipe
+from benchrunner.testing.tiny_encoder import TinyEncoder
 
 MOOD = Classify(("glad", "sad", "calm"))
 GRADE = Regress(0, 5)
@@ -94,6 +96,20 @@ def test_one_row_is_one_sequence_and_one_unit() -> None:
     assert features.owner.tolist() == [0, 1]
     assert features.targets["label"].tolist() == [1, 0]
     assert MOOD.encode(table.drop(["label"]), LetterEncoder(), Recipe(max_length=3), training=True).targets == {}  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("pairs", [False, True])
+def test_rows_encoded_in_parts_are_the_same_features(pairs: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = {"a": [f"{'word ' * (row % 7)}end" for row in range(11)], "label": ["yes", *["no"] * 10]}
+    table = pa.table(columns | ({"b": columns["a"][::-1]} if pairs else {}))
+    problem, encoder, recipe = Classify(("no", "yes")), TinyEncoder(), Recipe(max_length=12)
+    whole = problem.encode(table, encoder, recipe, training=True)
+    monkeypatch.setattr(sentences, "ENCODED_ROWS", 4)
+    parts = problem.encode(table, encoder, recipe, training=True)
+    for name in ("tokens", "segments", "starts", "groups", "owner"):
+        assert np.array_equal(getattr(parts, name), getattr(whole, name))
+        assert getattr(parts, name).dtype == getattr(whole, name).dtype
+    assert len(problem.encode(table.slice(0, 0), encoder, recipe, training=True).owner) == 0
 
 
 def test_grades_are_targets_as_they_are() -> None:

@@ -17,6 +17,7 @@ from benchrunner.errors import BadRows, DataError, RequestError
 from benchrunner.features.arrays import Features
 from benchrunner.features.flat_batch import collate
 from benchrunner.features.pieces import Frame
+from benchrunner.features.static_shapes import StaticShape
 from benchrunner.metrics import Metric
 from benchrunner.problems.span import Span
 from benchrunner.problems.span_candidates import FROM, NONE, SCORE, TO, Window, average, nbest
@@ -394,3 +395,21 @@ def test_the_loss_averages_start_and_end_over_whole_sequences() -> None:
             right = torch.tensor(features.targets[name][unit])
             wanted = wanted + torch.nn.functional.cross_entropy(part[:, at][None], right[None]) / 2
     torch.testing.assert_close(CUT.loss(drawn, batch), wanted)
+
+
+def test_the_loss_of_a_batch_of_fixed_shape_is_the_same() -> None:
+    """Of such a batch, and on a GPU, all sequences are padded together."""
+    words = [" ".join(["old"] * count) + " house" for count in (3, 9, 3, 17)]
+    features = encoded(table(*(("Which?", context, ["house"]) for context in words), problem=CUT), problem=CUT)
+    units, tokens = np.arange(features.units), len(features.tokens)
+    shape = StaticShape.of(tokens, len(features.owner), int(features.lengths.max()))
+    batches = [collate(features, units, CPU), collate(features, units, CPU, shape=shape)]
+    drawn = torch.randn(shape.tokens, 2, generator=torch.Generator().manual_seed(1), dtype=torch.float32)
+    results = []
+    for batch in batches:
+        outputs = drawn[: len(batch.tokens)].clone().requires_grad_()
+        loss = CUT.loss(outputs, batch)
+        results.append((loss, torch.autograd.grad(loss, outputs)[0][:tokens]))
+    assert len(batches[1].tokens) > tokens
+    for fixed, expected in zip(*results[::-1], strict=True):
+        torch.testing.assert_close(fixed, expected)

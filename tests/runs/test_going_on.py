@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +29,9 @@ class At(Checkpoint):
         super().__init__(folder)
         self.steps = steps
 
-    def save(self, step: int, micro_tokens: int, optimizer: Optimizer) -> None:
+    def save(self, step: int, budgets: Mapping[int, int], optimizer: Optimizer) -> None:
         if step in self.steps:
-            super().save(step, micro_tokens, optimizer)
+            super().save(step, budgets, optimizer)
 
 
 @pytest.fixture(scope="module")

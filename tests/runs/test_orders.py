@@ -161,7 +161,7 @@ def test_a_worker_takes_threads_environment_and_folder(
         record = order.run(plugins=made.plugins).record_in(made.workspace.runs)
     finally:
         torch.set_num_threads(before)
-    assert record.numerics["threads"] in (2, [2])
+    assert record.numerics["threads"] in (2, [2]) and record.numerics["denormals"] == "flushed"
     assert os.environ["BENCHRUNNER_COLOUR"] == "green" and Path.cwd() == tmp_path
 
 
@@ -172,3 +172,12 @@ def test_a_file_outside_of_the_run_is_refused(tmp_path: Path) -> None:
         )
         with pytest.raises(FitError, match="which is outside of it"):
             answer.record_in(tmp_path)
+
+
+def test_cuda_graphs_are_part_of_an_order_and_need_a_gpu(made: Runner) -> None:
+    graphs = Runner(made.plugins, made.workspace, device="cuda:1", cuda_graphs=True)
+    fit = made.plan(made.plugins.task("mood"), "tiny/words", recipe=QUICK)
+    assert not FitOrder.of(fit, made).cuda_graphs
+    assert FitOrder.of(fit, graphs, device="cuda:1").cuda_graphs
+    with pytest.raises(RequestError, match="CUDA graphs need a GPU, and the device is 'cpu': leave --cuda-graphs out"):
+        Runner(made.plugins, made.workspace, device="cpu", cuda_graphs=True).run(fit)

@@ -11,14 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 import forked
 import inline
 from benchrunner import MATTHEWS, Classify, Fit, Job, Method, Metric, Outcome, Runner, Score, Workspace, discover
 from benchrunner.errors import CheckpointError, DataError, FitError, RequestError
 from benchrunner.runs.answering import answer, export
-from benchrunner.runs.devices import resolve_device
 from benchrunner.testing import tiny_family
 from inline import QUICK, files, mood, own, pairs, plugin, runner
 
@@ -291,21 +289,6 @@ def test_an_unusable_device_is_refused_before_recording_anything(tmp_path: Path)
     with pytest.raises(RequestError, match="Device 'nonsense' cannot be used"):
         made.run(fit)
     assert made.folder(fit).record() is None
-
-
-@pytest.mark.parametrize(("version", "reason"), [(None, "is built without CUDA"), ("12.4", "sees no GPU")])
-def test_a_gpu_that_torch_cannot_use_is_explained(
-    version: str | None, reason: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*sizes: int, device: str) -> None:
-        raise RuntimeError(f"no {device}")
-
-    monkeypatch.setattr(torch, "empty", fail)
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    monkeypatch.setattr(torch.version, "cuda", version)
-    monkeypatch.setattr(torch.version, "hip", None)
-    with pytest.raises(RequestError, match=f"Device 'cuda:1' cannot be used: .*{reason}.*Give --device cpu"):
-        resolve_device("cuda:1")
 
 
 def test_a_users_own_file_is_answered_in_its_order(tmp_path: Path) -> None:

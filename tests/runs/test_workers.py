@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from multiprocessing import Pipe
@@ -19,6 +20,8 @@ import pytest
 import forked
 from benchrunner import FitError
 from benchrunner.runs import workers
+from benchrunner.runs.core_shares import CoreShares
+from benchrunner.runs.orders import FitOrder
 from chancy import chancy
 from inline import files
 
@@ -170,8 +173,8 @@ class DeafProcess:
 def stop(process: DeafProcess) -> None:
     """Interrupt a pool of one worker."""
     connection, _ = Pipe()
-    with pytest.raises(KeyboardInterrupt), workers.Workers(1, threads=1) as pool:
-        pool._workers.append(workers.Worker(process, connection))  # type: ignore[arg-type]
+    with pytest.raises(KeyboardInterrupt), workers.Workers(CoreShares.of([], 1)) as pool:
+        pool._workers.append(workers.Worker(process, connection, "cpu"))  # type: ignore[arg-type]
         raise KeyboardInterrupt
     assert process.killed
 
@@ -250,6 +253,29 @@ def test_ctrl_c_while_workers_wait_for_a_lock(start: Start) -> None:
     holder.stopped()
 
 
+class Sink:
+    """A connection that keeps the devices of the orders that are sent."""
+
+    def __init__(self) -> None:
+        self.devices = list[str]()
+
+    def send(self, order: FitOrder) -> None:
+        self.devices.append(order.device)
+
+
+def test_a_free_gpu_takes_the_next_fit(tmp_path: Path) -> None:
+    made = chancy(tmp_path, {})
+    fits = [made.plan(made.plugins.task("mine/mood"), "words", seed=seed) for seed in range(4)]
+    pool, sinks = workers.Workers(CoreShares.of(fits, 2)), [Sink(), Sink()]
+    pool._workers += [workers.Worker(DeafProcess(), sink, f"cuda:{gpu}") for gpu, sink in enumerate(sinks)]  # type: ignore[arg-type]
+    waiting = deque((fit, FitOrder.of(fit, made)) for fit in fits)
+    pool._hand_out(waiting)
+    for _ in range(2):
+        pool._workers[1].fit = None  # finished, while the other fit goes on
+        pool._hand_out(waiting)
+    assert [sink.devices for sink in sinks] == [["cuda:0"], ["cuda:1"] * 3] and not waiting
+
+
 HALF = """
 import os, signal, subprocess, sys
 from multiprocessing.connection import Connection
@@ -262,17 +288,17 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_a_worker_killed_within_a_message_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def started(threads: int) -> workers.Worker:
+    def started(device: str) -> workers.Worker:
         ours, theirs = Pipe()
         words = [sys.executable, "-c", HALF, str(theirs.fileno())]
         process = subprocess.Popen(words, pass_fds=(theirs.fileno(),), start_new_session=True)
         theirs.close()
-        return workers.Worker(process, ours)
+        return workers.Worker(process, ours, device)
 
     monkeypatch.setattr(workers, "_started", started)
     made = chancy(tmp_path, {})
     fit = made.plan(made.plugins.task("mine/mood"), "words")
-    pool = workers.Workers(1, threads=1)
+    pool = workers.Workers(CoreShares.of([fit], 1))
     began = time.monotonic()
     with pytest.raises(FitError, match=f"A worker process died while it ran the fit {fit.id}"), pool:
         list(pool.run([fit], made))
@@ -318,6 +344,39 @@ def test_workers_finish_fits_and_report_their_progress(start: Start) -> None:
     assert json.loads(out) == [["done"] * 3, [1] * 3, True, ["encoding", "predicting", "step"]]
     assert set(err.split()) == {"noise"}
     assert (command.process.returncode, command.alive()) == (0, [])
+
+
+AUTOMATIC = """
+import sys
+from benchrunner.commands.main import main
+from benchrunner.runs import core_shares
+core_shares.WORTH_FLOPS, core_shares.available_cores = 0.0, lambda: 2
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def threads(home: Path) -> list[int]:
+    """Return the numbers of threads in the records of all fits."""
+    records = [json.loads(file.read_text()) for file in home.glob("runs/*/record.json")]
+    return sorted(record["numerics"]["threads"] for record in records if "threads" in record["numerics"])
+
+
+@pytest.mark.slow
+def test_fits_on_a_cpu_share_the_cores_by_themselves(start: Start, tmp_path: Path) -> None:
+    """A command that is stopped and repeated gives each fit the threads of a command that is not."""
+    words = ("run", "mine/mood", "--backbone", "tiny/words", "--lr", "0.03", "--device", "cpu", "--data", "data")
+    three = (*words, "--runs", "runs", "--restarts", "3")
+    stopped = start(*three, "--epochs", "40", program=("-c", AUTOMATIC), hold="training")
+    stopped.wait_for("training-*", 2)
+    stopped.wait_until(lambda: threads(tmp_path))  # the first fit is finished
+    stopped.interrupt()
+    _, err = stopped.process.communicate()
+    assert stopped.process.returncode == 130 and stopped.alive() == []
+    note = "3 fits are left to run, 2 at a time with 1 or 2 threads each; --jobs 1 runs them one after another"
+    assert note in err
+    again = start(*three, "--epochs", "40", program=("-c", AUTOMATIC), name="again")
+    assert (again.process.wait(), again.alive()) == (0, [])
+    assert threads(tmp_path) == [1, 1, 2]
 
 
 @pytest.mark.slow

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from benchrunner import discover
+from benchrunner import Runner, discover
+from benchrunner.runs import core_shares
 from benchrunner.seals import read_sealed, write_sealed
 from benchrunner.testing import tiny_family
 from inline import own
@@ -105,6 +106,17 @@ def test_a_dry_run_of_backbones_and_tasks_needs_no_study(kitchen: Kitchen) -> No
     (line,) = dry_run(kitchen, *words)["fits"]
     assert (line["systems"], line["columns"], line["fits"], line["rows"]) == (["words"], ["mine/mood"], 2, 2 * 3 * 48)
     assert not (kitchen.folder / "fits").exists()
+
+
+def test_a_dry_run_tells_the_jobs_that_are_chosen(kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch) -> None:
+    kitchen.plugins = discover(extra=[("own", own(register_backbones=[tiny_family()]))], installed=False)
+    words = ["words", "--tasks", "mood", "--restarts", "3"]
+    assert dry_run(kitchen, *words)["jobs"] == 1  # too little work to share
+    monkeypatch.setattr(core_shares, "available_cores", lambda: 2)
+    monkeypatch.setattr(core_shares, "WORTH_FLOPS", 0.0)
+    monkeypatch.setattr(Runner, "workers_can_run", lambda *_: True)
+    assert dry_run(kitchen, *words)["jobs"] == 2
+    assert dry_run(kitchen, *words, "--jobs", "3")["jobs"] == 3
 
 
 def test_a_dry_run_estimates_from_finished_fits(kitchen: Kitchen) -> None:

@@ -42,6 +42,11 @@ class TurnedSummary(TinyEncoder):
         return super().summary(hidden, batch).flip(0)
 
 
+class OtherSummarized(TinyEncoder):
+    def summarized(self, batch: FlatBatch) -> torch.Tensor:
+        return super().summarized(batch) + 1
+
+
 class FlatSummary(TinyEncoder):
     def summary(self, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
         return super().summary(hidden, batch)[:1]
@@ -339,6 +344,7 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
         {"kind": Crashing},
         r"to compute the states of a batch ends in KeyError: 'layer' \(.*:\d+\)",
     ),
+    "another summarized": ({"kind": OtherSummarized}, "`summarized` is not `summary` of the last states"),
     "a wrong summary_place": ({"kind": Causal}, "`summary_place` is 'first', but .* set it to 'last'"),
     "a word table read elsewhere": (
         {"kind": TableElsewhere},

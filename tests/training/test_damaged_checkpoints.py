@@ -55,7 +55,7 @@ DAMAGES: dict[str, Damage] = {
     "step -3, sealed": rewritten(lambda facts, tensors: facts.update(step="-3"), sealed=True),
     "step of no number, sealed": rewritten(lambda facts, tensors: facts.update(step="seven"), sealed=True),
     "no step, sealed": rewritten(lambda facts, tensors: facts.pop("step"), sealed=True),  # type: ignore[arg-type, return-value]
-    "other micro-tokens": rewritten(lambda facts, tensors: facts.update(micro_tokens="17"), sealed=False),
+    "other micro-tokens": rewritten(lambda facts, tensors: facts.update(micro_tokens="0:17"), sealed=False),
     "swapped moments": rewritten(swapped, sealed=False),
     "no weight, sealed": rewritten(lambda facts, tensors: tensors.pop("weight/head.output.bias"), sealed=True),  # type: ignore[arg-type, return-value]
     "no moment, sealed": rewritten(lambda facts, tensors: tensors.pop("exp_avg/head.output.bias"), sealed=True),  # type: ignore[arg-type, return-value]

@@ -38,6 +38,9 @@ class FolderBert(Backbone):
     def layer_count(self, workspace: Workspace) -> int:
         return Configuration.read(self.folder / "config.json").layers
 
+    def weight_count(self, workspace: Workspace) -> int:
+        return Configuration.read(self.folder / "config.json").weights
+
     def load(self, workspace: Workspace, *, seed: int) -> Encoder:
         from benchrunner_bert.checkpoint import read
 
@@ -58,6 +61,9 @@ class HubBert(Backbone):
 
     def layer_count(self, workspace: Workspace) -> int:
         return Configuration.read(self._folder(workspace) / "config.json").layers
+
+    def weight_count(self, workspace: Workspace) -> int:
+        return Configuration.read(self._folder(workspace) / "config.json").weights
 
     def load(self, workspace: Workspace, *, seed: int) -> Encoder:
         from benchrunner_bert.checkpoint import read
@@ -87,6 +93,9 @@ class RandomBert(Backbone):
 
     def layer_count(self, workspace: Workspace) -> int:
         return self._configuration().layers
+
+    def weight_count(self, workspace: Workspace) -> int:
+        return self._configuration().weights
 
     def load(self, workspace: Workspace, *, seed: int) -> Encoder:
         """Draw weights that do not depend on the seed: the seed of a fit must not change the backbone."""

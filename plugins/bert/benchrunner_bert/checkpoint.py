@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
+from torch import nn
+from torch.overrides import TorchFunctionMode
 
 from benchrunner import CheckpointError
 from benchrunner.engine import check_finite, check_size, check_types, generator, read_shapes, read_tensors, refuse
@@ -43,7 +46,8 @@ def read(folder: Path, *, seed: int) -> Bert:
         raise CheckpointError(
             f"{folder}: the vocabulary has {tokenizer.size:,} pieces, the model only {config.vocabulary:,} embeddings."
         )
-    model = Bert(config, tokenizer)
+    with _NoInitialisation():
+        model = Bert(config, tokenizer)
     weights, heads = encoder_weights(read_tensors(path))
     notes = []
     if task_heads := sorted(name for name in heads if not name.startswith(_PRETRAINING_HEADS)):
@@ -60,6 +64,17 @@ def read(folder: Path, *, seed: int) -> Bert:
     _fill(model, weights)
     model.notes = tuple(notes)
     return model
+
+
+class _NoInitialisation(TorchFunctionMode):
+    """Skips the random initialisation of new weights in a `with` block, since `_fill` replaces every weight."""
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        if func in (nn.init.kaiming_uniform_, nn.init.uniform_, nn.init.normal_):
+            return None
+        return func(*args, **(kwargs or {}))
 
 
 def weights_file(folder: Path) -> Path:

@@ -79,12 +79,22 @@ class Layer(nn.Module):
         self.output = nn.Linear(config.inner, config.hidden)
         self.output_norm = nn.LayerNorm(config.hidden, eps=config.epsilon)
 
-    def forward(self, hidden: torch.Tensor, batch: FlatBatch, dropout: float, attention_dropout: float) -> torch.Tensor:
+    def forward(
+        self,
+        hidden: torch.Tensor,
+        batch: FlatBatch,
+        dropout: float,
+        attention_dropout: float,
+        tokens: torch.Tensor | None = None,
+    ) -> torch.Tensor:
+        """Compute the states of all tokens, (T, H) -> (T, H), or of the given tokens only, (T, H) -> (N, H)."""
         # Dropout masks are drawn from (seed, step, site): each site has a name of its own.
         site = f"layer {self.index}"
         attention_site = f"{site} attention"
         qkv = self.qkv(hidden).unflatten(-1, (3, self.heads, -1))  # (T, 3, heads, H / heads)
         context = attend(qkv, batch, rate=attention_dropout, site=attention_site, direction=self.direction)  # (T, H)
+        if tokens is not None:
+            context, hidden = context.index_select(0, tokens), hidden.index_select(0, tokens)
         attended = batch.dropout(self.attention_output(context), dropout, f"{site} attention output")
         hidden = self.attention_norm(hidden + attended)
         inner = self.activation(self.inner(hidden))  # (T, 4H)
@@ -147,8 +157,10 @@ class Bert(Encoder):
             hidden = self._apply_layer(layer, hidden, batch)
             yield hidden
 
-    def _apply_layer(self, layer: nn.Module, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
-        arguments = hidden, batch, self.dropout, self.attention_dropout
+    def _apply_layer(
+        self, layer: nn.Module, hidden: torch.Tensor, batch: FlatBatch, tokens: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        arguments = hidden, batch, self.dropout, self.attention_dropout, tokens
         if self.recomputes and torch.is_grad_enabled():
             return checkpoint(layer, *arguments, use_reentrant=False, preserve_rng_state=False)  # type: ignore[no-any-return]
         return layer(*arguments)  # type: ignore[no-any-return]
@@ -159,7 +171,18 @@ class Bert(Encoder):
         Where attention looks left only, the pooler reads the last token instead: there [CLS] sees nothing but itself,
         while the [SEP] at the end has seen all other tokens. Where attention looks right only, [CLS] has seen them.
         """
-        return torch.tanh(self.pooler(hidden[self.summary_tokens(batch).long()]))
+        return self._pooled(hidden.index_select(0, self.summary_tokens(batch)))
+
+    def summarized(self, batch: FlatBatch) -> torch.Tensor:
+        """Compute `summary` without the states of other tokens after the attention of the last layer."""
+        *lower, last = self.layers
+        hidden = self.embeddings(batch, self.dropout)
+        for layer in lower:
+            hidden = self._apply_layer(layer, hidden, batch)
+        return self._pooled(self._apply_layer(last, hidden, batch, self.summary_tokens(batch)))
+
+    def _pooled(self, states: torch.Tensor) -> torch.Tensor:
+        return torch.tanh(self.pooler(states))
 
     def draw(self, source: torch.Generator) -> None:
         """Initialise all weights: matrices from a truncated normal distribution, biases with 0, norms with 1."""

@@ -12,7 +12,7 @@ import numpy as np
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
 from benchrunner import CheckpointError, RequestError, read_json_object
-from benchrunner.engine import Frame, Pieces, Sequences, check_limits
+from benchrunner.engine import Frame, Part, Pieces, Sequences, WordCache, check_limits, longest_first
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 """BERT's special tokens."""
@@ -41,11 +41,10 @@ class BertTokenizer:
             raise CheckpointError(f"{origin}: the vocabulary has no {', '.join(missing)}.")
         tokenizer.no_padding()
         tokenizer.no_truncation()
-        vocabulary = tokenizer.get_vocab()
-        tokenizer.post_processor = processors.BertProcessing(
-            ("[SEP]", vocabulary["[SEP]"]), ("[CLS]", vocabulary["[CLS]"])
-        )
         self._tokenizer = tokenizer
+        first, last = self._id_of("[CLS]"), self._id_of("[SEP]")
+        tokenizer.post_processor = processors.BertProcessing(("[SEP]", last), ("[CLS]", first))
+        self._cache = WordCache(tokenizer, normalizer="BertNormalizer", pre_tokenizer="BertPreTokenizer")
         self.fingerprint = hashlib.sha256(tokenizer.to_str().encode()).hexdigest()
 
     @property
@@ -119,9 +118,14 @@ class BertTokenizer:
     @property
     def frame(self) -> Frame:
         """The special tokens of a sequence."""
-        vocabulary = self._tokenizer.get_vocab()
-        separator = (vocabulary["[SEP]"],)
-        return Frame(before=(vocabulary["[CLS]"],), between=separator, after=separator, unknown=vocabulary["[UNK]"])
+        first, separator, unknown = map(self._id_of, ("[CLS]", "[SEP]", "[UNK]"))
+        return Frame(before=(first,), between=(separator,), after=(separator,), unknown=unknown)
+
+    def _id_of(self, token: str) -> int:
+        """Return the id of a special token, which the vocabulary has."""
+        number = self._tokenizer.token_to_id(token)
+        assert number is not None
+        return number
 
     def pieces(self, texts: Sequence[str]) -> Pieces:
         """Encode whole texts on all cores, without special tokens."""
@@ -144,21 +148,20 @@ class BertTokenizer:
     def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:
         """Encode texts or pairs of texts on all cores; pairs that are too long lose tokens at the end of the longer."""
         shortest = 3 if second is None else 5
-        if max_length < shortest:  # the Rust tokenizer would then not truncate at all
+        if max_length < shortest:
             raise RequestError(f"A sequence needs at least {shortest} tokens here; max_length is {max_length}.")
-        self._tokenizer.enable_truncation(max_length, strategy="longest_first")
-        tokens, segments, lengths = list[np.ndarray](), list[np.ndarray](), list[int]()
-        for start in range(0, len(first), _CHUNK):
-            texts = first[start : start + _CHUNK]
-            chunk = texts if second is None else list(zip(texts, second[start : start + _CHUNK], strict=True))
-            encodings = self._tokenizer.encode_batch_fast(chunk)
-            ids = [encoding.ids for encoding in encodings]
-            tokens.append(np.fromiter(chain.from_iterable(ids), dtype=np.int32))
-            types = chain.from_iterable(encoding.type_ids for encoding in encodings)
-            segments.append(np.fromiter(types, dtype=np.int8))
-            lengths.extend(map(len, ids))
-        starts = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-        return Sequences(np.concatenate(tokens), np.concatenate(segments), starts)
+        room = max_length - self.frame.size(pair=second is not None)
+        firsts = self._cache.tokens(first)
+        if second is None:
+            return self.frame.join(_part(firsts, np.minimum(firsts.counts, room))).sequences
+        seconds = self._cache.tokens(second)
+        counts = longest_first(firsts.counts, seconds.counts, room)
+        return self.frame.join(_part(firsts, counts[0]), _part(seconds, counts[1])).sequences
+
+
+def _part(pieces: Pieces, counts: np.ndarray) -> Part:
+    """Keep the first `counts` pieces of each text."""
+    return Part(pieces.tokens, pieces.starts[:-1], counts)
 
 
 def is_lowercase(pieces: Iterable[str]) -> bool:

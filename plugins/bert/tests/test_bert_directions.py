@@ -141,6 +141,20 @@ def test_both_kernels_have_the_same_gradients(objective: str) -> None:
         torch.testing.assert_close(grouped, explicit, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.parametrize("layers", [1, 3])
+@pytest.mark.parametrize("direction", ["both", LEFT, RIGHT])
+def test_summaries_need_no_other_tokens_in_the_last_layer(direction: str, layers: int) -> None:
+    bert = fresh(direction=direction, layers=layers).double()
+    given, gradients = flat(bert, multiple=16), []
+    for compute in (bert.summarized, lambda batch: bert.summary(bert(batch), batch)):
+        bert.zero_grad()
+        summaries = compute(given)
+        summaries.square().sum().backward()
+        gradients.append([summaries, *(weight.grad for weight in bert.parameters())])
+    for less, whole in zip(*gradients, strict=True):
+        torch.testing.assert_close(less, whole, rtol=1e-9, atol=1e-12)
+
+
 def test_transformers_computes_the_same_left_to_right_states(tmp_path: Path) -> None:
     bert = fresh(direction=LEFT)
     bert.save(tmp_path)

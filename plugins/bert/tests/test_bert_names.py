@@ -158,3 +158,9 @@ def test_a_name_that_is_nobodys_is_not_found(workspace: Workspace) -> None:
 def test_every_listed_name_is_found_again(workspace: Workspace) -> None:
     family = BertFamily()
     assert all(family.find(one.name, workspace) == one for one in family.listed())
+
+
+def test_weights_are_counted_before_a_model_is_loaded(workspace: Workspace) -> None:
+    backbone = RandomBert("bert/random-tiny", "tiny")
+    weights = sum(weight.numel() for weight in backbone.load(workspace, seed=0).parameters())
+    assert backbone.weight_count(workspace) == weights

@@ -11,13 +11,15 @@ from torch.utils.flop_counter import FlopCounterMode
 from benchrunner.features.randomness import Dropout
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.pretraining.objectives import named
+from benchrunner_bert.pretraining.training import flops
 from benchrunner_bert.pretraining.training.flops import measured_peak, step_flops, utilisation
 
 
 @pytest.fixture(autouse=True)
 def _no_padding(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let attention compute every length by itself: the estimate counts no padding of its buckets."""
-    monkeypatch.setattr("benchrunner.features.flat_batch.ATTENTION_COSTS", (0, 0))
+    """Let attention compute every length by itself: the estimate counts no padding of its rows."""
+    monkeypatch.setattr("benchrunner.features.attention_rows.COSTS", (0, 0))
+    monkeypatch.setattr("benchrunner.features.attention_rows.SHARED_ROW", 0)
 
 
 @pytest.mark.parametrize("shape", [*SHAPES, {"layers": 4}], ids=["plain", "odd", "deeper"])
@@ -68,3 +70,11 @@ def test_utilisation_is_the_share_of_the_peak() -> None:
 
 def test_a_peak_is_measured() -> None:
     assert measured_peak(torch.device("cpu"), torch.float32, repeats=1) > 1e8
+
+
+def test_the_peak_is_that_of_different_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A GPU multiplies equal numbers, such as ones, faster than any training's."""
+    factors = list[torch.Tensor]()
+    monkeypatch.setattr(flops, "_seconds", lambda left, right: factors.extend((left, right)) or 1.0)
+    measured_peak(torch.device("cpu"), torch.bfloat16, repeats=1)
+    assert all(factor.dtype == torch.bfloat16 and len(factor.unique()) > 1000 for factor in factors)

@@ -15,7 +15,9 @@ from pretraining_runs import corpus, losses, run, words
 from benchrunner.commands.main import main
 from benchrunner.errors import RequestError
 from benchrunner_bert.pretrained import register
+from benchrunner_bert.pretraining.checks import _check_gpus
 from benchrunner_bert.pretraining.continuation import check_same
+from gpus import pretend
 
 pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
 
@@ -103,6 +105,20 @@ def test_more_processes_than_sequences_are_refused(tmp_path: Path) -> None:
     assert "cannot be shared by 2 processes" in run(
         words(tmp_path, "out", "--batch-size", "1", "--processes", "2"), code=2
     )
+
+
+def test_more_processes_than_gpus_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus(tmp_path / "corpus")
+    pretend(monkeypatch, [(8, 0)] * 2)
+    monkeypatch.delenv("DS_ACCELERATOR", raising=False)
+    said = refused(words(tmp_path, "out", "--processes", "3"), capsys)
+    assert "--processes must be at most 2, the number of GPUs that torch sees" in said
+    assert not (tmp_path / "out").exists()
+    _check_gpus(2)
+    monkeypatch.setenv("DS_ACCELERATOR", "cpu")
+    _check_gpus(3)
 
 
 @pytest.mark.parametrize("text", ["{", "[1]", '"zero"'])

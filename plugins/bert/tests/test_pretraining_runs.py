@@ -108,7 +108,8 @@ def test_what_cannot_go_on_says_why_and_loses_nothing(tmp_path: Path) -> None:
     said = run(asked)
     assert "of guessing tokens by their frequency" in said and "learnt nothing beyond frequencies" in said
     assert (tmp_path / "out" / "exports" / "step-2" / "config.json").is_file()
-    assert "| loss of guessing tokens by frequency | " in (tmp_path / "out" / "model" / "README.md").read_text()
+    card = (tmp_path / "out" / "model" / "README.md").read_text()
+    assert "| loss of guessing tokens by frequency | " in card and "| denormal numbers | flushed |" in card
     assert "lr 0.001, now 0.002" in run([*words(tmp_path, "out", steps=4), "--lr", "2e-3"], code=2)
     (tmp_path / "out" / "finished.json").unlink()
     assert "lr 0.001, now 0.002" in run([*words(tmp_path, "out", steps=4), "--lr", "2e-3"], code=2)

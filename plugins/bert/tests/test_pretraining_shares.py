@@ -23,7 +23,7 @@ SHARES = ["--checkpoints", "deepspeed", "--checkpoint-steps", "5"]
 def test_a_killed_run_goes_on_from_deepspeeds_checkpoint(tmp_path: Path) -> None:
     """To the same bits."""
     corpus(tmp_path / "corpus")
-    run(words(tmp_path, "unbroken", "--zero", "2", steps=10))
+    run(words(tmp_path, "unbroken", "--zero", "2", *SHARES, steps=10))
     broken = words(tmp_path, "broken", "--zero", "2", *SHARES, "--checkpoint-steps", "3", steps=10)
     assert stopped_at(broken, 7) == -signal.SIGKILL
     kept = tmp_path / "broken" / "checkpoints"

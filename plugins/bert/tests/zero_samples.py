@@ -64,7 +64,7 @@ def _fresh(folder: Path, stage: int, kind: str, *, seed: int = 1) -> tuple[Pretr
     model = PretrainingModel.fresh(config, tokenizer, named("mlm"), seed=seed)
     with torch.no_grad():
         model.bert.pooler.bias.normal_(generator=generator(1, "test"))
-    return model, Engine(model, Settings(objective="mlm", zero=stage), options=_overrides(kind))
+    return model, Engine(model, Settings(objective="mlm", zero=stage), options=_overrides(kind), shares=True)
 
 
 def _learn(model: PretrainingModel, engine: Engine, step: int) -> None:

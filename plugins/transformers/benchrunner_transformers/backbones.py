@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, final
 
 from benchrunner import Backbone, Workspace, download_checkpoint, write_atomically
 from benchrunner_transformers.reference import Reference
-from benchrunner_transformers.weight_files import SUMMARY, WEIGHTS, weight_files
+from benchrunner_transformers.weight_files import SUMMARY, WEIGHTS, read_shapes, weight_files
 
 if TYPE_CHECKING:
     from benchrunner.engine import Encoder
@@ -47,6 +47,9 @@ class FolderModel(Backbone):
     def layer_count(self, workspace: Workspace) -> int:
         return _layer_count(Path(self.reference.model), self.reference)
 
+    def weight_count(self, workspace: Workspace) -> int:
+        return _weight_count(Path(self.reference.model))
+
     def load(self, workspace: Workspace, *, seed: int) -> Encoder:
         from benchrunner_transformers.loading import load
 
@@ -67,6 +70,9 @@ class HubModel(Backbone):
 
     def layer_count(self, workspace: Workspace) -> int:
         return _layer_count(self._folder(workspace), self.reference)
+
+    def weight_count(self, workspace: Workspace) -> int:
+        return _weight_count(self._folder(workspace))
 
     def load(self, workspace: Workspace, *, seed: int) -> Encoder:
         from benchrunner_transformers.loading import load
@@ -100,6 +106,11 @@ def _layer_count(folder: Path, reference: Reference) -> int:
     if layers := layers_of(model):
         return len(layers)
     raise no_layers(model)
+
+
+def _weight_count(folder: Path) -> int:
+    """Count the weights in a model's files, those of its published head included."""
+    return sum(tensor.numel() for tensor in read_shapes(weight_files(folder)).values())
 
 
 def _check_once(folder: Path, reference: Reference, revision: str, workspace: Workspace) -> None:

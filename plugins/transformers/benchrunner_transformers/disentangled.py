@@ -39,22 +39,23 @@ class Distances:
 
     @classmethod
     def of(cls, model: PreTrainedModel, batch: FlatBatch) -> Self:
-        """Look up the distances of all pairs of tokens."""
+        """Look up the distances of all pairs of tokens: on the CPU, so that nothing waits for a GPU."""
         from transformers.models.deberta_v2.modeling_deberta_v2 import build_relative_position
 
         attention: Any = model.encoder.layer[0].attention.self
         span = attention.pos_ebd_size
-        tokens = batch.tokens.new_empty(batch.longest, 1)
+        tokens = torch.empty(batch.longest, 1)
         distances = build_relative_position(
             tokens, tokens, bucket_size=attention.position_buckets, max_position=attention.max_relative_positions
         )[0]
         places, mirrored = ((sign * distances + span).clamp(0, 2 * span - 1) for sign in (1, -1))
         first, stop = int(min(places.min(), mirrored.min())), int(max(places.max(), mirrored.max())) + 1
+        places, mirrored = ((rows - first).to(batch.tokens.device) for rows in (places, mirrored))
         sizes = [bucket.longest for bucket in batch.attention_buckets]
         return cls(
             batch,
-            tuple(places[:size, :size] - first for size in sizes),
-            tuple(mirrored[:size, :size] - first for size in sizes),
+            tuple(places[:size, :size] for size in sizes),
+            tuple(mirrored[:size, :size] for size in sizes),
             first,
             stop,
         )

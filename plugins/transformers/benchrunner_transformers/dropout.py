@@ -9,7 +9,7 @@ from typing import final
 import torch
 from torch import nn
 
-from benchrunner.engine import Dropout
+from benchrunner.engine import Dropout, draws_itself
 
 RATES = (
     "hidden_dropout_prob",
@@ -40,12 +40,14 @@ class DrawnDropout(nn.Dropout):
     """Dropout whose mask is drawn by benchrunner: on a CPU 15 times as fast as the mask that torch draws.
 
     The seed of each mask comes from torch's global generator, so that a layer that is computed again for its gradients
-    draws the same mask.
+    draws the same mask. On a GPU torch draws the mask itself, in the kernel that applies it.
     """
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         if not self.training or self.p == 0:
             return x
+        if draws_itself(x.device):
+            return torch.native_dropout(x, self.p, True)[0]
         seed = int(torch.randint(2**62, (), dtype=torch.int64))
         return Dropout(seed)(x, self.p, "mask")
 
@@ -83,6 +85,6 @@ def drawn_from(dropout: Dropout, site: str, device: torch.device) -> Iterator[No
     The library's modules draw their masks from torch's global generators. With the seed of the place, a training that
     is resumed draws the masks that it would have drawn.
     """
-    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
-        torch.manual_seed(dropout.seed(site))
+    with torch.random.fork_rng(devices=[]), dropout.drawing(site, device, alone=True):
+        torch.default_generator.manual_seed(dropout.seed(site))
         yield

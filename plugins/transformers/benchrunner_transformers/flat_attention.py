@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import torch
 
 from benchrunner.engine import Block, FlatBatch, attend
@@ -62,7 +63,7 @@ def flat_states(model: PreTrainedModel, batch: FlatBatch) -> tuple[torch.Tensor,
     """Compute the embeddings, then the states after each layer, as `output_hidden_states=True`: (T, hidden) each."""
     if is_disentangled(model):
         return tuple(disentangled_states(model, batch))
-    return tuple(state[0] for state in _run(model, batch, all_states=True).hidden_states)
+    return tuple(state.squeeze(0) for state in _run(model, batch, all_states=True).hidden_states)
 
 
 def last_flat_state(model: PreTrainedModel, batch: FlatBatch) -> torch.Tensor:
@@ -70,7 +71,7 @@ def last_flat_state(model: PreTrainedModel, batch: FlatBatch) -> torch.Tensor:
     if is_disentangled(model):
         [last] = deque(disentangled_states(model, batch), maxlen=1)
         return last
-    state: torch.Tensor = _run(model, batch, all_states=False).last_hidden_state[0]
+    state: torch.Tensor = _run(model, batch, all_states=False).last_hidden_state.squeeze(0)
     return state
 
 
@@ -184,7 +185,7 @@ def _attention(
     if not math.isclose(factor, 1.0):
         query = query * factor
     groups = query.shape[1] // key.shape[1]
-    parts = [part[0].transpose(0, 1).to(value.dtype) for part in (query, key, value)]  # (T, heads, size) each
+    parts = [part.squeeze(0).transpose(0, 1).to(value.dtype) for part in (query, key, value)]  # (T, heads, size) each
     parts = [part if part.shape[1] == query.shape[1] else part.repeat_interleave(groups, 1) for part in parts]
     # Layers may share a module (ALBERT), and layers may be computed again in the backward pass. A number drawn from
     # torch's generator names the place: it is new for each layer, and restored when the layer is computed again.
@@ -251,7 +252,7 @@ def _examples(model: PreTrainedModel) -> tuple[FlatBatch, torch.Tensor, torch.Te
         blocks=(Block(0, 1, 3), Block(3, 2, 5)),
         restore=torch.arange(3, device=device),
         targets={},
-        feature_positions=torch.zeros_like(positions),
+        feature_positions=np.zeros(len(positions), dtype=np.int64),
     )
     return batch, ids.to(device), mask.to(device)
 

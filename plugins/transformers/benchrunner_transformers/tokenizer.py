@@ -14,7 +14,7 @@ import numpy as np
 from tokenizers import Encoding, Tokenizer
 
 from benchrunner import CheckpointError, RequestError, first_line
-from benchrunner.engine import Frame, Part, Pieces, Sequences, check_limits
+from benchrunner.engine import Frame, Part, Pieces, Sequences, WordCache, check_limits, longest_first
 from benchrunner_transformers.text_spans import trimmed
 from benchrunner_transformers.tokenizer_files import read_configuration, read_tokenizer
 
@@ -46,6 +46,7 @@ class HubTokenizer:
         self._tokenizer, self._origin = tokenizer, origin
         self._backend = _copy(tokenizer, origin)
         _check_unknown(self._backend, origin)
+        self._cache = WordCache(self._backend, normalizer="BertNormalizer", pre_tokenizer="BertPreTokenizer")
         self.reads_segments = _reads_segments(tokenizer, config)
         """Whether the model takes segments. If not, all segments are 0, as in RoBERTa and GPT-2."""
         self.frame = self._frame()
@@ -88,26 +89,17 @@ class HubTokenizer:
 
     def pieces(self, texts: Sequence[str]) -> Pieces:
         """Encode whole texts on all cores, without special tokens. Spans have no white space at their ends."""
-        return self._encode(texts, spans=True)
-
-    def _tokens(self, texts: Sequence[str]) -> Pieces:
-        """Encode whole texts as `pieces` does, in less time, with spans of no characters."""
-        return self._encode(texts, spans=False)
-
-    def _encode(self, texts: Sequence[str], *, spans: bool) -> Pieces:
-        encode = self._backend.encode_batch if spans else self._backend.encode_batch_fast
         empty = np.empty(0, dtype=np.int32)  # np.concatenate needs at least one array
         tokens, places, counts = [empty], [empty.reshape(0, 2)], [empty.astype(np.int64)]
         for start in range(0, len(texts), _CHUNK):
             chunk = texts[start : start + _CHUNK]
-            encodings = encode(chunk, add_special_tokens=False)
+            encodings = self._backend.encode_batch(chunk, add_special_tokens=False)
             ids = [encoding.ids for encoding in encodings]
             tokens.append(np.fromiter(chain.from_iterable(ids), dtype=np.int32))
             counts.append(np.fromiter(map(len, ids), dtype=np.int64))
-            if spans:
-                offsets = chain.from_iterable(encoding.offsets for encoding in encodings)
-                flat = np.fromiter(chain.from_iterable(offsets), dtype=np.int32)
-                places.append(trimmed(chunk, flat.reshape(-1, 2), counts[-1]))
+            offsets = chain.from_iterable(encoding.offsets for encoding in encodings)
+            flat = np.fromiter(chain.from_iterable(offsets), dtype=np.int32)
+            places.append(trimmed(chunk, flat.reshape(-1, 2), counts[-1]))
         starts = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
         return Pieces(np.concatenate(tokens), np.concatenate(places), starts)
 
@@ -126,10 +118,10 @@ class HubTokenizer:
             raise RequestError(
                 f"A sequence needs at least {max_length - room + shortest} tokens here; max_length is {max_length}."
             )
-        firsts = self._tokens(first)
+        firsts = self._cache.tokens(first)
         if second is None:
             return self.frame.join(self._part(firsts, np.minimum(firsts.counts, room))).sequences
-        seconds = self._tokens(second)
+        seconds = self._cache.tokens(second)
         counts = longest_first(firsts.counts, seconds.counts, room)
         return self.frame.join(self._part(firsts, counts[0]), self._part(seconds, counts[1])).sequences
 
@@ -184,18 +176,6 @@ class HubTokenizer:
 
     def _ids(self, text: str) -> list[int]:
         return list(self._backend.encode(text, add_special_tokens=False).ids)
-
-
-def longest_first(first: np.ndarray, second: np.ndarray, room: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return how many tokens of the texts of each pair are kept, if the longer text is cut first.
-
-    Where both texts must be cut, each keeps half of the room, and the longer text the odd token; of texts of equal
-    length, the second.
-    """
-    short, long = np.minimum(first, second), np.maximum(first, second)
-    half = np.minimum(short, room // 2)
-    kept = np.minimum(long, room - half)
-    return np.where(first > second, kept, half), np.where(first > second, half, kept)
 
 
 def _copy(tokenizer: Any, origin: Path) -> Tokenizer:

@@ -318,4 +318,6 @@ def test_layers_are_counted_before_a_fit(tmp_path: Path) -> None:
             counts[name] = backbone.layer_count(workspace)
         except RequestError as error:
             assert "AlbertModel has no layers with weights of their own" in str(error)
+        weights = sum(weight.numel() for weight in backbone.load(workspace, seed=0).parameters())
+        assert weights == pytest.approx(backbone.weight_count(workspace), rel=0.5)
     assert counts == {"bart": 4, "bart:encoder": 2}

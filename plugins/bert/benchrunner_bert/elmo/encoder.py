@@ -50,7 +50,8 @@ class OneWayLstm(nn.Module):
         """
         hidden = self.embedding(batch.tokens)
         yield hidden
-        starts, lengths = batch.starts[:-1], batch.starts.diff()
+        lengths = batch.lengths
+        starts = lengths.cumsum() - lengths
         for number, layer in enumerate(self.layers):
             inputs = batch.dropout(hidden, dropout, f"{self.name} {number}")
             assert isinstance(layer, nn.LSTM)

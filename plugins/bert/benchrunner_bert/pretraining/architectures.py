@@ -105,7 +105,7 @@ class _Transformer(Architecture):
         if settings.positions == "waves":
             model.bert.embeddings.set_sinusoidal_positions()
         model.bert.set_dropout(settings.dropout)  # during pre-training; config.json says what fine-tuning starts with
-        model.bert.recomputes = settings.recompute
+        model.bert.recomputes, model.precision = settings.recompute, settings.precision
         return model
 
     def step_flops(self, size: str, vocabulary: int, objective: str, lengths: np.ndarray, predictions: int) -> int:
@@ -158,6 +158,7 @@ class _Elmo(Architecture):
         config = ElmoConfiguration.of_size(size, tokenizer.size)
         model = ElmoPretrainingModel.fresh(config, tokenizer, named(settings.objective), seed=settings.seed)
         model.elmo.set_dropout(settings.dropout)
+        model.precision = settings.precision
         return model
 
     def step_flops(self, size: str, vocabulary: int, objective: str, lengths: np.ndarray, predictions: int) -> int:

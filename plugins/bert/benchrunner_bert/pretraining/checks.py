@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from benchrunner import DataError, RequestError, memory_size
 from benchrunner_bert.memory import check_memory
 from benchrunner_bert.pretrained import check_free
@@ -29,6 +31,7 @@ def check(request: Request, processes: int) -> None:
         raise RequestError(f"--processes must be at least 1, not {processes}.")
     if processes > _MOST_PROCESSES:
         raise RequestError(f"--processes must be at most {_MOST_PROCESSES:,}.")
+    _check_gpus(processes)
     if request.vocabulary_size > _MOST_PIECES:
         raise RequestError(f"--vocab-size must be at most {_MOST_PIECES:,}; BERT's is 30,522.")
     architecture, size = architectures.of_size(request.size)
@@ -51,6 +54,18 @@ def check(request: Request, processes: int) -> None:
     if request.out.exists() and not request.out.is_dir():
         raise DataError(f"{request.out}: a run is kept in a folder, but this is a file. Choose another --out.")
     check_free(request.model_name, request.model_folder, request.runs)
+
+
+def _check_gpus(processes: int) -> None:
+    """Raise a `RequestError` if a process would have no GPU of its own, on a machine with GPUs."""
+    import torch
+
+    gpus = 0 if os.environ.get("DS_ACCELERATOR") == "cpu" else torch.cuda.device_count()
+    if gpus and processes > gpus:
+        raise RequestError(
+            f"--processes must be at most {gpus}, the number of GPUs that torch sees, since each process trains on its "
+            f"own GPU: not {processes}."
+        )
 
 
 def _check_batch(settings: Settings, processes: int) -> None:

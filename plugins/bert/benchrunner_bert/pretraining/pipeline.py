@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, final
 
 from benchrunner import DataError, is_disk_full
+from benchrunner.engine import flushed_denormals
 from benchrunner_bert.pretraining import architectures, inputs, preparation, results
 from benchrunner_bert.pretraining.continuation import as_json
 from benchrunner_bert.pretraining.corpus import store_writer
@@ -27,6 +28,7 @@ from benchrunner_bert.pretraining.instances.instances import Instances
 from benchrunner_bert.pretraining.preparation import Prepared, Report
 from benchrunner_bert.pretraining.request import Request, decisive_facts
 from benchrunner_bert.pretraining.results import Learned
+from benchrunner_bert.pretraining.training.checkpoints import Checkpoints
 from benchrunner_bert.pretraining.training.loop import InstancesByLength, TrainingLoop
 
 HELD_OUT_SEED = 1_000_003
@@ -77,27 +79,39 @@ class Pipeline:
     def train(self, prepared: Prepared, report: Callable[[int, Mapping[str, Any]], None]) -> bool:
         """Train from the last checkpoint, if there is one, and export models; whether the last step was reached."""
         out = self.request.out
-        with alone(out, f"{out} is being trained by another process"):
-            loop = self._loop(prepared, report)
+        with alone(out, f"{out} is being trained by another process"), flushed_denormals() as denormals:
+            loop = self._loop(prepared, report, denormals)
             with full_disk_as_os_error(out):
                 finished = loop.run()
             loop.engine.close()  # not after an error: this process and the others would then wait for each other
             return finished
 
-    def _loop(self, prepared: Prepared, report: Callable[[int, Mapping[str, Any]], None]) -> TrainingLoop:
+    def _loop(
+        self, prepared: Prepared, report: Callable[[int, Mapping[str, Any]], None], denormals: str
+    ) -> TrainingLoop:
         request, store, vocabulary = self.request, prepared.store, prepared.vocabulary
         unread = self.unread_documents(prepared)
         architecture, size = architectures.of_size(request.size)
         model = architecture.fresh(size, vocabulary.tokenizer(), request.settings)
         instances = self._instances(store, vocabulary, request.settings.seed)
         held_out = self._held_out_instances(vocabulary)
-        engine = Engine(model, request.settings, options=request.deepspeed_options)
+        saved = Checkpoints(request.out / "checkpoints").last()
+        shares = request.plan.shares or (saved is not None and saved.layout is not None)
+        engine = Engine(model, request.settings, options=request.deepspeed_options, shares=shares)
         if not engine.agrees(_fingerprint(store.folder / MANIFEST)):
             raise DataError(f"{store.folder} is not the same on all machines: give each the same files as --corpus.")
 
         def card(step: int) -> Card:
             guessing = self._guessing_loss(prepared)
-            return results.model_card(request, store.manifest, step, unread=unread, guessing=guessing)
+            return results.model_card(
+                request,
+                store.manifest,
+                step,
+                unread=unread,
+                guessing=guessing,
+                denormals=denormals if engine.device.type == "cpu" else "kept",
+                stage=engine.stage,
+            )
 
         def export(step: int) -> None:
             results.export_models(request, model, store.manifest, self._held_out, step, card(step))

@@ -86,11 +86,19 @@ def export_models(
 
 
 def model_card(
-    request: Request, corpus: Manifest, step: int, *, unread: int = 0, guessing: float | None = None
+    request: Request,
+    corpus: Manifest,
+    step: int,
+    *,
+    unread: int = 0,
+    guessing: float | None = None,
+    denormals: str = "kept",
+    stage: int = 0,
 ) -> Card:
     """Describe the model of a step; `unread` documents of the corpus have no pair.
 
-    `guessing` is the loss of guessing tokens by their frequency: see `unigram_loss`.
+    `guessing` is the loss of guessing tokens by their frequency: see `unigram_loss`. `denormals` says what became of
+    denormal numbers, `stage` is the ZeRO stage that was used.
     """
     settings = request.settings
     first = min(step, settings.border)
@@ -107,6 +115,8 @@ def model_card(
         losses=_last_figures(request.out / "log.jsonl") | ({} if guessing is None else {GUESSING: guessing}),
         seed=settings.seed,
         precision=settings.precision,
+        denormals=denormals,
+        zero=f"stage {stage}" + (f" (--zero {settings.zero} was asked for)" if stage != settings.zero else ""),
         dropout=settings.dropout,
         positions=settings.positions,
         deviation=settings.deviation,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
@@ -12,7 +12,10 @@ MOMENTS = ("exp_avg", "exp_avg_sq")
 
 
 class PaperAdam(torch.optim.Optimizer):
-    """Adam that is told the number of the step in its groups, so that its whole state are the moments."""
+    """Adam that reads the number of the step from its parameter groups, so that its state holds only the moments.
+
+    All weights of a group change in one fused kernel, which reads and writes each number once.
+    """
 
     def __init__(
         self,
@@ -23,32 +26,52 @@ class PaperAdam(torch.optim.Optimizer):
         epsilon: float,
         bias_correction: bool,
     ) -> None:
-        super().__init__(groups, {"lr": 0.0, "weight_decay": 0.0, "step": 0})
+        # DeepSpeed takes a step before the first one, to make the moments, with gradients of zero.
+        super().__init__(groups, {"lr": 0.0, "weight_decay": 0.0, "step": 1})
         self._beta1, self._beta2, self._epsilon = beta1, beta2, epsilon
         self._bias_correction = bias_correction
+        self.excess: torch.Tensor | None = None
+        """Divisor of the gradients that clips them, at least 1; the kernel divides while it reads the gradients."""
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
         """Update all weights with the `lr` and the `step` (counted from 1) of their groups."""
         for group in self.param_groups:
-            for weight in group["params"]:
-                if weight.grad is not None:
-                    self._update(weight, group)
+            alike = dict[tuple[torch.device, torch.dtype], list[torch.Tensor]]()
+            for weight in group["params"]:  # DeepSpeed can offload some of a group's weights
+                if weight.grad is not None and weight.numel():
+                    alike.setdefault((weight.device, weight.dtype), []).append(weight)
+            for weights in alike.values():
+                self._update(weights, group)
 
-    def _update(self, weight: torch.Tensor, group: dict[str, Any]) -> None:
-        state = self.state[weight]
-        if not state:
-            state.update(fresh_moments(weight))
-        mean, square = (state[name] for name in MOMENTS)
-        mean.lerp_(weight.grad, 1 - self._beta1)
-        square.mul_(self._beta2).addcmul_(weight.grad, weight.grad, value=1 - self._beta2)
-        first = second = 1.0
-        if self._bias_correction:
-            first, second = 1 - self._beta1 ** group["step"], 1 - self._beta2 ** group["step"]
-        update = (mean / first).div_((square / second).sqrt_().add_(self._epsilon))
-        if group["weight_decay"]:
-            update.add_(weight, alpha=group["weight_decay"])
-        weight.sub_(update, alpha=group["lr"])
+    def _update(self, weights: Sequence[torch.Tensor], group: dict[str, Any]) -> None:
+        """Update weights of one device and one type."""
+        for weight in weights:
+            if not self.state[weight]:
+                self.state[weight].update(fresh_moments(weight))
+        rate, epsilon, decay = group["lr"], self._epsilon, group["weight_decay"]
+        if not self._bias_correction:
+            # The kernel computes m / (1 - b1^t) / (sqrt(v / (1 - b2^t)) + e). With this rate and epsilon, that is
+            # lr * m / (sqrt(v) + e). The kernel multiplies the decay by its rate, so the decay is divided by it.
+            first, second = 1 - self._beta1 ** group["step"], (1 - self._beta2 ** group["step"]) ** 0.5
+            rate, epsilon, decay = rate * first / second, epsilon / second, decay * second / first
+        step = torch.full((), float(group["step"]), device=weights[0].device)
+        torch._fused_adamw_(
+            list(weights),
+            [weight.grad.to(weight.dtype) for weight in weights if weight.grad is not None],
+            [self.state[weight][MOMENTS[0]] for weight in weights],
+            [self.state[weight][MOMENTS[1]] for weight in weights],
+            [],
+            [step] * len(weights),
+            lr=rate,
+            beta1=self._beta1,
+            beta2=self._beta2,
+            weight_decay=decay,
+            eps=epsilon,
+            amsgrad=False,
+            maximize=False,
+            grad_scale=self.excess,
+        )
 
 
 def fresh_moments(weight: torch.Tensor) -> dict[str, torch.Tensor]:

@@ -35,6 +35,8 @@ NEUTRAL = (
     "zero_optimization",
 )
 """Keys that a user may replace and that only change how the result is computed or watched."""
+_OF_THE_STAGE = frozenset({"bf16", "data_types", "fp16", "zero_optimization"})
+"""Keys whose values choose the class of DeepSpeed that takes the steps."""
 OPTIONS = {
     "train_batch_size": "--batch-size says how many sequences a step has",
     "train_micro_batch_size_per_gpu": "--micro-tokens says how much is computed at once",
@@ -62,15 +64,31 @@ def decisive(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name in DECISIVE}
 
 
-def configuration(settings: Settings, options: Mapping[str, Any]) -> dict[str, Any]:
+def stage_used(settings: Settings, options: Mapping[str, Any], *, world: int, shares: bool) -> int:
+    """Give the ZeRO stage that a run uses: 0 if it has one process, which has no other process to share with.
+
+    The stages 1 to 3 copy weights and gradients to partitions and back, which takes seconds for 110M weights. A run of
+    one process uses the stage of the settings all the same if checkpoints have DeepSpeed's own format (`shares`), which
+    depends on the stage, if the optimizer is offloaded, or if `options` change the precision or the stage.
+    """
+    return settings.zero if world > 1 or shares or settings.offload or _OF_THE_STAGE & options.keys() else 0
+
+
+def clips_itself(options: Mapping[str, Any]) -> bool:
+    """Whether DeepSpeed has to clip the gradients, also at stage 0: in a precision or with a limit of `options`."""
+    return bool((_OF_THE_STAGE | {"gradient_clipping"}) & options.keys())
+
+
+def configuration(settings: Settings, options: Mapping[str, Any], *, stage: int) -> dict[str, Any]:
     """Build the configuration that DeepSpeed is given; `options` replace our keys."""
-    zero: dict[str, Any] = {"stage": settings.zero}
+    zero: dict[str, Any] = {"stage": stage}
     if settings.offload:
         zero["offload_optimizer"] = {"device": "cpu"}
     return {
         "train_micro_batch_size_per_gpu": 1,  # the training loop counts tokens and marks the end of a batch itself
         "gradient_accumulation_steps": 1,
-        "gradient_clipping": settings.clip,
+        # At stage 0, DeepSpeed would take three kernels per weight, and Adam's kernel clips at no cost.
+        "gradient_clipping": settings.clip if stage or clips_itself(options) else 0.0,
         "zero_optimization": zero,
         "zero_allow_untested_optimizer": True,
         "zero_force_ds_cpu_optimizer": False,

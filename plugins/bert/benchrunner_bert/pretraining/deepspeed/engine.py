@@ -20,7 +20,7 @@ from torch import nn
 from benchrunner import CheckpointError, RequestError, first_line
 from benchrunner.engine import decay_groups
 from benchrunner_bert.pretraining.deepspeed.adam import MOMENTS, PaperAdam, fresh_moments
-from benchrunner_bert.pretraining.deepspeed.configuration import configuration
+from benchrunner_bert.pretraining.deepspeed.configuration import clips_itself, configuration, decisive, stage_used
 from benchrunner_bert.pretraining.deepspeed.processes import join_processes
 from benchrunner_bert.pretraining.deepspeed.zero_checkpoint import DESCRIPTION
 from benchrunner_bert.pretraining.deepspeed.zero_files import code_in, only_data
@@ -34,17 +34,30 @@ _ADVICE = "Remove it: the run continues from the checkpoint before it, if there 
 class Engine:
     """One process's part of a training."""
 
-    def __init__(self, model: nn.Module, settings: Settings, *, options: Mapping[str, Any] | None = None) -> None:
-        """`options` replace keys of our configuration for DeepSpeed."""
+    def __init__(
+        self,
+        model: nn.Module,
+        settings: Settings,
+        *,
+        options: Mapping[str, Any] | None = None,
+        shares: bool = False,
+    ) -> None:
+        """Prepare a model for training.
+
+        `options` replace keys of our configuration for DeepSpeed. `shares` says that checkpoints have DeepSpeed's own
+        format: see `stage_used`.
+        """
         deepspeed = join_processes()
-        adam = PaperAdam(
+        self.rank, self.world = torch.distributed.get_rank(), torch.distributed.get_world_size()
+        self._adam = adam = PaperAdam(
             decay_groups([weight for weight in model.parameters() if weight.requires_grad], settings.weight_decay),
             beta1=settings.beta1,
             beta2=settings.beta2,
             epsilon=settings.epsilon,
             bias_correction=settings.bias_correction,
         )
-        config = configuration(settings, options or {})
+        stage = stage_used(settings, options or {}, world=self.world, shares=shares)
+        config = configuration(settings, options or {}, stage=stage)
         try:
             self._engine, *_ = deepspeed.initialize(model=model, optimizer=adam, config=config)
         except Exception as error:  # DeepSpeed's checks raise many kinds; our own configuration passes them
@@ -55,7 +68,10 @@ class Engine:
             ) from None
         self._deepspeed = deepspeed
         self.stage = int(self._engine.zero_optimization_stage())  # a user's key may ask for another stage
-        self.rank, self.world = torch.distributed.get_rank(), torch.distributed.get_world_size()
+        if self.world == 1 and self.stage == 0 and not decisive(options or {}):
+            # DeepSpeed would copy all gradients to one tensor, sum it over the only process, and copy it back.
+            self._engine.enable_backward_allreduce = False
+        self._clip = 0.0 if self.stage or clips_itself(options or {}) else settings.clip
         self.device = torch.device(self._engine.device)
         named = self._engine.module.named_parameters()
         self._weights = {name: weight for name, weight in named if weight.requires_grad}
@@ -77,6 +93,13 @@ class Engine:
             torch.distributed.all_reduce(total)
         return total.tolist()
 
+    def sums_of_all(self, sums: torch.Tensor) -> torch.Tensor:
+        """Give the sums of a tensor's elements over all processes, on the device, without waiting for the device."""
+        total = sums.to(self.device)
+        if self.world > 1:
+            torch.distributed.all_reduce(total)
+        return total
+
     def backward(self, loss: torch.Tensor, *, last: bool) -> None:
         """Add the gradients of a micro-batch.
 
@@ -91,6 +114,9 @@ class Engine:
         """Update the weights with the gradients of step number `step`, counted from 0."""
         for group in self._engine.optimizer.param_groups:
             group["lr"], group["step"] = lr, step + 1
+        if self._clip:
+            gradients = [weight.grad for weight in self._weights.values() if weight.grad is not None]
+            self._adam.excess = ((torch.nn.utils.get_total_norm(gradients) + 1e-6) / self._clip).clamp(min=1.0)
         self._engine.step()
 
     def state(self) -> Iterator[tuple[str, torch.Tensor]]:

@@ -44,6 +44,10 @@ class Card:
     """Standard deviation of the fresh weights."""
     input: str = "pairs"
     """Name of one of `inputs.INPUTS`."""
+    denormals: str = "kept"
+    """What became of denormal numbers: see `flushed_denormals`."""
+    zero: str = "stage 0"
+    """DeepSpeed's ZeRO stage that was used, and the asked stage if it is another."""
     unread_documents: int = 0
     """Documents of a single sentence, which the input `pairs` cannot read."""
 
@@ -93,6 +97,8 @@ def _facts(card: Card, model: TrainedModel) -> Iterator[str]:
         *(began if model.has_positions else ()),
         ("seed", str(card.seed)),
         ("precision", card.precision),
+        ("denormal numbers", card.denormals),
+        ("ZeRO", card.zero),
         ("command", card.command),
         ("versions", ", ".join(f"{name} {version}" for name, version in card.versions.items())),
     )

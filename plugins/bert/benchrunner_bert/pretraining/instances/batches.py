@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 import torch
 
-from benchrunner.engine import Dropout, Features, FlatBatch
+from benchrunner.engine import Dropout, Features, FlatBatch, on_device
 from benchrunner.engine import collate as collate_features
 from benchrunner_bert.pretraining.instances.instance import Instance
 
@@ -48,9 +48,6 @@ def collate(
     )
     positions = np.concatenate([instance.positions + start for instance, start in zip(ordered, starts, strict=False)])
     labels = np.concatenate([instance.labels for instance in ordered]).astype(np.int64)
-    return PretrainingBatch(
-        flat=collate_features(features, units, device, dropout=dropout, multiple=multiple),
-        positions=torch.from_numpy(positions).to(device),
-        labels=torch.from_numpy(labels).to(device),
-        is_next=torch.tensor([instance.is_next for instance in ordered], device=device),
-    )
+    is_next = np.array([instance.is_next for instance in ordered], dtype=np.int64)
+    flat = collate_features(features, units, device, dropout=dropout, multiple=multiple)
+    return PretrainingBatch(flat, **on_device({"positions": positions, "labels": labels, "is_next": is_next}, device))

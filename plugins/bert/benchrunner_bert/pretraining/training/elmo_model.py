@@ -71,14 +71,14 @@ class ElmoPretrainingModel(TrainedModel):
     def tokenizer(self) -> BertTokenizer:
         return self.elmo.tokenizer
 
-    def forward(self, batch: PretrainingBatch) -> Sums:
+    def sums(self, batch: PretrainingBatch) -> Sums:
         """Let each position predict the token after it, and the position after it predict this position's token."""
         flat, places = batch.flat, batch.positions
         loss, correct = self.after(self._states(self.elmo.left_to_right, batch, places), batch.labels)
         more_loss, more_correct = self.before(
             self._states(self.elmo.right_to_left, batch, places + 1), flat.tokens[places]
         )
-        count, zero = batch.labels.new_tensor(2 * len(batch.labels)), torch.zeros((), device=loss.device)
+        count, zero = (torch.full((), number, device=loss.device) for number in (2 * len(batch.labels), 0.0))
         return Sums(loss + more_loss, count, correct + more_correct, zero, zero, zero)
 
     def _states(self, network: OneWayLstm, batch: PretrainingBatch, places: torch.Tensor) -> torch.Tensor:

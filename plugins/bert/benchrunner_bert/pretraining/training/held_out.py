@@ -52,14 +52,12 @@ class HeldOut:
         )
 
 
-def summed(
-    model: Callable[[PretrainingBatch], Sums], batches: Iterable[PretrainingBatch], *, precision: str = "fp32"
-) -> Sums:
+def summed(model: Callable[[PretrainingBatch], Sums], batches: Iterable[PretrainingBatch]) -> Sums:
     """Add up the sums of batches in double precision, without gradients."""
     total = Sums(*(torch.zeros((), dtype=torch.float64) for _ in Sums._fields))
     for batch in batches:
         device = batch.flat.tokens.device
-        with torch.no_grad(), torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16"):
+        with torch.no_grad():
             sums = model(batch)
         total = Sums(*(value.to(device) + more for value, more in zip(total, sums, strict=True)))
     return total

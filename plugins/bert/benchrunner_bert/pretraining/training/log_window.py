@@ -31,7 +31,7 @@ class LogWindow:
         self._settings, self._model, self._world = settings, model, engine.world
         self._peak = measured_peak(engine.device, kind)
         self._steps, self._began = 0, time.monotonic()
-        self._sums = Sums(*map(torch.tensor, pending)) if pending else None
+        self._sums = Sums(*torch.tensor(pending, device=engine.device)) if pending else None
         self._earlier_tokens = pending[1] if pending else 0.0
         self._lengths = list[np.ndarray]()
 
@@ -44,7 +44,7 @@ class LogWindow:
     @property
     def pending(self) -> tuple[float, ...]:
         """The sums so far as numbers; empty where no step was taken since the last line of the log."""
-        return () if self._sums is None else tuple(float(total) for total in self._sums)
+        return () if self._sums is None else tuple(torch.stack(self._sums).tolist())
 
     def leave_out(self, seconds: float) -> None:
         """Leave out time that was not spent on training steps."""
@@ -54,7 +54,7 @@ class LogWindow:
         """Give the figures of the log's line for step `done`, and start a new window."""
         assert self._sums is not None
         settings, seconds = self._settings, time.monotonic() - self._began
-        loss, count, correct, nsp_loss, nsp_count, nsp_correct = (float(total) for total in self._sums)
+        loss, count, correct, nsp_loss, nsp_count, nsp_correct = self.pending
         lengths = np.concatenate(self._lengths)
         scale = self._steps * settings.batch_size / len(lengths)  # this process's share stands for the others' shares
         flops = scale * self._model.step_flops(lengths, 0, next_sentence=nsp_count > 0)

@@ -21,6 +21,7 @@ from benchrunner_bert.pretraining.instances.batches import PretrainingBatch, col
 from benchrunner_bert.pretraining.instances.instance import Instance
 from benchrunner_bert.pretraining.instances.instances import Instances
 from benchrunner_bert.pretraining.settings import Plan, Settings, check_shared
+from benchrunner_bert.pretraining.training.ahead import Ahead
 from benchrunner_bert.pretraining.training.checkpoints import Checkpoints, remedy
 from benchrunner_bert.pretraining.training.held_out import HeldOut, summed
 from benchrunner_bert.pretraining.training.log_window import LogWindow
@@ -59,13 +60,14 @@ class TrainingLoop:
 
     def run(self) -> bool:
         """Take all steps that are left; False where the run was stopped before the end and can continue."""
-        with HeldBack() as interrupt:
+        in_thread = self.engine.device.type != "cpu"
+        with HeldBack() as interrupt, Ahead(self._parts, self.settings.steps, in_thread=in_thread) as parts:
             first, pending = self._resume()
             window = LogWindow(self.settings, self.model, self.engine, pending)
             if first == self.settings.steps:  # stopped after the last step, before the model was written
                 self._export(first)
             for step in range(first, self.settings.steps):
-                sums, lengths, stop = self._learn(step, stop_here=interrupt.asked)
+                sums, lengths, stop = self._learn(step, parts.of(step), stop_here=interrupt.asked)
                 done, last = step + 1, step + 1 == self.settings.steps
                 window.add(sums, lengths)
                 if done % self.plan.log_steps == 0 or last:
@@ -109,8 +111,8 @@ class TrainingLoop:
             step_log.cut_back(self.log, step)
         return step, () if saved is None else saved.pending
 
-    def _learn(self, step: int, *, stop_here: bool) -> tuple[Sums, np.ndarray, bool]:
-        """Take one step. `stop_here` says that this process was asked to stop.
+    def _learn(self, step: int, parts: list[list[Instance]], *, stop_here: bool) -> tuple[Sums, np.ndarray, bool]:
+        """Take one step with this process's instances. `stop_here` says that this process was asked to stop.
 
         Give the sums over all processes, the lengths of this process's sequences, and whether any process was asked to
         stop.
@@ -124,8 +126,7 @@ class TrainingLoop:
         total: Sums | None = None
         for number, part in enumerate(parts):
             batch = self._batch(part, dropout=Dropout(self.settings.seed, step, self.engine.rank, number))
-            with torch.autocast(self.engine.device.type, torch.bfloat16, enabled=self.settings.precision == "bf16"):
-                sums: Sums = self.engine(batch)
+            sums: Sums = self.engine(batch)
             # The loss is the mean over the whole batch, not over this process's part of it.
             self.engine.backward(sums.loss(int(all_tokens), int(all_pairs)), last=number + 1 == len(parts))
             total = sums.detached() if total is None else total.plus(sums.detached())
@@ -135,7 +136,9 @@ class TrainingLoop:
         return self._over_all_processes(total), lengths, stops > 0
 
     def _over_all_processes(self, sums: Sums) -> Sums:
-        return Sums(*map(torch.tensor, self.engine.summed(*(float(value) for value in sums))))
+        """Give the sums over all processes. They stay on the device: the log reads them once for many steps."""
+        totals = self.engine.sums_of_all(torch.stack([value.double() for value in sums]))
+        return Sums(*totals.float())
 
     def _parts(self, step: int) -> list[list[Instance]]:
         """Make this process's instances of a step, in as many parts as every other process has."""
@@ -165,7 +168,7 @@ class TrainingLoop:
                 yield self._batch([source.make(index) for index in indices[start::parts]])
 
         self.engine.module.eval()
-        sums = summed(self.engine, batches(), precision=self.settings.precision)
+        sums = summed(self.engine, batches())
         self.engine.module.train()
         figures = dataclasses.asdict(HeldOut.of(self._over_all_processes(sums)))
         self._write(step, {f"held_out_{name}": value for name, value in figures.items() if value is not None})

@@ -108,10 +108,10 @@ class PretrainingModel(TrainedModel):
     def tokenizer(self) -> BertTokenizer:
         return self.bert.tokenizer
 
-    def forward(self, batch: PretrainingBatch) -> Sums:
+    def sums(self, batch: PretrainingBatch) -> Sums:
         hidden = self.bert(batch.flat)
         loss, correct = cross_entropy.summed(self.tokens(hidden[batch.positions]), batch.labels)
-        tokens = loss, batch.labels.new_tensor(len(batch.labels)), correct
+        tokens = loss, torch.full((), len(batch.labels), device=hidden.device), correct
         if self.next_sentence is None:
             zero = torch.zeros((), device=hidden.device)
             return Sums(*tokens, zero, zero, zero)

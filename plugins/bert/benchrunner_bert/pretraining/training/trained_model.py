@@ -33,6 +33,8 @@ class TrainedModel(nn.Module, ABC):
     objective: Objective
     has_positions: bool = True
     """Whether the model has position embeddings."""
+    precision: str = "fp32"
+    """Precision of matrix products: one of `settings.PRECISIONS`."""
 
     @property
     @abstractmethod
@@ -44,9 +46,20 @@ class TrainedModel(nn.Module, ABC):
     def tokenizer(self) -> BertTokenizer:
         """The tokenizer of the encoder."""
 
-    @abstractmethod
     def forward(self, batch: PretrainingBatch) -> Sums:
-        """Compute the sums of losses and hits over a batch."""
+        """Compute the sums of losses and hits over a batch, in the model's precision.
+
+        Autocast begins here and not around DeepSpeed's engine, since the engine ends a CUDA autocast around it
+        (`autocast_if_enabled` of DeepSpeed 0.19).
+        """
+        if self.precision == "fp32":
+            return self.sums(batch)
+        with torch.autocast(batch.flat.tokens.device.type, torch.bfloat16):
+            return self.sums(batch)
+
+    @abstractmethod
+    def sums(self, batch: PretrainingBatch) -> Sums:
+        """Compute the sums of losses and hits over a batch, in the precision of a surrounding autocast."""
 
     @abstractmethod
     def step_flops(self, lengths: np.ndarray, predictions: int, *, next_sentence: bool) -> int:

@@ -1,0 +1,231 @@
+"""How the gradients of a step are computed: operator by operator, or by CUDA graphs that are recorded once.
+
+A CUDA graph launches all kernels of a forward and a backward pass at once, so that a step of short sequences no longer
+waits for the host. A graph reads and writes fixed places in memory: batches are copied into static tensors, gradients
+are added up in tensors that stay, and random numbers are drawn by generators that are seeded before each replay.
+
+`Captured` computes every batch in a fixed shape, whether by a graph or not, with the same kernels and random numbers.
+Which batches are computed by a graph, for example after a resumption, therefore makes no difference. No GPU has run
+this code yet: it is tested on the CPU with a stand-in for the graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Protocol, final
+
+import numpy as np
+import torch
+
+from benchrunner.features.arrays import Features
+from benchrunner.features.flat_batch import FlatBatch, collate, rounding
+from benchrunner.features.randomness import Dropout, Generators
+from benchrunner.features.static_shapes import StaticShape
+from benchrunner.problems.problem import Problem
+from benchrunner.training.optimizer import Optimizer
+
+GRAPHS = 64
+"""Most graphs that a training records: each graph takes memory for its kernels' parameters and outputs."""
+TOLERANCE = 1e-2
+"""Largest difference between gradients by a graph and by single operators, as a share of the largest gradient."""
+
+
+@final
+@dataclass(frozen=True)
+class Work:
+    """What every step of a training computes with: the model, the problem, the data, the device and the optimizer."""
+
+    model: Callable[[FlatBatch], torch.Tensor]
+    problem: Problem
+    features: Features
+    device: torch.device
+    precision: str
+    optimizer: Optimizer
+
+    def add(self, batch: FlatBatch, divisor: float | torch.Tensor) -> torch.Tensor:
+        """Compute the loss of a batch, divided by `divisor`; add up its gradients in the weights; return the loss."""
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bf16"):
+            outputs = self.model(batch)
+        loss = self.problem.loss(outputs, batch) / divisor
+        loss.backward()  # type: ignore[no-untyped-call]
+        return loss.detach()
+
+
+class Steps(Protocol):
+    """Computes the gradients of batches."""
+
+    def clear(self) -> None:
+        """Begin a step: forget the gradients of the step before."""
+
+    def add(self, units: np.ndarray, dropout: Dropout, divisor: float) -> torch.Tensor:
+        """Add the gradients of a batch's loss, divided by `divisor`; return this loss as a tensor on the device."""
+
+
+@final
+@dataclass(frozen=True)
+class Eager:
+    """Computes each batch operator by operator."""
+
+    work: Work
+
+    def clear(self) -> None:
+        self.work.optimizer.clear()
+
+    def add(self, units: np.ndarray, dropout: Dropout, divisor: float) -> torch.Tensor:
+        multiple = rounding(self.work.precision)
+        batch = collate(self.work.features, units, self.work.device, dropout=dropout, multiple=multiple)
+        return self.work.add(batch, divisor)
+
+
+class Graph(Protocol):
+    """Records the work of a function on the device once, and repeats it on the same memory."""
+
+    def record(self, function: Callable[[], torch.Tensor], generators: Generators) -> torch.Tensor:
+        """Record the function without computing anything; return its result, which each replay writes anew."""
+
+    def replay(self) -> None:
+        """Compute what was recorded."""
+
+
+@final
+class CudaGraph:
+    """A CUDA graph. Graphs of one training share a pool of memory, since they are replayed one after another."""
+
+    def __init__(self, pool: object) -> None:
+        self._graph, self._pool = torch.cuda.CUDAGraph(), pool
+
+    def record(self, function: Callable[[], torch.Tensor], generators: Generators) -> torch.Tensor:
+        for generator in generators.named.values():
+            self._graph.register_generator_state(generator)
+        with torch.cuda.graph(self._graph, pool=self._pool):  # type: ignore[arg-type]
+            return function()
+
+    def replay(self) -> None:
+        self._graph.replay()
+
+
+@final
+@dataclass(frozen=True)
+class _Recording:
+    """A recorded batch shape: its graph, the tensors that it reads, and the loss that it writes."""
+
+    graph: Graph
+    inputs: list[torch.Tensor]
+    loss: torch.Tensor
+
+
+@final
+@dataclass
+class Captured:
+    """Computes batches in fixed shapes; from the second batch of a shape on, by the graph of the shape.
+
+    `add` raises a `NotStatic` if the model or the problem cannot read a batch of fixed shape.
+    """
+
+    work: Work
+    graph: Callable[[], Graph]
+    note: Callable[[str], None] = lambda text: None
+    recorded: dict[tuple[int, ...], _Recording] = field(init=False, default_factory=dict)
+    """(Tokens with the filling, sequences, units) of a batch -> its graph."""
+
+    def __post_init__(self) -> None:
+        self._generators = Generators()
+        self._met = set[tuple[int, ...]]()
+        self._gradients = dict[torch.nn.Parameter, torch.Tensor]()
+        self._records = True
+        self._longest = int(self.work.features.lengths.max())
+        self._per_unit = self.work.features.unit_tokens
+
+    def clear(self) -> None:
+        """Begin a step: set the gradients of the first step to zero in place, since graphs go on writing to them.
+
+        Weights that the first step does not use have no gradients.
+        """
+        if not self._gradients:
+            self._gradients = {weight: weight.grad for weight in self._weights() if weight.grad is not None}
+        self.work.optimizer.clear()
+        for weight, gradient in self._gradients.items():
+            weight.grad = gradient
+        if self._gradients:
+            torch._foreach_zero_(list(self._gradients.values()))
+
+    def add(self, units: np.ndarray, dropout: Dropout, divisor: float) -> torch.Tensor:
+        dropout = dropout.drawn_by(self._generators)
+        sequences = int(np.diff(self.work.features.groups)[units].sum())
+        shape = StaticShape.of(int(self._per_unit[units].sum()), sequences, self._longest)
+        batch = collate(self.work.features, units, self.work.device, dropout=dropout, shape=shape)
+        share = torch.full((), divisor, device=self.work.device)
+        key = shape.tokens, sequences, len(units)
+        if key not in self.recorded and key in self._met and self._gradients and self._records:
+            self._record(key, batch, share)
+        self._met.add(key)
+        if key not in self.recorded:
+            return self.work.add(batch, share)
+        recording = self.recorded[key]
+        torch._foreach_copy_(recording.inputs, _inputs(batch, share))
+        return self._replay(recording, dropout)
+
+    def _weights(self) -> Iterable[torch.nn.Parameter]:
+        return self.work.optimizer.named.values()
+
+    def _replay(self, recording: _Recording, dropout: Dropout) -> torch.Tensor:
+        self._generators.seed(dropout)
+        recording.graph.replay()
+        return recording.loss.clone()
+
+    def _record(self, key: tuple[int, ...], batch: FlatBatch, share: torch.Tensor) -> None:
+        """Record a graph that reads the tensors of this batch from now on; on any error, record no more graphs."""
+        others = {weight: weight.grad for weight in self._weights() if weight not in self._gradients}
+        try:
+            graph = self.graph()
+            self._generators.recording = True
+            loss = graph.record(lambda: self.work.add(batch, share), self._generators)
+            self._generators.recording = False
+            recording = _Recording(graph, _inputs(batch, share), loss)
+            if any(weight.grad is not gradient for weight, gradient in others.items()):
+                raise RuntimeError("weights have gradients now that had none in the first step")
+            if not self.recorded and not self._agrees(recording, batch, share):
+                raise RuntimeError("the first graph computed other gradients than its operators one by one")
+        except RuntimeError as error:
+            self._refuse(str(error).partition("\n")[0])
+            return
+        finally:
+            self._generators.recording = False
+            for weight, gradient in others.items():  # a recording leaves tensors that nothing has written
+                weight.grad = gradient
+        self.recorded[key] = recording
+        self._records = len(self.recorded) < GRAPHS
+
+    def _agrees(self, recording: _Recording, batch: FlatBatch, share: torch.Tensor) -> bool:
+        """Whether a graph and its operators one by one compute the same gradients, up to `TOLERANCE`.
+
+        The gradients that the weights had before are restored.
+        """
+        gradients, results = list(self._gradients.values()), list[list[torch.Tensor]]()
+        before = [gradient.clone() for gradient in gradients]
+        try:
+            for replayed in (False, True):
+                torch._foreach_zero_(gradients)
+                dropout = batch.dropout.drawn_by(self._generators)
+                if replayed:
+                    self._replay(recording, dropout)
+                else:
+                    self.work.add(replace(batch, dropout=dropout), share)
+                results.append([gradient.clone() for gradient in gradients])
+        finally:
+            torch._foreach_copy_(gradients, before)
+        largest = torch.stack([gradient.abs().max() for gradient in results[0]]).max()
+        apart = torch.stack([(left - right).abs().max() for left, right in zip(*results, strict=True)]).max()
+        return bool(apart <= TOLERANCE * largest)
+
+    def _refuse(self, reason: str) -> None:
+        self._records = False
+        self.note(f"no CUDA graphs: {reason}; steps are computed operator by operator")
+
+
+def _inputs(batch: FlatBatch, share: torch.Tensor) -> list[torch.Tensor]:
+    """List the tensors of a batch of fixed shape that a graph reads, always in the same order."""
+    assert batch.static is not None
+    places = [batch.tokens, batch.segments, batch.positions, batch.starts, batch.restore, batch.static.starts]
+    return [*places, *batch.targets.values(), share]

@@ -1,0 +1,125 @@
+"""Steps through DeepSpeed's engine: bf16 reaches the model on whatever device, and the host waits for no value."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
+
+from objective_samples import batch, model
+from pretraining_runs import corpus, environment, words
+
+import forked
+from benchrunner_bert.pretraining.training.trained_model import TrainedModel
+
+AS_ON_CUDA = """
+import json, runpy, sys, torch
+from deepspeed.runtime import torch_autocast
+class Torch:
+    '''torch, in which the engine's check of a surrounding autocast sees the CPU's: it looks for CUDA's alone.'''
+    is_autocast_enabled = staticmethod(lambda: torch.is_autocast_enabled("cpu"))
+    def __getattr__(self, name):
+        return getattr(torch, name)
+torch_autocast.torch = Torch()
+kinds = set()
+def note(module, arguments, result):
+    if isinstance(module, torch.nn.Linear):
+        kinds.add(str(result.dtype))
+torch.nn.modules.module.register_module_forward_hook(note)
+file, surrounded = sys.argv[1:3]
+if surrounded == "yes":
+    from benchrunner_bert.pretraining.deepspeed.engine import Engine
+    call = Engine.__call__
+    def cast(self, batch):
+        with torch.autocast("cpu", torch.bfloat16):
+            return call(self, batch)
+    Engine.__call__ = cast
+sys.argv = sys.argv[4:]
+try:
+    runpy.run_module("benchrunner", run_name="__main__", alter_sys=True)
+finally:
+    open(file, "w").write(json.dumps(sorted(kinds)))
+"""
+"""Runs a command line with an engine that treats the CPU as it treats CUDA; writes the types of all linear outputs."""
+
+
+def kinds_in_the_engine(folder: Path, precision: str, *, surrounded: bool = False) -> list[str]:
+    corpus(folder / "corpus")
+    asked = words(folder, f"{precision}-{surrounded}", "--precision", precision, steps=1)
+    kinds = folder / "kinds.json"
+    arguments = ["-c", AS_ON_CUDA, str(kinds), "yes" if surrounded else "no", *asked[1:]]
+    done = forked.run(arguments, env=environment())
+    assert done.returncode == 0, done.stderr[-3000:]
+    read: list[str] = json.loads(kinds.read_text())
+    return read
+
+
+def test_states_inside_the_engine_have_the_precision_asked(tmp_path: Path) -> None:
+    assert kinds_in_the_engine(tmp_path, "bf16") == ["torch.bfloat16"]
+    assert kinds_in_the_engine(tmp_path, "fp32") == ["torch.float32"]
+
+
+def test_an_engine_ends_an_autocast_around_it(tmp_path: Path) -> None:
+    """The reason why the model begins its autocast itself. Where this test fails, DeepSpeed has changed."""
+    assert kinds_in_the_engine(tmp_path, "fp32", surrounded=True) == ["torch.float32"]
+
+
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_autocast_is_that_of_the_device_of_the_tokens(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = list[tuple[str, torch.dtype]]()
+
+    @contextlib.contextmanager
+    def autocast(kind: str, dtype: torch.dtype) -> Iterator[None]:
+        asked.append((kind, dtype))
+        yield
+
+    whole = model("mlm")
+    given = batch(whole)
+    whole.precision = "bf16"
+    object.__setattr__(given.flat, "tokens", given.flat.tokens.to(device))
+    monkeypatch.setattr(torch, "autocast", autocast)
+    monkeypatch.setattr(type(whole), "sums", lambda self, batch: batch)
+    TrainedModel.forward(whole, given)
+    assert asked == [(device, torch.bfloat16)]
+
+
+READS = """
+import json, runpy, sys, torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from benchrunner_bert.pretraining.training.loop import TrainingLoop
+reads = []
+class Reads(TorchDispatchMode):
+    def __torch_dispatch__(self, function, types, arguments=(), options=None):
+        name = function.overloadpacket.__name__
+        if name in ("_local_scalar_dense", "nonzero", "masked_select", "is_nonzero", "equal"):
+            reads.append(name)
+        return function(*arguments, **(options or {}))
+learn = TrainingLoop._learn
+def watched(self, *arguments, **options):
+    with Reads():
+        return learn(self, *arguments, **options)
+TrainingLoop._learn = watched
+file = sys.argv[1]
+sys.argv = sys.argv[3:]
+try:
+    runpy.run_module("benchrunner", run_name="__main__", alter_sys=True)
+finally:
+    open(file, "w").write(json.dumps(reads))
+"""
+"""Runs a command line; writes the operators of training steps for whose results the host of a GPU would wait."""
+
+
+@pytest.mark.parametrize("size", ["1/32/2", "elmo-1/16"])
+def test_a_step_through_the_engine_reads_no_value_back(size: str, tmp_path: Path) -> None:
+    """Also not in DeepSpeed."""
+    corpus(tmp_path / "corpus")
+    asked = words(tmp_path, "out", "--log-steps", "3", steps=3, size=size)
+    done = forked.run(["-c", READS, str(tmp_path / "reads.json"), *asked[1:]], env=environment())
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert json.loads((tmp_path / "reads.json").read_text()) == []

@@ -1,0 +1,64 @@
+"""Training steps of hub models on the device `meta`, along the path that a GPU takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_models import write_model
+
+from benchrunner.recipes import Recipe
+from benchrunner.training.steps import Captured
+from benchrunner_transformers.loading import load
+from kinds_of_tasks import PROBLEMS
+from meta_device import Operators, features_of_kind, step_on_meta, training_on_meta
+
+
+def operators_of_a_step(
+    family: str, kind: str, precision: Any, folder: Path, *, recompute: bool = False, static: bool = False
+) -> Operators:
+    """Take a training step of a tiny model of a family for a kind of task; `static`: with a batch of fixed shape."""
+    write_model(family, folder / "model")
+    encoder = load(folder / "model", seed=0, encoder_only=False)
+    if recompute:
+        encoder.recompute_layers()
+    recipe = Recipe(batch_size=8, precision=precision, max_length=64, context="sentence")
+    features = features_of_kind(kind, encoder, recipe)
+    training = training_on_meta(encoder, PROBLEMS[kind], features, recipe, folder)
+    if static:
+        training._way = Captured(training._work, lambda: pytest.fail("nothing is recorded yet"))
+    way, read = training._way, PROBLEMS[kind].head.reads_summary
+    operators = step_on_meta(training, unused=() if read else ("encoder.summary_layers",))
+    assert training._way is way, training.notes
+    return operators
+
+
+@pytest.mark.parametrize("kind", PROBLEMS)
+def test_a_step_of_every_problem_runs_on_meta(kind: str, tmp_path: Path) -> None:
+    operators = operators_of_a_step("bert", kind, "bf16", tmp_path)
+    assert operators.counts["aten::_flash_attention_forward"] == 2
+    assert operators.counts["aten::_flash_attention_backward"] == 2
+    assert operators.counts["aten::native_dropout"] == 1 + 2 * 2 + PROBLEMS[kind].head.dropout
+
+
+@pytest.mark.parametrize("family", ["distilbert", "electra", "modernbert", "qwen2", "roberta"])
+def test_a_step_of_flat_families_runs_on_meta(family: str, tmp_path: Path) -> None:
+    operators = operators_of_a_step(family, "classify", "fp32", tmp_path)
+    assert operators.counts["aten::_efficient_attention_forward"] > 0
+
+
+@pytest.mark.parametrize("family", ["bert", "distilbert", "electra", "roberta"])
+def test_flat_families_read_batches_of_fixed_shape(family: str, tmp_path: Path) -> None:
+    operators = operators_of_a_step(family, "classify", "fp32", tmp_path, static=True)
+    assert operators.counts["aten::_efficient_attention_forward"] == 2
+
+
+def test_a_step_of_disentangled_attention_runs_on_meta(tmp_path: Path) -> None:
+    operators = operators_of_a_step("deberta-v2", "classify", "fp32", tmp_path)
+    assert operators.counts["aten::gather"] > 0
+
+
+def test_layers_computed_again_run_on_meta(tmp_path: Path) -> None:
+    operators = operators_of_a_step("bert", "classify", "fp32", tmp_path, recompute=True)
+    assert operators.counts["aten::_efficient_attention_forward"] == 4

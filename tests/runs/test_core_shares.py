@@ -1,0 +1,117 @@
+"""Fits on a CPU share its cores: how many run at the same time, and with how many threads each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from benchrunner import Fit, FitCost, Recipe
+from benchrunner.runs import core_shares
+from benchrunner.runs.core_shares import CoreShares, automatic_shares
+
+LONG = FitCost(flops=1e13, memory=2_000_000_000)
+
+
+@dataclass
+class Machine:
+    """A runner on a machine with a number of cores and an amount of memory."""
+
+    costs: dict[str, FitCost]
+    can_run: bool = True
+
+    def cost(self, fit: Fit) -> FitCost:
+        return self.costs[fit.id]
+
+    def workers_can_run(self, fits: Sequence[Fit]) -> bool:
+        return self.can_run
+
+
+def fit_of(number: int, backbone: str = "words") -> Fit:
+    recipe = Recipe(lr=1e-5 * (number + 1))
+    return Fit(
+        task="mine/mood",
+        backbone=backbone,
+        method="finetune",
+        recipe=recipe,
+        seed=0,
+        data="",
+        problem={},
+        revision="",
+        suppliers={},
+    )
+
+
+def shares(
+    costs: Sequence[FitCost],
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    cores: int,
+    memory: int = 64_000_000_000,
+    can_run: bool = True,
+) -> tuple[int, list[int]] | None:
+    """Return the number of fits at the same time, and the threads of each fit."""
+    monkeypatch.setattr(core_shares, "available_cores", lambda: cores)
+    monkeypatch.setattr(core_shares, "memory_size", lambda: memory)
+    fits = [fit_of(number) for number in range(len(costs))]
+    machine: Any = Machine(dict(zip((fit.id for fit in fits), costs, strict=True)), can_run)
+    chosen = automatic_shares(fits, machine)
+    return None if chosen is None else (chosen.jobs, [chosen.threads[fit.id] for fit in fits])
+
+
+@pytest.mark.parametrize(
+    ("fits", "cores", "expected"),
+    [
+        (8, 2, (2, [1] * 8)),
+        (3, 2, (2, [1, 1, 2])),  # the last fit alone gets both cores
+        (2, 8, (2, [4, 4])),
+        (3, 8, (3, [2, 2, 2])),
+        (11, 4, (4, [1] * 8 + [1] * 3)),
+        (6, 4, (4, [1, 1, 1, 1, 2, 2])),
+    ],
+)
+def test_all_cores_are_shared(
+    fits: int, cores: int, expected: tuple[int, list[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert shares([LONG] * fits, monkeypatch, cores=cores) == expected
+
+
+def test_unequal_fits_leave_no_core_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    short = FitCost(1e12, LONG.memory)
+    assert shares([short, LONG, LONG], monkeypatch, cores=2) == (2, [1, 1, 1])
+    assert shares([short, LONG, LONG, LONG], monkeypatch, cores=3) == (3, [1, 1, 1, 1])
+
+
+def test_memory_limits_fits_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert shares([LONG] * 8, monkeypatch, cores=8, memory=10_000_000_000) == (4, [2] * 8)
+    assert shares([LONG] * 8, monkeypatch, cores=8, memory=4_000_000_000) is None
+
+
+@pytest.mark.parametrize(
+    ("costs", "cores", "can_run"),
+    [([LONG], 4, True), ([LONG] * 4, 1, True), ([LONG] * 4, 4, False), ([FitCost(1e10, 10**9)] * 4, 4, True)],
+    ids=["one fit", "one core", "no workers", "little work"],
+)
+def test_fits_that_gain_nothing_run_one_by_one(
+    costs: list[FitCost], cores: int, can_run: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert shares(costs, monkeypatch, cores=cores, can_run=can_run) is None
+
+
+def test_the_majority_needs_no_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(core_shares, "available_cores", lambda: 2)
+    fits = [fit_of(0, backbone=""), fit_of(1), fit_of(2)]
+    machine: Any = Machine({fit.id: LONG for fit in fits})
+    chosen = automatic_shares(fits, machine)
+    assert chosen is not None and (chosen.jobs, set(chosen.threads.values())) == (2, {1})
+    assert automatic_shares(fits[:2], machine) is None
+
+
+def test_named_jobs_share_the_cores_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(core_shares, "available_cores", lambda: 5)
+    fits = [fit_of(number) for number in range(3)]
+    assert set(CoreShares.of(fits, 2).threads.values()) == {2}
+    assert set(CoreShares.of(fits, 8).threads.values()) == {1}
+    assert CoreShares.of(fits, 2).text.startswith("2 at a time with 2 threads each")

@@ -1,0 +1,85 @@
+"""Devices: names that mean none are refused, several workers share the GPUs, and nobody takes memory unasked."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+import torch
+
+from benchrunner import RequestError
+from benchrunner.runs.devices import make_current, resolve_device, worker_devices
+from gpus import pretend
+
+A100 = (8, 0)
+
+
+@pytest.mark.parametrize(("version", "reason"), [(None, "is built without CUDA"), ("12.4", "sees no GPU")])
+def test_a_gpu_that_torch_cannot_use_is_explained(
+    version: str | None, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pretend(monkeypatch, [])
+    monkeypatch.setattr(torch.version, "cuda", version)
+    with pytest.raises(RequestError, match=f"Device 'cuda:1' cannot be used: .*{reason}.*Give --device cpu"):
+        resolve_device("cuda:1")
+
+
+@pytest.mark.parametrize(
+    ("count", "name", "reason"),
+    [
+        (1, "cuda:1", r"torch sees 1 GPU\(s\), cuda:0\."),
+        (4, "cuda:4", r"torch sees 4 GPU\(s\), cuda:0 to cuda:3\."),
+        (4, "cuda:x", "Invalid device string"),
+        (4, "cuda:256", r"torch sees 4 GPU\(s\), cuda:0 to cuda:3\."),
+        (4, "gpu", "torch knows no such device"),
+    ],
+)
+def test_a_gpu_that_is_not_there_is_refused(
+    count: int, name: str, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pretend(monkeypatch, [A100] * count)
+    with pytest.raises(RequestError, match=f"Device '{name}' cannot be used: {reason}"):
+        resolve_device(name)
+
+
+def test_choosing_a_gpu_allocates_nothing_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend(monkeypatch, [A100] * 2)
+    monkeypatch.setattr(torch, "empty", lambda *sizes, **options: pytest.fail("a process that hands out work"))
+    assert [resolve_device(name) for name in ("auto", "cuda", "cuda:1")] == ["cuda", "cuda", "cuda:1"]
+
+
+@pytest.mark.parametrize(
+    ("count", "device", "devices"),
+    [
+        (4, "cuda", ["cuda:0", "cuda:1", "cuda:2"]),
+        (2, "cuda", ["cuda:0", "cuda:1", "cuda:0"]),
+        (1, "cuda", ["cuda"] * 3),
+        (4, "cuda:1", ["cuda:1"] * 3),
+        (4, "cpu", ["cpu"] * 3),
+    ],
+)
+def test_workers_take_the_gpus_in_turn(
+    count: int, device: str, devices: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pretend(monkeypatch, [A100] * count)
+    assert worker_devices(device, 3) == devices
+
+
+def test_a_numbered_gpu_becomes_the_current_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = list[Any]()
+    monkeypatch.setattr(torch.cuda, "set_device", chosen.append)
+    monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", ":16:8")
+    for device in ("cpu", "cuda", "cuda:1"):
+        make_current(device)
+    assert chosen == [torch.device("cuda:1")]
+    assert os.environ["CUBLAS_WORKSPACE_CONFIG"] == ":16:8", "a setting of the user's stays"
+
+
+def test_matrix_products_on_a_gpu_get_a_fixed_working_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", "")
+    monkeypatch.delenv("CUBLAS_WORKSPACE_CONFIG")
+    make_current("cpu")
+    assert "CUBLAS_WORKSPACE_CONFIG" not in os.environ
+    make_current("cuda")
+    assert os.environ["CUBLAS_WORKSPACE_CONFIG"] == ":4096:8"

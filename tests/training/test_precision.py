@@ -1,0 +1,50 @@
+"""Precisions: bf16 where a GPU computes bf16 itself, and a remark where the GPU emulates bf16."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from benchrunner.runs.devices import resolve_precision
+from benchrunner.training.precision import emulates_bf16, emulation_note
+from gpus import pretend
+from tiny_fits import RECIPE, fitted
+
+V100, T4, A100, H100 = (7, 0), (7, 5), (8, 0), (9, 0)
+
+
+@pytest.mark.parametrize(
+    ("capability", "precision"), [(V100, "fp32"), (T4, "fp32"), (A100, "bf16"), (H100, "bf16")], ids=str
+)
+def test_auto_is_bf16_only_on_gpus_with_bf16_units(
+    capability: tuple[int, int], precision: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pretend(monkeypatch, [capability])
+    assert resolve_precision("auto", "cuda") == precision
+    assert resolve_precision("auto", "cpu") == "fp32"
+    assert resolve_precision("bf16", "cuda") == "bf16", "what is asked for is done"
+
+
+def test_auto_asks_the_gpu_that_was_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend(monkeypatch, [T4, A100])
+    assert [resolve_precision("auto", device) for device in ("cuda", "cuda:0", "cuda:1")] == ["fp32", "fp32", "bf16"]
+
+
+def test_amd_gpus_compute_bf16_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend(monkeypatch, [(6, 0)])
+    monkeypatch.setattr(torch.version, "hip", "6.3")
+    assert not emulates_bf16(torch.device("cuda"))
+
+
+def test_a_fit_with_emulated_bf16_says_so_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend(monkeypatch, [T4])
+    remark = "The GPU Tesla T4 emulates bf16, which is slower than --precision fp32."
+    assert emulation_note(torch.device("cuda")) == remark
+    monkeypatch.setattr("benchrunner.training.loop.emulates_bf16", lambda device: True)
+    said = list[str]()
+    fit = fitted(tmp_path / "bf16", RECIPE.changed(precision="bf16", epochs=1), note=said.append)
+    assert said == fit.training.notes == [remark]
+    assert not fitted(tmp_path / "fp32", RECIPE.changed(epochs=1), note=said.append).training.notes
+    assert said == [remark]

@@ -1,0 +1,270 @@
+"""Gradients of batches in fixed shapes, and by graphs, against those of batches as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+
+from benchrunner.backbones import attention
+from benchrunner.features.flat_batch import FlatBatch
+from benchrunner.features.randomness import Dropout, Generators
+from benchrunner.methods.heads import LinearHead
+from benchrunner.problems.problem import Problem
+from benchrunner.problems.tag import Tag
+from benchrunner.recipes import Recipe
+from benchrunner.testing import MOOD, TinyEncoder, sentences
+from benchrunner.testing.tiny_encoder import HIDDEN
+from benchrunner.training.checkpoints import Checkpoint
+from benchrunner.training.loop import Training
+from benchrunner.training.optimizer import Optimizer
+from benchrunner.training.steps import Captured, CudaGraph, Eager, Graph, Steps, Work
+from fused_kernels import installed
+from kinds_of_tasks import rows_of_kind
+from tiny_fits import Killed, killed_after
+
+CPU = torch.device("cpu")
+RECIPE = Recipe(lr=1e-2, epochs=1, batch_size=8, dropout=0.1)
+TAGS = Tag(("O", "B"))
+
+
+class StaticEncoder(TinyEncoder):
+    """The tiny encoder with heads that fused kernels can compute, and a summary that reads no lengths."""
+
+    def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
+        hidden = batch.dropout(self.word(batch.tokens) + self.position(batch.positions), self.dropout, "words")
+        yield hidden
+        qkv = self.qkv(hidden).unflatten(-1, (3, 3, 4))
+        yield self.norm(hidden + attention.attend(qkv, batch, rate=self.dropout, site="attention"))
+
+    def summary(self, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
+        return torch.tanh(self.dense(hidden.index_select(0, self.summary_tokens(batch))))
+
+
+class StandIn:
+    """Stands for a CUDA graph: computes the recorded function again, on the same tensors."""
+
+    def __init__(self) -> None:
+        self.replays = 0
+
+    def record(self, function: Callable[[], torch.Tensor], generators: Generators) -> torch.Tensor:
+        self._function = function
+        self._result = torch.zeros(())
+        return self._result
+
+    def replay(self) -> None:
+        self.replays += 1
+        self._result.copy_(self._function())
+
+
+class Broken(StandIn):
+    """A graph that cannot be recorded."""
+
+    def record(self, function: Callable[[], torch.Tensor], generators: Generators) -> torch.Tensor:
+        raise RuntimeError("operation not permitted when stream is capturing\nmore")
+
+
+class Wrong(StandIn):
+    """A graph that computes nothing when it is replayed."""
+
+    def replay(self) -> None:
+        self.replays += 1
+
+
+@pytest.fixture(autouse=True)
+def fused(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Compute attention on the CPU along the path of a GPU."""
+    monkeypatch.setattr(attention, "capability", lambda device: (8, 0))
+    with installed():
+        yield
+
+
+def work(*, dropout: float, problem: Problem = MOOD, encoder: TinyEncoder | None = None, count: int = 64) -> Work:
+    """Make the work of training a tiny encoder."""
+    encoder = encoder or StaticEncoder(dropout=dropout)
+    columns = sentences(count, seed=1) if problem is MOOD else rows_of_kind("tag", count, 1)
+    features = problem.encode(pa.table(columns), encoder, Recipe(context="sentence"), training=True)
+    head = LinearHead(HIDDEN, problem.head, seed=4)
+    modules = {"encoder": encoder, "head": head}
+    model = lambda batch: head(encoder, batch)  # noqa: E731
+    return Work(model, problem, features, CPU, "fp32", Optimizer(modules, RECIPE))
+
+
+def gradients_of(steps: Steps, kept: Work, step: int) -> dict[str, torch.Tensor | None]:
+    """Compute the gradients of a step of two micro-batches, and its loss, without changing the weights."""
+    units = np.random.default_rng(step % 4).permutation(kept.features.units)[:12]
+    torch.manual_seed(step)  # the stand-ins of the fused kernels draw from torch's generator
+    steps.clear()
+    losses = [
+        steps.add(part, Dropout(3, step, number), kept.features.loss_weight(units))
+        for number, part in enumerate((units[:8], units[8:]))
+    ]
+    weights = kept.optimizer.named.items()
+    gradients = {name: None if weight.grad is None else weight.grad.clone() for name, weight in weights}
+    return {"loss": sum(losses), **gradients}  # type: ignore[dict-item]
+
+
+def check_equal(left: dict[str, torch.Tensor | None], right: dict[str, torch.Tensor | None]) -> None:
+    assert left.keys() == right.keys()
+    for name, expected in left.items():
+        found = right[name]
+        assert (expected is None) == (found is None), name
+        if expected is not None and found is not None:
+            torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-6, msg=name)
+
+
+@pytest.mark.parametrize("problem", [MOOD, TAGS], ids=["classify", "tag"])
+def test_a_batch_of_fixed_shape_has_the_same_gradients(problem: Problem) -> None:
+    """With dropout: the masks of the real tokens do not depend on the filling."""
+    eager, fixed = work(dropout=0.3, problem=problem), work(dropout=0.3, problem=problem)
+    captured = Captured(fixed, Broken)
+    for step in range(5):
+        check_equal(gradients_of(Eager(eager), eager, step), gradients_of(captured, fixed, step))
+    assert not captured.recorded
+
+
+@pytest.mark.parametrize("problem", [MOOD, TAGS], ids=["classify", "tag"])
+def test_replayed_graphs_have_the_gradients_of_their_batches(problem: Problem) -> None:
+    eager, fixed = work(dropout=0.0, problem=problem), work(dropout=0.0, problem=problem)
+    graphs: list[StandIn] = []
+
+    def graph() -> Graph:
+        graphs.append(StandIn())
+        return graphs[-1]
+
+    captured = Captured(fixed, graph)
+    for step in range(7):
+        check_equal(gradients_of(Eager(eager), eager, step), gradients_of(captured, fixed, step))
+    assert len(captured.recorded) == len(graphs) > 0
+    assert sum(graph.replays for graph in graphs) > len(graphs)
+
+
+def test_weights_without_a_gradient_stay_without_one() -> None:
+    """Adam would change a weight with a gradient of zero."""
+    encoder = StaticEncoder(dropout=0.0)
+    encoder.unused = torch.nn.Linear(2, 2)  # type: ignore[assignment]
+    kept = work(dropout=0.0, encoder=encoder)
+    captured = Captured(kept, StandIn)
+    for step in range(6):
+        gradients = gradients_of(captured, kept, step)
+        assert gradients["encoder.unused.weight"] is None and gradients["encoder.word.weight"] is not None
+    assert captured.recorded
+
+
+@pytest.mark.parametrize(
+    ("graph", "reason"), [(Broken, "operation not permitted when stream is capturing"), (Wrong, "other gradients")]
+)
+def test_a_graph_that_fails_or_errs_is_not_used(graph: Callable[[], Graph], reason: str) -> None:
+    notes: list[str] = []
+    eager, fixed = work(dropout=0.0), work(dropout=0.0)
+    captured = Captured(fixed, graph, notes.append)
+    for step in range(6):
+        check_equal(gradients_of(Eager(eager), eager, step), gradients_of(captured, fixed, step))
+    assert not captured.recorded and len(notes) == 1 and reason in notes[0] and "\n" not in notes[0]
+
+
+def test_a_model_that_reads_lengths_is_computed_as_it_is(tmp_path: Path) -> None:
+    """The summary of the tiny encoder is a mean over each sequence."""
+    encoder, notes = TinyEncoder(dropout=0.0), list[str]()
+    head = LinearHead(HIDDEN, MOOD.head, seed=4)
+    features = MOOD.encode(pa.table(sentences(24, seed=1)), encoder, Recipe(), training=True)
+    training = Training(
+        model=lambda batch: head(encoder, batch),
+        modules={"encoder": encoder, "head": head},
+        features=features,
+        problem=MOOD,
+        recipe=RECIPE,
+        seed=4,
+        device=CPU,
+        checkpoint=Checkpoint(tmp_path / "checkpoint"),
+        log=tmp_path / "log.jsonl",
+        note=notes.append,
+    )
+    training._way, training.captured = Captured(training._work, StandIn), True
+    training._learn(0)
+    assert isinstance(training._way, Eager) and not training.captured
+    assert len(notes) == 1 and "reads" in notes[0] and training.notes == notes
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="CUDA graphs need a CUDA device")
+def test_cuda_graphs_compute_what_their_operators_compute() -> None:
+    results = []
+    for graph in (lambda: CudaGraph(torch.cuda.graph_pool_handle()), Broken):
+        encoder = StaticEncoder(dropout=0.3).cuda()
+        kept = work(dropout=0.3, encoder=encoder)
+        head = LinearHead(HIDDEN, MOOD.head, seed=4).cuda()
+        optimizer = Optimizer({"encoder": encoder, "head": head}, RECIPE)
+        model = lambda batch, head=head, encoder=encoder: head(encoder, batch)  # noqa: E731
+        kept = Work(model, MOOD, kept.features, torch.device("cuda", 0), "fp32", optimizer)
+        captured = Captured(kept, graph)  # type: ignore[arg-type]
+        results.append([gradients_of(captured, kept, step) for step in range(9)])
+        assert bool(captured.recorded) == (graph is not Broken)
+    for left, right in zip(*results, strict=True):
+        assert left.keys() == right.keys()
+        assert all(torch.equal(left[name], right[name]) for name in left)  # type: ignore[arg-type]
+
+
+class Captures(Training):
+    """A training that computes steps in fixed shapes on the CPU, as on a GPU."""
+
+    def _resume(self) -> int:
+        step = super()._resume()
+        self._way, self.captured = Captured(self._work, StandIn, self._remark), True
+        return step
+
+
+def captures(folder: Path, model: Callable[[Callable[..., torch.Tensor]], Any] = lambda model: model) -> Captures:
+    """Make a training of the tiny encoder in fixed shapes. `model` changes what is computed."""
+    kept = work(dropout=0.0)
+    encoder, head = StaticEncoder(dropout=0.0), LinearHead(HIDDEN, MOOD.head, seed=4)
+    return Captures(
+        model=model(lambda batch: head(encoder, batch)),
+        modules={"encoder": encoder, "head": head},
+        features=kept.features,
+        problem=MOOD,
+        recipe=RECIPE.changed(epochs=2),
+        seed=4,
+        device=CPU,
+        checkpoint=Checkpoint(folder / "checkpoint"),
+        log=folder / "log.jsonl",
+        checkpoint_seconds=0.0,
+    )
+
+
+def test_a_resumed_training_has_the_bits_of_an_unbroken_one(tmp_path: Path) -> None:
+    """After the resumption, other batches are computed by graphs than in the unbroken training."""
+    unbroken = captures(tmp_path / "unbroken")
+    unbroken.run()
+    killed, resumed = captures(tmp_path / "killed"), captures(tmp_path / "killed")
+    killed.report = killed_after(9)
+    with pytest.raises(Killed):
+        killed.run()
+    resumed.run()
+    assert resumed.first > 0 and unbroken.captured and resumed.captured
+    for name, weight in unbroken.optimizer.named.items():
+        assert torch.equal(weight, resumed.optimizer.named[name]), name
+
+
+@pytest.mark.parametrize(("call", "budgets"), [(3, [0]), (5, [0, 2])], ids=["in the comparison", "in a step"])
+def test_no_graphs_are_used_after_memory_ran_out(call: int, budgets: list[int], tmp_path: Path) -> None:
+    calls: list[int] = []
+
+    def scarce(model: Callable[[FlatBatch], torch.Tensor]) -> Callable[[FlatBatch], torch.Tensor]:
+        def compute(batch: FlatBatch) -> torch.Tensor:
+            calls.append(len(batch.tokens))
+            if len(calls) == call:
+                raise torch.OutOfMemoryError("CUDA out of memory")
+            return model(batch)
+
+        return compute
+
+    training = captures(tmp_path, scarce)
+    training.run()
+    assert training.captured and training.diverged is None
+    assert list(training.budgets) == budgets
+    assert isinstance(training._way, Eager) if call == 5 else not training._way.recorded  # type: ignore[attr-defined]
