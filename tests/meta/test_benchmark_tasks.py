@@ -1,0 +1,44 @@
+"""The benchmarks of fine-tuning take the names of tasks that the commands take."""
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+
+
+@pytest.fixture(autouse=True)
+def _benchmarks_on_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+
+
+def test_short_and_full_names_mean_the_same_task() -> None:
+    from measured_tasks import task_names
+
+    assert task_names("rte,glue/rte,squad/1.1,swag") == ["glue/rte", "glue/rte", "squad/1.1", "swag/swag"]
+
+
+@pytest.mark.parametrize(
+    ("names", "message"), [("rtee", "Did you mean"), ("", "no task"), ("conll/ner", "no model of transformers")]
+)
+def test_other_names_are_refused_with_a_reason(names: str, message: str) -> None:
+    from measured_tasks import task_names
+
+    with pytest.raises(argparse.ArgumentTypeError, match=message):
+        task_names(names)
+
+
+def test_the_peer_script_uses_no_code_of_this_project() -> None:
+    imported = {
+        line.split()[1]
+        for name in ("peer_fit", "peer_tasks", "peer_squad")
+        for line in _imports(BENCHMARKS / f"{name}.py")
+    }
+    assert "benchrunner" not in {name.partition(".")[0] for name in imported}
+    assert "measured_tasks" not in imported
+
+
+def _imports(file: Path) -> list[str]:
+    lines = (line.strip() for line in file.read_text(encoding="utf-8").splitlines())
+    return [line for line in lines if line.startswith(("import ", "from "))]
