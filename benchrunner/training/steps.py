@@ -221,7 +221,10 @@ class Captured:
 
     def _refuse(self, reason: str) -> None:
         self._records = False
-        self.note(f"no CUDA graphs: {reason}; steps are computed operator by operator")
+        if self.recorded:
+            self.note(f"no further CUDA graphs: {reason}; batches of other shapes are computed operator by operator")
+        else:
+            self.note(f"no CUDA graphs: {reason}; steps are computed operator by operator")
 
 
 def _inputs(batch: FlatBatch, share: torch.Tensor) -> list[torch.Tensor]:

@@ -166,6 +166,22 @@ def test_a_graph_that_fails_or_errs_is_not_used(graph: Callable[[], Graph], reas
     for step in range(6):
         check_equal(gradients_of(Eager(eager), eager, step), gradients_of(captured, fixed, step))
     assert not captured.recorded and len(notes) == 1 and reason in notes[0] and "\n" not in notes[0]
+    assert notes[0].startswith("no CUDA graphs: ")
+
+
+def test_graphs_recorded_before_a_failure_go_on_being_used() -> None:
+    notes, graphs = list[str](), list[StandIn]()
+
+    def graph() -> Graph:
+        graphs.append(Broken() if graphs else StandIn())
+        return graphs[-1]
+
+    eager, fixed = work(dropout=0.0), work(dropout=0.0)
+    captured = Captured(fixed, graph, notes.append)
+    for step in range(9):
+        check_equal(gradients_of(Eager(eager), eager, step), gradients_of(captured, fixed, step))
+    assert len(captured.recorded) == 1 and len(graphs) == 2 and graphs[0].replays > 2
+    assert len(notes) == 1 and notes[0].startswith("no further CUDA graphs: operation not permitted")
 
 
 def test_a_model_that_reads_lengths_is_computed_as_it_is(tmp_path: Path) -> None:
