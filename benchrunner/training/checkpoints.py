@@ -26,6 +26,8 @@ class Checkpoint:
         self._file, self._of = folder / "state.safetensors", of
         self.threads = [torch.get_num_threads()]
         """Numbers of threads that computed the steps, in order: several if the fit was resumed with another number."""
+        self.captured = dict[int, bool]()
+        """Step, counted from 0 -> whether batches have fixed shapes, for CUDA graphs, from there on."""
 
     def save(self, step: int, budgets: Mapping[int, int], optimizer: Optimizer) -> None:
         """Write the state after `step` steps, in place of an older one. `budgets` is `Training.budgets`."""
@@ -34,7 +36,8 @@ class Checkpoint:
         tensors = {name: tensor.cpu().contiguous() for name, tensor in optimizer.state()}
         threads = ",".join(map(str, self.threads))
         history = ",".join(f"{first}:{budget}" for first, budget in budgets.items())
-        facts = {"of": self._of, "step": str(step), "micro_tokens": history, "threads": threads}
+        captured = ",".join(f"{first}:{int(fixed)}" for first, fixed in self.captured.items())
+        facts = {"of": self._of, "step": str(step), "micro_tokens": history, "threads": threads, "captured": captured}
         facts["checksum"] = _checksum(facts, tensors)
         write_atomically(self._file, lambda part: save_file(tensors, part, metadata=facts))
 
@@ -49,8 +52,7 @@ class Checkpoint:
         try:
             facts, tensors = self._read()
             step = int(facts["step"])
-            pairs = (pair.split(":") for pair in facts["micro_tokens"].split(","))
-            budgets = {int(first): int(budget) for first, budget in pairs}
+            budgets, captured = _history(facts["micro_tokens"]), _history(facts.get("captured", ""))
             earlier = [int(count) for count in facts["threads"].split(",")]
             if fault := _fault(optimizer, tensors, step, steps):
                 raise ValueError(fault)
@@ -58,6 +60,7 @@ class Checkpoint:
             remove(self._file)
             raise DamagedFile(f"The checkpoint {self._file} was damaged ({first_line(error)}). {_REMEDY}") from None
         self.threads = earlier if earlier[-1:] == self.threads else [*earlier, *self.threads]
+        self.captured = {first: bool(fixed) for first, fixed in captured.items()}
         optimizer.restore(tensors, step)
         return step, budgets
 
@@ -75,6 +78,12 @@ class Checkpoint:
         if facts["of"] != self._of:
             raise ValueError(f"it is the state of the fit {facts['of']}")
         return facts, tensors
+
+
+def _history(text: str) -> dict[int, int]:
+    """Read numbers by the step from which on they hold, such as "0:8192,7:4096"."""
+    pairs = (pair.split(":") for pair in text.split(",") if pair)
+    return {int(step): int(number) for step, number in pairs}
 
 
 def _checksum(facts: Mapping[str, str], tensors: Mapping[str, torch.Tensor]) -> str:

@@ -29,7 +29,7 @@ from benchrunner.training.memory import halved, out_of_memory
 from benchrunner.training.optimizer import Optimizer
 from benchrunner.training.precision import emulates_bf16, emulation_note
 from benchrunner.training.schedule import Schedule
-from benchrunner.training.steps import Captured, CudaGraph, Eager, Steps, Work
+from benchrunner.training.steps import Captured, CudaGraph, Eager, Graph, Steps, Work
 from benchrunner.workspace import CHECKPOINT_SECONDS
 
 LOG_STEPS = 10
@@ -67,8 +67,6 @@ class Training:
     """The step, counted from 1, whose loss was not a finite number, or after which the model no longer was one."""
     first: int = field(init=False, default=0)
     """The step, counted from 0, that `run` began with: above 0 if `run` went on from a checkpoint."""
-    captured: bool = field(init=False, default=False)
-    """Whether steps were computed in fixed shapes, for CUDA graphs, until memory ran out; part of the numerics."""
     denormals: Denormals = field(init=False, default="kept")
     """What became of denormal numbers in `run`; part of the numerics."""
     seconds: float = field(init=False, default=0.0)
@@ -105,6 +103,14 @@ class Training:
     def micro_tokens(self) -> int:
         """Largest number of tokens in a micro-batch now."""
         return list(self.budgets.values())[-1]
+
+    @property
+    def captured(self) -> Mapping[int, bool]:
+        """Step, counted from 0 -> whether batches have fixed shapes, for CUDA graphs, from there on.
+
+        Part of the numerics. The steps of earlier processes are included.
+        """
+        return self.checkpoint.captured
 
     @property
     def divergence_reason(self) -> str:
@@ -197,12 +203,31 @@ class Training:
             found = None
             self._remark(str(error))
         step, self.budgets = found or (0, self.budgets)
-        self.captured = self.cuda_graphs and self.device.type == "cuda"
-        if self.captured and len(self.budgets) == 1:
-            pool = torch.cuda.graph_pool_handle()
-            self._way = Captured(self._work, lambda: CudaGraph(pool), self._remark)
+        self._go_on_with(self._first_way(), step)
         step_log.cut_back(self.log, step)
         return step
+
+    def _first_way(self) -> Steps:
+        """Choose how gradients are computed. After memory ran out, no graphs are used, also not by later processes."""
+        graph = self._graphs()
+        if graph is None or self.budgets != {0: self.recipe.micro_tokens}:
+            return Eager(self._work)
+        return Captured(self._work, graph, self._remark)
+
+    def _graphs(self) -> Callable[[], Graph] | None:
+        """Give what makes a graph for the device; None if steps are computed without graphs."""
+        if not self.cuda_graphs or self.device.type != "cuda":
+            return None
+        pool = torch.cuda.graph_pool_handle()
+        return lambda: CudaGraph(pool)
+
+    def _go_on_with(self, way: Steps, step: int) -> None:
+        """Compute gradients in this way from a step on."""
+        self._way, fixed = way, isinstance(way, Captured)
+        history = {first: earlier for first, earlier in self.captured.items() if first < step}
+        if not history or list(history.values())[-1] != fixed:
+            history[step] = fixed
+        self.checkpoint.captured = history
 
     def _remark(self, text: str) -> None:
         """Tell the user at once, and keep the remark for the record."""
@@ -218,7 +243,7 @@ class Training:
                 self.optimizer.allocate()
                 break
             except NotStatic as reason:
-                self._way, self.captured = Eager(self._work), False
+                self._go_on_with(Eager(self._work), step)
                 self._remark(f"no CUDA graphs: {reason}; steps are computed operator by operator")
                 continue
             except (RuntimeError, MemoryError) as error:
@@ -226,7 +251,11 @@ class Training:
                     raise
             # Not inside `except`: there, the traceback of the error keeps the tensors of the failed part in memory.
             self.optimizer.clear()
-            self._way = Eager(self._work)
+            if isinstance(self._way, Captured):
+                self._go_on_with(Eager(self._work), step)
+                self._remark(
+                    f"no CUDA graphs from step {step + 1} on, where memory ran out: their memory is given back"
+                )
             self.budgets[step] = halved(units, self._unit_tokens, self.micro_tokens, self.device)
         self.optimizer.step(step, self.schedule.lr(step))
         self._speed.count(units)

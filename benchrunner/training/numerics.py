@@ -19,6 +19,7 @@ def of(training: Training) -> dict[str, Any]:
     """Describe how a finished training was computed, for its record."""
     device, threads, recipe = training.device, training.checkpoint.threads, training.recipe
     budgets = [[step, budget] for step, budget in training.budgets.items()]
+    captured = [[step, fixed] for step, fixed in training.captured.items()]
     return {
         **_machine(device, recipe),
         # A list if the fit was resumed with another number of threads: its last bits may then differ.
@@ -26,7 +27,8 @@ def of(training: Training) -> dict[str, Any]:
         "attention": {name: _kernel(device, recipe, dropping=name == "train") for name in ("train", "predict")},
         "denormals": training.denormals if device.type == "cpu" else "kept",
         **({"dropout_masks": "torch"} if draws_itself(device) else {}),  # on the CPU numpy draws them
-        **({"cuda_graphs": True} if training.captured else {}),
+        # Pairs of a step and whether graphs were used from there on, if this changed: shapes change the last bits.
+        **({"cuda_graphs": captured if len(captured) > 1 else True} if any(training.captured.values()) else {}),
         # Pairs of a step and a budget if memory ran out after the first step: dropout is drawn for each micro-batch.
         "micro_tokens": training.micro_tokens if len(budgets) == 1 else budgets,
         "micro_tokens_asked": recipe.micro_tokens,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +19,7 @@ from benchrunner.problems.tag import Tag
 from benchrunner.recipes import Recipe
 from benchrunner.testing import MOOD, TinyEncoder, sentences
 from benchrunner.testing.tiny_encoder import HIDDEN
+from benchrunner.training import numerics
 from benchrunner.training.checkpoints import Checkpoint
 from benchrunner.training.loop import Training
 from benchrunner.training.optimizer import Optimizer
@@ -201,9 +201,10 @@ def test_a_model_that_reads_lengths_is_computed_as_it_is(tmp_path: Path) -> None
         log=tmp_path / "log.jsonl",
         note=notes.append,
     )
-    training._way, training.captured = Captured(training._work, StandIn), True
+    training._go_on_with(Captured(training._work, StandIn), 0)
+    assert numerics.of(training)["cuda_graphs"] is True
     training._learn(0)
-    assert isinstance(training._way, Eager) and not training.captured
+    assert isinstance(training._way, Eager) and "cuda_graphs" not in numerics.of(training)
     assert len(notes) == 1 and "reads" in notes[0] and training.notes == notes
 
 
@@ -228,13 +229,16 @@ def test_cuda_graphs_compute_what_their_operators_compute() -> None:
 class Captures(Training):
     """A training that computes steps in fixed shapes on the CPU, as on a GPU."""
 
-    def _resume(self) -> int:
-        step = super()._resume()
-        self._way, self.captured = Captured(self._work, StandIn, self._remark), True
-        return step
+    def _graphs(self) -> Callable[[], Graph] | None:
+        return StandIn if self.cuda_graphs else None
 
 
-def captures(folder: Path, model: Callable[[Callable[..., torch.Tensor]], Any] = lambda model: model) -> Captures:
+Model = Callable[[FlatBatch], torch.Tensor]
+
+
+def captures(
+    folder: Path, model: Callable[[Model], Model] = lambda model: model, *, cuda_graphs: bool = True
+) -> Captures:
     """Make a training of the tiny encoder in fixed shapes. `model` changes what is computed."""
     kept = work(dropout=0.0)
     encoder, head = StaticEncoder(dropout=0.0), LinearHead(HIDDEN, MOOD.head, seed=4)
@@ -249,28 +253,47 @@ def captures(folder: Path, model: Callable[[Callable[..., torch.Tensor]], Any] =
         checkpoint=Checkpoint(folder / "checkpoint"),
         log=folder / "log.jsonl",
         checkpoint_seconds=0.0,
+        cuda_graphs=cuda_graphs,
     )
+
+
+def killed(training: Captures, step: int) -> None:
+    """Run a training that is killed after a step."""
+    training.report = killed_after(step)
+    with pytest.raises(Killed):
+        training.run()
+
+
+def check_same_weights(left: Training, right: Training) -> None:
+    for name, weight in left.optimizer.named.items():
+        assert torch.equal(weight, right.optimizer.named[name]), name
 
 
 def test_a_resumed_training_has_the_bits_of_an_unbroken_one(tmp_path: Path) -> None:
     """After the resumption, other batches are computed by graphs than in the unbroken training."""
     unbroken = captures(tmp_path / "unbroken")
     unbroken.run()
-    killed, resumed = captures(tmp_path / "killed"), captures(tmp_path / "killed")
-    killed.report = killed_after(9)
-    with pytest.raises(Killed):
-        killed.run()
+    killed(captures(tmp_path / "killed"), 9)
+    resumed = captures(tmp_path / "killed")
     resumed.run()
-    assert resumed.first > 0 and unbroken.captured and resumed.captured
-    for name, weight in unbroken.optimizer.named.items():
-        assert torch.equal(weight, resumed.optimizer.named[name]), name
+    assert resumed.first > 0 and unbroken.captured == resumed.captured == {0: True}
+    check_same_weights(unbroken, resumed)
 
 
-@pytest.mark.parametrize(("call", "budgets"), [(3, [0]), (5, [0, 2])], ids=["in the comparison", "in a step"])
-def test_no_graphs_are_used_after_memory_ran_out(call: int, budgets: list[int], tmp_path: Path) -> None:
+def test_the_record_names_the_steps_that_were_captured(tmp_path: Path) -> None:
+    """A training that was begun without the option goes on with it, and the other way round."""
+    killed(captures(tmp_path, cuda_graphs=False), 3)
+    killed(captures(tmp_path), 9)
+    resumed = captures(tmp_path, cuda_graphs=False)
+    resumed.run()
+    assert numerics.of(resumed)["cuda_graphs"] == [[0, False], [3, True], [9, False]]
+
+
+def scarce(call: int) -> Callable[[Model], Model]:
+    """Give a model wrapper that runs out of memory in one call."""
     calls: list[int] = []
 
-    def scarce(model: Callable[[FlatBatch], torch.Tensor]) -> Callable[[FlatBatch], torch.Tensor]:
+    def wrap(model: Model) -> Model:
         def compute(batch: FlatBatch) -> torch.Tensor:
             calls.append(len(batch.tokens))
             if len(calls) == call:
@@ -279,8 +302,28 @@ def test_no_graphs_are_used_after_memory_ran_out(call: int, budgets: list[int], 
 
         return compute
 
-    training = captures(tmp_path, scarce)
+    return wrap
+
+
+def test_a_recording_without_enough_memory_is_the_last(tmp_path: Path) -> None:
+    """The comparison of the first graph takes memory for gradients."""
+    training = captures(tmp_path, scarce(3))
     training.run()
-    assert training.captured and training.diverged is None
-    assert list(training.budgets) == budgets
-    assert isinstance(training._way, Eager) if call == 5 else not training._way.recorded  # type: ignore[attr-defined]
+    assert training.captured == {0: True} and training.diverged is None and list(training.budgets) == [0]
+    assert isinstance(training._way, Captured) and not training._way.recorded
+    assert len(training.notes) == 1 and "out of memory" in training.notes[0]
+
+
+@pytest.mark.parametrize(("call", "step", "kept"), [(1, 0, None), (5, 2, [[0, True], [2, False]])])
+def test_no_graphs_are_used_after_memory_ran_out(call: int, step: int, kept: object, tmp_path: Path) -> None:
+    unbroken = captures(tmp_path / "unbroken", scarce(call))
+    unbroken.run()
+    assert isinstance(unbroken._way, Eager) and list(unbroken.budgets) == sorted({0, step})
+    assert numerics.of(unbroken).get("cuda_graphs") == kept
+    (note,) = unbroken.notes
+    assert note.startswith(f"no CUDA graphs from step {step + 1} on, where memory ran out")
+    killed(captures(tmp_path / "killed", scarce(call)), 9)
+    resumed = captures(tmp_path / "killed")
+    resumed.run()
+    assert resumed.first > 0 and resumed.captured == unbroken.captured and not resumed.notes
+    check_same_weights(unbroken, resumed)
