@@ -83,8 +83,8 @@ def write_folder_atomically(path: Path, write: Callable[[Path], object]) -> None
             path.replace(old)  # no reader ever sees a folder that is half removed
         try:
             part.replace(path)
-        except OSError:
-            if not path.is_dir():
+        except OSError as error:  # a folder that is there now may be gone again at the next moment
+            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
                 raise
         flush_to_disk(path.parent)
         remove(old)

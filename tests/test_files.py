@@ -19,7 +19,7 @@ from benchrunner import (
     read_json_object,
     read_text,
 )
-from benchrunner.files import read_regular_file
+from benchrunner.files import read_regular_file, write_folder_atomically
 from benchrunner.output_places import check_place
 from benchrunner.strict_tables import StrictTable
 
@@ -166,3 +166,22 @@ def test_a_file_that_tells_no_size_is_read_to_its_end() -> None:
     assert read_regular_file(path, 100_000).startswith(b"Name:")
     with pytest.raises(DataError, match="/proc/self/status: larger than 10 bytes"):
         read_regular_file(path, 10)
+
+
+def test_a_folder_written_by_three_at_once_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second writer puts its folder there, and the third moves it away before the first has noticed it."""
+    place, replace = tmp_path / "folder", Path.replace
+
+    def overtaken(part: Path, target: Path) -> Path:
+        if target != place:
+            return replace(part, target)
+        place.mkdir()
+        (place / "file").write_text("of the second")
+        try:
+            return replace(part, target)
+        finally:
+            replace(place, tmp_path / "moved by the third")
+
+    monkeypatch.setattr(Path, "replace", overtaken)
+    write_folder_atomically(place, lambda part: (part / "file").write_text("of the first"))
+    assert [path.name for path in tmp_path.iterdir()] == ["moved by the third"]
