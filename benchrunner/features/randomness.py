@@ -87,7 +87,7 @@ class Dropout:
         """Make the stream of a name, from its first number."""
         if self._generators is None:
             return _Stream(torch.Generator(device).manual_seed(self.stream_seed(name)), recorded=False)
-        return _Stream(self._generators.of(device, name, self), recorded=self._generators.recording)
+        return _Stream(self._generators.of(device, name, self), recorded=self._generators.recorded)
 
     def stream_seed(self, name: str) -> int:
         """Return the seed of a stream: "" names the stream that sites share; a site that is alone has its own."""
@@ -148,7 +148,7 @@ class _Drop(torch.autograd.Function):
 
 
 class Generators:
-    """The generators of passes that a CUDA graph records, by the name of their streams.
+    """The generators of passes of fixed shape, by the name of their streams.
 
     While a graph is recorded, no generator can be made, seeded or asked for its place. Kernels in the graph read seed
     and place from tensors that belong to the generators. Before each replay, `seed` therefore gives the generators the
@@ -157,16 +157,25 @@ class Generators:
 
     def __init__(self) -> None:
         self.named: dict[str, torch.Generator] = {}
-        self.recording = False
-        """Whether a graph is recorded now."""
+        self.recorded = False
+        """Whether the generators are those of a graph, and only the graph draws from them."""
+
+    def for_a_graph(self) -> Generators:
+        """Make generators for the same streams, for one graph. A graph that fails may leave its generators useless."""
+        generators = Generators()
+        generators.named = {name: torch.Generator(source.device) for name, source in self.named.items()}
+        generators.recorded = True
+        return generators
 
     def of(self, device: torch.device, name: str, dropout: Dropout) -> torch.Generator:
         """Give the generator of a stream, with the seed of a pass unless a graph is recorded."""
+        if self.recorded:
+            if name not in self.named:
+                raise RuntimeError(f"A CUDA graph cannot draw random numbers that were not drawn before it: '{name}'.")
+            return self.named[name]
         if name not in self.named:
             self.named[name] = torch.Generator(device)
-        if not self.recording:
-            self.named[name].manual_seed(dropout.stream_seed(name))
-        return self.named[name]
+        return self.named[name].manual_seed(dropout.stream_seed(name))
 
     def seed(self, dropout: Dropout) -> None:
         """Give all generators the seeds of a pass."""

@@ -25,11 +25,12 @@ from benchrunner.training import step_log
 from benchrunner.training.allocator import keep_freed_memory
 from benchrunner.training.checkpoints import Checkpoint
 from benchrunner.training.denormals import Denormals, flushed_denormals
+from benchrunner.training.graphs import CudaGraph, Graph
 from benchrunner.training.memory import halved, out_of_memory
 from benchrunner.training.optimizer import Optimizer
 from benchrunner.training.precision import emulates_bf16, emulation_note
 from benchrunner.training.schedule import Schedule
-from benchrunner.training.steps import Captured, CudaGraph, Eager, Graph, Steps, Work
+from benchrunner.training.steps import Captured, Eager, Steps, Work
 from benchrunner.workspace import CHECKPOINT_SECONDS
 
 LOG_STEPS = 10

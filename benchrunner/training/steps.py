@@ -23,6 +23,7 @@ from benchrunner.features.flat_batch import FlatBatch, collate, rounding
 from benchrunner.features.randomness import Dropout, Generators
 from benchrunner.features.static_shapes import StaticShape
 from benchrunner.problems.problem import Problem
+from benchrunner.training.graphs import Graph
 from benchrunner.training.optimizer import Optimizer
 
 GRAPHS = 64
@@ -78,39 +79,13 @@ class Eager:
         return self.work.add(batch, divisor)
 
 
-class Graph(Protocol):
-    """Records the work of a function on the device once, and repeats it on the same memory."""
-
-    def record(self, function: Callable[[], torch.Tensor], generators: Generators) -> torch.Tensor:
-        """Record the function without computing anything; return its result, which each replay writes anew."""
-
-    def replay(self) -> None:
-        """Compute what was recorded."""
-
-
-@final
-class CudaGraph:
-    """A CUDA graph. Graphs of one training share a pool of memory, since they are replayed one after another."""
-
-    def __init__(self, pool: object) -> None:
-        self._graph, self._pool = torch.cuda.CUDAGraph(), pool
-
-    def record(self, function: Callable[[], torch.Tensor], generators: Generators) -> torch.Tensor:
-        for generator in generators.named.values():
-            self._graph.register_generator_state(generator)
-        with torch.cuda.graph(self._graph, pool=self._pool):  # type: ignore[arg-type]
-            return function()
-
-    def replay(self) -> None:
-        self._graph.replay()
-
-
 @final
 @dataclass(frozen=True)
 class _Recording:
-    """A recorded batch shape: its graph, the tensors that it reads, and the loss that it writes."""
+    """A recorded batch shape: its graph, the generators and tensors that it reads, and the loss that it writes."""
 
     graph: Graph
+    generators: Generators
     inputs: list[torch.Tensor]
     loss: torch.Tensor
 
@@ -170,7 +145,7 @@ class Captured:
         return self.work.optimizer.named.values()
 
     def _replay(self, recording: _Recording, dropout: Dropout) -> torch.Tensor:
-        self._generators.seed(dropout)
+        recording.generators.seed(dropout)
         recording.graph.replay()
         return recording.loss.clone()
 
@@ -178,11 +153,10 @@ class Captured:
         """Record a graph that reads the tensors of this batch from now on; on any error, record no more graphs."""
         others = {weight: weight.grad for weight in self._weights() if weight not in self._gradients}
         try:
-            graph = self.graph()
-            self._generators.recording = True
-            loss = graph.record(lambda: self.work.add(batch, share), self._generators)
-            self._generators.recording = False
-            recording = _Recording(graph, _inputs(batch, share), loss)
+            graph, generators = self.graph(), self._generators.for_a_graph()
+            recorded = replace(batch, dropout=batch.dropout.drawn_by(generators))
+            loss = graph.record(lambda: self.work.add(recorded, share), generators)
+            recording = _Recording(graph, generators, _inputs(batch, share), loss)
             if any(weight.grad is not gradient for weight, gradient in others.items()):
                 raise RuntimeError("weights have gradients now that had none in the first step")
             if not self.recorded and not self._agrees(recording, batch, share):
@@ -191,7 +165,6 @@ class Captured:
             self._refuse(str(error).partition("\n")[0])
             return
         finally:
-            self._generators.recording = False
             for weight, gradient in others.items():  # a recording leaves tensors that nothing has written
                 weight.grad = gradient
         self.recorded[key] = recording

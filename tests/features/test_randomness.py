@@ -226,18 +226,23 @@ def test_a_recorded_pass_draws_what_it_draws_without_a_graph(default: CudaGenera
 
     generators = Generators()
     draw(Dropout(1, 0, generators=generators))
-    generators.recording = True
-    for source in generators.named.values():
-        source.state.offset, source.state.recording = 0, True  # type: ignore[attr-defined]
-    recorded = Dropout(1, 1, generators=generators)
+    kept = generators.for_a_graph()
+    for source in kept.named.values():
+        source.state.recording = True  # type: ignore[attr-defined]
+    recorded = Dropout(1, 1, generators=kept)
     places = [offset for _, offset in draw(recorded)]
     with pytest.raises(RuntimeError, match="cannot draw the random numbers of 'words' again"):
         draw(recorded)
-    generators.recording = False
-    for source in generators.named.values():
+    with (
+        pytest.raises(RuntimeError, match="were not drawn before it: 'new'"),
+        recorded.drawing("new", CudaGenerator.device, alone=True),
+    ):
+        pass
+    assert draw(Dropout(1, 7, generators=generators)) == draw(Dropout(1, 7)), "while another graph is recorded"
+    for source in kept.named.values():
         source.state.recording = False  # type: ignore[attr-defined]
-    generators.seed(Dropout(1, 7))
-    seeds = [generators.named[name].state.seed for name in ("", "layer", "")]  # type: ignore[attr-defined]
+    kept.seed(Dropout(1, 7))
+    seeds = [kept.named[name].state.seed for name in ("", "layer", "")]  # type: ignore[attr-defined]
     assert list(zip(seeds, places, strict=True)) == draw(Dropout(1, 7))
 
 

@@ -21,9 +21,10 @@ from benchrunner.testing import MOOD, TinyEncoder, sentences
 from benchrunner.testing.tiny_encoder import HIDDEN
 from benchrunner.training import numerics
 from benchrunner.training.checkpoints import Checkpoint
+from benchrunner.training.graphs import CudaGraph, Graph
 from benchrunner.training.loop import Training
 from benchrunner.training.optimizer import Optimizer
-from benchrunner.training.steps import Captured, CudaGraph, Eager, Graph, Steps, Work
+from benchrunner.training.steps import Captured, Eager, Steps, Work
 from fused_kernels import installed
 from kinds_of_tasks import rows_of_kind
 from tiny_fits import Killed, killed_after
