@@ -93,7 +93,11 @@ class _Recording:
 @final
 @dataclass
 class Captured:
-    """Computes batches in fixed shapes; from the second batch of a shape on, by the graph of the shape.
+    """Computes batches in fixed shapes, operator by operator or by graphs.
+
+    From the second step on, the first batch of a shape is computed operator by operator, so that everything that it
+    needs is loaded. The second batch is computed in this way, too, after a graph was recorded from it. All later
+    batches of the shape are computed by the graph. The first graph is compared with its operators when it is used.
 
     `add` raises a `NotStatic` if the model or the problem cannot read a batch of fixed shape.
     """
@@ -106,9 +110,9 @@ class Captured:
 
     def __post_init__(self) -> None:
         self._generators = Generators()
-        self._met = set[tuple[int, ...]]()
+        self._warm = set[tuple[int, ...]]()
         self._gradients = dict[torch.nn.Parameter, torch.Tensor]()
-        self._records = True
+        self._records, self._compared = True, False
         self._longest = int(self.work.features.lengths.max())
         self._per_unit = self.work.features.unit_tokens
 
@@ -132,65 +136,85 @@ class Captured:
         batch = collate(self.work.features, units, self.work.device, dropout=dropout, shape=shape)
         share = torch.full((), divisor, device=self.work.device)
         key = shape.tokens, sequences, len(units)
-        if key not in self.recorded and key in self._met and self._gradients and self._records:
-            self._record(key, batch, share)
-        self._met.add(key)
-        if key not in self.recorded:
+        if key in self.recorded and not self._compared:
+            recording = self.recorded.pop(key)
+            self._compared = self._keeps(key, lambda: self._compare(recording, batch, share))
+        elif key in self._warm and key not in self.recorded and self._may_record():
+            self._keeps(key, lambda: self._record(batch, share))
             return self.work.add(batch, share)
-        recording = self.recorded[key]
-        torch._foreach_copy_(recording.inputs, _inputs(batch, share))
-        return self._replay(recording, dropout)
+        if key not in self.recorded:
+            if self._gradients:  # else the gradients are not yet added to tensors that stay
+                self._warm.add(key)
+            return self.work.add(batch, share)
+        return self._replay(self.recorded[key], batch, share)
 
     def _weights(self) -> Iterable[torch.nn.Parameter]:
         return self.work.optimizer.named.values()
 
-    def _replay(self, recording: _Recording, dropout: Dropout) -> torch.Tensor:
-        recording.generators.seed(dropout)
+    def _may_record(self) -> bool:
+        """Whether a further graph may be recorded: not before the first graph is known to be right."""
+        return self._records and len(self.recorded) < GRAPHS and (self._compared or not self.recorded)
+
+    def _replay(self, recording: _Recording, batch: FlatBatch, share: torch.Tensor) -> torch.Tensor:
+        """Compute a batch by the graph of its shape; return the loss in a tensor that later replays do not write."""
+        torch._foreach_copy_(recording.inputs, _inputs(batch, share))
+        recording.generators.seed(batch.dropout)
         recording.graph.replay()
         return recording.loss.clone()
 
-    def _record(self, key: tuple[int, ...], batch: FlatBatch, share: torch.Tensor) -> None:
-        """Record a graph that reads the tensors of this batch from now on; on any error, record no more graphs."""
+    def _keeps(self, key: tuple[int, ...], attempt: Callable[[], _Recording]) -> bool:
+        """Keep the graph of a shape that is recorded or compared, unless there is an error; return whether it is kept.
+
+        After an error, no more graphs are recorded. Weights that the first step did not use must get no gradient: the
+        graph would write it to a tensor that the next step no longer has.
+        """
         others = {weight: weight.grad for weight in self._weights() if weight not in self._gradients}
+        for weight in others:
+            weight.grad = None
         try:
-            graph, generators = self.graph(), self._generators.for_a_graph()
-            recorded = replace(batch, dropout=batch.dropout.drawn_by(generators))
-            loss = graph.record(lambda: self.work.add(recorded, share), generators)
-            recording = _Recording(graph, generators, _inputs(batch, share), loss)
-            if any(weight.grad is not gradient for weight, gradient in others.items()):
+            recording = attempt()
+            if any(weight.grad is not None for weight in others):
                 raise RuntimeError("weights have gradients now that had none in the first step")
-            if not self.recorded and not self._agrees(recording, batch, share):
-                raise RuntimeError("the first graph computed other gradients than its operators one by one")
+            self.recorded[key] = recording
+            return True
         except RuntimeError as error:
             self._refuse(str(error).partition("\n")[0])
-            return
+            return False
         finally:
-            for weight, gradient in others.items():  # a recording leaves tensors that nothing has written
+            for weight, gradient in others.items():
                 weight.grad = gradient
-        self.recorded[key] = recording
-        self._records = len(self.recorded) < GRAPHS
 
-    def _agrees(self, recording: _Recording, batch: FlatBatch, share: torch.Tensor) -> bool:
-        """Whether a graph and its operators one by one compute the same gradients, up to `TOLERANCE`.
+    def _record(self, batch: FlatBatch, share: torch.Tensor) -> _Recording:
+        """Record a graph that reads the tensors of this batch from now on. Nothing is computed."""
+        graph, generators = self.graph(), self._generators.for_a_graph()
+        recorded = replace(batch, dropout=batch.dropout.drawn_by(generators))
+        loss = graph.record(lambda: self.work.add(recorded, share), generators)
+        return _Recording(graph, generators, _inputs(batch, share), loss)
 
+    def _compare(self, recording: _Recording, batch: FlatBatch, share: torch.Tensor) -> _Recording:
+        """Return a recording that computes the gradients of its operators one by one, up to `TOLERANCE`, else raise.
+
+        The batch is not the one from which the graph was recorded: a graph that keeps a value of that batch is found.
         The gradients that the weights had before are restored.
         """
         gradients, results = list(self._gradients.values()), list[list[torch.Tensor]]()
         before = [gradient.clone() for gradient in gradients]
+        again = replace(batch, dropout=batch.dropout.drawn_by(self._generators))
         try:
             for replayed in (False, True):
                 torch._foreach_zero_(gradients)
-                dropout = batch.dropout.drawn_by(self._generators)
                 if replayed:
-                    self._replay(recording, dropout)
+                    self._replay(recording, batch, share)
                 else:
-                    self.work.add(replace(batch, dropout=dropout), share)
+                    self.work.add(again, share)
                 results.append([gradient.clone() for gradient in gradients])
         finally:
             torch._foreach_copy_(gradients, before)
         largest = torch.stack([gradient.abs().max() for gradient in results[0]]).max()
         apart = torch.stack([(left - right).abs().max() for left, right in zip(*results, strict=True)]).max()
-        return bool(apart <= TOLERANCE * largest)
+        if not apart <= TOLERANCE * largest:
+            raise RuntimeError("the first graph computed other gradients than its operators one by one")
+        return recording
 
     def _refuse(self, reason: str) -> None:
         self._records = False

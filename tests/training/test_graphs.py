@@ -80,7 +80,7 @@ def test_an_invalid_recording_is_cleared_up(monkeypatch: pytest.MonkeyPatch) -> 
     assert machine.calls == ["shared", (0, POOL)], "the pool is released once"
 
 
-def test_a_recording_that_the_allocator_has_ended_is_not_released(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_recording_that_has_ended_is_not_released(monkeypatch: pytest.MonkeyPatch) -> None:
     """The graph itself releases its pool then, for example if there is no memory to make it executable."""
     machine = Machine(monkeypatch, fails=True)
     monkeypatch.setattr(machine, "underway", EndedAtOnce())

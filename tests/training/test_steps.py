@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 import torch
 
+import benchrunner.training.steps
 from benchrunner.backbones import attention
 from benchrunner.features.flat_batch import FlatBatch
 from benchrunner.features.randomness import Dropout, Generators
@@ -27,10 +30,12 @@ from benchrunner.training.optimizer import Optimizer
 from benchrunner.training.steps import Captured, Eager, Steps, Work
 from fused_kernels import installed
 from kinds_of_tasks import rows_of_kind
+from tape_graph import Tape
 from tiny_fits import Killed, killed_after
 
 CPU = torch.device("cpu")
 RECIPE = Recipe(lr=1e-2, epochs=1, batch_size=8, dropout=0.1)
+EPOCHS = RECIPE.changed(epochs=2)
 TAGS = Tag(("O", "B"))
 
 
@@ -96,14 +101,16 @@ def work(*, dropout: float, problem: Problem = MOOD, encoder: TinyEncoder | None
     return Work(model, problem, features, CPU, "fp32", Optimizer(modules, RECIPE))
 
 
-def gradients_of(steps: Steps, kept: Work, step: int) -> dict[str, torch.Tensor | None]:
-    """Compute the gradients of a step of two micro-batches, and its loss, without changing the weights."""
-    units = np.random.default_rng(step % 4).permutation(kept.features.units)[:12]
+def gradients_of(
+    steps: Steps, kept: Work, step: int, *, sizes: Sequence[int] = (8, 4)
+) -> dict[str, torch.Tensor | None]:
+    """Compute the gradients of a step of several micro-batches, and its loss, without changing the weights."""
+    units = np.random.default_rng(step % 4).permutation(kept.features.units)[: sum(sizes)]
     torch.manual_seed(step)  # the stand-ins of the fused kernels draw from torch's generator
     steps.clear()
     losses = [
         steps.add(part, Dropout(3, step, number), kept.features.loss_weight(units))
-        for number, part in enumerate((units[:8], units[8:]))
+        for number, part in enumerate(np.split(units, np.cumsum(sizes)[:-1]))
     ]
     weights = kept.optimizer.named.items()
     gradients = {name: None if weight.grad is None else weight.grad.clone() for name, weight in weights}
@@ -209,6 +216,82 @@ def test_a_model_that_reads_lengths_is_computed_as_it_is(tmp_path: Path) -> None
     assert len(notes) == 1 and "reads" in notes[0] and training.notes == notes
 
 
+def test_a_graph_is_recorded_after_a_batch_that_added_up() -> None:
+    """The first step makes the gradients, and a recording must not be the first to add to gradients."""
+    kept = work(dropout=0.0)
+    captured = Captured(kept, StandIn)
+    counts = [(gradients_of(captured, kept, 0), len(captured.recorded))[1] for _ in range(5)]
+    assert counts == [0, 0, 1, 2, 2], "the second shape waits until the first graph is known to be right"
+
+
+class Sized(StaticEncoder):
+    """Reads a number of the batch on the host, which a graph keeps."""
+
+    def summary(self, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
+        return super().summary(hidden, batch) * (int(batch.tokens.sum()) % 7 + 1)
+
+
+class Rare(StaticEncoder):
+    """Uses a layer for some batches only."""
+
+    def __init__(self, used: Callable[[FlatBatch], bool]) -> None:
+        super().__init__(dropout=0.0)
+        self.rare, self.used = torch.nn.Linear(HIDDEN, HIDDEN), used
+
+    def summary(self, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
+        summary = super().summary(hidden, batch)
+        return summary + self.rare(summary) if self.used(batch) else summary
+
+
+def late() -> Rare:
+    """Make an encoder that uses a layer from the third step on."""
+    return Rare(lambda batch: int(str(batch.dropout._step[0])) >= 2)
+
+
+def large() -> Rare:
+    """Make an encoder that uses a layer for more than four sequences."""
+    return Rare(lambda batch: len(batch.restore) > 4)
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [(lambda: Sized(dropout=0.0), "other gradients"), (late, "had none in the first step")],
+    ids=["keeps a number", "another weight"],
+)
+def test_a_graph_of_its_own_batch_alone_is_not_used(make: Callable[[], StaticEncoder], reason: str) -> None:
+    notes, pool, encoders = list[str](), list[Tape](), [make(), make()]
+    encoders[1].load_state_dict(encoders[0].state_dict())
+    eager, fixed = (work(dropout=0.0, encoder=encoder) for encoder in encoders)
+    captured = Captured(fixed, lambda: Tape(pool), notes.append)
+    for step in range(8):
+        expected, found = gradients_of(Eager(eager), eager, step), gradients_of(captured, fixed, step)
+        check_equal(expected, found)
+    assert pool and not captured.recorded and len(notes) == 1 and reason in notes[0]
+
+
+def test_a_graph_never_writes_to_a_gradient_of_one_step() -> None:
+    """The first step did not use a layer; a graph is recorded after another batch has given the layer a gradient."""
+    encoders, pool, notes = [large(), large()], list[Tape](), list[str]()
+    encoders[1].load_state_dict(encoders[0].state_dict())
+    eager, fixed = (work(dropout=0.0, encoder=encoder) for encoder in encoders)
+    captured = Captured(fixed, lambda: Tape(pool), notes.append)
+    for step, sizes in enumerate([(4,), (4,), (4,), (4, 5), (6, 5), (5,), (4,)]):
+        expected = gradients_of(Eager(eager), eager, step, sizes=sizes)
+        check_equal(expected, gradients_of(captured, fixed, step, sizes=sizes))
+    assert len(pool) == 2 and len(captured.recorded) == 1 and pool[0].replays > 2
+    assert len(notes) == 1 and "had none in the first step" in notes[0]
+
+
+def test_no_more_graphs_are_recorded_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(benchrunner.training.steps, "GRAPHS", 2)
+    eager, fixed, pool, notes = work(dropout=0.0), work(dropout=0.0), list[Tape](), list[str]()
+    captured = Captured(fixed, lambda: Tape(pool), notes.append)
+    for step in range(16):
+        check_equal(gradients_of(Eager(eager), eager, step), gradients_of(captured, fixed, step))
+    assert len(captured.recorded) == len(pool) == 2 and not notes
+    assert len(captured._warm) > 2 and all(tape.replays > 2 for tape in pool)
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="CUDA graphs need a CUDA device")
 def test_cuda_graphs_compute_what_their_operators_compute() -> None:
     results = []
@@ -227,34 +310,43 @@ def test_cuda_graphs_compute_what_their_operators_compute() -> None:
         assert all(torch.equal(left[name], right[name]) for name in left)  # type: ignore[arg-type]
 
 
+@dataclass
 class Captures(Training):
     """A training that computes steps in fixed shapes on the CPU, as on a GPU."""
 
+    graph: Callable[[], Graph] = StandIn
+
     def _graphs(self) -> Callable[[], Graph] | None:
-        return StandIn if self.cuda_graphs else None
+        return self.graph if self.cuda_graphs else None
 
 
 Model = Callable[[FlatBatch], torch.Tensor]
 
 
 def captures(
-    folder: Path, model: Callable[[Model], Model] = lambda model: model, *, cuda_graphs: bool = True
+    folder: Path,
+    model: Callable[[Model], Model] = lambda model: model,
+    *,
+    encoder: TinyEncoder | None = None,
+    recipe: Recipe = EPOCHS,
+    count: int = 64,
+    **options: Any,
 ) -> Captures:
     """Make a training of the tiny encoder in fixed shapes. `model` changes what is computed."""
-    kept = work(dropout=0.0)
-    encoder, head = StaticEncoder(dropout=0.0), LinearHead(HIDDEN, MOOD.head, seed=4)
+    kept = work(dropout=0.0, count=count)
+    encoder, head = encoder or StaticEncoder(dropout=0.0), LinearHead(HIDDEN, MOOD.head, seed=4)
     return Captures(
         model=model(lambda batch: head(encoder, batch)),
         modules={"encoder": encoder, "head": head},
         features=kept.features,
         problem=MOOD,
-        recipe=RECIPE.changed(epochs=2),
+        recipe=recipe,
         seed=4,
         device=CPU,
         checkpoint=Checkpoint(folder / "checkpoint"),
         log=folder / "log.jsonl",
         checkpoint_seconds=0.0,
-        cuda_graphs=cuda_graphs,
+        **{"cuda_graphs": True, **options},
     )
 
 
@@ -279,6 +371,31 @@ def test_a_resumed_training_has_the_bits_of_an_unbroken_one(tmp_path: Path) -> N
     resumed.run()
     assert resumed.first > 0 and unbroken.captured == resumed.captured == {0: True}
     check_same_weights(unbroken, resumed)
+
+
+class Pointwise(StaticEncoder):
+    """Computes each token for itself: autocast chooses the types of all layers."""
+
+    def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
+        hidden = self.word(batch.tokens) + self.position(batch.positions)
+        yield self.norm(hidden + self.qkv(hidden)[:, :HIDDEN])
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_graphs_of_several_shapes_train_as_their_operators_do(precision: Any, tmp_path: Path) -> None:
+    """Steps of several micro-batches, a last batch that is smaller, clipping, and weights that change.
+
+    The graphs share their memory. In bf16, each of them casts the weights of its step.
+    """
+    recipe, pool = RECIPE.changed(epochs=8, micro_tokens=48, clip=0.5, precision=precision), list[Tape]()
+    make = StaticEncoder if precision == "fp32" else Pointwise
+    options: dict[str, Any] = {"recipe": recipe, "count": 44}
+    one_by_one = captures(tmp_path / "one", encoder=make(dropout=0.0), graph=Broken, **options)
+    replayed = captures(tmp_path / "two", encoder=make(dropout=0.0), graph=lambda: Tape(pool), **options)
+    one_by_one.run()
+    replayed.run()
+    assert len(pool) > 3 and sum(tape.replays for tape in pool) > 20 and not replayed.notes
+    check_same_weights(one_by_one, replayed)
 
 
 def test_the_record_names_the_steps_that_were_captured(tmp_path: Path) -> None:
@@ -308,14 +425,14 @@ def scarce(call: int) -> Callable[[Model], Model]:
 
 def test_a_recording_without_enough_memory_is_the_last(tmp_path: Path) -> None:
     """The comparison of the first graph takes memory for gradients."""
-    training = captures(tmp_path, scarce(3))
+    training = captures(tmp_path, scarce(4))
     training.run()
     assert training.captured == {0: True} and training.diverged is None and list(training.budgets) == [0]
     assert isinstance(training._way, Captured) and not training._way.recorded
     assert len(training.notes) == 1 and "out of memory" in training.notes[0]
 
 
-@pytest.mark.parametrize(("call", "step", "kept"), [(1, 0, None), (5, 2, [[0, True], [2, False]])])
+@pytest.mark.parametrize(("call", "step", "kept"), [(1, 0, None), (6, 3, [[0, True], [3, False]])])
 def test_no_graphs_are_used_after_memory_ran_out(call: int, step: int, kept: object, tmp_path: Path) -> None:
     unbroken = captures(tmp_path / "unbroken", scarce(call))
     unbroken.run()
