@@ -16,7 +16,7 @@ from benchrunner.engine import Bucket, Encoder, ExportedHead, FlatBatch, Frame, 
 from benchrunner_transformers import big_bird, dropout, layers, longformer
 from benchrunner_transformers.configuration import MARK
 from benchrunner_transformers.export import check_logits, export_checkpoint
-from benchrunner_transformers.flat_attention import flat_states, last_flat_state, reads_flat
+from benchrunner_transformers.flat_attention import flat_states, last_flat_state, reads_flat, reads_last_tokens
 from benchrunner_transformers.habits import Habits
 from benchrunner_transformers.padding import join, padded_buckets
 from benchrunner_transformers.published_heads import KINDS, Kind
@@ -56,6 +56,7 @@ class HubEncoder(Encoder):
         self.tokenizer_fingerprint = tokenizer.fingerprint
         self.summary_place = summary_place
         self._habits, self._reads_flat = habits, reads_flat(model)
+        self._reads_last_tokens = self._reads_flat and reads_last_tokens(model)
         dropout.replace(model)
         self._rate: float | None = None  # of dropout, if it is not the configuration's
 
@@ -136,6 +137,15 @@ class HubEncoder(Encoder):
     def summary(self, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
         """Compute what the published architecture has between encoder and output layer: (T, H) -> (N, H)."""
         return self.summary_layers(hidden, batch, self.dropout)  # type: ignore[no-any-return]
+
+    def summarized(self, batch: FlatBatch) -> torch.Tensor:
+        """Compute `summary`, without the last layer's states of tokens that it does not read."""
+        tokens = self.summary_layers.tokens(batch)
+        if tokens is None or not self._reads_last_tokens:
+            return super().summarized(batch)
+        with self._ready(batch, "flat"):
+            states = last_flat_state(self.model, batch, tokens)
+        return self.summary_layers.of_states(states, batch, self.dropout)
 
     def prepare_for(self, kind: ExportKind | None) -> None:
         self._kind = None if kind is None else KINDS.get(kind.name)

@@ -20,6 +20,8 @@ import torch
 
 from benchrunner.engine import Block, FlatBatch, attend
 from benchrunner_transformers.disentangled import disentangled_states, is_disentangled
+from benchrunner_transformers.last_layer import ARGUMENT, Attended, FlatPass, narrow, widen
+from benchrunner_transformers.layers import layers_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -59,6 +61,20 @@ def reads_flat(model: PreTrainedModel) -> bool:
     return (is_disentangled(model) or _is_replaceable(model)) and _agrees(model)
 
 
+def reads_last_tokens(model: PreTrainedModel) -> bool:
+    """Let the last layer of a model that reads flat batches compute few tokens only, and return whether it can.
+
+    The states of two tokens are computed in both ways and compared.
+    """
+    if is_disentangled(model) or not (layers := layers_of(model)):
+        return False
+    narrow(layers[-1])
+    if can := _narrows(model):
+        return can
+    widen(layers[-1])
+    return False
+
+
 def flat_states(model: PreTrainedModel, batch: FlatBatch) -> tuple[torch.Tensor, ...]:
     """Compute the embeddings, then the states after each layer, as `output_hidden_states=True`: (T, hidden) each."""
     if is_disentangled(model):
@@ -66,12 +82,15 @@ def flat_states(model: PreTrainedModel, batch: FlatBatch) -> tuple[torch.Tensor,
     return tuple(state.squeeze(0) for state in _run(model, batch, all_states=True).hidden_states)
 
 
-def last_flat_state(model: PreTrainedModel, batch: FlatBatch) -> torch.Tensor:
-    """Compute the states of the last layer without keeping those of the other layers: (T, hidden)."""
+def last_flat_state(model: PreTrainedModel, batch: FlatBatch, tokens: torch.Tensor | None = None) -> torch.Tensor:
+    """Compute the states of the last layer without keeping those of the other layers: (T, hidden).
+
+    With `tokens`, compute only the states of these tokens, (N, hidden); see `reads_last_tokens`.
+    """
     if is_disentangled(model):
         [last] = deque(disentangled_states(model, batch), maxlen=1)
         return last
-    state: torch.Tensor = _run(model, batch, all_states=False).last_hidden_state.squeeze(0)
+    state: torch.Tensor = _run(model, batch, tokens, all_states=False).last_hidden_state.squeeze(0)
     return state
 
 
@@ -80,7 +99,7 @@ def takes_segments(model: PreTrainedModel) -> bool:
     return "token_type_ids" in _arguments(model) and (getattr(model.config, "type_vocab_size", None) or 0) > 1
 
 
-def _run(model: PreTrainedModel, batch: FlatBatch, *, all_states: bool) -> Any:
+def _run(model: PreTrainedModel, batch: FlatBatch, tokens: torch.Tensor | None = None, *, all_states: bool) -> Any:
     """Run the model on a flat batch as one row. The attention function stays set, for recomputed layers."""
     _register()
     if model.config._attn_implementation != NAME:
@@ -89,7 +108,7 @@ def _run(model: PreTrainedModel, batch: FlatBatch, *, all_states: bool) -> Any:
         "input_ids": batch.tokens[None],
         "attention_mask": torch.ones_like(batch.tokens)[None],  # so that masks are not guessed from the positions
         "position_ids": _position_ids(model, batch)[None],
-        "flat_batch": batch,  # reaches `_attention`
+        ARGUMENT: FlatPass(batch, tokens),  # reaches `_attention`
     }
     return _call(model, inputs, batch.segments[None], all_states=all_states)
 
@@ -168,7 +187,7 @@ def _attention(
     *,
     scaling: float | None = None,
     dropout: float = 0.0,
-    flat_batch: FlatBatch | None = None,
+    flat_pass: FlatPass | None = None,
     **options: object,
 ) -> tuple[torch.Tensor, None]:
     """Compute attention for transformers: (1, heads, T, size) three times -> (1, T, heads, size).
@@ -178,9 +197,11 @@ def _attention(
     unknown = sorted(
         name for name in options.keys() - HARMLESS if options[name] is not None and options[name] is not False
     )
-    if flat_batch is None or not isinstance(attention_mask, Sight) or unknown or key.shape[-1] != value.shape[-1]:
+    if flat_pass is None or not isinstance(attention_mask, Sight) or unknown or key.shape[-1] != value.shape[-1]:
         raise UnreadableError(f"Attention over a flat batch does not compute this model's attention: {unknown}.")
-    size = query.shape[-1]
+    if flat_pass.context is not None:
+        return flat_pass.context, None
+    size, batch = query.shape[-1], flat_pass.batch
     factor = 1.0 if scaling is None else scaling * size**0.5  # `attend` divides by the root of the size
     if not math.isclose(factor, 1.0):
         query = query * factor
@@ -189,16 +210,19 @@ def _attention(
     parts = [part if part.shape[1] == query.shape[1] else part.repeat_interleave(groups, 1) for part in parts]
     # Layers may share a module (ALBERT), and layers may be computed again in the backward pass. A number drawn from
     # torch's generator names the place: it is new for each layer, and restored when the layer is computed again.
-    site = f"attention {torch.randint(2**62, ()).item()}" if dropout and flat_batch.dropping else ""
+    site = f"attention {torch.randint(2**62, ()).item()}" if dropout and batch.dropping else ""
     context = attend(
         torch.stack(parts, 1),
-        flat_batch,
+        batch,
         rate=dropout,
         site=site,
         direction=attention_mask.direction,
         window=attention_mask.window,
     )
-    return context.view(1, len(context), -1, size), None
+    context = context.view(1, len(context), -1, size)
+    if flat_pass.only_attention:
+        raise Attended(context)
+    return context, None
 
 
 def _is_replaceable(model: PreTrainedModel) -> bool:
@@ -214,12 +238,8 @@ def _is_replaceable(model: PreTrainedModel) -> bool:
 
 @torch.no_grad()
 def _agrees(model: PreTrainedModel) -> bool:
-    """Whether the states of short sequences are equal in a flat batch and in a padded batch.
-
-    Each state may differ by a ten-thousandth of its largest value (in half precision: by five hundredths).
-    """
+    """Whether the states of short sequences are equal in a flat batch and in a padded batch."""
     batch, padded, mask = _examples(model)
-    tolerance = 1e-4 if model.dtype == torch.float32 else 5e-2
     with _evaluating(model), torch.autocast(model.device.type, enabled=False):
         model.config._attn_implementation = "eager"
         inputs = {"input_ids": padded, "attention_mask": mask.long()}
@@ -229,10 +249,29 @@ def _agrees(model: PreTrainedModel) -> bool:
         except FAULTS:
             return False
     rows = [state[mask] for state in expected]
-    return len(states) == len(rows) and all(
-        torch.isfinite(state).all() and bool((state - row).abs().max() <= tolerance * row.abs().max())
-        for state, row in zip(states, rows, strict=True)
-    )
+    return len(states) == len(rows) and all(_is_near(state, row) for state, row in zip(states, rows, strict=True))
+
+
+@torch.no_grad()
+def _narrows(model: PreTrainedModel) -> bool:
+    """Whether the last layer computes the same states for two tokens as for all."""
+    batch, _, _ = _examples(model)
+    tokens = torch.tensor([3, 12], device=model.device)
+    with _evaluating(model), torch.autocast(model.device.type, enabled=False):
+        try:
+            expected, states = last_flat_state(model, batch)[tokens], last_flat_state(model, batch, tokens)
+        except FAULTS:
+            return False
+    return states.shape == expected.shape and _is_near(states, expected)
+
+
+def _is_near(state: torch.Tensor, expected: torch.Tensor) -> bool:
+    """Whether all numbers are finite, and apart by at most a ten-thousandth of the largest.
+
+    In half precision, the limit is five hundredths.
+    """
+    tolerance = 1e-4 if expected.dtype == torch.float32 else 5e-2
+    return bool(torch.isfinite(state).all() and (state - expected).abs().max() <= tolerance * expected.abs().max())
 
 
 def _examples(model: PreTrainedModel) -> tuple[FlatBatch, torch.Tensor, torch.Tensor]:

@@ -115,14 +115,22 @@ class Summary(nn.Module):
     def forward(self, hidden: torch.Tensor, batch: FlatBatch, rate: float) -> torch.Tensor:
         """Compute the summaries: (T, H) -> (N, H). `rate` is the rate of dropout below the dense layer."""
         if self.head.token == "mean of layers":
-            return _means(self._layers(hidden, batch, rate), batch)
-        return self._layers(_READERS[self.head.token](hidden, batch), batch, rate)
+            return _means(self.of_states(hidden, batch, rate), batch)
+        tokens = self.tokens(batch)
+        return self.of_states(_means(hidden, batch) if tokens is None else hidden.index_select(0, tokens), batch, rate)
+
+    def tokens(self, batch: FlatBatch) -> torch.Tensor | None:
+        """Return the index of the token that is read in each sequence, (N,); None if all tokens are read."""
+        if self.head.token == "first":
+            return batch.starts[:-1]
+        return batch.starts[1:] - 1 if self.head.token == "last" else None
 
     def of_tokens(self, hidden: torch.Tensor, batch: FlatBatch, rate: float) -> torch.Tensor:
         """Compute what the published output layer for tokens reads: (T, H) -> (T, H)."""
-        return self._layers(hidden, batch, rate) if self.head.for_tokens else hidden
+        return self.of_states(hidden, batch, rate) if self.head.for_tokens else hidden
 
-    def _layers(self, states: torch.Tensor, batch: FlatBatch, rate: float) -> torch.Tensor:
+    def of_states(self, states: torch.Tensor, batch: FlatBatch, rate: float) -> torch.Tensor:
+        """Apply the layers above the model to states that have been read: (N, H) -> (N, H)."""
         if self.dense is None:
             return states
         if self.head.drops_input:
@@ -152,11 +160,3 @@ def _means(hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
     """Average the states of each sequence, in fp32: a mean in half precision would lose bits."""
     blocks = (hidden[block.start : block.stop].float().view(block.count, block.length, -1) for block in batch.blocks)
     return torch.cat([states.mean(1) for states in blocks]).to(hidden.dtype)
-
-
-_READERS = {
-    "first": lambda hidden, batch: hidden.index_select(0, batch.starts[:-1]),
-    "last": lambda hidden, batch: hidden.index_select(0, batch.starts[1:] - 1),
-    "mean": _means,
-}
-"""Token -> function that reads flat states: (T, H) -> (N, H)."""
