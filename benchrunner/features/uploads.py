@@ -23,8 +23,11 @@ def copied(arrays: Mapping[str, np.ndarray], device: torch.device) -> dict[str, 
     """Copy contiguous arrays to a device in one piece; the tensors are views of the piece.
 
     The host goes on while the copy is under way. The buffer on the host may be freed at once: for each copy from pinned
-    memory, torch records an event, and gives the memory out again only after the event.
+    memory, torch records an event, and gives the memory out again only after the event. A CUDA graph would read the
+    buffer again with each replay: an error is raised while a graph is recorded.
     """
+    if device.type == "cuda" and torch.cuda.is_current_stream_capturing():
+        raise RuntimeError(f"a CUDA graph cannot copy from memory of the host again ({', '.join(arrays)})")
     ends, end = list[int](), 0
     for values in arrays.values():
         end += -end % _ALIGNMENT + values.nbytes

@@ -57,6 +57,13 @@ def test_tensors_copied_in_one_piece_equal_the_arrays() -> None:
         assert tensor.storage_offset() * tensor.element_size() % 8 == 0
 
 
+def test_a_graph_records_no_copy_from_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A replay would copy what the memory of the host holds by then, and nothing would tell."""
+    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: True)
+    with pytest.raises(RuntimeError, match=r"cannot copy from memory of the host again \(bytes, truths"):
+        copied(ARRAYS, torch.device("cuda"))
+
+
 def test_nothing_is_copied_on_the_cpu() -> None:
     for name, tensor in on_device(ARRAYS, CPU).items():
         assert tensor.data_ptr() == ARRAYS[name].ctypes.data or not ARRAYS[name].size, name
