@@ -43,9 +43,17 @@ class Dropout:
         """Describe a forward pass by seed and step. `generators` are for passes that a CUDA graph records."""
         self._seed, self._step, self._prefix, self._generators = seed, step, "", generators
         self._streams: dict[tuple[torch.device, str], _Stream] = {}
+        self._whole = self
+
+    @property
+    def recorded(self) -> bool:
+        """Whether a CUDA graph records this pass: it keeps every number that Python code draws now."""
+        return self._generators is not None and self._generators.recorded
 
     def seed(self, site: str) -> int:
-        """Return a seed for a site in this pass, for code that draws its masks itself."""
+        """Return a seed for a site in this pass, for code that draws its masks itself; no CUDA graph records it."""
+        if self.recorded:
+            raise RuntimeError(f"a CUDA graph would keep the random numbers of '{site}' for all batches")
         return derived(self._seed, "dropout", *self._step, site)
 
     def mask(self, shape: tuple[int, ...], rate: float, site: str, like: torch.Tensor) -> torch.Tensor:
@@ -79,7 +87,7 @@ class Dropout:
         name = self._prefix + site
         key = device, name if alone else ""
         if key not in self._streams:
-            self._streams[key] = self._stream(*key)
+            self._streams[key] = self._whole._stream(*key)
         with self._streams[key].lent(name):
             yield
 
@@ -99,8 +107,8 @@ class Dropout:
 
     def within(self, place: str) -> Dropout:
         """Return the dropout of one place in this pass, whose sites have masks of their own."""
-        inner = Dropout(self._seed, *self._step, place)
-        inner._prefix, inner._streams = f"{self._prefix}{place}: ", self._streams
+        inner = Dropout(self._seed, *self._step, place, generators=self._generators)
+        inner._prefix, inner._streams, inner._whole = f"{self._prefix}{place}: ", self._streams, self._whole
         return inner
 
     def __call__(self, x: torch.Tensor, rate: float, site: str) -> torch.Tensor:

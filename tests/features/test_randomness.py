@@ -246,6 +246,28 @@ def test_a_recorded_pass_draws_what_it_draws_without_a_graph(default: CudaGenera
     assert list(zip(seeds, places, strict=True)) == draw(Dropout(1, 7))
 
 
+def test_graphs_know_the_streams_of_places_in_a_pass(default: CudaGenerator) -> None:
+    """The first site may be that of a part: its stream is then that of the whole pass."""
+
+    def draw(dropout: Dropout) -> tuple[int, int]:
+        with dropout.within("part 0").drawing("words", CudaGenerator.device):
+            return default.draw(4)
+
+    generators = Generators()
+    first = draw(Dropout(1, 7, generators=generators))
+    kept = generators.for_a_graph()
+    kept.seed(Dropout(1, 7))
+    assert (kept.named[""].state.seed, 0) == first == draw(Dropout(1, 7))  # type: ignore[attr-defined]
+    assert Dropout(1, 7, generators=kept).within("part 0").recorded
+
+
+def test_a_recorded_pass_gives_no_seeds() -> None:
+    kept = Generators().for_a_graph()
+    with pytest.raises(RuntimeError, match="would keep the random numbers of 'words' for all batches"):
+        Dropout(1, 7, generators=kept).seed("words")
+    assert Dropout(1, 7, generators=Generators()).seed("words") == Dropout(1, 7).seed("words")
+
+
 def test_an_error_in_a_site_gives_the_default_generator_back(default: CudaGenerator) -> None:
     with pytest.raises(RuntimeError, match="out of memory"), Dropout(1).drawing("site", CudaGenerator.device):
         raise RuntimeError("out of memory")

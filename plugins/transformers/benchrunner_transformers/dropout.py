@@ -83,8 +83,15 @@ def drawn_from(dropout: Dropout, site: str, device: torch.device) -> Iterator[No
     """Draw torch's random numbers from the seed of one place in a forward pass, and restore its generators after it.
 
     The library's modules draw their masks from torch's global generators. With the seed of the place, a training that
-    is resumed draws the masks that it would have drawn.
+    is resumed draws the masks that it would have drawn. A CUDA graph would keep what is drawn on the CPU: an error is
+    raised if anything is.
     """
     with torch.random.fork_rng(devices=[]), dropout.drawing(site, device, alone=True):
+        if dropout.recorded:
+            before = torch.get_rng_state()
+            yield
+            if not torch.equal(torch.get_rng_state(), before):
+                raise RuntimeError(f"a CUDA graph would keep the random numbers that '{site}' draws on the CPU")
+            return
         torch.default_generator.manual_seed(dropout.seed(site))
         yield

@@ -12,7 +12,8 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 from benchrunner.engine import Features, collate
-from benchrunner_transformers.dropout import DrawnDropout, replace
+from benchrunner.features.randomness import Dropout, Generators
+from benchrunner_transformers.dropout import DrawnDropout, drawn_from, replace
 from benchrunner_transformers.loading import load
 
 
@@ -59,3 +60,16 @@ def test_a_loaded_model_drops_nothing_unless_the_batch_says_so(tmp_path: Path) -
         states = encoder(batch)
         assert torch.equal(states, encoder(batch))
         assert torch.equal(states, encoder.eval()(batch))
+
+
+def test_a_graph_keeps_nothing_that_is_drawn_on_the_cpu() -> None:
+    """On a GPU, layers draw from CUDA's generator. Code that leaves out layers at random draws on the CPU."""
+    dropout, before = Dropout(1, generators=Generators().for_a_graph()), torch.get_rng_state()
+    with drawn_from(dropout, "layers", torch.device("cpu")):
+        pass
+    with (
+        pytest.raises(RuntimeError, match="would keep the random numbers that 'layers' draws on the CPU"),
+        drawn_from(dropout, "layers", torch.device("cpu")),
+    ):
+        torch.rand(())
+    assert torch.equal(torch.get_rng_state(), before)
