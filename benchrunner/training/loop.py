@@ -97,7 +97,10 @@ class Training:
             self._remark(emulation_note(self.device))
         started = time.perf_counter()
         with HeldBack() as interrupt, flushed_denormals() as self.denormals:
-            self._steps(interrupt)
+            try:
+                self._steps(interrupt)
+            finally:  # graphs keep memory of the GPU, and refer to this training, which would be freed late
+                self._way = Eager(self._work)
         self.seconds = time.perf_counter() - started
 
     @property
