@@ -16,7 +16,7 @@ from benchrunner.recipes import Recipe
 from benchrunner.records import Record
 from benchrunner.runs.core_shares import automatic_shares
 from benchrunner.runs.family_prefix import without_prefix
-from benchrunner.runs.inventory.costs import FitCost, MeasuredCost, fit_costs, measured_cost
+from benchrunner.runs.inventory.costs import FinishedCost, MeasuredCost, finished_costs, measured_cost
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.study import Study
 from benchrunner.studies.study_options import StudyOptions
@@ -176,7 +176,7 @@ def dry_run_study(study: Study, runner: Runner, *, jobs: int | None = None) -> D
 
     `jobs` is the number of fits that would run at the same time; None is the number that `run_study` would choose.
     """
-    lines, costs = [], list(fit_costs(runner.workspace.runs))
+    lines, costs = [], list(finished_costs(runner.workspace.runs))
     for task in study.tasks:
         for backbone in study.backbones:
             for method, name in study.names_of(backbone).items():
@@ -222,7 +222,7 @@ def dry_run_study_file(
         for words, system in study.commands.items()
     )
     built = {system.backbone for system in study.systems if system.make}
-    costs = list(fit_costs(runner.workspace.runs))
+    costs = list(finished_costs(runner.workspace.runs))
     stages = tuple(_first_stages(study, options, runner, costs, problems, built))
     lines = _columns(needs, runner, costs, built, first_part=len(stages))
     return DryRun(study.title, commands, (*stages, *lines), problems, jobs)
@@ -232,7 +232,7 @@ def _first_stages(
     study: StudyFile,
     options: StudyOptions,
     runner: Runner,
-    costs: Sequence[FitCost],
+    costs: Sequence[FinishedCost],
     problems: dict[str, str],
     built: Set[str],
 ) -> Iterator[PlannedFits]:
@@ -254,7 +254,7 @@ def _first_stages(
 
 
 def _columns(
-    needs: Iterable[Need], runner: Runner, costs: Sequence[FitCost], built: Set[str], *, first_part: int
+    needs: Iterable[Need], runner: Runner, costs: Sequence[FinishedCost], built: Set[str], *, first_part: int
 ) -> Iterator[PlannedFits]:
     """Plan the fits of the columns; columns and systems that share fits are planned together.
 
@@ -281,7 +281,7 @@ def _line(
     systems: tuple[str, ...],
     columns: tuple[str, ...],
     runner: Runner,
-    costs: Sequence[FitCost],
+    costs: Sequence[FinishedCost],
     *,
     built: Set[str] = frozenset(),
     first: tuple[str, ...] = (),
@@ -308,7 +308,7 @@ def _line(
         return PlannedFits(systems, columns, fits, first_line(error))
     known = tuple(_compared(plan, runner.folder(fit).record()) for plan, fit in zip(fits, cell.fits, strict=True))
     planned = next(cell.fits)
-    wanted = FitCost(
+    wanted = FinishedCost(
         task.name, planned.revision, method.name, runner.device.partition(":")[0], planned.recipe.precision, 0.0, 0.0
     )
     return PlannedFits(systems, columns, known, measured=measured_cost(costs, wanted))

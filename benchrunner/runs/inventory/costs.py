@@ -14,8 +14,8 @@ from benchrunner.seals import read_sealed
 
 @final
 @dataclass(frozen=True)
-class FitCost:
-    """What a finished fit cost."""
+class FinishedCost:
+    """Measured cost of a finished fit."""
 
     task: str
     revision: str
@@ -45,7 +45,7 @@ class MeasuredCost:
         return self.fixed_seconds + rows * self.row_seconds
 
 
-def fit_costs(runs: Path) -> Iterator[FitCost]:
+def finished_costs(runs: Path) -> Iterator[FinishedCost]:
     """Yield what each finished fit in a runs folder cost; fits without measured rows and damaged folders are left out.
 
     A fit that was continued after a kill says what its last part cost for a row.
@@ -57,7 +57,7 @@ def fit_costs(runs: Path) -> Iterator[FitCost]:
             if record["status"] != "done" or not timings.get("examples_per_second"):
                 continue
             fit = read_sealed(path.parent / "fit.json", "")
-            yield FitCost(
+            yield FinishedCost(
                 task=str(fit["task"]),
                 revision=str(fit["revision"]),
                 method=str(fit["method"]),
@@ -70,7 +70,7 @@ def fit_costs(runs: Path) -> Iterator[FitCost]:
             continue
 
 
-def measured_cost(costs: Sequence[FitCost], wanted: FitCost) -> MeasuredCost | None:
+def measured_cost(costs: Sequence[FinishedCost], wanted: FinishedCost) -> MeasuredCost | None:
     """Return what a fit like `wanted` cost, on the same kind of device and in the same precision; None if unknown.
 
     Fits of the same backbone, method and task count; if there are none, those of the same backbone and method on other

@@ -7,23 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner.runs.inventory.costs import FitCost, fit_costs, measured_cost
+from benchrunner.runs.inventory.costs import FinishedCost, finished_costs, measured_cost
 from benchrunner.seals import read_sealed, write_sealed
 from made_runs import made_run
 
-COST = FitCost("mine/mood", "tiny 1", "finetune", "cpu", "fp32", 0.5, 2.0)
+COST = FinishedCost("mine/mood", "tiny 1", "finetune", "cpu", "fp32", 0.5, 2.0)
 
 
 def test_costs_are_read_from_records(tmp_path: Path) -> None:
     run = made_run(tmp_path)
     path = tmp_path / run / "record.json"
     record = read_sealed(path, "")
-    assert list(fit_costs(tmp_path)) == [], "a fit that measured no rows says nothing"
+    assert list(finished_costs(tmp_path)) == [], "a fit that measured no rows says nothing"
     record["timings"] = {"seconds": 22.0, "train_seconds": 20.0, "examples_per_second": 2.0}
     write_sealed(path, record)
     (tmp_path / "damaged").mkdir()
     (tmp_path / "damaged" / "record.json").write_text("{")
-    assert list(fit_costs(tmp_path)) == [COST]
+    assert list(finished_costs(tmp_path)) == [COST]
 
 
 def test_fits_of_the_same_task_count_first() -> None:
