@@ -1,6 +1,6 @@
 """A grid of eight fits: `benchrunner run` beside eight fits of transformers' Trainer, one after another.
 
-python tests/benchmarks/grid_speed.py --data DIR [--model DIR] [--task cola] [--repeats 3] [--quick]
+python tests/benchmarks/grid_speed.py --data DIR [--model DIR] [--tasks cola] [--repeats 3] [--quick]
 
 Both sides fit four learning rates with two seeds each, in fp32, on the same rows, and predict the whole dev set after
 each fit. Ours is one command with a cold cache, which chooses by itself how many fits run at the same time. The Trainer
@@ -76,16 +76,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=data_folder, required=True)
     parser.add_argument("--model", type=Path, default=default_model())
-    parser.add_argument("--task", type=task_names, default=["glue/cola"])
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--tasks", type=task_names, default=["glue/cola"])
+    parser.add_argument("--repeats", type=int, help="turns; 3 by default, 1 with --quick")
     parser.add_argument("--steps", type=int, default=50, help="steps of each fit")
-    parser.add_argument("--quick", action="store_true", help="one turn with 10 steps, without --jobs 1")
+    parser.add_argument("--quick", action="store_true", help="10 steps of each fit, without --jobs 1")
     asked = parser.parse_args()
     systems = [system for system in SYSTEMS if not (asked.quick and "jobs" in system)]
-    steps, repeats = (10, 1) if asked.quick else (asked.steps, asked.repeats)
+    steps, repeats = 10 if asked.quick else asked.steps, asked.repeats or (1 if asked.quick else 3)
     print(f"eight fits of {steps} steps, fp32; {repeats} turn(s); {machine()}\n")
     print("| task | system | seconds | seconds of the processor | it / ours | dev score |\n|---|---|---|---|---|---|")
-    for task in asked.task:
+    for task in asked.tasks:
         grid = Grid(asked.data, asked.model, task, steps)
         turns = [{system: grid.measure(system) for system in systems} for _ in range(repeats)]
         clocks = {system: statistics.median(turn[system][0].clock for turn in turns) for system in systems}

@@ -82,7 +82,7 @@ def main() -> None:
     parser.add_argument("--data", type=data_folder, required=True)
     parser.add_argument("--model", type=Path, default=default_model())
     parser.add_argument("--repeats", type=int, help="turns; 3 by default, 1 with --quick")
-    parser.add_argument("--quick", action="store_true", help="8 steps, fp32 alone: about two minutes")
+    parser.add_argument("--quick", action="store_true", help="8 steps of each fit, fp32 alone, without padded")
     parser.add_argument("--tasks", type=task_names, default=list(TASKS))
     parser.add_argument("--without", metavar="PARTS", help="not the systems with these words: padded,bf16")
     asked = parser.parse_args()
