@@ -10,25 +10,16 @@ import pytest
 
 pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
 
-from pretraining_runs import corpus, environment, learned, words
+from pretraining_runs import STOPPING, corpus, environment, learned, words
 
 import forked
 from benchrunner_bert.pretraining.training.ahead import Ahead
 
-IN_THREAD = """
-import os, runpy, signal, sys
-from benchrunner.training import step_log
+IN_THREAD = f"""
 from benchrunner_bert.pretraining.training import loop
 made = loop.Ahead
 loop.Ahead = lambda make, steps, *, in_thread: made(make, steps, in_thread=True)
-append, last, number = step_log.append, *map(int, sys.argv[1:3])
-def append_and_stop(path, step, figures):
-    append(path, step, figures)
-    if step == last:
-        os.kill(os.getpid(), number)
-step_log.append = append_and_stop
-sys.argv = sys.argv[4:]
-runpy.run_module("benchrunner", run_name="__main__", alter_sys=True)
+{STOPPING}
 """
 """Runs a command line as on an accelerator; a signal stops it after a step."""
 
