@@ -101,15 +101,14 @@ def _run_backbones(arguments: argparse.Namespace) -> int:
             raise RequestError(
                 f"Backbones are separated by blanks: {' '.join(reference.split(','))}, not '{reference}'."
             )
-    runner = options.runner(arguments)
-    options.executor(arguments)  # raises the errors of --executor and --jobs before data is read
+    runner, executor = options.runner(arguments), options.executor(arguments)
     published = options.published(arguments, arguments.backbones)
     chosen = options.study_options(arguments)
     study = chosen.study(arguments.backbones, options.tasks(arguments, arguments.tasks), runner)
     study = options.with_splits(study, arguments)
     if arguments.dry_run:
         return print_plan(study, runner, arguments)
-    result = finished_study(study, runner, arguments, reserved=arguments.format != "table")
+    result = finished_study(study, runner, executor, arguments, reserved=arguments.format != "table")
     return print_result(
         result, published=published, form=arguments.format, best=arguments.best, run_ids=arguments.run_ids
     )

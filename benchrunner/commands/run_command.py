@@ -50,13 +50,13 @@ def run(arguments: argparse.Namespace) -> int:
             f"To compare them, write 'benchrunner {_as_compare(arguments)}'."
         )
     runner, chosen = options.runner(arguments), options.study_options(arguments)
-    options.executor(arguments)  # raises the errors of --executor and --jobs before data is read
+    executor = options.executor(arguments)  # before data is read: bad options are refused at once
     published = options.published(arguments, [arguments.backbone] if arguments.backbone else [])
     tasks = options.tasks(arguments, arguments.tasks)
     study = options.with_splits(chosen.study((_backbone(arguments, tasks),), tasks, runner), arguments)
     if arguments.dry_run:
         return print_plan(study, runner, arguments)
-    result = finished_study(study, runner, arguments, reserved=arguments.json)
+    result = finished_study(study, runner, executor, arguments, reserved=arguments.json)
     code = print_result(result, published=published, form="json" if arguments.json else "table")
     if not arguments.json:
         for cell in result.cells:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from benchrunner.commands import options
 from benchrunner.commands.output import print_dry_run, reserved_for_json
 
 if TYPE_CHECKING:
+    from benchrunner.executor import Executor
     from benchrunner.runs.runner import Runner
     from benchrunner.studies.study import Result, Study
 
@@ -21,11 +21,12 @@ def print_plan(study: Study, runner: Runner, arguments: argparse.Namespace) -> i
     return print_dry_run(dry_run_study(study, runner, jobs=jobs), as_json=arguments.json)
 
 
-def finished_study(study: Study, runner: Runner, arguments: argparse.Namespace, *, reserved: bool) -> Result:
+def finished_study(
+    study: Study, runner: Runner, executor: Executor | None, arguments: argparse.Namespace, *, reserved: bool
+) -> Result:
     """Run the fits that are missing and return the result; `reserved` keeps standard output free of other text."""
     from benchrunner.studies.study_run import run_study
 
-    executor = options.executor(arguments)
     with reserved_for_json(reserved):
         return run_study(
             study,
