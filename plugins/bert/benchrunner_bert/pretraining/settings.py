@@ -119,7 +119,7 @@ class Settings:
             if not 0 <= getattr(self, name) <= 1:
                 raise RequestError(f"{name} is a share from 0 to 1, not {getattr(self, name)}.")
         if self.beta1 == 1 or self.beta2 == 1:
-            raise RequestError("A beta1 or beta2 of 1 learns nothing from a gradient: they must be below 1.")
+            raise RequestError(f"beta1 and beta2 must be below 1, not {self.beta1} and {self.beta2}.")
         if self.dropout == 1:
             raise RequestError("A dropout of 1 leaves nothing to learn from.")
         for name in ("lr", "warmup", "weight_decay", "clip"):
