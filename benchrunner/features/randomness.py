@@ -75,11 +75,12 @@ class Dropout:
 
     @contextmanager
     def drawing(self, site: str, device: torch.device, *, alone: bool = False) -> Iterator[None]:
-        """Let torch's kernels on a CUDA device draw the random numbers of a site from the device's default generator.
+        """Make a CUDA device's default generator give the random numbers of a site while the `with` block runs.
 
-        Nothing is read from the device. Afterwards the generator goes on with the numbers that it had before. A site
-        that contains other sites is `alone`: its numbers come from a stream of their own, in which inner sites that are
-        computed again leave no gaps.
+        After the block, the default generator is in the state that it had before. Nothing is read from the device.
+        By default all sites of a pass share one stream of random numbers. Set `alone` for a site whose code enters
+        other sites inside the block: the site then has a stream of its own, because in a shared stream the inner
+        sites would take numbers out of the middle of its own.
         """
         if device.type != "cuda":
             yield

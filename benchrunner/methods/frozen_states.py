@@ -127,7 +127,10 @@ def _vectors(
 def _fill(
     folder: Path, content: Content, files: Mapping[int, Path], encoder: Encoder, features: Features, job: Job
 ) -> dict[int, np.ndarray]:
-    """Compute the missing files. The caller holds the folder's lock."""
+    """Compute the states of the layers whose files are missing or damaged, write the files, and open all of them.
+
+    The caller holds the folder's lock.
+    """
     states = _opened(files, damaged=lambda reason: job.report(Event("note", text=reason)))
     if missing := [layer for layer in files if layer not in states]:
         part = temporary_folder(folder / "layers")

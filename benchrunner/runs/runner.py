@@ -85,7 +85,7 @@ class Runner:
         return self._fitter.cuda_graphs
 
     def in_runs_folder(self, runs: Path) -> Runner:
-        """Return a runner like this one for another runs folder."""
+        """Return a copy of this runner that reads and writes fits in the folder `runs`."""
         return self._like(dataclasses.replace(self.workspace, runs=runs), self._planner.limit_dev, self._planner.sample)
 
     def with_dev_limit(self, limit: int | None, sample: str = "first") -> Runner:

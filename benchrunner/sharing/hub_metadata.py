@@ -29,7 +29,7 @@ _METRIC_TYPES: Mapping[str, str] = {
 
 
 def model_card(backbone: str, scores: Sequence[CardScore]) -> str:
-    """Return the text of a model card whose metadata holds all scores of a backbone."""
+    """Write a backbone's scores as YAML metadata for its model card on the hub, and a note on how to use them."""
     metadata = _yaml({"library_name": "benchrunner", "model-index": model_index(backbone, scores)})
     return (
         f"---\n{metadata}---\n\nCopy the metadata above into the model card (README.md) of `{backbone}`.\n"

@@ -208,7 +208,7 @@ def dry_run_study_file(
     program: Sequence[str] = PROGRAM,
     jobs: int = 1,
 ) -> DryRun:
-    """Plan a study file. A column without data is a problem, no error.
+    """Plan the fits of a study file. A column whose data is missing is listed in `problems`, and no error is raised.
 
     `jobs` is the number of fits that would run at the same time; the other arguments are those of `run_study_file`.
     """

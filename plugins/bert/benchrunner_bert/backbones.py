@@ -98,7 +98,7 @@ class RandomBert(Backbone):
         return self._configuration().weights
 
     def load(self, workspace: Workspace, *, seed: int) -> Encoder:
-        """Draw weights that do not depend on the seed: the seed of a fit must not change the backbone."""
+        """Build a model with random weights. They are the same for every `seed`: all fits start from one model."""
         from benchrunner.engine import generator
         from benchrunner_bert.model import Bert
         from benchrunner_bert.tokenizer import BertTokenizer

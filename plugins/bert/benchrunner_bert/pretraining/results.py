@@ -95,10 +95,11 @@ def model_card(
     denormals: str = "kept",
     stage: int = 0,
 ) -> Card:
-    """Describe the model of a step; `unread` documents of the corpus have no pair.
+    """Collect what the model card of the model after `step` steps says: corpus, settings, losses and versions.
 
-    `guessing` is the loss of guessing tokens by their frequency: see `unigram_loss`. `denormals` says what became of
-    denormal numbers, `stage` is the ZeRO stage that was used.
+    `unread` is the number of documents of a single sentence, which the input `pairs` cannot read. `guessing` is the
+    loss of predicting each token by its frequency alone: see `unigram_loss`. `denormals` says whether denormal numbers
+    were kept or set to zero. `stage` is the ZeRO stage that was used.
     """
     settings = request.settings
     first = min(step, settings.border)

@@ -40,7 +40,10 @@ def elmo_step_flops(config: ElmoConfiguration, lengths: np.ndarray, predictions:
 
 
 def _pairs(config: Configuration, lengths: np.ndarray) -> int:
-    """Count the pairs of a token and a token that it sees."""
+    """Count the pairs (query, key) over which attention computes, in sequences of these lengths.
+
+    In a sequence of n tokens they are n * n pairs, or n * (n + 1) / 2 if a token attends to one direction only.
+    """
     lengths = lengths.astype(np.int64)
     return int((lengths * (lengths + 1) // 2 if config.direction != "both" else lengths**2).sum())
 
