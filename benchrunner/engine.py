@@ -21,7 +21,7 @@ from benchrunner.features.arrays import IGNORED, Features, Sequences
 from benchrunner.features.blocks import Block, Bucket, buckets, ranges
 from benchrunner.features.flat_batch import FlatBatch, collate, rounding
 from benchrunner.features.pieces import Frame, Joined, Part, Pieces, longest_first
-from benchrunner.features.randomness import Dropout, NoDropout, derived, draws_itself, generator, permutation
+from benchrunner.features.randomness import Dropout, NoDropout, derived, generator, permutation, torch_draws_masks
 from benchrunner.features.uploads import on_device
 from benchrunner.features.word_cache import WordCache
 from benchrunner.training import step_log
@@ -58,7 +58,6 @@ __all__ = [
     "collate",
     "decay_groups",
     "derived",
-    "draws_itself",
     "flushed_denormals",
     "generator",
     "longest_first",
@@ -73,4 +72,5 @@ __all__ = [
     "rounding",
     "share_of_peak",
     "step_log",
+    "torch_draws_masks",
 ]

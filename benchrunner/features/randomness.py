@@ -27,7 +27,7 @@ def permutation(size: int, seed: int, *place: object) -> np.ndarray:
     return np.random.Generator(np.random.PCG64(derived(seed, *place))).permutation(size)
 
 
-def draws_itself(device: torch.device) -> bool:
+def torch_draws_masks(device: torch.device) -> bool:
     """Whether torch's kernels on a device draw masks, instead of numpy on the CPU: on CUDA, and on `meta` for tests."""
     return device.type in ("cuda", "meta")
 
@@ -58,7 +58,7 @@ class Dropout:
 
     def mask(self, shape: tuple[int, ...], rate: float, site: str, like: torch.Tensor) -> torch.Tensor:
         """Draw 1 with probability 1 - rate, else 0, with the type and device of `like`. Kept values are not scaled."""
-        if draws_itself(like.device):
+        if torch_draws_masks(like.device):
             with self.drawing(site, like.device):
                 return torch.empty(shape, dtype=like.dtype, device=like.device).bernoulli_(1 - rate)
         place = self.seed(site)
@@ -116,7 +116,7 @@ class Dropout:
         """Set a share of the elements of `x` to zero, and scale the others up."""
         if rate == 0.0:
             return x
-        if draws_itself(x.device):
+        if torch_draws_masks(x.device):
             with self.drawing(site, x.device):
                 return torch.native_dropout(x, rate, True)[0]
         mask = self.mask(tuple(x.shape), rate, site, x)

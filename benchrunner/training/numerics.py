@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from benchrunner.backbones.attention import implementation
-from benchrunner.features.randomness import draws_itself
+from benchrunner.features.randomness import torch_draws_masks
 from benchrunner.recipes import Recipe
 from benchrunner.training.loop import Training
 
@@ -26,7 +26,7 @@ def of(training: Training) -> dict[str, Any]:
         "threads": threads[0] if len(threads) == 1 else threads,
         "attention": {name: _kernel(device, recipe, dropping=name == "train") for name in ("train", "predict")},
         "denormals": training.denormals if device.type == "cpu" else "kept",
-        **({"dropout_masks": "torch"} if draws_itself(device) else {}),  # on the CPU numpy draws them
+        **({"dropout_masks": "torch"} if torch_draws_masks(device) else {}),  # on the CPU numpy draws them
         # Pairs of a step and whether graphs were used from there on, if this changed: shapes change the last bits.
         **({"cuda_graphs": captured if len(captured) > 1 else True} if any(training.captured.values()) else {}),
         # Pairs of a step and a budget if memory ran out after the first step: dropout is drawn for each micro-batch.

@@ -14,9 +14,9 @@ from benchrunner.features.randomness import (
     Generators,
     NoDropout,
     derived,
-    draws_itself,
     generator,
     permutation,
+    torch_draws_masks,
 )
 
 
@@ -279,5 +279,5 @@ def test_a_dropout_on_an_accelerator_is_one_operator() -> None:
         Dropout(1, 0)(x, 0.1, "site")
     names = [event.key for event in profile.key_averages()]
     assert names.count("aten::native_dropout") == 1
-    assert draws_itself(x.device) and not draws_itself(torch.device("cpu"))
+    assert torch_draws_masks(x.device) and not torch_draws_masks(torch.device("cpu"))
     assert Dropout(1, 0).mask((3, 4), 0.1, "site", x).shape == (3, 4)
