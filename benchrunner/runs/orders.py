@@ -55,7 +55,7 @@ class FitOrder:
     limit_dev: tuple[int | None, str] = (None, "first")
     """Largest number of rows of each dev split that is read (None: all), and which rows these are."""
     threads: int | None = None
-    """Number of torch's threads; None leaves the number that the worker process has."""
+    """Number of threads of torch and of tokenizers; None leaves the numbers that the worker process has."""
     folder: Path | None = None
     """Working folder of the process that gives the order: names of backbones may be paths relative to it."""
     environment: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -173,6 +173,8 @@ class FitOrder:
             import torch
 
             torch.set_num_threads(self.threads)
+            # The threads of tokenizers begin with the first texts; without a limit, each worker has one for each core.
+            os.environ.setdefault("RAYON_NUM_THREADS", str(self.threads))
 
     def _workspace(self) -> Workspace:
         """Return the folders for this fit; raise a `RequestError` if the worker does not see a folder that it needs."""

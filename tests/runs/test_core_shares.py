@@ -11,6 +11,7 @@ import pytest
 from benchrunner import Fit, FitCost, Recipe
 from benchrunner.runs import core_shares
 from benchrunner.runs.core_shares import CoreShares, automatic_shares
+from benchrunner.runs.executors import Local
 
 LONG = FitCost(flops=1e13, memory=2_000_000_000)
 
@@ -107,6 +108,16 @@ def test_the_majority_needs_no_core(monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = automatic_shares(fits, machine)
     assert chosen is not None and (chosen.jobs, set(chosen.threads.values())) == (2, {1})
     assert automatic_shares(fits[:2], machine) is None
+
+
+def test_named_jobs_share_the_cores_on_a_gpu_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without `--jobs`, fits on a GPU run one after another."""
+    monkeypatch.setattr(core_shares, "available_cores", lambda: 16)
+    fits = [fit_of(number) for number in range(6)]
+    machine: Any = Machine({fit.id: LONG for fit in fits}, can_run=False)
+    chosen = Local(4)._shares(fits, machine)
+    assert chosen is not None and (chosen.jobs, chosen.cores, set(chosen.threads.values())) == (4, 16, {4})
+    assert Local()._shares(fits, machine) is None
 
 
 def test_named_jobs_share_the_cores_alike(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,6 +55,7 @@ def test_choosing_a_gpu_allocates_nothing_on_it(monkeypatch: pytest.MonkeyPatch)
         (4, "cuda", ["cuda:0", "cuda:1", "cuda:2"]),
         (2, "cuda", ["cuda:0", "cuda:1", "cuda:0"]),
         (1, "cuda", ["cuda"] * 3),
+        (1, "cuda:0", ["cuda:0"] * 3),
         (4, "cuda:1", ["cuda:1"] * 3),
         (4, "cpu", ["cpu"] * 3),
     ],

@@ -153,6 +153,8 @@ def test_a_worker_takes_threads_environment_and_folder(
     import torch
 
     monkeypatch.setenv("BENCHRUNNER_COLOUR", "green")
+    monkeypatch.setenv("RAYON_NUM_THREADS", "")
+    monkeypatch.delenv("RAYON_NUM_THREADS")
     order = order_of(made, fit, threads=2)
     monkeypatch.setenv("BENCHRUNNER_COLOUR", "red")
     monkeypatch.chdir("/")
@@ -163,6 +165,7 @@ def test_a_worker_takes_threads_environment_and_folder(
         torch.set_num_threads(before)
     assert record.numerics["threads"] in (2, [2]) and record.numerics["denormals"] == "flushed"
     assert os.environ["BENCHRUNNER_COLOUR"] == "green" and Path.cwd() == tmp_path
+    assert os.environ["RAYON_NUM_THREADS"] == "2", "tokenizers would start a thread for each core"
 
 
 def test_a_file_outside_of_the_run_is_refused(tmp_path: Path) -> None:
