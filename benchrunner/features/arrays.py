@@ -122,6 +122,10 @@ class Features:
         """Number of tokens in each unit, int64 (units,)."""
         return np.diff(self.starts[self.groups])
 
+    def tokens_in(self, units: np.ndarray) -> int:
+        """Return the number of tokens in some units."""
+        return int((self.starts[self.groups[units + 1]] - self.starts[self.groups[units]]).sum())
+
     def save(self, folder: Path) -> None:
         """Write each array to a file of its own, so that it can be memory-mapped."""
         for name in _PARTS:

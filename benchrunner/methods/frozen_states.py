@@ -192,7 +192,8 @@ def _compute(content: Content, encoder: Encoder, features: Features, files: dict
     device, done = torch.device(job.device), 0
 
     def compute(units: np.ndarray) -> None:
-        batch = collate(features, units, device, multiple=rounding(recipe.precision))
+        multiple = rounding(recipe.precision, features.tokens_in(units))
+        batch = collate(features, units, device, multiple=multiple)
         places = content.places(features, batch, units)
         for layer, hidden in enumerate(encoder.hidden_states(batch)):
             if layer in arrays:

@@ -36,7 +36,8 @@ def predict(
     count = len(features.tokens) if level == "token" else len(features.owner)
 
     def compute(units: np.ndarray) -> tuple[FlatBatch, np.ndarray]:
-        batch = collate(features, units, device, multiple=rounding(precision))
+        multiple = rounding(precision, features.tokens_in(units))
+        batch = collate(features, units, device, multiple=multiple)
         return batch, model(batch).float().cpu().numpy()
 
     parts = computed_in_parts(compute, features.unit_tokens, micro_tokens, device)

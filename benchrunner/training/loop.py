@@ -185,7 +185,9 @@ class Training:
         """Compute the outputs of the first unit without dropout."""
         for module in self.modules.values():
             module.eval()
-        batch = collate(self.features, np.arange(1), self.device, multiple=rounding(self.recipe.precision))
+        unit = np.arange(1)
+        multiple = rounding(self.recipe.precision, self.features.tokens_in(unit))
+        batch = collate(self.features, unit, self.device, multiple=multiple)
         with (
             torch.inference_mode(),
             torch.autocast(self.device.type, torch.bfloat16, enabled=self.recipe.precision == "bf16"),

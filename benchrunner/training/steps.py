@@ -74,7 +74,7 @@ class Eager:
         self.work.optimizer.clear()
 
     def add(self, units: np.ndarray, dropout: Dropout, divisor: float) -> torch.Tensor:
-        multiple = rounding(self.work.precision)
+        multiple = rounding(self.work.precision, self.work.features.tokens_in(units))
         batch = collate(self.work.features, units, self.work.device, dropout=dropout, multiple=multiple)
         return self.work.add(batch, divisor)
 
@@ -114,7 +114,6 @@ class Captured:
         self._gradients = dict[torch.nn.Parameter, torch.Tensor]()
         self._records, self._compared = True, False
         self._longest = int(self.work.features.lengths.max())
-        self._per_unit = self.work.features.unit_tokens
 
     def clear(self) -> None:
         """Begin a step: set the gradients of the first step to zero in place, since graphs go on writing to them.
@@ -132,7 +131,7 @@ class Captured:
     def add(self, units: np.ndarray, dropout: Dropout, divisor: float) -> torch.Tensor:
         dropout = dropout.drawn_by(self._generators)
         sequences = int(np.diff(self.work.features.groups)[units].sum())
-        shape = StaticShape.of(int(self._per_unit[units].sum()), sequences, self._longest)
+        shape = StaticShape.of(self.work.features.tokens_in(units), sequences, self._longest)
         batch = collate(self.work.features, units, self.work.device, dropout=dropout, shape=shape)
         share = torch.full((), divisor, device=self.work.device)
         key = shape.tokens, sequences, len(units)

@@ -103,7 +103,8 @@ def bare(asked: argparse.Namespace, home: Path, length: int) -> dict[str, float]
     adam = PaperAdam(groups, beta1=0.9, beta2=0.999, epsilon=1e-6, bias_correction=False)
     started = 0.0
     for step, rows in enumerate(batches):
-        batch = collate(rows, cpu, dropout=Dropout(0, step), multiple=rounding(asked.precision))
+        multiple = rounding(asked.precision, sum(len(row.tokens) for row in rows))
+        batch = collate(rows, cpu, dropout=Dropout(0, step), multiple=multiple)
         sums = model(batch)
         sums.loss(len(batch.labels), 0).backward()
         torch.nn.utils.clip_grad_norm_(learnt, 1.0)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from benchrunner.features.arrays import Features
 from benchrunner.features.blocks import ranges
-from benchrunner.features.flat_batch import collate, micro_batches, time_order
+from benchrunner.features.flat_batch import collate, micro_batches, rounding, time_order
 from benchrunner.features.randomness import Dropout
 
 CPU = torch.device("cpu")
@@ -106,3 +107,12 @@ def test_the_tokens_of_a_unit_are_those_of_all_its_sequences() -> None:
     assert features.unit_tokens.tolist() == [3, 3]
     assert features.lengths.tolist() == [2, 1, 3]
     assert features.units == 2
+    assert features.tokens_in(np.array([1, 0, 1])) == 9
+
+
+@pytest.mark.parametrize("tokens", [1, 15, 16, 400, 1023, 1024, 2047, 2048, 30_000])
+def test_few_tokens_of_a_batch_in_half_precision_are_filling(tokens: int) -> None:
+    multiple = rounding("bf16", tokens)
+    assert multiple in (16, 32, 64), "products of few shapes are compiled"
+    assert -tokens % multiple <= max(15, tokens / 32)
+    assert rounding("fp32", tokens) == 1

@@ -154,7 +154,8 @@ class TrainingLoop:
         return min(sequences // world, math.ceil(math.ceil(sequences / world) / at_once))
 
     def _batch(self, instances: list[Instance], *, dropout: Dropout | None = None) -> PretrainingBatch:
-        return collate(instances, self.engine.device, dropout=dropout, multiple=rounding(self.settings.precision))
+        multiple = rounding(self.settings.precision, sum(len(instance.tokens) for instance in instances))
+        return collate(instances, self.engine.device, dropout=dropout, multiple=multiple)
 
     def _evaluate(self, instances: InstancesByLength, step: int) -> None:
         """Evaluate on the same held-out instances every time; the processes share the work."""
