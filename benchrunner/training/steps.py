@@ -6,7 +6,8 @@ are added up in tensors that stay, and random numbers are drawn by generators th
 
 `Captured` computes every batch in a fixed shape, whether by a graph or not, with the same kernels and random numbers.
 Which batches are computed by a graph, for example after a resumption, therefore makes no difference. No GPU has run
-this code yet: it is tested on the CPU with a stand-in for the graph.
+this code yet: it is tested on the CPU with stand-ins for the graph. They cannot tell whether CUDA records every kernel,
+whether a library chooses the same kernels in a recording, how much memory the graphs take, and how much time they save.
 """
 
 from __future__ import annotations

@@ -140,3 +140,15 @@ def test_decay_groups_hold_every_weight_and_are_not_empty() -> None:
     ]
     assert (decaying["weight_decay"], constant["weight_decay"]) == (0.5, 0.0)
     assert len(decay_groups([module.dense.weight], 0.5)) == 1
+
+
+def test_a_state_is_put_back_into_the_same_memory() -> None:
+    """CUDA graphs read the weights where they were when the graph was recorded."""
+    first, second = (Optimizer({"pair": Pair()}, Recipe()) for _ in range(2))
+    for weight in first.named.values():
+        weight.grad = torch.ones_like(weight)
+    first.step(0, 0.1)
+    places = {name: weight.data_ptr() for name, weight in second.named.items()}
+    second.restore(dict(first.state()), 1)
+    for name, weight in second.named.items():
+        assert torch.equal(weight, first.named[name]) and weight.data_ptr() == places[name]
