@@ -1,6 +1,7 @@
 """Rows a second that a fitted model predicts, beside `predict` of transformers' Trainer, on one pinned core.
 
-taskset -c 1 python tests/benchmarks/evaluation_speed.py --data DIR [--model DIR] [--tasks cola,sst2] [--quick]
+taskset -c 1 python tests/benchmarks/evaluation_speed.py --data DIR [--model DIR] [--tasks cola,sst2]
+    [--precision bf16] [--quick]
 
 Both sides predict the same rows of dev with the same weights in one process, by turns. The seconds are those of the
 processor, and the table has medians. The Trainer predicts batches of 32 rows in the order of the file (`trainer`) and
@@ -56,7 +57,12 @@ def sides(task_name: str, arguments: argparse.Namespace) -> dict[str, Callable[[
     rows = [{key: inputs[key][at] for key in inputs} for at in range(table.num_rows)]
     order = np.argsort([-len(row["input_ids"]) for row in rows], kind="stable")
     settings = TrainingArguments(
-        output_dir="unused", per_device_eval_batch_size=BATCH, use_cpu=True, report_to=[], disable_tqdm=True
+        output_dir="unused",
+        per_device_eval_batch_size=BATCH,
+        bf16=arguments.precision == "bf16",
+        use_cpu=True,
+        report_to=[],
+        disable_tqdm=True,
     )
     trainer = Trainer(
         classifier, settings, data_collator=DataCollatorWithPadding(tokenizer), processing_class=tokenizer
@@ -64,8 +70,8 @@ def sides(task_name: str, arguments: argparse.Namespace) -> dict[str, Callable[[
 
     def own() -> Any:
         model, device = (lambda batch: head(encoder, batch)), torch.device("cpu")
-        budget = Recipe().micro_tokens
-        return predict(model, features, device, level=head.level, precision="fp32", micro_tokens=budget)
+        budget, precision = Recipe().micro_tokens, arguments.precision
+        return predict(model, features, device, level=head.level, precision=precision, micro_tokens=budget)
 
     def sorted_rows() -> Any:
         predictions = trainer.predict([rows[at] for at in order]).predictions
@@ -79,6 +85,7 @@ def main() -> None:
     parser.add_argument("--data", type=data_folder, required=True)
     parser.add_argument("--model", type=Path, default=default_model())
     parser.add_argument("--tasks", type=task_names, default=["glue/cola", "glue/sst2", "glue/rte"])
+    parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--rows", type=int, default=1000, help="rows of dev that are predicted")
     parser.add_argument("--quick", action="store_true", help="300 rows and 3 turns")
