@@ -80,6 +80,16 @@ class Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, "the path is empty; this folder is named '.'")
         return super()._get_values(action, arg_strings)
 
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        """Read one value; name what was expected in place of a text that is no number, without Python's type names."""
+        try:
+            return super()._get_value(action, arg_string)
+        except argparse.ArgumentError:
+            if action.type not in (int, float):
+                raise
+            wanted = "a whole number" if action.type is int else "a number"
+            raise argparse.ArgumentError(action, f"'{arg_string}' is not {wanted}") from None
+
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:
             return

@@ -146,8 +146,8 @@ def test_a_submission_is_marked(shell: Shell) -> None:
 WRONG = {
     "zero": ("0", "limit_dev must leave at least one row, not 0."),
     "negative": ("-5", "limit_dev must leave at least one row, not -5."),
-    "no number": ("few", "argument --limit-dev: invalid int value: 'few'"),
-    "half": ("0.5", "argument --limit-dev: invalid int value: '0.5'"),
+    "no number": ("few", "argument --limit-dev: 'few' is not a whole number"),
+    "half": ("0.5", "argument --limit-dev: '0.5' is not a whole number"),
 }
 
 

@@ -30,7 +30,8 @@ MISTYPED: dict[str, tuple[list[str], str]] = {
     ),
     "strange choice": (["data", "look"], "argument action: there is no choice 'look'. Choose from status, fetch."),
     "word too many": (["doctor", "please"], "these words have no meaning here: please.\n"),
-    "value of a wrong type": (["run", "mood", "--stride", "far"], "argument --stride: invalid int value: 'far'."),
+    "no whole number": (["run", "mood", "--jobs", "1.5"], "argument --jobs: '1.5' is not a whole number.\n"),
+    "no number": (["run", "mood", "--dropout", "far"], "argument --dropout: 'far' is not a number.\n"),
     "option without a value": (["run", "mood", "--lr"], "argument --lr: expected one argument."),
 }
 
