@@ -86,7 +86,9 @@ def _backbone(arguments: argparse.Namespace, tasks: Iterable[Task]) -> str:
         method = plugins.method(next(iter(arguments.method or ()), task.method))
         if method.needs_backbone:
             names = list(plugins.backbones)[:4]
-            known = f"'benchrunner list backbones' has {', '.join(names)}, ..." if names else "No plugin brings one"
+            known = (
+                f"'benchrunner list backbones' has {', '.join(names)} and others" if names else "No plugin brings one"
+            )
             raise RequestError(
                 f"{task.name} is answered by '{method.name}', which needs a backbone: give --backbone with a name, "
                 f"a folder or a hub id. {known}."

@@ -23,6 +23,9 @@ T = TypeVar("T")
 _REASON = 200
 """Most characters that an error shows of the reason why a file cannot be read."""
 
+OTHER_RUNS = "--runs DIR names another folder of fits."
+"""Advice where a run or a study is not found."""
+
 ANSWERS = "answers.jsonl"
 """Name of the file with the answers of a prediction."""
 _TRACEBACK = "traceback.txt"
@@ -250,5 +253,5 @@ def find_run(runs: Path, reference: str) -> RunFolder:
     if len(matches) > 1 and name not in matches:
         raise RequestError(f"'{name}' could be the runs {', '.join(matches)}: give more of its id.")
     if not matches:
-        raise UnknownName("run", name, known, f"Looked in {runs}.")
+        raise UnknownName("run", name, known, f"Looked in {runs}; {OTHER_RUNS}")
     return RunFolder(runs, name if name in matches else matches[0])

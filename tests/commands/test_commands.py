@@ -50,7 +50,7 @@ REFUSED: dict[str, tuple[list[str], str]] = {
         "--executor-option takes NAME=VALUE, not 'a'",
     ),
     "unknown board": (["submit", "mood", "--backbone", "words"], "no leaderboard 'mood'. Did you mean moods?"),
-    "unknown run": (["predict", "abc", "data/mood/test.tsv"], "There is no run 'abc'. Looked in runs."),
+    "unknown run": (["predict", "abc", "data/mood/test.tsv"], "There is no run 'abc'. Looked in runs; --runs DIR"),
     "unknown run to start from": (["run", "mood", *HERE, "--init-from", "abc"], "There is no run 'abc'"),
     "no run to start from": (["run", "mood", *HERE, "--init-from", ""], "There is no run ''"),
     "empty backbone": (["run", "mood", *HERE, "--backbone", ""], "There is no backbone ''"),

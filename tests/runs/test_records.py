@@ -179,7 +179,7 @@ def test_a_run_is_found_by_its_id_its_beginning_or_its_folder(tmp_path: Path) ->
 
 @pytest.mark.parametrize("reference", ["run:", "", "nonsense"])
 def test_where_there_are_no_runs_it_says_where_it_looked(reference: str, tmp_path: Path) -> None:
-    with pytest.raises(UnknownName, match=f"There is no run '.*'. Looked in {tmp_path / 'none'}."):
+    with pytest.raises(UnknownName, match=f"There is no run '.*'. Looked in {tmp_path / 'none'}; "):
         find_run(tmp_path / "none", reference)
 
 

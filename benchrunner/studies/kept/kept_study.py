@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, final
 
 from benchrunner.errors import RequestError, UnknownName
+from benchrunner.runs.folder import OTHER_RUNS
 from benchrunner.seals import read_sealed
 from benchrunner.studies.kept.naming import check_name
 
@@ -151,7 +152,7 @@ def find_study(runs: Path, name: str) -> KeptStudy:
     """Find a kept study by its name; raise an `UnknownName` with the names of the others if there is none."""
     known = [path.stem for path in _paths(runs)]
     if name not in known:
-        raise UnknownName("kept study", name, known, f"Looked in {studies_folder(runs)}.")
+        raise UnknownName("kept study", name, known, f"Looked in {studies_folder(runs)}; {OTHER_RUNS}")
     return _read(studies_folder(runs) / f"{check_name(name)}.json")
 
 
