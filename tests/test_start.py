@@ -28,7 +28,9 @@ def stopped_after(seconds: float, number: signal.Signals, program: str) -> tuple
     """Start the program, stop it some time after its first lines ran; return exit code and standard error."""
     words = [sys.executable, *PROGRAMS[program], "list"]
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    while not catches(process, signal.SIGHUP) and process.poll() is None:  # the last handler that it sets
+    # The last handler that it sets; a suite under nohup ignores SIGHUP, and so do its children.
+    last = signal.SIGTERM if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN else signal.SIGHUP
+    while not catches(process, last) and process.poll() is None:
         time.sleep(0.001)
     time.sleep(seconds)
     process.send_signal(number)
