@@ -18,7 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from measured_tasks import data_folder, default_model
+from measured_tasks import default_model, existing_folder
 
 
 def encode(arguments: argparse.Namespace, pairs: int) -> dict[str, float]:
@@ -58,8 +58,8 @@ def peak() -> int:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=data_folder, required=True, help="folder with the folder STS-B of GLUE")
-    parser.add_argument("--model", type=Path, default=default_model())
+    parser.add_argument("--data", type=existing_folder, required=True, help="folder with the folder STS-B of GLUE")
+    parser.add_argument("--model", type=existing_folder, default=default_model())
     parser.add_argument("--plugin", help="plugin that loads the model, for example transformers")
     parser.add_argument("--quick", action="store_true", help="a tenth of the pairs")
     parser.add_argument("--pairs", type=int, help=argparse.SUPPRESS)

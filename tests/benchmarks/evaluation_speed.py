@@ -16,10 +16,11 @@ import os
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from measured_tasks import data_folder, default_model, task_names
+from measured_tasks import SENTENCES, default_model, existing_folder, task_names
 from peer_tasks import BATCH
 
 
@@ -82,9 +83,11 @@ def sides(task_name: str, arguments: argparse.Namespace) -> dict[str, Callable[[
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=data_folder, required=True)
-    parser.add_argument("--model", type=Path, default=default_model())
-    parser.add_argument("--tasks", type=task_names, default=["glue/cola", "glue/sst2", "glue/rte"])
+    parser.add_argument("--data", type=existing_folder, required=True)
+    parser.add_argument("--model", type=existing_folder, default=default_model())
+    parser.add_argument(
+        "--tasks", type=partial(task_names, problems=SENTENCES), default=["glue/cola", "glue/sst2", "glue/rte"]
+    )
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--rows", type=int, default=1000, help="rows of dev that are predicted")

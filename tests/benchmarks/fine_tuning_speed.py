@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from measured_tasks import TASKS, data_folder, default_model, described, machine, number, score, task_names
+from measured_tasks import TASKS, default_model, described, existing_folder, machine, number, score, task_names
 from peer_tasks import BATCH, SORTED, grouped_trainer, peer_task
 
 from benchrunner import BenchrunnerError, Event, Recipe, Runner, Task, Workspace, discover
@@ -155,6 +155,16 @@ def ours(asked: Measurement) -> dict[str, float]:
         return {"rate": clock.rate(len(examples)), "score": number(value)}
 
 
+def architecture_names(text: str) -> list[str]:
+    """Check that transformers has architectures of these names; an `argparse` type."""
+    from transformers import CONFIG_MAPPING
+
+    names = text.split(",")
+    if unknown := [name for name in names if name not in CONFIG_MAPPING]:
+        raise argparse.ArgumentTypeError(f"transformers has no architecture {', '.join(unknown)}")
+    return names
+
+
 def write_random_model(architecture: str, model: Path, folder: Path) -> None:
     """Write a random model of another architecture to a folder, in the shape and with the tokenizer of a BERT."""
     import torch
@@ -243,12 +253,12 @@ def compare(arguments: argparse.Namespace, model: Path, name: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=data_folder, required="--one" not in sys.argv)
-    parser.add_argument("--model", type=Path, default=default_model())
+    parser.add_argument("--data", type=existing_folder, required="--one" not in sys.argv)
+    parser.add_argument("--model", type=existing_folder, default=default_model())
     parser.add_argument("--repeats", type=int, help="turns; 3 by default, 1 with --quick")
     parser.add_argument("--quick", action="store_true", help="few steps, fp32 and grouped alone: under 10 minutes")
     parser.add_argument("--tasks", type=task_names, default=list(TASKS))
-    parser.add_argument("--architectures", type=lambda text: text.split(","), default=[])
+    parser.add_argument("--architectures", type=architecture_names, default=[])
     parser.add_argument("--without", metavar="PARTS", help="not the systems with these words: padded,bf16")
     parser.add_argument("--cpu-time", action="store_true")
     parser.add_argument("--profile", action="store_true")

@@ -19,7 +19,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from measured_tasks import data_folder, default_model, machine, task_names
+from measured_tasks import default_model, existing_folder, machine, task_names
 from peer_tasks import BATCH
 from timed_commands import PeerFits, Times, timed
 
@@ -74,8 +74,8 @@ class Grid:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=data_folder, required=True)
-    parser.add_argument("--model", type=Path, default=default_model())
+    parser.add_argument("--data", type=existing_folder, required=True)
+    parser.add_argument("--model", type=existing_folder, default=default_model())
     parser.add_argument("--tasks", type=task_names, default=["glue/cola"])
     parser.add_argument("--repeats", type=int, help="turns; 3 by default, 1 with --quick")
     parser.add_argument("--steps", type=int, default=50, help="steps of each fit")

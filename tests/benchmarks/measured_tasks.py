@@ -15,19 +15,23 @@ TASKS = ("glue/cola", "glue/sst2", "glue/stsb", "glue/mrpc", "glue/rte", "squad/
 """The tasks that are measured by default."""
 
 
-def task_names(text: str) -> list[str]:
-    """Resolve the names of tasks as every command does; an `argparse` type."""
+SENTENCES = Classify, Regress
+"""Problems whose rows are one or two texts."""
+
+
+def task_names(text: str, problems: tuple[type, ...] = (*SENTENCES, Choose, Span)) -> list[str]:
+    """Resolve the names of tasks of some problems as every command does; an `argparse` type."""
     plugins = discover()
     try:
         tasks = [plugins.task(name) for name in text.split(",")]
     except BenchrunnerError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
-    if unfit := [task.name for task in tasks if not isinstance(task.problem, Classify | Regress | Choose | Span)]:
+    if unfit := [task.name for task in tasks if not isinstance(task.problem, problems)]:
         raise argparse.ArgumentTypeError(f"no model of transformers is measured for {', '.join(unfit)}")
     return [task.name for task in tasks]
 
 
-def data_folder(text: str) -> Path:
+def existing_folder(text: str) -> Path:
     """Return an existing folder; an `argparse` type."""
     if not Path(text).is_dir():
         raise argparse.ArgumentTypeError(f"there is no folder {text}")

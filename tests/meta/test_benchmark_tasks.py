@@ -29,6 +29,22 @@ def test_other_names_are_refused_with_a_reason(names: str, message: str) -> None
         task_names(names)
 
 
+def test_predictions_are_measured_for_rows_of_texts_only() -> None:
+    from measured_tasks import SENTENCES, task_names
+
+    assert task_names("rte,stsb", SENTENCES) == ["glue/rte", "glue/stsb"]
+    with pytest.raises(argparse.ArgumentTypeError, match=r"measured for squad/1\.1, swag/swag"):
+        task_names("rte,squad/1.1,swag", SENTENCES)
+
+
+def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    from measured_tasks import existing_folder
+
+    assert existing_folder(str(tmp_path)) == tmp_path
+    with pytest.raises(argparse.ArgumentTypeError, match="there is no folder"):
+        existing_folder(str(tmp_path / "none"))
+
+
 def test_the_peer_script_uses_no_code_of_this_project() -> None:
     imported = {
         line.split()[1]
