@@ -142,7 +142,7 @@ class NoDropout(Dropout):
 
 
 class _Drop(torch.autograd.Function):
-    """Computes x * mask * scale. The scale is not part of the mask, where half precision would round it."""
+    """Computes x * mask * scale. The mask holds 0 and 1 only: in half precision, it would round the scale."""
 
     @staticmethod
     def forward(ctx, x, mask, scale):  # type: ignore[no-untyped-def]

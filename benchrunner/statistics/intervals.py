@@ -32,7 +32,7 @@ class Interval:
     high: float
 
     def as_json(self) -> list[float]:
-        """Return the lower and the upper end as JSON values."""
+        """Return the interval as JSON: a list of its lower and its upper end."""
         return [self.low, self.high]
 
 
