@@ -25,6 +25,7 @@ from benchrunner.features.randomness import Dropout, NoDropout, derived, generat
 from benchrunner.features.uploads import on_device
 from benchrunner.features.word_cache import WordCache
 from benchrunner.training import step_log
+from benchrunner.training.adamw import AdamW, clipping_divisor
 from benchrunner.training.denormals import flushed_denormals
 from benchrunner.training.feature_cache import Cache
 from benchrunner.training.optimizer import decay_groups
@@ -32,6 +33,7 @@ from benchrunner.training.schedule import share_of_peak
 
 __all__ = [
     "IGNORED",
+    "AdamW",
     "Block",
     "Bucket",
     "Cache",
@@ -55,6 +57,7 @@ __all__ = [
     "check_limits",
     "check_size",
     "check_types",
+    "clipping_divisor",
     "collate",
     "decay_groups",
     "derived",

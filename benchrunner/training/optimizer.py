@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from benchrunner.recipes import Recipe
+from benchrunner.training.adamw import AdamW, clipping_divisor
 
 
 def decay_groups(parameters: Iterable[nn.Parameter], weight_decay: float) -> list[dict[str, Any]]:
@@ -55,15 +56,13 @@ class Optimizer:
 
     `rates` has factors of the learning rate by the name of a weight, such as `encoder.pooler.bias`; without a factor,
     a weight has the whole rate. Weights that need no gradient are not part of the optimizer, nor of its state.
-
-    The fused kernel is called directly: a `torch.optim.AdamW` computes the same bits, but the first one in a process
-    imports torch's compiler, which costs more time than fifty steps of a small model.
     """
 
     def __init__(
         self, modules: Mapping[str, nn.Module], recipe: Recipe, rates: Mapping[str, float] | None = None
     ) -> None:
         self._recipe = recipe
+        self._adam = AdamW(recipe.beta1, recipe.beta2, recipe.epsilon, recipe.bias_correction)
         self.named = {
             f"{part}.{name}": weight
             for part, module in modules.items()
@@ -101,59 +100,26 @@ class Optimizer:
     def step(self, step: int, lr: float) -> None:
         """Clip the gradients and change the weights. `step` counts from 0."""
         self.allocate()
-        excess = self._excess() if self._recipe.clip else None
+        trained = [weight.grad for weight in self.named.values() if weight.grad is not None]
+        excess = clipping_divisor(trained, self._recipe.clip) if self._recipe.clip else None
         for group in self._groups:
-            asked = lr * group.rate
-            rate, epsilon = asked, self._recipe.epsilon
-            if not self._recipe.bias_correction:
-                # AdamW computes m / (1 - b1^t) / (sqrt(v / (1 - b2^t)) + e). With this rate and epsilon, that is
-                # lr * m / (sqrt(v) + e). AdamW multiplies the decay by its rate, so the decay is divided by it.
-                first, second = 1 - self._recipe.beta1 ** (step + 1), (1 - self._recipe.beta2 ** (step + 1)) ** 0.5
-                rate, epsilon = asked * first / second, self._recipe.epsilon / second
-            decay = group.decay * asked / rate if rate else 0.0
-            self._change(group.weights, excess, rate=rate, decay=decay, epsilon=epsilon)
-
-    def _change(
-        self,
-        weights: Iterable[nn.Parameter],
-        excess: torch.Tensor | None,
-        *,
-        rate: float,
-        decay: float,
-        epsilon: float,
-    ) -> None:
-        """Take an AdamW step with the weights that have gradients; the others and their moments stay as they are."""
-        gradients = {weight: weight.grad for weight in weights if weight.grad is not None}
-        if not gradients:
-            return
-        moments = [self._moments[weight] for weight in gradients]
-        steps = [moment.step for moment in moments]
-        torch._foreach_add_(steps, 1)
-        torch._fused_adamw_(
-            list[torch.Tensor](gradients),
-            list(gradients.values()),
-            [moment.mean for moment in moments],
-            [moment.square for moment in moments],
-            [],
-            steps,
-            lr=rate,
-            beta1=self._recipe.beta1,
-            beta2=self._recipe.beta2,
-            weight_decay=decay,
-            eps=epsilon,
-            amsgrad=False,
-            maximize=False,
-            grad_scale=excess,
-        )
-
-    def _excess(self) -> torch.Tensor:
-        """Return the divisor of the gradients that clips them: how far their norm is above the limit, or 1 if below.
-
-        The fused kernel divides while it reads the gradients, so that clipping costs no pass over the weights.
-        """
-        gradients = [weight.grad for weight in self.named.values() if weight.grad is not None]
-        norm = torch.nn.utils.get_total_norm(gradients)
-        return ((norm + 1e-6) / self._recipe.clip).clamp(min=1.0)
+            gradients = {weight: weight.grad for weight in group.weights if weight.grad is not None}
+            if not gradients:  # these weights and their moments stay as they are
+                continue
+            moments = [self._moments[weight] for weight in gradients]
+            steps = [moment.step for moment in moments]
+            torch._foreach_add_(steps, 1)
+            self._adam.change(
+                list(gradients),
+                list(gradients.values()),
+                [moment.mean for moment in moments],
+                [moment.square for moment in moments],
+                steps,
+                step=step + 1,
+                rate=lr * group.rate,
+                decay=group.decay,
+                excess=excess,
+            )
 
     def state(self) -> Iterator[tuple[str, torch.Tensor]]:
         """Give weights and moments by name. Weights that have had no gradient have no moments."""

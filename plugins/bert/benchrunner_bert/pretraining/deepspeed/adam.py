@@ -7,6 +7,8 @@ from typing import Any
 
 import torch
 
+from benchrunner.engine import AdamW
+
 MOMENTS = ("exp_avg", "exp_avg_sq")
 """Names of the state that Adam keeps for each parameter. ZeRO's partitioning looks for these names."""
 
@@ -28,8 +30,7 @@ class PaperAdam(torch.optim.Optimizer):
     ) -> None:
         # DeepSpeed takes a step before the first one, to make the moments, with gradients of zero.
         super().__init__(groups, {"lr": 0.0, "weight_decay": 0.0, "step": 1})
-        self._beta1, self._beta2, self._epsilon = beta1, beta2, epsilon
-        self._bias_correction = bias_correction
+        self._adam = AdamW(beta1, beta2, epsilon, bias_correction)
         self.excess: torch.Tensor | None = None
         """Divisor of the gradients that clips them, at least 1; the kernel divides while it reads the gradients."""
 
@@ -49,28 +50,17 @@ class PaperAdam(torch.optim.Optimizer):
         for weight in weights:
             if not self.state[weight]:
                 self.state[weight].update(fresh_moments(weight))
-        rate, epsilon, decay = group["lr"], self._epsilon, group["weight_decay"]
-        if not self._bias_correction:
-            # The kernel computes m / (1 - b1^t) / (sqrt(v / (1 - b2^t)) + e). With this rate and epsilon, that is
-            # lr * m / (sqrt(v) + e). The kernel multiplies the decay by its rate, so the decay is divided by it.
-            first, second = 1 - self._beta1 ** group["step"], (1 - self._beta2 ** group["step"]) ** 0.5
-            rate, epsilon, decay = rate * first / second, epsilon / second, decay * second / first
         step = torch.full((), float(group["step"]), device=weights[0].device)
-        torch._fused_adamw_(
-            list(weights),
+        self._adam.change(
+            weights,
             [weight.grad.to(weight.dtype) for weight in weights if weight.grad is not None],
             [self.state[weight][MOMENTS[0]] for weight in weights],
             [self.state[weight][MOMENTS[1]] for weight in weights],
-            [],
             [step] * len(weights),
-            lr=rate,
-            beta1=self._beta1,
-            beta2=self._beta2,
-            weight_decay=decay,
-            eps=epsilon,
-            amsgrad=False,
-            maximize=False,
-            grad_scale=self.excess,
+            step=group["step"],
+            rate=group["lr"],
+            decay=group["weight_decay"],
+            excess=self.excess,
         )
 
 

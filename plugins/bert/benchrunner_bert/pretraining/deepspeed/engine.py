@@ -18,7 +18,7 @@ import torch
 from torch import nn
 
 from benchrunner import CheckpointError, RequestError, first_line
-from benchrunner.engine import decay_groups
+from benchrunner.engine import clipping_divisor, decay_groups
 from benchrunner_bert.pretraining.deepspeed.adam import MOMENTS, PaperAdam, fresh_moments
 from benchrunner_bert.pretraining.deepspeed.configuration import clips_itself, configuration, decisive, stage_used
 from benchrunner_bert.pretraining.deepspeed.processes import join_processes
@@ -116,7 +116,7 @@ class Engine:
             group["lr"], group["step"] = lr, step + 1
         if self._clip:
             gradients = [weight.grad for weight in self._weights.values() if weight.grad is not None]
-            self._adam.excess = ((torch.nn.utils.get_total_norm(gradients) + 1e-6) / self._clip).clamp(min=1.0)
+            self._adam.excess = clipping_divisor(gradients, self._clip)
         self._engine.step()
 
     def state(self) -> Iterator[tuple[str, torch.Tensor]]:
