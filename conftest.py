@@ -16,7 +16,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 @pytest.fixture
 def narrow_bilstm(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make 32 the default of a recipe's `bilstm_width`, for tests that train a BiLSTM: 768 takes 30 times as long."""
-    from benchrunner.recipes import Recipe
+    from benchrunner.parameters.recipes import Recipe
 
     narrow = {**vars(Recipe()), "bilstm_width": 32}
     monkeypatch.setattr(Recipe.__init__, "__defaults__", tuple(narrow.values()))

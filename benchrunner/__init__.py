@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 from benchrunner.backbones.backbone import Backbone, BackboneFamily, OneBackbone
 from benchrunner.backbones.export_kind import ExportKind
 from benchrunner.backbones.hub_files import download_checkpoint, download_hub_file, shard_files
+from benchrunner.console.printing import print_line, print_note
 from benchrunner.data.delimited import TextTable
 from benchrunner.data.hub import HubTable
 from benchrunner.data.iob_tags import OUTSIDE, as_iob2, begins_phrase, iob_labels
@@ -46,19 +47,21 @@ from benchrunner.errors import (
     first_line,
     last_line,
 )
-from benchrunner.estimates import CommandEstimate
-from benchrunner.executor import Executor, FitCost, FitRunner
-from benchrunner.file_faults import Faults, quoted
-from benchrunner.files import (
+from benchrunner.fits.estimates import CommandEstimate
+from benchrunner.fits.executor import Executor, FitCost, FitRunner
+from benchrunner.fits.fit import Fit, Prediction
+from benchrunner.fits.progress import Event
+from benchrunner.fits.record import Record
+from benchrunner.io.file_faults import Faults, quoted
+from benchrunner.io.files import (
     is_disk_full,
     read_text,
     write_atomically,
     write_folder_atomically,
     write_json,
 )
-from benchrunner.fits import Fit, Prediction
-from benchrunner.interrupts import HeldBack
-from benchrunner.json_files import find_json_object, read_json, read_json_object
+from benchrunner.io.json_files import find_json_object, read_json, read_json_object
+from benchrunner.io.seals import check_files, file_checksum, find_sealed, folder_checksums, read_sealed, write_sealed
 from benchrunner.leaderboards.board_toml import read_leaderboard
 from benchrunner.leaderboards.checking import find_faults
 from benchrunner.leaderboards.file_kinds.columns_file import Columns
@@ -75,7 +78,6 @@ from benchrunner.leaderboards.manifests import read_manifest
 from benchrunner.leaderboards.published import PublishedColumn, PublishedFigure, PublishedRow
 from benchrunner.leaderboards.published_choice import PublishedChoice, choose_published
 from benchrunner.leaderboards.writing import write_answers
-from benchrunner.method_parameters import MethodParameter
 from benchrunner.methods.method import Job, Method, Outcome
 from benchrunner.metrics import (
     ACCURACY,
@@ -102,13 +104,14 @@ from benchrunner.metrics import (
     reciprocal_rank_of_groups,
     roc_auc,
 )
-from benchrunner.named_recipes import NamedRecipe
-from benchrunner.platform_facts import flush_to_disk, memory_size
+from benchrunner.parameters.method_parameters import MethodParameter
+from benchrunner.parameters.named_recipes import NamedRecipe
+from benchrunner.parameters.recipes import GRIDS, Grid, Recipe
+from benchrunner.parameters.text_settings import read_settings
 from benchrunner.plugins.discovery import discover
 from benchrunner.plugins.hookspecs import hookimpl
 from benchrunner.plugins.listing import Listed, list_offers
 from benchrunner.plugins.registry import Plugins
-from benchrunner.printing import print_line, print_note
 from benchrunner.problems.candidates import Candidates
 from benchrunner.problems.choose import Choose
 from benchrunner.problems.classify import Classify
@@ -119,15 +122,12 @@ from benchrunner.problems.regress import Regress
 from benchrunner.problems.sentences import SentenceProblem
 from benchrunner.problems.span import Span
 from benchrunner.problems.tag import Tag
-from benchrunner.progress import Event
-from benchrunner.recipes import GRIDS, Grid, Recipe
-from benchrunner.records import Record
-from benchrunner.seals import check_files, file_checksum, find_sealed, folder_checksums, read_sealed, write_sealed
+from benchrunner.process.interrupts import HeldBack
+from benchrunner.process.platform_facts import flush_to_disk, memory_size
 from benchrunner.tasks.data_status import SplitStatus, data_status
 from benchrunner.tasks.scorers import Scored, Scorer
 from benchrunner.tasks.suites import Average, Suite, Term
 from benchrunner.tasks.task import Role, Split, Task
-from benchrunner.text_settings import read_settings
 from benchrunner.workspace import Settings, Workspace
 
 if TYPE_CHECKING:
@@ -135,11 +135,11 @@ if TYPE_CHECKING:
     from benchrunner.reports.rendering import write_report
     from benchrunner.runs.answering import Answered, answer, export, write_board_files
     from benchrunner.runs.ensembles import Ensemble
-    from benchrunner.runs.executors import Local
     from benchrunner.runs.file_scores import FileScores, score_file
     from benchrunner.runs.inventory.details import RunDetails, RunDifference, diff_runs, run_details
     from benchrunner.runs.inventory.sizes import Sizes
     from benchrunner.runs.inventory.summaries import RunSummary, chosen_runs, list_runs, sorted_runs
+    from benchrunner.runs.local_executor import Local
     from benchrunner.runs.orders import FitAnswer, FitOrder
     from benchrunner.runs.predictor import Predicted
     from benchrunner.runs.runner import Runner
@@ -393,7 +393,7 @@ _LATER = {
     "benchrunner.reports.rendering": ("write_report",),
     "benchrunner.runs.answering": ("Answered", "answer", "export", "write_board_files"),
     "benchrunner.runs.ensembles": ("Ensemble",),
-    "benchrunner.runs.executors": ("Local",),
+    "benchrunner.runs.local_executor": ("Local",),
     "benchrunner.runs.file_scores": ("FileScores", "score_file"),
     "benchrunner.runs.orders": ("FitAnswer", "FitOrder"),
     "benchrunner.runs.sending": ("SentFits", "send_fits"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchrunner.executor import Executor
+from benchrunner.fits.executor import Executor
 from benchrunner.methods.finetune import ENCODER_FIELDS, Finetune
 from benchrunner.methods.frozen_features import FrozenFeatures
 from benchrunner.methods.lora import Lora
@@ -12,7 +12,7 @@ from benchrunner.methods.majority import Majority
 from benchrunner.methods.method import Method
 from benchrunner.methods.probing.probe import Probe
 from benchrunner.plugins.hookspecs import hookimpl
-from benchrunner.runs.executors import Local
+from benchrunner.runs.local_executor import Local
 
 
 @hookimpl

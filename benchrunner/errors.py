@@ -19,7 +19,7 @@ import difflib
 from collections.abc import Iterable, Mapping
 from itertools import islice
 
-from benchrunner.printing import message_of, printable
+from benchrunner.console.printing import message_of, printable
 
 SHOWN_ROWS = 5
 """Number of bad rows that an error shows; the others are counted."""

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import NoReturn, final
 
 from benchrunner.errors import BenchrunnerError, PluginError, described
-from benchrunner.files import is_disk_full
+from benchrunner.io.files import is_disk_full
 
 _RAISE = opcode.opmap["RAISE_VARARGS"]
 """The instruction of a `raise` statement."""

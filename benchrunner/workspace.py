@@ -6,9 +6,9 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchrunner.hub_access import HubAccess
-from benchrunner.output_places import check_is_text
-from benchrunner.platform_facts import home_folder
+from benchrunner.io.hub_access import HubAccess
+from benchrunner.io.output_places import check_is_text
+from benchrunner.process.platform_facts import home_folder
 
 _TRUE = {"1", "true", "yes", "on"}
 

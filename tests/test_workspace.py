@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from benchrunner import Workspace
-from benchrunner.platform_facts import home_folder
+from benchrunner.process.platform_facts import home_folder
 
 VARIABLES = ("BENCHRUNNER_CACHE", "BENCHRUNNER_RUNS", "XDG_CACHE_HOME", "HOME")
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchrunner.errors import CheckpointError
-from benchrunner.files import write_json
-from benchrunner.json_files import read_json_object
+from benchrunner.io.files import write_json
+from benchrunner.io.json_files import read_json_object
 
 LAYOUT = "concat.json"
 """Name of the file that lists the sub-folders."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchrunner.errors import CheckpointError, first_line
-from benchrunner.hub_access import cache_only
-from benchrunner.json_files import read_json_object
+from benchrunner.io.hub_access import cache_only
+from benchrunner.io.json_files import read_json_object
 from benchrunner.workspace import Workspace
 
 _SHARDS = ".index.json"

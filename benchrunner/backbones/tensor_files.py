@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from benchrunner.backbones.finite_numbers import not_finite
 from benchrunner.errors import CheckpointError, first_line
-from benchrunner.platform_facts import memory_size
+from benchrunner.process.platform_facts import memory_size
 
 if TYPE_CHECKING:
     import torch

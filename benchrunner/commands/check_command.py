@@ -8,7 +8,7 @@ from pathlib import Path
 from benchrunner.commands import options
 from benchrunner.commands.output import DONE, FAILED, print_json
 from benchrunner.commands.parser import Commands
-from benchrunner.printing import print_line, print_note
+from benchrunner.console.printing import print_line, print_note
 
 
 def add(commands: Commands) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 from benchrunner.commands import options
 from benchrunner.commands.output import FAILED, print_result
 from benchrunner.commands.parser import Commands
-from benchrunner.platform_facts import available_cores, can_run_workers
-from benchrunner.printing import print_line
+from benchrunner.console.printing import print_line
+from benchrunner.process.platform_facts import available_cores, can_run_workers
 
 
 def add(commands: Commands) -> None:
@@ -45,7 +45,7 @@ def _default_jobs() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the data, fit, print the table, write the submissions."""
-    from benchrunner.runs.executors import Local
+    from benchrunner.runs.local_executor import Local
     from benchrunner.runs.runner import Runner
     from benchrunner.studies.demo import Demo
     from benchrunner.studies.study_run import run_study

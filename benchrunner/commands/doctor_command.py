@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from benchrunner.commands import options
 from benchrunner.commands.output import DONE, FAILED, print_json
 from benchrunner.commands.parser import Commands
-from benchrunner.printing import print_line
+from benchrunner.console.printing import print_line
 
 if TYPE_CHECKING:
     from benchrunner.plugins.diagnosis import Diagnosis

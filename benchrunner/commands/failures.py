@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from benchrunner.commands.output import DONE, FAILED
+from benchrunner.console.printing import print_note, value_text
 from benchrunner.errors import PluginError
 from benchrunner.plugin_code import passes, reason
 from benchrunner.plugins.registry import Plugins
 from benchrunner.plugins.versions import top_package
-from benchrunner.printing import print_note, value_text
 
 TRACEBACK = "BENCHRUNNER_TRACEBACK"
 """Environment variable that shows where an error was raised, for authors of plugins."""

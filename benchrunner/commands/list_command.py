@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping
 from benchrunner.commands import options
 from benchrunner.commands.output import DONE, print_columns, print_json, print_table
 from benchrunner.commands.parser import Commands
+from benchrunner.console.printing import print_line
 from benchrunner.errors import RequestError
 from benchrunner.leaderboards.leaderboard import Leaderboard
 from benchrunner.leaderboards.published_table import source_tables
-from benchrunner.named_recipes import NamedRecipe
+from benchrunner.parameters.named_recipes import NamedRecipe
 from benchrunner.plugins.listing import KINDS, Listed, list_offers
-from benchrunner.printing import print_line
 
 
 def add(commands: Commands) -> None:

@@ -43,15 +43,15 @@ from benchrunner.commands.output import (
 )
 from benchrunner.commands.parser import Commands, Parser
 from benchrunner.commands.plugin_commands import add_plugin_commands
+from benchrunner.console.printing import message_of, print_note
+from benchrunner.console.standard_streams import prepare_streams
 from benchrunner.errors import BenchrunnerError, RequestError
-from benchrunner.files import is_disk_full
-from benchrunner.interrupts import Stopped, number_of, stop_on_signals
-from benchrunner.parent_process import end_with_parent
-from benchrunner.platform_facts import home_folder, stop_signals
+from benchrunner.io.files import is_disk_full
 from benchrunner.plugins.discovery import discover
 from benchrunner.plugins.registry import Plugins
-from benchrunner.printing import message_of, print_note
-from benchrunner.standard_streams import prepare_streams
+from benchrunner.process.interrupts import Stopped, number_of, stop_on_signals
+from benchrunner.process.parent_process import end_with_parent
+from benchrunner.process.platform_facts import home_folder, stop_signals
 from benchrunner.workspace import Workspace
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from benchrunner.commands import options
 from benchrunner.commands.output import DONE, print_json
 from benchrunner.commands.parser import Commands
-from benchrunner.printing import print_line
+from benchrunner.console.printing import print_line
 from benchrunner.scaffolds.kinds import SCAFFOLDS
 
 

@@ -9,19 +9,28 @@ from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from benchrunner.console.printing import print_note
 from benchrunner.errors import RequestError
-from benchrunner.printing import print_note
-from benchrunner.recipes import BATCH_UNITS, CONTEXTS, LAYERS, LOSS_DIVISORS, SAMPLES, SCHEDULES, SUMMARIES, Recipe
+from benchrunner.parameters.recipes import (
+    BATCH_UNITS,
+    CONTEXTS,
+    LAYERS,
+    LOSS_DIVISORS,
+    SAMPLES,
+    SCHEDULES,
+    SUMMARIES,
+    Recipe,
+)
+from benchrunner.parameters.text_settings import name_value_pairs
 from benchrunner.studies.number_texts import names, numbers
 from benchrunner.studies.study import SELECT
-from benchrunner.text_settings import name_value_pairs
 from benchrunner.workspace import CHECKPOINT_SECONDS, Workspace
 
 if TYPE_CHECKING:
-    from benchrunner.executor import Executor
-    from benchrunner.fits import Fit
+    from benchrunner.fits.executor import Executor
+    from benchrunner.fits.fit import Fit
+    from benchrunner.fits.progress import Event
     from benchrunner.leaderboards.published_choice import PublishedChoice
-    from benchrunner.progress import Event
     from benchrunner.runs.runner import Runner
     from benchrunner.studies.study import Study
     from benchrunner.studies.study_options import StudyOptions
@@ -343,7 +352,7 @@ def workspace(arguments: argparse.Namespace) -> Workspace:
 
 def runner(arguments: argparse.Namespace) -> Runner:
     """Make the runner that the options describe."""
-    from benchrunner.progress import silent
+    from benchrunner.fits.progress import silent
     from benchrunner.runs.runner import Runner
 
     return Runner(
@@ -397,7 +406,7 @@ def set_values(arguments: argparse.Namespace) -> tuple[dict[str, str], dict[str,
 
 def executor(arguments: argparse.Namespace) -> Executor | None:
     """Make the executor that the options name; None if no option names one."""
-    from benchrunner.runs.executors import Local
+    from benchrunner.runs.local_executor import Local
 
     chosen_options = name_value_pairs(arguments.executor_option or (), "--executor-option")
     if arguments.executor is None:

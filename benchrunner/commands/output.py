@@ -8,8 +8,8 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from benchrunner.printing import new_console, print_data, print_line
-from benchrunner.reserved_output import ReservedOutput, is_reserved, own_output
+from benchrunner.console.printing import new_console, print_data, print_line
+from benchrunner.console.reserved_output import ReservedOutput, is_reserved, own_output
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from benchrunner.commands.parser import Commands, Parser
+from benchrunner.console.printing import value_text
 from benchrunner.errors import BenchrunnerError, PluginError
 from benchrunner.plugins.loading import Loading
 from benchrunner.plugins.registry import Plugins
-from benchrunner.printing import value_text
 
 
 def add_plugin_commands(commands: Commands, plugins: Plugins, *, prog: str) -> None:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 from benchrunner.commands import options
 from benchrunner.commands.output import DONE, print_json, reserved_for_json
 from benchrunner.commands.parser import Commands
+from benchrunner.console.printing import print_data, print_line, print_note
 from benchrunner.errors import DataError, RequestError
-from benchrunner.files import write_atomically
-from benchrunner.output_places import check_place, is_stream
-from benchrunner.printing import print_data, print_line, print_note
+from benchrunner.io.files import write_atomically
+from benchrunner.io.output_places import check_place, is_stream
 
 if TYPE_CHECKING:
     from benchrunner.runs.answering import Answered

@@ -8,8 +8,8 @@ from pathlib import Path
 from benchrunner.commands import options
 from benchrunner.commands.output import DONE, print_json, reserved_for_json
 from benchrunner.commands.parser import Commands
+from benchrunner.console.printing import print_line
 from benchrunner.errors import RequestError
-from benchrunner.printing import print_line
 
 
 def add(commands: Commands) -> None:

@@ -11,8 +11,8 @@ from benchrunner.commands import options
 from benchrunner.commands.output import print_result
 from benchrunner.commands.parser import Commands
 from benchrunner.commands.study_commands import finished_study, print_plan
+from benchrunner.console.printing import print_line
 from benchrunner.errors import RequestError
-from benchrunner.printing import print_line
 from benchrunner.studies.kept.naming import check_name
 
 if TYPE_CHECKING:

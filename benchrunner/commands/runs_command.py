@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from benchrunner.commands import options
 from benchrunner.commands.output import DONE, print_columns, print_json
 from benchrunner.commands.parser import Commands
+from benchrunner.console.printing import print_line, print_note, printable
 from benchrunner.errors import RequestError
-from benchrunner.printing import print_line, print_note, printable
 
 if TYPE_CHECKING:
     from benchrunner.runs.inventory.details import RunDetails

@@ -9,9 +9,9 @@ from pathlib import Path
 from benchrunner.commands import options
 from benchrunner.commands.output import DONE, json_of_scores, print_json
 from benchrunner.commands.parser import Commands
+from benchrunner.console.printing import print_line, print_note
 from benchrunner.errors import PluginError
 from benchrunner.plugins.registry import Plugins
-from benchrunner.printing import print_line, print_note
 
 _FILES = "file of "
 """Prefix of the names under which scorers' options are stored: no other option has such a name."""

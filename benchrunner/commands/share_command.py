@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from benchrunner.commands import options
 from benchrunner.commands.output import DONE, print_json, reserved_for_json
 from benchrunner.commands.parser import Commands
+from benchrunner.console.printing import print_line
 from benchrunner.errors import UnknownName
-from benchrunner.printing import print_line
 
 if TYPE_CHECKING:
     from benchrunner.runs.runner import Runner

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from benchrunner.commands.output import print_dry_run, reserved_for_json
 
 if TYPE_CHECKING:
-    from benchrunner.executor import Executor
+    from benchrunner.fits.executor import Executor
     from benchrunner.runs.runner import Runner
     from benchrunner.studies.study import Result, Study
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from benchrunner.commands import options
 from benchrunner.commands.output import DONE, FAILED, print_json, print_result, print_table, reserved_for_json
 from benchrunner.commands.parser import Commands
+from benchrunner.console.printing import print_line
 from benchrunner.errors import RequestError
-from benchrunner.output_places import is_stream
-from benchrunner.printing import print_line
+from benchrunner.io.output_places import is_stream
 
 if TYPE_CHECKING:
     from benchrunner.leaderboards.leaderboard import Leaderboard

@@ -12,8 +12,8 @@ from benchrunner.data.arrow_arrays import arrow_array
 from benchrunner.data.rows import Rows
 from benchrunner.data.sources import FileSource
 from benchrunner.errors import DataError
-from benchrunner.file_faults import shown, some_names
-from benchrunner.files import check_encoding, read_text
+from benchrunner.io.file_faults import shown, some_names
+from benchrunner.io.files import check_encoding, read_text
 from benchrunner.workspace import Workspace
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from benchrunner.data.rows import Rows
 from benchrunner.data.sources import DataNotFound, Source
 from benchrunner.errors import DataError, first_line
-from benchrunner.hub_access import cache_only
+from benchrunner.io.hub_access import cache_only
 from benchrunner.workspace import Workspace
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from benchrunner.data.arrow_arrays import arrow_array
 from benchrunner.data.rows import Rows
 from benchrunner.data.sources import FileSource
 from benchrunner.errors import DataError, described
-from benchrunner.file_faults import quoted, some_names
-from benchrunner.files import check_encoding, read_text
-from benchrunner.json_files import parse_json_text
+from benchrunner.io.file_faults import quoted, some_names
+from benchrunner.io.files import check_encoding, read_text
+from benchrunner.io.json_files import parse_json_text
 from benchrunner.workspace import Workspace
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from benchrunner.data.iob_tags import as_iob2, first_evidence
 from benchrunner.data.rows import Rows
 from benchrunner.data.sources import FileSource
 from benchrunner.errors import DataError, PluginError
-from benchrunner.file_faults import quoted
-from benchrunner.files import check_encoding, read_text
+from benchrunner.io.file_faults import quoted
+from benchrunner.io.files import check_encoding, read_text
 from benchrunner.workspace import Workspace
 
 IOB_TAG = re.compile(r"O|[BI]-\S+")

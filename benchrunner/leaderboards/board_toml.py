@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import cast
 
 from benchrunner.errors import PluginError
+from benchrunner.io.strict_tables import StrictTable
 from benchrunner.leaderboards.file_kinds.columns_file import Columns
 from benchrunner.leaderboards.file_kinds.file_kind import FileKind
 from benchrunner.leaderboards.file_kinds.json_file import JsonMap
@@ -17,7 +18,6 @@ from benchrunner.leaderboards.file_kinds.spellings import Labels, Number, Spelli
 from benchrunner.leaderboards.file_kinds.table_file import Table
 from benchrunner.leaderboards.leaderboard import BoardFile, Leaderboard
 from benchrunner.leaderboards.published import SPLIT_KINDS, PublishedColumn, PublishedRow, SplitKind
-from benchrunner.strict_tables import StrictTable
 
 
 def read_leaderboard(path: Path) -> Leaderboard:

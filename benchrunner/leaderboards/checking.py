@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchrunner.errors import RequestError
-from benchrunner.file_faults import either, first_names, quoted
+from benchrunner.io.file_faults import either, first_names, quoted
 from benchrunner.leaderboards.archives import Entry, Unreadable, is_single, opened
 from benchrunner.leaderboards.leaderboard import BoardFile, Leaderboard, Pair
 from benchrunner.leaderboards.manifests import Manifest, archive_digest

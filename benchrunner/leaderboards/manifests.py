@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, final
 
 from benchrunner.errors import RequestError
-from benchrunner.file_faults import first_names
+from benchrunner.io.file_faults import first_names
+from benchrunner.io.strict_tables import StrictTable
 from benchrunner.leaderboards.archives import MAX_BYTES, MAX_FILES
-from benchrunner.strict_tables import StrictTable
 
 FORMAT = 2
 """Version of the manifest's format."""

@@ -10,13 +10,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from benchrunner.errors import PluginError, RequestError
-from benchrunner.files import write_atomically, write_folder_atomically, write_json
+from benchrunner.io.files import write_atomically, write_folder_atomically, write_json
+from benchrunner.io.output_places import check_place
 from benchrunner.leaderboards.file_kinds.file_kind import Answers
 from benchrunner.leaderboards.leaderboard import BoardFile, Leaderboard, Pair
 from benchrunner.leaderboards.manifests import FileOrigin, Manifest, archive_digest, manifest_path
 from benchrunner.leaderboards.packing import write_archive, write_folder
-from benchrunner.output_places import check_place
-from benchrunner.platform_facts import turn_in
+from benchrunner.process.platform_facts import turn_in
 
 
 def write_answers(

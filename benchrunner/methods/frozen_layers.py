@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchrunner.errors import RequestError
-from benchrunner.file_faults import either
+from benchrunner.io.file_faults import either
 
 
 def chosen_layers(choice: str, layers: int) -> list[int]:

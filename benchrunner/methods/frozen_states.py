@@ -17,12 +17,12 @@ from benchrunner.errors import DamagedFile, Diverged, FitError, first_line
 from benchrunner.features.arrays import Features
 from benchrunner.features.blocks import ranges
 from benchrunner.features.flat_batch import FlatBatch, collate, rounding
-from benchrunner.files import remove
-from benchrunner.leftovers import remove_leftovers, temporary_folder
-from benchrunner.locks import held
+from benchrunner.fits.progress import Event
+from benchrunner.io.files import remove
+from benchrunner.io.leftovers import remove_leftovers, temporary_folder
+from benchrunner.io.locks import held
+from benchrunner.io.seals import check_seal, seal_files
 from benchrunner.methods.summaries import summarize
-from benchrunner.progress import Event
-from benchrunner.seals import check_seal, seal_files
 from benchrunner.training.memory import computed_in_parts
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
-from benchrunner.method_parameters import MethodParameter
 from benchrunner.methods.finetune import Finetune
 from benchrunner.methods.method import Job, Method, Outcome
+from benchrunner.parameters.method_parameters import MethodParameter
 
 if TYPE_CHECKING:
     import numpy as np

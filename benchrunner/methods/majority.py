@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-from benchrunner.files import write_atomically
+from benchrunner.io.files import write_atomically
 from benchrunner.methods.method import Job, Method, Outcome
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from benchrunner.method_parameters import MethodParameter, Value, no_parameter
-from benchrunner.progress import Event
-from benchrunner.recipes import STEP_FIELDS, Recipe
+from benchrunner.fits.progress import Event
+from benchrunner.parameters.method_parameters import MethodParameter, Value, no_parameter
+from benchrunner.parameters.recipes import STEP_FIELDS, Recipe
 from benchrunner.workspace import CHECKPOINT_SECONDS
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from benchrunner.backbones.backbone import Backbone
     from benchrunner.data.rows import Rows
-    from benchrunner.fits import Fit
+    from benchrunner.fits.fit import Fit
     from benchrunner.problems.problem import Problem
     from benchrunner.training.feature_cache import Cache
     from benchrunner.workspace import Workspace

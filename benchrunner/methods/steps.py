@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Literal
 import torch
 
 from benchrunner.backbones.finite_numbers import check_weights
-from benchrunner.files import write_folder_atomically
+from benchrunner.fits.progress import Event
+from benchrunner.io.files import write_folder_atomically
 from benchrunner.methods import saved_model
 from benchrunner.methods.method import Job, Outcome
-from benchrunner.progress import Event
 from benchrunner.training import inference, numerics
 from benchrunner.training.checkpoints import Checkpoint
 from benchrunner.training.loop import Training

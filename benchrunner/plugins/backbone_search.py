@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import final
 
 from benchrunner.backbones.backbone import Backbone, BackboneFamily
+from benchrunner.console.printing import value_text
 from benchrunner.errors import CheckpointError, PluginError, RequestError, UnknownName, closest_names
 from benchrunner.plugin_code import PluginCode
 from benchrunner.plugins.names import check_plugin, meant, mistyped_prefix, split_prefix
 from benchrunner.plugins.staging import Offer
 from benchrunner.plugins.versions import Plugin
-from benchrunner.printing import value_text
 from benchrunner.workspace import Workspace
 
 OTHER_BACKBONES = "A folder, a hub id ('owner/name'), PLUGIN:NAME, run:ID and concat:A,B are understood as well."

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     import argparse
 
     from benchrunner.backbones.backbone import BackboneFamily
-    from benchrunner.executor import Executor
-    from benchrunner.fits import Fit, Prediction
+    from benchrunner.fits.executor import Executor
+    from benchrunner.fits.fit import Fit, Prediction
+    from benchrunner.fits.progress import Event
+    from benchrunner.fits.record import Record
     from benchrunner.leaderboards.leaderboard import Leaderboard
     from benchrunner.methods.method import Method
-    from benchrunner.named_recipes import NamedRecipe
-    from benchrunner.progress import Event
-    from benchrunner.records import Record
+    from benchrunner.parameters.named_recipes import NamedRecipe
     from benchrunner.tasks.task import Task
 
 GROUP = "benchrunner"

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any, final
 
 from benchrunner.errors import RequestError
+from benchrunner.io.strict_tables import StrictTable
 from benchrunner.leaderboards.leaderboard import Leaderboard
 from benchrunner.leaderboards.published import PublishedFigure
-from benchrunner.method_parameters import Value
 from benchrunner.methods.method import Method
-from benchrunner.named_recipes import NamedRecipe
+from benchrunner.parameters.method_parameters import Value
+from benchrunner.parameters.named_recipes import NamedRecipe
 from benchrunner.plugins.registry import Plugins
-from benchrunner.strict_tables import StrictTable
 from benchrunner.tasks.task import Task
 
 KINDS = ("tasks", "backbones", "methods", "leaderboards", "executors", "recipes", "studies", "plugins")

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import Self, final
 
+from benchrunner.console.printing import print_note
+from benchrunner.console.reserved_output import ReservedOutput, is_reserved
 from benchrunner.plugin_code import PluginCode
-from benchrunner.printing import print_note
-from benchrunner.reserved_output import ReservedOutput, is_reserved
 
 PATIENCE_SECONDS = 2.0
 """Seconds after which a plugin that is still loading is named: an endless loop must not look like a slow command."""

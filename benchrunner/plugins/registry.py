@@ -13,19 +13,19 @@ from typing import Any
 import pluggy
 
 from benchrunner.backbones.backbone import Backbone, BackboneFamily
+from benchrunner.console.printing import message_of
 from benchrunner.errors import BenchrunnerError, PluginError, RequestError, UnknownName
-from benchrunner.executor import Executor
+from benchrunner.fits.executor import Executor
 from benchrunner.leaderboards.leaderboard import Leaderboard
 from benchrunner.leaderboards.published import check_columns
 from benchrunner.methods.method import Method
-from benchrunner.named_recipes import NamedRecipe
+from benchrunner.parameters.named_recipes import NamedRecipe
+from benchrunner.parameters.recipes import GRIDS
 from benchrunner.plugin_code import PluginCode, reason
 from benchrunner.plugins.backbone_search import BackboneSearch
 from benchrunner.plugins.names import meant, split_prefix
 from benchrunner.plugins.staging import Offer, Staged, new_manager, stage
 from benchrunner.plugins.versions import Plugin, top_package
-from benchrunner.printing import message_of
-from benchrunner.recipes import GRIDS
 from benchrunner.tasks.task import Task
 from benchrunner.workspace import Workspace
 

@@ -9,15 +9,15 @@ from typing import Any
 import pluggy
 
 from benchrunner.backbones.backbone import BackboneFamily
+from benchrunner.console.printing import value_text
 from benchrunner.errors import PluginError
-from benchrunner.executor import Executor
+from benchrunner.fits.executor import Executor
 from benchrunner.leaderboards.leaderboard import Leaderboard
-from benchrunner.method_parameters import check_declared
 from benchrunner.methods.method import Method
-from benchrunner.named_recipes import NamedRecipe
+from benchrunner.parameters.method_parameters import check_declared
+from benchrunner.parameters.named_recipes import NamedRecipe
 from benchrunner.plugins import hookspecs
 from benchrunner.plugins.versions import Plugin
-from benchrunner.printing import value_text
 from benchrunner.tasks.task import Task
 
 _KINDS: dict[str, tuple[str, type]] = {

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 from benchrunner.backbones.export_kind import ExportKind
 from benchrunner.data.arrow_arrays import arrow_array
 from benchrunner.errors import DataError
-from benchrunner.file_faults import quoted
+from benchrunner.io.file_faults import quoted
 from benchrunner.problems.problem import HeadShape, Problem
 from benchrunner.problems.row_checks import check_columns, checked_texts
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from benchrunner.data.rows import Rows
     from benchrunner.features.arrays import Features
     from benchrunner.features.flat_batch import FlatBatch
-    from benchrunner.recipes import Recipe
+    from benchrunner.parameters.recipes import Recipe
 
 MOST_CANDIDATES = 1_000
 """Largest number of candidates of a row: all of them are computed at once, since their softmax needs them together."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 from benchrunner.backbones.export_kind import ExportKind
 from benchrunner.data.arrow_arrays import arrow_array
 from benchrunner.errors import DataError, PluginError
-from benchrunner.file_faults import shown
+from benchrunner.io.file_faults import shown
 from benchrunner.problems.probabilities import mean_probability, softmax
 from benchrunner.problems.problem import HeadShape, Problem
 from benchrunner.problems.row_checks import check_columns, checked_texts
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from benchrunner.data.rows import Rows
     from benchrunner.features.arrays import Features
     from benchrunner.features.flat_batch import FlatBatch
-    from benchrunner.recipes import Recipe
+    from benchrunner.parameters.recipes import Recipe
 
 
 @final

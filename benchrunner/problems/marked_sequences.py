@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from benchrunner.backbones.encoder import Encoder
-    from benchrunner.recipes import Recipe
+    from benchrunner.parameters.recipes import Recipe
 
 
 def marked_sequences(table: pa.Table, encoder: Encoder, recipe: Recipe) -> tuple[Sequences, np.ndarray]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from benchrunner.features.arrays import Features
     from benchrunner.features.flat_batch import FlatBatch
     from benchrunner.metrics import Metric
-    from benchrunner.recipes import Recipe
+    from benchrunner.parameters.recipes import Recipe
 
 
 @dataclass(frozen=True)

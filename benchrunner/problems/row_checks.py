@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from benchrunner.errors import DataError
-from benchrunner.file_faults import shown, some_names
+from benchrunner.io.file_faults import shown, some_names
 
 if TYPE_CHECKING:
     from benchrunner.data.rows import Rows

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchrunner.data.arrow_arrays import arrow_array
 from benchrunner.errors import DataError
-from benchrunner.file_faults import shown, some_names
+from benchrunner.io.file_faults import shown, some_names
 from benchrunner.problems.problem import HeadShape, Problem
 from benchrunner.problems.row_checks import checked_texts
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from benchrunner.backbones.encoder import Encoder
     from benchrunner.data.rows import Rows
     from benchrunner.features.arrays import Features
-    from benchrunner.recipes import Recipe
+    from benchrunner.parameters.recipes import Recipe
 
 ENCODED_ROWS = 16_384
 """Number of rows that are encoded at once: Python strings take more memory than the texts in the table."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from benchrunner.errors import BadRows, DataError
-from benchrunner.file_faults import quoted, shown
+from benchrunner.io.file_faults import quoted, shown
 from benchrunner.problems.row_checks import check_columns
 
 if TYPE_CHECKING:

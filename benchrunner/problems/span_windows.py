@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from benchrunner.backbones.encoder import Encoder
-    from benchrunner.recipes import Recipe
+    from benchrunner.parameters.recipes import Recipe
 
 
 def encoded_windows(table: pa.Table, encoder: Encoder, recipe: Recipe, *, max_question: int) -> Features:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from benchrunner.data.rows import Rows
     from benchrunner.features.arrays import Features
     from benchrunner.features.flat_batch import FlatBatch
-    from benchrunner.recipes import Recipe
+    from benchrunner.parameters.recipes import Recipe
 
 
 @final

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from benchrunner.data.arrow_arrays import arrow_array
 from benchrunner.errors import DataError
-from benchrunner.file_faults import shown, some_names
+from benchrunner.io.file_faults import shown, some_names
 
 if TYPE_CHECKING:
     import numpy as np

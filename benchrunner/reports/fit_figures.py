@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from benchrunner.errors import BenchrunnerError
-from benchrunner.fits import Fit
+from benchrunner.fits.fit import Fit
+from benchrunner.fits.record import Record
 from benchrunner.metrics import Metric
-from benchrunner.recipes import Recipe
-from benchrunner.records import Record
+from benchrunner.parameters.recipes import Recipe
 from benchrunner.reports.contents import ChosenRecipe, Cost, Curve, GridPoint
 from benchrunner.reports.reported_answers import ReportedAnswers
 from benchrunner.runs.runner import Runner

@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from benchrunner.errors import BenchrunnerError, UnknownName, first_line
+from benchrunner.fits.record import Record
 from benchrunner.leaderboards.published_choice import PublishedChoice
-from benchrunner.records import Record
 from benchrunner.reports.contents import Cost, DataFacts, HeadlineRow, Report, TaskReport
 from benchrunner.reports.disagreement import ALL_BYTES, disagreement
 from benchrunner.reports.fit_figures import chosen_recipe, cost, curves, grid_points, records_of

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchrunner.files import write_atomically
+from benchrunner.io.files import write_atomically
+from benchrunner.io.output_places import check_place
 from benchrunner.leaderboards.published_choice import PublishedChoice
-from benchrunner.output_places import check_place
 from benchrunner.reports import charts
 from benchrunner.reports.contents import Report
 from benchrunner.reports.gathering import duration, gather

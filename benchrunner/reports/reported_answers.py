@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import final
 
 from benchrunner.errors import RequestError
-from benchrunner.fits import Fit
+from benchrunner.fits.fit import Fit
 from benchrunner.runs.folder import read_prediction
 from benchrunner.runs.predictor import Predicted
 from benchrunner.runs.runner import Runner

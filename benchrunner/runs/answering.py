@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.data.rows import Rows
 from benchrunner.errors import CheckpointError, RequestError
-from benchrunner.files import write_atomically, write_folder_atomically
+from benchrunner.io.files import write_atomically, write_folder_atomically
+from benchrunner.io.output_places import check_is_text, check_place
 from benchrunner.leaderboards.file_kinds.file_kind import Answers
 from benchrunner.leaderboards.leaderboard import Leaderboard
 from benchrunner.leaderboards.writing import file_content
 from benchrunner.metrics import Score
 from benchrunner.metrics.ranking import PROBABILITIES
-from benchrunner.output_places import check_is_text, check_place
 from benchrunner.plugin_code import PluginCode, PluginFailure
 from benchrunner.plugins.registry import Plugins
 from benchrunner.runs import ensembles, fitted_backbone
@@ -27,7 +27,7 @@ from benchrunner.tasks.user_files import read_questions
 
 if TYPE_CHECKING:
     from benchrunner.backbones.encoder import Encoder
-    from benchrunner.fits import Fit
+    from benchrunner.fits.fit import Fit
     from benchrunner.problems.problem import Problem
     from benchrunner.runs.runner import Runner
     from benchrunner.tasks.task import Task

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self, final
 
-from benchrunner.executor import FitRunner
-from benchrunner.fits import Fit
-from benchrunner.platform_facts import available_cores, can_run_workers, memory_size
+from benchrunner.fits.executor import FitRunner
+from benchrunner.fits.fit import Fit
+from benchrunner.process.platform_facts import available_cores, can_run_workers, memory_size
 
 WORTH_FLOPS = 2e12
 """Least work of all fits together, in floating-point operations, for which worker processes are started: about 40

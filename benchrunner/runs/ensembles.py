@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchrunner.data.rows import Rows
 from benchrunner.errors import RequestError
-from benchrunner.fits import Fit, identity
+from benchrunner.fits.fit import Fit, identity
 from benchrunner.runs.folder import RunFolder
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from benchrunner.data.rows import Rows
-from benchrunner.fits import Prediction
+from benchrunner.fits.fit import Prediction
+from benchrunner.fits.record import Record
 from benchrunner.metrics import Score
-from benchrunner.records import Record
 from benchrunner.tasks.task import Task
 
 Baseline = Callable[[], Mapping[str, Score]]

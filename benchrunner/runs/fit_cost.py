@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from benchrunner.executor import FitCost
-from benchrunner.fits import Fit
+from benchrunner.fits.executor import FitCost
+from benchrunner.fits.fit import Fit
 from benchrunner.runs.planner import Planner
 
 BASE_WEIGHTS = 110_000_000

@@ -14,7 +14,7 @@ from benchrunner.workspace import Workspace
 
 if TYPE_CHECKING:
     from benchrunner.backbones.encoder import Encoder
-    from benchrunner.fits import Fit
+    from benchrunner.fits.fit import Fit
     from benchrunner.methods.method import Method
     from benchrunner.plugins.registry import Plugins
 

@@ -10,21 +10,21 @@ import time
 from collections.abc import Iterator, Mapping
 
 from benchrunner.backbones.backbone import Backbone
+from benchrunner.console.printing import message_of, printable, value_text
 from benchrunner.data.rows import Rows
 from benchrunner.errors import BenchrunnerError, Diverged, FitError, RequestError
-from benchrunner.files import is_disk_full
-from benchrunner.fits import Fit
+from benchrunner.fits.fit import Fit
+from benchrunner.fits.progress import Event
+from benchrunner.fits.record import Record, Status
+from benchrunner.io.files import is_disk_full
+from benchrunner.io.seals import folder_checksums
 from benchrunner.methods.method import Job, Method, Outcome
 from benchrunner.plugin_code import PluginCode, PluginFailure
-from benchrunner.printing import message_of, printable, value_text
-from benchrunner.progress import Event
-from benchrunner.records import Record, Status
 from benchrunner.runs.devices import make_current, resolve_device
 from benchrunner.runs.fitted_backbone import FinishedFit, maker, saved
 from benchrunner.runs.folder import RunFolder
 from benchrunner.runs.observers import Observers
 from benchrunner.runs.planner import Planner
-from benchrunner.seals import folder_checksums
 from benchrunner.training.feature_cache import Cache
 
 

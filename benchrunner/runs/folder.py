@@ -13,10 +13,18 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from benchrunner.errors import DamagedFile, RequestError, UnknownName, described
-from benchrunner.fits import Fit, Prediction
-from benchrunner.locks import held, is_read_only
-from benchrunner.records import Record
-from benchrunner.seals import check_files, check_is_folder, checked_content, checksum, find_sealed, sealed, write_sealed
+from benchrunner.fits.fit import Fit, Prediction
+from benchrunner.fits.record import Record
+from benchrunner.io.locks import held, is_read_only
+from benchrunner.io.seals import (
+    check_files,
+    check_is_folder,
+    checked_content,
+    checksum,
+    find_sealed,
+    sealed,
+    write_sealed,
+)
 
 T = TypeVar("T")
 

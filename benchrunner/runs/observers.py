@@ -6,12 +6,12 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from benchrunner.console.printing import print_note
 from benchrunner.errors import BenchrunnerError, RequestError, described
-from benchrunner.fits import Fit
+from benchrunner.fits.fit import Fit
+from benchrunner.fits.progress import Event
 from benchrunner.plugin_code import PluginCode, PluginFailure
 from benchrunner.plugins.registry import Plugins
-from benchrunner.printing import print_note
-from benchrunner.progress import Event
 
 Report = Callable[[Fit, Event], None]
 """Callback for progress."""

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any, Literal, Self, final
 
 from benchrunner.errors import BenchrunnerError, FitError, RequestError, UnknownName, described
-from benchrunner.executor import FitRunner
-from benchrunner.fits import Fit
+from benchrunner.fits.executor import FitRunner
+from benchrunner.fits.fit import Fit
+from benchrunner.fits.progress import silent
+from benchrunner.fits.record import Record
 from benchrunner.plugins.discovery import discover
 from benchrunner.plugins.registry import Plugins
-from benchrunner.progress import silent
-from benchrunner.records import Record
 from benchrunner.runs.fitted_backbone import PREFIX as RUN_PREFIX
 from benchrunner.runs.observers import Report
 from benchrunner.runs.runner import Runner

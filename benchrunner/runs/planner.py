@@ -10,14 +10,14 @@ from benchrunner.backbones.backbone import Backbone, BackboneFamily, check_redra
 from benchrunner.backbones.concatenation_layout import LAYOUT, read_layout
 from benchrunner.data.rows import Rows
 from benchrunner.errors import DataError, RequestError
-from benchrunner.file_faults import either
-from benchrunner.files import write_json
-from benchrunner.fits import Fit, identity
+from benchrunner.fits.fit import Fit, identity
+from benchrunner.io.file_faults import either
+from benchrunner.io.files import write_json
+from benchrunner.io.output_places import check_is_text
 from benchrunner.methods.method import Method
-from benchrunner.output_places import check_is_text
+from benchrunner.parameters.recipes import SPECIAL, STEP_FIELDS, Recipe
 from benchrunner.plugin_code import PluginCode
 from benchrunner.plugins.registry import Plugins
-from benchrunner.recipes import SPECIAL, STEP_FIELDS, Recipe
 from benchrunner.runs import fitted_backbone
 from benchrunner.tasks.task import Task
 from benchrunner.training.row_sample import dev_rows, training_rows

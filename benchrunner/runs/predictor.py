@@ -12,20 +12,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchrunner.backbones.finite_numbers import check_outputs
+from benchrunner.console.printing import value_text
 from benchrunner.data.rows import Rows
 from benchrunner.data.sources import DataNotFound
 from benchrunner.errors import Diverged, FitError
-from benchrunner.files import write_atomically, write_folder_atomically
-from benchrunner.fits import Fit, Prediction, identity
+from benchrunner.fits.fit import Fit, Prediction, identity
+from benchrunner.fits.record import Record
+from benchrunner.io.files import write_atomically, write_folder_atomically
+from benchrunner.io.seals import check_seal, seal_files
 from benchrunner.metrics import Score
 from benchrunner.plugin_code import PluginCode, PluginFailure
-from benchrunner.printing import value_text
 from benchrunner.problems.problem import Problem
-from benchrunner.records import Record
 from benchrunner.runs.evaluation import judged
 from benchrunner.runs.fitter import Fitter
 from benchrunner.runs.folder import RunFolder, answer_lines, parse_answers, read_answers, write_prediction
-from benchrunner.seals import check_seal, seal_files
 from benchrunner.tasks.task import Task
 
 if TYPE_CHECKING:

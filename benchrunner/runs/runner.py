@@ -14,14 +14,14 @@ from typing import Any
 
 from benchrunner.backbones.backbone import Backbone
 from benchrunner.data.rows import Rows
-from benchrunner.executor import FitCost
-from benchrunner.fits import Fit
-from benchrunner.leftovers import remove_whole
+from benchrunner.fits.executor import FitCost
+from benchrunner.fits.fit import Fit
+from benchrunner.fits.progress import silent
+from benchrunner.fits.record import Record
+from benchrunner.io.leftovers import remove_whole
 from benchrunner.metrics import Score
+from benchrunner.parameters.recipes import Recipe
 from benchrunner.plugins.registry import Plugins
-from benchrunner.progress import silent
-from benchrunner.recipes import Recipe
-from benchrunner.records import Record
 from benchrunner.runs.devices import resolve_precision
 from benchrunner.runs.fit_cost import fit_cost
 from benchrunner.runs.fitter import Fitter

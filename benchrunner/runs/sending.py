@@ -9,9 +9,9 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
-from benchrunner.executor import FitRunner
-from benchrunner.fits import Fit
-from benchrunner.records import Record
+from benchrunner.fits.executor import FitRunner
+from benchrunner.fits.fit import Fit
+from benchrunner.fits.record import Record
 
 
 class SentFits(Protocol):

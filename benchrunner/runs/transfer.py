@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 
 from benchrunner.errors import FitError
-from benchrunner.files import write_atomically
+from benchrunner.io.files import write_atomically
 from benchrunner.runs.folder import RunFolder
 
 LAST = "record.json"

@@ -25,20 +25,20 @@ from multiprocessing.connection import Connection
 from types import TracebackType
 from typing import Any, Self, final
 
+from benchrunner.console.printing import print_note
+from benchrunner.console.standard_streams import prepare_streams
 from benchrunner.errors import FitError
-from benchrunner.executor import FitRunner
-from benchrunner.fits import Fit
-from benchrunner.interrupts import HeldBack
+from benchrunner.fits.executor import FitRunner
+from benchrunner.fits.fit import Fit
+from benchrunner.fits.progress import Event
+from benchrunner.fits.record import Record
 from benchrunner.plugins.discovery import discover
-from benchrunner.printing import print_note
-from benchrunner.progress import Event
-from benchrunner.records import Record
+from benchrunner.process.interrupts import HeldBack
 from benchrunner.runs.core_shares import CoreShares
 from benchrunner.runs.devices import worker_devices
 from benchrunner.runs.observers import Report
 from benchrunner.runs.orders import FitAnswer, FitOrder
 from benchrunner.runs.runner import Runner
-from benchrunner.standard_streams import prepare_streams
 
 GRACE_SECONDS = 6.0
 """Time for workers to end their training step and write a checkpoint, before they are killed. With the time that the

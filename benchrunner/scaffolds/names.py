@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Collection
 
 from benchrunner.errors import RequestError
-from benchrunner.file_faults import quoted
+from benchrunner.io.file_faults import quoted
 from benchrunner.plugins.registry import Plugins
 
 LONGEST = 30

@@ -12,10 +12,10 @@ from pathlib import Path
 from string import Template
 
 from benchrunner.errors import RequestError
-from benchrunner.leftovers import temporary_folder
-from benchrunner.output_places import check_place, make_parents
-from benchrunner.platform_facts import current_umask
+from benchrunner.io.leftovers import temporary_folder
+from benchrunner.io.output_places import check_place, make_parents
 from benchrunner.plugins.registry import Plugins
+from benchrunner.process.platform_facts import current_umask
 from benchrunner.scaffolds.kinds import SCAFFOLDS
 from benchrunner.scaffolds.names import check_form, check_is_free
 

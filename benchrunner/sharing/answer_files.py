@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from benchrunner.file_faults import quoted
+from benchrunner.io.file_faults import quoted
 from benchrunner.problems.problem import Problem
 from benchrunner.sharing.contents import answers_name
 from benchrunner.sharing.received_folder import ReceivedFolder, UnreadableFile

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from benchrunner.file_faults import quoted
+from benchrunner.io.file_faults import quoted
 
 TOLERANCE = 1e-9
 """Largest difference of equal figures: machines may differ in the last digits of a sum."""

@@ -9,7 +9,7 @@ from typing import Any, final
 from benchrunner.data.rows import Rows
 from benchrunner.data.sources import DataNotFound
 from benchrunner.errors import RequestError, UnknownName, first_line
-from benchrunner.file_faults import quoted
+from benchrunner.io.file_faults import quoted
 from benchrunner.plugins.registry import Plugins
 from benchrunner.sharing.comparing import value_differences
 from benchrunner.sharing.contents import data_json, task_json

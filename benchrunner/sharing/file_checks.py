@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from benchrunner.file_faults import quoted
+from benchrunner.io.file_faults import quoted
 from benchrunner.sharing.contents import MANIFEST, REPORT, STUDY
 from benchrunner.sharing.derived_files import derived_files
 from benchrunner.sharing.findings import Findings

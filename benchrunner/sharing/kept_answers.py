@@ -7,7 +7,7 @@ from typing import Any, final
 
 from benchrunner.data.rows import Rows
 from benchrunner.errors import FitError
-from benchrunner.fits import Fit, Prediction
+from benchrunner.fits.fit import Fit, Prediction
 from benchrunner.runs.folder import read_prediction
 from benchrunner.runs.predictor import MAJORITY, Predicted
 from benchrunner.runs.runner import Runner

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, final
 
 from benchrunner.errors import first_line
-from benchrunner.platform_facts import home_folder
+from benchrunner.process.platform_facts import home_folder
 from benchrunner.workspace import Workspace
 
 _ABSOLUTE = re.compile(

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, final
 
 from benchrunner.errors import DataError, RequestError
-from benchrunner.file_faults import quoted
+from benchrunner.io.file_faults import quoted
 
 MOST_FILES = 200_000
 """Largest number of files and folders of a shared folder; 2,000 fits with four splits have 18,000."""

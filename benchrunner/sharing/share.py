@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, final
 
 from benchrunner.errors import BenchrunnerError, DataError, RequestError
-from benchrunner.files import write_folder_atomically
-from benchrunner.json_files import read_json_object
-from benchrunner.output_places import check_place
+from benchrunner.io.files import write_folder_atomically
+from benchrunner.io.json_files import read_json_object
+from benchrunner.io.output_places import check_place
 from benchrunner.runs.runner import Runner
 from benchrunner.sharing.contents import MANIFEST
 from benchrunner.sharing.private_texts import Private, shared_names

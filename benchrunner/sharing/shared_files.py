@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, final
 
 from benchrunner.errors import FitError
-from benchrunner.fits import Fit
+from benchrunner.fits.fit import Fit
 from benchrunner.runs.folder import RunFolder
 from benchrunner.runs.predictor import MAJORITY, Predicted
 from benchrunner.runs.runner import Runner

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, final
 
 from benchrunner.errors import FitError, described
-from benchrunner.file_faults import quoted
-from benchrunner.fits import Fit, Prediction
+from benchrunner.fits.fit import Fit, Prediction
+from benchrunner.fits.record import Record
+from benchrunner.io.file_faults import quoted
 from benchrunner.metrics import Score
-from benchrunner.records import Record
 from benchrunner.runs.evaluation import judged
 from benchrunner.runs.predictor import MAJORITY, Predicted
 from benchrunner.sharing.answer_files import read_answers

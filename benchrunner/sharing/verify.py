@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, final
 
 from benchrunner.errors import FitError, RequestError, first_line
-from benchrunner.file_faults import quoted
-from benchrunner.fits import Fit
+from benchrunner.fits.fit import Fit
+from benchrunner.fits.record import Record
+from benchrunner.io.file_faults import quoted
 from benchrunner.metrics import Score
+from benchrunner.parameters.recipes import SPECIAL
 from benchrunner.plugins.registry import Plugins
-from benchrunner.recipes import SPECIAL
-from benchrunner.records import Record
 from benchrunner.sharing import statements
 from benchrunner.sharing.comparing import count_figures, part_differences
 from benchrunner.sharing.contents import FORMAT, MANIFEST, STUDY, fit_name, part_json

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.data.rows import Rows
-from benchrunner.fits import Fit
+from benchrunner.fits.fit import Fit
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.right_answers import RightAnswers, right_answers
 from benchrunner.tasks.task import Task

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import final
 
 from benchrunner.errors import RequestError
-from benchrunner.file_faults import quoted
+from benchrunner.io.file_faults import quoted
+from benchrunner.io.output_places import check_place, followed
 from benchrunner.leaderboards.checking import find_faults
 from benchrunner.leaderboards.leaderboard import Leaderboard
 from benchrunner.leaderboards.writing import submission_path, turn_at, write_with_manifest
-from benchrunner.output_places import check_place, followed
 from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.family_prefix import with_family
 from benchrunner.runs.runner import Runner

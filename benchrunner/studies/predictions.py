@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from benchrunner.fits import Fit
+from benchrunner.fits.fit import Fit
 from benchrunner.runs.predictor import Predicted
 
 

@@ -6,9 +6,9 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 
 from benchrunner.errors import FitError, RequestError, first_line
-from benchrunner.fits import Fit
+from benchrunner.fits.fit import Fit
+from benchrunner.fits.record import Record
 from benchrunner.metrics import Score
-from benchrunner.records import Record
 from benchrunner.studies.predictions import Predictions
 from benchrunner.studies.study import Candidate, Cell, CellResult, Spread
 from benchrunner.tasks.suites import Term

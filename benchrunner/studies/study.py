@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.errors import FitError, RequestError, UnknownName
-from benchrunner.fits import Fit
+from benchrunner.fits.fit import Fit
 from benchrunner.metrics import Score
-from benchrunner.named_recipes import NamedRecipe
-from benchrunner.number_limits import shortened
-from benchrunner.recipes import Grid, Recipe
+from benchrunner.parameters.named_recipes import NamedRecipe
+from benchrunner.parameters.number_limits import shortened
+from benchrunner.parameters.recipes import Grid, Recipe
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.answered_rows import answered_rows
 from benchrunner.studies.predictions import Predictions

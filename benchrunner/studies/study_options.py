@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from benchrunner.errors import RequestError, closest_names
-from benchrunner.method_parameters import MethodParameter, ParameterValues, Value
-from benchrunner.number_limits import check_at_most, check_seed, shortened
+from benchrunner.parameters.method_parameters import MethodParameter, ParameterValues, Value
+from benchrunner.parameters.number_limits import check_at_most, check_seed, shortened
+from benchrunner.parameters.recipes import SPECIAL, Grid, Recipe
 from benchrunner.plugins.registry import Plugins
-from benchrunner.recipes import SPECIAL, Grid, Recipe
 from benchrunner.runs.family_prefix import with_family
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.number_texts import number, numbers

@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from benchrunner.errors import Diverged, FitError, PluginError, RequestError
-from benchrunner.executor import Executor
-from benchrunner.fits import Fit
-from benchrunner.method_parameters import is_parameter
+from benchrunner.fits.executor import Executor
+from benchrunner.fits.fit import Fit
+from benchrunner.fits.notebook_bar import in_notebook
+from benchrunner.fits.progress import watched
+from benchrunner.fits.record import Record
 from benchrunner.methods.method import Method
 from benchrunner.metrics import Score
-from benchrunner.notebook_bar import in_notebook
-from benchrunner.progress import watched
-from benchrunner.recipes import STEP_FIELDS, Grid, Recipe
-from benchrunner.records import Record
-from benchrunner.runs.executors import Local, executed
+from benchrunner.parameters.method_parameters import is_parameter
+from benchrunner.parameters.recipes import STEP_FIELDS, Grid, Recipe
+from benchrunner.runs.local_executor import Local, executed
 from benchrunner.runs.predictor import MAJORITY
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.comparison.formats import as_html

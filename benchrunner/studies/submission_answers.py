@@ -9,7 +9,7 @@ from typing import Any
 from benchrunner.data.rows import Rows
 from benchrunner.data.sources import DataNotFound
 from benchrunner.errors import RequestError
-from benchrunner.fits import Fit
+from benchrunner.fits.fit import Fit
 from benchrunner.leaderboards.file_kinds.file_kind import Answers
 from benchrunner.leaderboards.leaderboard import Leaderboard, Pair
 from benchrunner.runs.answering import answer

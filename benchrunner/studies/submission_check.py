@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.data.sources import DataNotFound
 from benchrunner.errors import RequestError, UnknownName
-from benchrunner.file_faults import first_names, quoted
+from benchrunner.io.file_faults import first_names, quoted
 from benchrunner.leaderboards.checking import constant_files, detect, find_faults, unchecked
 from benchrunner.leaderboards.leaderboard import Leaderboard, Pair
 from benchrunner.leaderboards.manifests import find_manifest, read_manifest

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any, final
 
 from benchrunner.errors import RequestError
-from benchrunner.executor import Executor
-from benchrunner.fits import Fit
+from benchrunner.fits.executor import Executor
+from benchrunner.fits.fit import Fit
+from benchrunner.fits.progress import watched
+from benchrunner.io.output_places import file_for
 from benchrunner.leaderboards.checking import find_faults
 from benchrunner.leaderboards.leaderboard import Leaderboard
 from benchrunner.leaderboards.manifests import Manifest
 from benchrunner.leaderboards.published_choice import PublishedChoice, choose_published
 from benchrunner.leaderboards.writing import submission_path, turn_at, write_with_manifest
 from benchrunner.metrics import Score
-from benchrunner.output_places import file_for
-from benchrunner.progress import watched
 from benchrunner.runs.folder import find_run
 from benchrunner.runs.runner import Runner
 from benchrunner.studies import submission_figures

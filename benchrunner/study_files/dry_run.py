@@ -11,9 +11,9 @@ from typing import final
 
 from benchrunner.backbones.concatenation import parts_of
 from benchrunner.errors import CheckpointError, DataError, first_line
-from benchrunner.estimates import CommandEstimate
-from benchrunner.recipes import Recipe
-from benchrunner.records import Record
+from benchrunner.fits.estimates import CommandEstimate
+from benchrunner.fits.record import Record
+from benchrunner.parameters.recipes import Recipe
 from benchrunner.runs.core_shares import automatic_shares
 from benchrunner.runs.family_prefix import without_prefix
 from benchrunner.runs.inventory.costs import FinishedCost, MeasuredCost, finished_costs, measured_cost

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NoReturn, final
 
 from benchrunner.errors import RequestError, closest_names
-from benchrunner.strict_tables import StrictTable
+from benchrunner.io.strict_tables import StrictTable
 
 KINDS = ("text", "list", "words")
 """Kinds of parameters: one word, several words by comma, or several words as a shell splits them."""

@@ -43,9 +43,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchrunner.errors import RequestError, UnknownName
+from benchrunner.io.strict_tables import StrictTable
 from benchrunner.leaderboards.published import PublishedRow
-from benchrunner.number_limits import shortened
-from benchrunner.strict_tables import StrictTable
+from benchrunner.parameters.number_limits import shortened
 from benchrunner.studies.study import named_by_method
 from benchrunner.study_files.checks import as_request, check_names, check_study
 from benchrunner.study_files.parameters import NAME, MissingValue, Parameter, Values, parameter_values, refuse

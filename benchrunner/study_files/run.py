@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import Any
 
 from benchrunner.backbones.concatenation import parts_of
-from benchrunner.executor import Executor
-from benchrunner.notebook_bar import in_notebook
-from benchrunner.printing import print_note
+from benchrunner.console.printing import print_note
+from benchrunner.fits.executor import Executor
+from benchrunner.fits.notebook_bar import in_notebook
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.kept.keeper import StudyKeeper
 from benchrunner.studies.kept.naming import derived_file_name

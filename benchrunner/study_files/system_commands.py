@@ -16,10 +16,10 @@ from types import FrameType
 from typing import IO
 
 from benchrunner.errors import FitError, RequestError
-from benchrunner.estimates import CommandEstimate
-from benchrunner.interrupts import interrupt_by
-from benchrunner.parent_process import start_bound
-from benchrunner.platform_facts import stop_signals
+from benchrunner.fits.estimates import CommandEstimate
+from benchrunner.process.interrupts import interrupt_by
+from benchrunner.process.parent_process import start_bound
+from benchrunner.process.platform_facts import stop_signals
 from benchrunner.workspace import Workspace
 
 PROGRAM = (sys.executable, "-m", "benchrunner")

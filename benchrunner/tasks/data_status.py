@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, final
 
+from benchrunner.console.printing import message_of
 from benchrunner.data.sources import DataNotFound
 from benchrunner.errors import BenchrunnerError
-from benchrunner.printing import message_of
 from benchrunner.tasks.task import Split, Task
 from benchrunner.workspace import Workspace
 

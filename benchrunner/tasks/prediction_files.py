@@ -9,8 +9,8 @@ from typing import Any
 
 from benchrunner.data.rows import Rows
 from benchrunner.errors import DataError, RequestError
-from benchrunner.file_faults import quoted
-from benchrunner.files import read_text
+from benchrunner.io.file_faults import quoted
+from benchrunner.io.files import read_text
 from benchrunner.metrics import Score
 from benchrunner.problems.problem import Problem
 from benchrunner.tasks.task import Task

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from benchrunner.console.printing import value_text
 from benchrunner.data.rows import Rows
 from benchrunner.data.sources import DataNotFound, Source
 from benchrunner.errors import BadRows, DataError, PluginError, RequestError
-from benchrunner.file_faults import some_names
+from benchrunner.io.file_faults import some_names
 from benchrunner.metrics import ANSWERS, Metric, Score, scores
+from benchrunner.parameters.recipes import Recipe
 from benchrunner.plugin_code import PluginCode
-from benchrunner.printing import value_text
 from benchrunner.problems.problem import Problem
-from benchrunner.recipes import Recipe
 from benchrunner.tasks.suites import Suite
 from benchrunner.workspace import Workspace
 

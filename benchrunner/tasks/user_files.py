@@ -13,7 +13,7 @@ from benchrunner.data.json_lines import JsonTable, json_lines
 from benchrunner.data.rows import Rows
 from benchrunner.data.sources import Source
 from benchrunner.errors import DataError, RequestError
-from benchrunner.file_faults import quoted
+from benchrunner.io.file_faults import quoted
 from benchrunner.workspace import Workspace
 
 if TYPE_CHECKING:

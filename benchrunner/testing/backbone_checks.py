@@ -15,7 +15,7 @@ from benchrunner.features.arrays import Sequences
 from benchrunner.methods.finetune import Finetune
 from benchrunner.methods.frozen_features import FrozenFeatures
 from benchrunner.methods.method import Method
-from benchrunner.recipes import Recipe
+from benchrunner.parameters.recipes import Recipe
 from benchrunner.testing.contract import Findings
 from benchrunner.testing.encoder_states import batch_of, states
 from benchrunner.testing.moods import MOOD, sentences

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from benchrunner.features.arrays import Features
+    from benchrunner.parameters.recipes import Recipe
     from benchrunner.problems.problem import Problem
-    from benchrunner.recipes import Recipe
 
 STEPS, RATE = 80, 0.4
 """Steps and learning rate of Adam when outputs themselves are trained."""

@@ -14,10 +14,10 @@ import torch
 
 from benchrunner.backbones.backbone import Backbone, BackboneFamily
 from benchrunner.errors import PluginError, RequestError
-from benchrunner.method_parameters import check_declared
 from benchrunner.methods.method import Job, Method, Outcome
+from benchrunner.parameters.method_parameters import check_declared
+from benchrunner.parameters.recipes import SPECIAL, Recipe
 from benchrunner.problems.problem import Problem
-from benchrunner.recipes import SPECIAL, Recipe
 from benchrunner.testing.contract import Findings
 from benchrunner.testing.moods import MOOD, sentences
 from benchrunner.testing.problem_checks import unlabelled

@@ -11,7 +11,7 @@ import numpy as np
 
 from benchrunner.data.rows import Rows
 from benchrunner.errors import DataError, PluginError, RequestError, described
-from benchrunner.recipes import Recipe
+from benchrunner.parameters.recipes import Recipe
 from benchrunner.testing.contract import Findings
 from benchrunner.testing.loss_checks import check_loss
 from benchrunner.testing.tiny_encoder import TinyEncoder

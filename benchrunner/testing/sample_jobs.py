@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, final
 from benchrunner.backbones.backbone import Backbone
 from benchrunner.backbones.encoder import Encoder
 from benchrunner.data.rows import Rows
-from benchrunner.fits import Fit
+from benchrunner.fits.fit import Fit
 from benchrunner.methods.method import Job, Method
-from benchrunner.recipes import Recipe
+from benchrunner.parameters.recipes import Recipe
 from benchrunner.training.feature_cache import Cache
 from benchrunner.workspace import Workspace
 

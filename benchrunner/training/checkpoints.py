@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 
 from benchrunner.errors import DamagedFile, first_line
-from benchrunner.files import remove, write_atomically
+from benchrunner.io.files import remove, write_atomically
 from benchrunner.training.optimizer import Optimizer
 
 _REMEDY = "The fit begins anew."

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 
 from benchrunner.data.rows import fingerprint
 from benchrunner.errors import DamagedFile, first_line
-from benchrunner.files import remove, write_folder_atomically
-from benchrunner.fits import identity
-from benchrunner.seals import check_seal, file_sample, find_sealed, seal_files, write_sealed
+from benchrunner.fits.fit import identity
+from benchrunner.io.files import remove, write_folder_atomically
+from benchrunner.io.seals import check_seal, file_sample, find_sealed, seal_files, write_sealed
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from benchrunner.backbones.encoder import Encoder
     from benchrunner.features.arrays import Features
+    from benchrunner.parameters.recipes import Recipe
     from benchrunner.problems.problem import Problem
-    from benchrunner.recipes import Recipe
 
 
 class Cache:

@@ -18,9 +18,9 @@ from benchrunner.features.arrays import Features
 from benchrunner.features.flat_batch import FlatBatch, collate, micro_batches, rounding
 from benchrunner.features.randomness import Dropout
 from benchrunner.features.static_shapes import NotStatic
-from benchrunner.interrupts import HeldBack
+from benchrunner.parameters.recipes import Recipe
 from benchrunner.problems.problem import Problem
-from benchrunner.recipes import Recipe
+from benchrunner.process.interrupts import HeldBack
 from benchrunner.training import step_log
 from benchrunner.training.allocator import keep_freed_memory
 from benchrunner.training.checkpoints import Checkpoint

@@ -11,7 +11,7 @@ import torch
 
 from benchrunner.backbones.attention import implementation
 from benchrunner.features.randomness import torch_draws_masks
-from benchrunner.recipes import Recipe
+from benchrunner.parameters.recipes import Recipe
 from benchrunner.training.loop import Training
 
 

@@ -9,7 +9,7 @@ from typing import Any, final
 import torch
 from torch import nn
 
-from benchrunner.recipes import Recipe
+from benchrunner.parameters.recipes import Recipe
 from benchrunner.training.adamw import AdamW, clipping_divisor
 
 

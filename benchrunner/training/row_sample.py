@@ -11,8 +11,8 @@ from benchrunner.data.rows import Rows
 from benchrunner.errors import RequestError
 
 if TYPE_CHECKING:
+    from benchrunner.parameters.recipes import Recipe
     from benchrunner.problems.problem import Problem
-    from benchrunner.recipes import Recipe
 
 
 def training_rows(rows: Rows, problem: Problem, recipe: Recipe, *, seed: int) -> Rows:

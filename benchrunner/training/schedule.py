@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from benchrunner.features.randomness import permutation
-from benchrunner.recipes import Recipe
+from benchrunner.parameters.recipes import Recipe
 
 
 def share_of_peak(step: int, steps: int, warmup: int, *, schedule: str = "released") -> float:

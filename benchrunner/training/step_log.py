@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchrunner.files import read_regular_file, write_atomically
+from benchrunner.io.files import read_regular_file, write_atomically
 
 Line = Mapping[str, Any]
 """The number of a step, counted from 1, and its figures."""

@@ -21,10 +21,10 @@ from benchrunner import (
     Workspace,
     run_study,
 )
-from benchrunner.fits import Fit
-from benchrunner.method_parameters import ParameterValues, check_declared
+from benchrunner.fits.fit import Fit
 from benchrunner.methods.majority import Majority
 from benchrunner.methods.method import Job, Method, Outcome
+from benchrunner.parameters.method_parameters import ParameterValues, check_declared
 from benchrunner.runs.fitted_backbone import FinishedFit
 from benchrunner.runs.folder import RunFolder
 from benchrunner.testing.tiny_backbone import TinyBackbone

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 
 from benchrunner.errors import PluginError, RequestError
-from benchrunner.file_faults import Faults
+from benchrunner.io.file_faults import Faults
 from benchrunner.leaderboards.checking import find_faults
 from benchrunner.leaderboards.file_kinds.file_kind import Answers, ExpectedRows, FileKind
 from benchrunner.leaderboards.manifests import manifest_path

@@ -17,7 +17,7 @@ from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.features.randomness import Dropout
 from benchrunner.methods.attention_head import AttentionHead, BiLstm
 from benchrunner.methods.frozen_readers import joined
-from benchrunner.recipes import Recipe
+from benchrunner.parameters.recipes import Recipe
 from benchrunner.testing import TinyEncoder
 from inline import runner
 

@@ -17,7 +17,7 @@ from benchrunner.features.flat_batch import collate
 from benchrunner.features.randomness import generator
 from benchrunner.methods.encoder_layers import learning_rates, redraw
 from benchrunner.methods.heads import LinearHead
-from benchrunner.recipes import Recipe
+from benchrunner.parameters.recipes import Recipe
 from benchrunner.testing import MOOD, WEIGHTS, TinyEncoder
 from benchrunner.training.checkpoints import Checkpoint
 from benchrunner.training.schedule import Schedule

@@ -14,8 +14,8 @@ from torch import nn
 from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.features.randomness import Dropout
 from benchrunner.methods.heads import BiLstmHead, Head, LayerMix, LinearHead
+from benchrunner.parameters.recipes import Recipe
 from benchrunner.problems.problem import HeadShape
-from benchrunner.recipes import Recipe
 from benchrunner.testing import TinyEncoder
 from tiny_fits import features
 

@@ -20,10 +20,10 @@ from benchrunner import RequestError, Runner
 from benchrunner.backbones.stacked_linear import StackedLinear
 from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.features.randomness import generator
-from benchrunner.fits import Fit
+from benchrunner.fits.fit import Fit
 from benchrunner.methods.heads import LinearHead
 from benchrunner.methods.low_rank import LowRankUpdates
-from benchrunner.recipes import Recipe
+from benchrunner.parameters.recipes import Recipe
 from benchrunner.runs.planner import Planner
 from benchrunner.testing import MOOD, WEIGHTS, TinyEncoder
 from benchrunner.training.checkpoints import Checkpoint

@@ -18,7 +18,7 @@ from benchrunner.methods.method import Job
 from benchrunner.methods.probing.kinds import KINDS, Samples
 from benchrunner.methods.probing.linear import ABSENT, Layer, Scaling
 from benchrunner.methods.probing.strength import PENALTIES, fitted
-from benchrunner.recipes import Recipe
+from benchrunner.parameters.recipes import Recipe
 
 
 def vectors(count: int = 60, width: int = 5) -> np.ndarray:

@@ -14,8 +14,8 @@ from benchrunner.commands.main import main
 from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.methods.heads import LinearHead
 from benchrunner.methods.summaries import summarize
+from benchrunner.parameters.recipes import SUMMARIES, Recipe
 from benchrunner.problems.problem import HeadShape
-from benchrunner.recipes import SUMMARIES, Recipe
 from benchrunner.testing import TinyEncoder
 from inline import plugins, runner
 from tiny_fits import features

@@ -28,9 +28,9 @@ from benchrunner import (
     write_answers,
 )
 from benchrunner.commands.main import main
+from benchrunner.fits.progress import silent
 from benchrunner.plugins import hookspecs
 from benchrunner.plugins.hookspecs import GROUP
-from benchrunner.progress import silent
 from benchrunner.runs.observers import Observers
 from benchrunner.testing import check_backbone, sentences
 from inline import QUICK, files, own, runner

@@ -12,8 +12,8 @@ import torch
 from benchrunner.data.rows import Rows
 from benchrunner.errors import DataError, PluginError
 from benchrunner.features.flat_batch import collate
+from benchrunner.parameters.recipes import Recipe
 from benchrunner.problems.choose import Choose
-from benchrunner.recipes import Recipe
 from benchrunner.testing import TinyEncoder
 
 NEXT = Choose(3)

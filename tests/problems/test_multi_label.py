@@ -18,8 +18,8 @@ from benchrunner.backbones.export_kind import ExportKind
 from benchrunner.data.rows import Rows
 from benchrunner.errors import DataError, PluginError, Undefined
 from benchrunner.metrics import ACCURACY, EXACT_MATCH, Metric, f1_micro
+from benchrunner.parameters.recipes import Recipe
 from benchrunner.problems.multi_label import THRESHOLDS, MultiLabel
-from benchrunner.recipes import Recipe
 from benchrunner.testing import TinyEncoder, check_task, sentences
 from command_line import CommandLine
 from inline import plugins

@@ -19,9 +19,9 @@ from benchrunner.features.flat_batch import collate
 from benchrunner.features.pieces import Frame
 from benchrunner.features.static_shapes import StaticShape
 from benchrunner.metrics import Metric
+from benchrunner.parameters.recipes import Recipe
 from benchrunner.problems.span import Span
 from benchrunner.problems.span_candidates import FROM, NONE, SCORE, TO, Window, average, nbest
-from benchrunner.recipes import Recipe
 from benchrunner.testing import TinyEncoder
 
 CUT, MAYBE = Span(), Span(unanswerable=True)

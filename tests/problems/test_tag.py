@@ -19,9 +19,9 @@ from benchrunner.errors import DataError, PluginError, RequestError
 from benchrunner.features.arrays import IGNORED, Features
 from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.features.pieces import Frame, Pieces
+from benchrunner.parameters.recipes import BATCH_UNITS, CONTEXTS, Recipe
 from benchrunner.problems.tag import Tag
 from benchrunner.problems.tag_windows import Borders, windows
-from benchrunner.recipes import BATCH_UNITS, CONTEXTS, Recipe
 
 TAG = Tag(("O", "B-X", "I-X"))
 START, STOP, UNKNOWN = 1, 2, 3

@@ -18,7 +18,7 @@ import forked
 import inline
 from benchrunner import CheckpointError, Fit, RequestError, Runner, Workspace, discover
 from benchrunner.backbones.concatenated_encoder import ConcatenatedEncoder
-from benchrunner.recipes import Recipe
+from benchrunner.parameters.recipes import Recipe
 from benchrunner.runs.answering import export
 from benchrunner.testing import WEIGHTS, TinyEncoder
 from concatenations import Drawn, drawn_family

@@ -11,7 +11,7 @@ import pytest
 from benchrunner import Fit, FitCost, Recipe
 from benchrunner.runs import core_shares
 from benchrunner.runs.core_shares import CoreShares, automatic_shares
-from benchrunner.runs.executors import Local
+from benchrunner.runs.local_executor import Local
 
 LONG = FitCost(flops=1e13, memory=2_000_000_000)
 

@@ -19,7 +19,7 @@ from benchrunner import ACCURACY, MultiLabel, Recipe, RequestError, Runner, Task
 from benchrunner.backbones.backbone import Backbone, OneBackbone
 from benchrunner.backbones.encoder import Encoder
 from benchrunner.data.sources import RowsFrom
-from benchrunner.progress import Event
+from benchrunner.fits.progress import Event
 from benchrunner.tasks.task import Split
 from benchrunner.testing import WEIGHTS, TinyEncoder
 from benchrunner.training.feature_cache import Cache

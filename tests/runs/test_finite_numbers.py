@@ -15,10 +15,10 @@ from safetensors.torch import load_file, save_file
 from benchrunner import Backbone, Method, Outcome, Recipe, Runner, Study, Workspace, run_study
 from benchrunner.backbones.backbone import OneBackbone
 from benchrunner.errors import BenchrunnerError, FitError
-from benchrunner.fits import Fit
+from benchrunner.fits.fit import Fit
+from benchrunner.io.seals import folder_checksums
 from benchrunner.methods.method import Job
 from benchrunner.runs.answering import export
-from benchrunner.seals import folder_checksums
 from benchrunner.studies.comparison.json_values import as_json
 from benchrunner.studies.comparison.table import as_table
 from benchrunner.testing import WEIGHTS, TinyBackbone, TinyEncoder

@@ -12,8 +12,8 @@ import torch
 from torch import nn
 
 from benchrunner.methods.heads import LinearHead
+from benchrunner.parameters.recipes import Recipe
 from benchrunner.problems.problem import HeadShape
-from benchrunner.recipes import Recipe
 from benchrunner.testing import MOOD, TinyEncoder
 from benchrunner.training import numerics
 from benchrunner.training.checkpoints import Checkpoint

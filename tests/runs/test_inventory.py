@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from benchrunner import Recipe, UnknownName, chosen_runs, diff_runs, list_runs, run_details, sorted_runs
-from benchrunner.locks import held
+from benchrunner.io.locks import held
 from benchrunner.runs.inventory.sizes import size_text, sizes_of
 from benchrunner.runs.inventory.summaries import RunSummary, recipe_text
 from inline import plugins

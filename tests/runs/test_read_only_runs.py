@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchrunner import Runner
-from benchrunner.fits import Fit
+from benchrunner.fits.fit import Fit
 from benchrunner.runs.answering import answer
 from counted_study import SmallDisk, small_disk
 from inline import runner

@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from benchrunner import files as files_module
 from benchrunner.errors import RequestError, UnknownName
-from benchrunner.files import write_atomically, write_folder_atomically, write_json
-from benchrunner.fits import Fit, Prediction
+from benchrunner.fits.fit import Fit, Prediction
+from benchrunner.fits.record import Record
+from benchrunner.io import files as files_module
+from benchrunner.io.files import write_atomically, write_folder_atomically, write_json
 from benchrunner.metrics import Score
-from benchrunner.platform_facts import current_umask
-from benchrunner.recipes import Recipe
-from benchrunner.records import Record
+from benchrunner.parameters.recipes import Recipe
+from benchrunner.process.platform_facts import current_umask
 from benchrunner.runs import folder as folder_module
 from benchrunner.runs.folder import RunFolder, find_run
 
@@ -86,7 +86,7 @@ def test_a_crash_at_any_step_leaves_no_folder(crash: Callable[..., Any], tmp_pat
 
 def test_a_process_killed_while_writing_leaves_no_complete_file(tmp_path: Path) -> None:
     code = (
-        "import os, sys; from pathlib import Path; from benchrunner.files import *\n"
+        "import os, sys; from pathlib import Path; from benchrunner.io.files import *\n"
         "def half(part):\n    (part / 'a').write_text('half') if part.is_dir() else part.write_text('half')\n"
         "    os.kill(os.getpid(), 9)\n"
         "eval(sys.argv[1])(Path(sys.argv[2]), half)"

@@ -322,7 +322,7 @@ SCRIPT = """
 import json
 from pathlib import Path
 from benchrunner import Workspace, Runner, discover
-from benchrunner.runs.executors import Local
+from benchrunner.runs.local_executor import Local
 
 events = []
 workspace = Workspace(Path("runs"), Path("cache"), data=Path("data"))

@@ -23,7 +23,7 @@ from benchrunner import (
     run_study,
 )
 from benchrunner.errors import DamagedFile, FitError
-from benchrunner.seals import read_sealed, write_sealed
+from benchrunner.io.seals import read_sealed, write_sealed
 from benchrunner.studies.kept.naming import check_name, derived_name
 from benchrunner.studies.study import Result
 from chancy import Chancy, chancy

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from benchrunner import RequestError, disk_usage, prune_runs, remove_runs
-from benchrunner.locks import held
-from benchrunner.seals import write_sealed
+from benchrunner.io.locks import held
+from benchrunner.io.seals import write_sealed
 from made_runs import made_fit, made_run
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from benchrunner import Grid, RequestError, Study, StudyOptions
-from benchrunner.runs.executors import Local
+from benchrunner.runs.local_executor import Local
 from inline import mood
 
 WRONG: dict[str, tuple[Any, str]] = {

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchrunner import Fit, Record, RequestError, Runner
-from benchrunner.runs.executors import Local
+from benchrunner.runs.local_executor import Local
 from benchrunner.studies.study_options import StudyOptions
 from benchrunner.study_files import table
 from benchrunner.study_files.run import run_study_file

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from benchrunner import Runner, discover
+from benchrunner.io.seals import read_sealed, write_sealed
 from benchrunner.runs import core_shares
-from benchrunner.seals import read_sealed, write_sealed
 from benchrunner.testing import tiny_family
 from inline import own
 from kitchen import STUDY, Kitchen, staged

@@ -39,7 +39,7 @@ from benchrunner import (
     Workspace,
     discover,
 )
-from benchrunner.fits import identity
+from benchrunner.fits.fit import identity
 from benchrunner.runs.evaluation import judged
 from benchrunner.runs.folder import answer_lines, write_prediction
 from benchrunner.studies.study_run import plan_study

@@ -13,8 +13,8 @@ from benchrunner.backbones import attention
 from benchrunner.features.flat_batch import FlatBatch
 from benchrunner.features.randomness import Generators
 from benchrunner.methods.heads import LinearHead
+from benchrunner.parameters.recipes import Recipe
 from benchrunner.problems.problem import Problem
-from benchrunner.recipes import Recipe
 from benchrunner.testing import MOOD, TinyEncoder, sentences
 from benchrunner.testing.tiny_encoder import HIDDEN
 from benchrunner.training.optimizer import Optimizer

@@ -185,8 +185,7 @@ def drawing() -> str:
     tops = [name for name in PACKAGES if not any(name in targets for targets in edges.values())]
     lines += [f"    public --> {name}" for name in reversed(tops)]
     for name, targets in reversed(necessary(edges).items()):
-        lines += [f"    {name} --> {target}" for target in sorted(targets) or ["roots"]]
-    lines.append('    roots["errors, files, fits, recipes, ..."]')
+        lines += [f"    {name} --> {target}" for target in sorted(targets)]
     return "```mermaid\n" + "\n".join(lines) + "\n```\n"
 
 

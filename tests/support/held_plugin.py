@@ -15,7 +15,7 @@ from typing import Any
 
 from benchrunner import Fit, Job, Method, Outcome, hookimpl
 from benchrunner.errors import FitError
-from benchrunner.progress import Event
+from benchrunner.fits.progress import Event
 from benchrunner.runs import workers
 from worker_offers import register_backbones as register_backbones
 from worker_offers import register_tasks as register_tasks

@@ -8,8 +8,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-PACKAGES = (
+ORDER = (
+    "console",
+    "errors",
+    "process",
+    "io",
+    "workspace",
+    "plugin_code",
+    "parameters",
     "metrics",
+    "fits",
     "statistics",
     "data",
     "features",
@@ -28,8 +36,9 @@ PACKAGES = (
     "scaffolds",
     "commands",
 )
-"""The core's packages in the order of their imports: a package imports only packages that stand before it. The modules
-outside of the packages, such as `errors`, stand with the first one: every package may import them."""
+"""The core's packages and lone modules in the order of their imports: each imports only what stands before it."""
+LONE_MODULES = ("errors", "workspace", "plugin_code")
+PACKAGES = tuple(name for name in ORDER if name not in LONE_MODULES)
 ENTRANCES = ("benchrunner", "benchrunner.__main__", "benchrunner.builtin", "benchrunner.engine", "benchrunner.testing")
 """The modules, or a package, that stand behind all packages: they may import everything."""
 
@@ -105,9 +114,8 @@ def package_of(module: str) -> str:
 def rank(module: str) -> int:
     """Tell the place of a core module in the order of imports: it may import modules of no higher rank."""
     if module in ENTRANCES or module.startswith(tuple(f"{name}." for name in ENTRANCES[1:])):
-        return len(PACKAGES)
-    package = package_of(module)
-    return PACKAGES.index(package) if package else 0
+        return len(ORDER)
+    return ORDER.index(module.split(".")[1])
 
 
 def graph(found: Iterator[Import]) -> dict[str, set[str]]:

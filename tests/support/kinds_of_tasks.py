@@ -7,7 +7,7 @@ from typing import Any
 
 from benchrunner import ACCURACY, Choose, Classify, Metric, MultiLabel, Regress, Span, Tag, Task
 from benchrunner.data.sources import RowsFrom
-from benchrunner.recipes import Recipe
+from benchrunner.parameters.recipes import Recipe
 from benchrunner.tasks.task import Split
 from benchrunner.testing import sentences
 

@@ -23,8 +23,8 @@ from benchrunner.backbones.encoder import Encoder
 from benchrunner.data.rows import Rows
 from benchrunner.features.arrays import Features
 from benchrunner.methods.heads import Head, LinearHead
+from benchrunner.parameters.recipes import Recipe
 from benchrunner.problems.problem import Problem
-from benchrunner.recipes import Recipe
 from benchrunner.training.checkpoints import Checkpoint
 from benchrunner.training.loop import Training
 from kinds_of_tasks import PROBLEMS, rows_of_kind

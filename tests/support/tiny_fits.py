@@ -16,7 +16,7 @@ import benchrunner.training.loop
 from benchrunner.features.arrays import Features
 from benchrunner.features.flat_batch import FlatBatch
 from benchrunner.methods.heads import LinearHead
-from benchrunner.recipes import Recipe
+from benchrunner.parameters.recipes import Recipe
 from benchrunner.testing import MOOD, TinyEncoder, sentences
 from benchrunner.training.checkpoints import Checkpoint
 from benchrunner.training.embedding_rows import WordsInUse

@@ -13,8 +13,8 @@ import torch
 
 from benchrunner import Choose, Classify, MultiLabel, PluginError, Regress, Rows, Span, Tag
 from benchrunner.engine import Encoder, Features, FlatBatch
+from benchrunner.parameters.recipes import Recipe
 from benchrunner.problems.problem import Problem
-from benchrunner.recipes import Recipe
 from benchrunner.testing import check_problem, sentences
 
 LABELS = ("glad", "sad", "calm")

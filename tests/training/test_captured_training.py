@@ -14,7 +14,7 @@ import torch
 
 from benchrunner.features.flat_batch import FlatBatch
 from benchrunner.methods.heads import LinearHead
-from benchrunner.recipes import Recipe
+from benchrunner.parameters.recipes import Recipe
 from benchrunner.testing import MOOD, TinyEncoder
 from benchrunner.testing.tiny_encoder import HIDDEN
 from benchrunner.training import numerics

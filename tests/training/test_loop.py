@@ -19,8 +19,8 @@ from benchrunner.features.arrays import Features
 from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.features.randomness import Dropout
 from benchrunner.methods.heads import LinearHead
+from benchrunner.parameters.recipes import BATCH_UNITS, Recipe
 from benchrunner.problems.tag import Tag
-from benchrunner.recipes import BATCH_UNITS, Recipe
 from benchrunner.testing import TinyEncoder
 from benchrunner.testing.tiny_encoder import VOCABULARY
 from benchrunner.training.checkpoints import Checkpoint

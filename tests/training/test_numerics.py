@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from benchrunner.recipes import Recipe
+from benchrunner.parameters.recipes import Recipe
 from benchrunner.training import numerics
 
 

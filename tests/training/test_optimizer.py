@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import nn
 
-from benchrunner.recipes import Recipe
+from benchrunner.parameters.recipes import Recipe
 from benchrunner.training.optimizer import Optimizer, decay_groups
 
 
@@ -109,7 +109,7 @@ def test_the_bits_are_those_of_torch(recipe: Recipe) -> None:
 def test_training_does_not_import_the_compiler_of_torch() -> None:
     code = """
 import sys, torch
-from benchrunner.recipes import Recipe
+from benchrunner.parameters.recipes import Recipe
 from benchrunner.training.optimizer import Optimizer
 layer = torch.nn.Linear(2, 2)
 optimizer = Optimizer({"layer": layer}, Recipe())

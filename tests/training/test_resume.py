@@ -15,8 +15,8 @@ import pytest
 
 import forked
 import inline
-from benchrunner.interrupts import HeldBack
-from benchrunner.seals import read_sealed
+from benchrunner.io.seals import read_sealed
+from benchrunner.process.interrupts import HeldBack
 from inline import files
 
 EVERY_STEP = ("--checkpoint-every", "0")

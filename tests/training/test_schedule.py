@@ -12,7 +12,7 @@ import torch
 from hypothesis import given, strategies
 from transformers import get_linear_schedule_with_warmup
 
-from benchrunner.recipes import SCHEDULES, Recipe
+from benchrunner.parameters.recipes import SCHEDULES, Recipe
 from benchrunner.training.schedule import Schedule, warmup_steps
 
 

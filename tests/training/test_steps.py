@@ -14,9 +14,9 @@ import benchrunner.training.steps
 from benchrunner.features.flat_batch import FlatBatch
 from benchrunner.features.randomness import Dropout
 from benchrunner.methods.heads import LinearHead
+from benchrunner.parameters.recipes import Recipe
 from benchrunner.problems.problem import Problem
 from benchrunner.problems.tag import Tag
-from benchrunner.recipes import Recipe
 from benchrunner.testing import MOOD, TinyEncoder, sentences
 from benchrunner.testing.tiny_encoder import HIDDEN
 from benchrunner.training import numerics

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.data.iob_tags import OUTSIDE, as_iob2, iob_labels
 from benchrunner.errors import PluginError
-from benchrunner.file_faults import Faults, either, quoted
+from benchrunner.io.file_faults import Faults, either, quoted
 from benchrunner.leaderboards.file_kinds.file_kind import Answers, ExpectedRows, FileKind
 from benchrunner.leaderboards.file_kinds.text_lines import decoded, encoded, lines_of, only_answer
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
-from benchrunner.file_faults import Faults, first_names, quoted
+from benchrunner.io.file_faults import Faults, first_names, quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from benchrunner.errors import PluginError
-from benchrunner.file_faults import either
+from benchrunner.io.file_faults import either
 from benchrunner.leaderboards.file_kinds.spellings import Spelling
 
 

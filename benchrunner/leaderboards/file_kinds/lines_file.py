@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from benchrunner.errors import PluginError
-from benchrunner.file_faults import Faults
+from benchrunner.io.file_faults import Faults
 from benchrunner.leaderboards.file_kinds.file_kind import Answers, ExpectedRows, FileKind
 from benchrunner.leaderboards.file_kinds.spellings import Spelling, spell_all
 from benchrunner.leaderboards.file_kinds.text_lines import encoded, filled_lines, only_answer

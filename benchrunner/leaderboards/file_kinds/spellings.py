@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, TypeVar, final
 
 from benchrunner.errors import PluginError
-from benchrunner.file_faults import Faults, either, quoted
+from benchrunner.io.file_faults import Faults, either, quoted
 
 Spelled = TypeVar("Spelled")
 

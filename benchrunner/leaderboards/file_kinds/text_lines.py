@@ -6,7 +6,7 @@ import codecs
 from collections.abc import Iterable
 from itertools import islice
 
-from benchrunner.file_faults import Faults
+from benchrunner.io.file_faults import Faults
 
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"7z\xbc\xaf": "7-Zip"}
 """First bytes of compressed files -> the format's name."""

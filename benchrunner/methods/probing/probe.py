@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, final
 from benchrunner.errors import RequestError
 from benchrunner.methods.method import Job, Method, Outcome
 from benchrunner.methods.probing.kinds import KINDS
+from benchrunner.parameters.recipes import Recipe
 from benchrunner.problems.problem import Problem
-from benchrunner.recipes import Recipe
 
 if TYPE_CHECKING:
     import numpy as np

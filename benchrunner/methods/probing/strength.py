@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from benchrunner.features.randomness import permutation
-from benchrunner.progress import Event
+from benchrunner.fits.progress import Event
 
 if TYPE_CHECKING:
     from benchrunner.methods.method import Job

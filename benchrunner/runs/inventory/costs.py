@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import final
 
 from benchrunner.errors import DamagedFile
-from benchrunner.seals import read_sealed
+from benchrunner.io.seals import read_sealed
 
 
 @final

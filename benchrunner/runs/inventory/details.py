@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
-from benchrunner.fits import Fit
-from benchrunner.records import Record
+from benchrunner.fits.fit import Fit
+from benchrunner.fits.record import Record
 from benchrunner.runs.folder import RunFolder, find_run, read_prediction
 from benchrunner.runs.inventory.sizes import Sizes, sizes_of
 

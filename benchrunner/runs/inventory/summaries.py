@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, final
 
 from benchrunner.errors import DamagedFile, UnknownName, described
-from benchrunner.locks import is_held
+from benchrunner.io.locks import is_held
+from benchrunner.io.seals import read_sealed
+from benchrunner.parameters.recipes import Recipe
 from benchrunner.plugins.registry import Plugins
-from benchrunner.recipes import Recipe
 from benchrunner.runs.inventory.sizes import OTHER, Sizes, files_of, sizes_of_files
-from benchrunner.seals import read_sealed
 from benchrunner.tasks.task import Task
 
 STATUSES = ("done", "diverged", "failed", "running", "unfinished")

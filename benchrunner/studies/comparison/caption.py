@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, final
 
 from benchrunner.leaderboards.published_choice import PublishedChoice, captions
-from benchrunner.named_recipes import NamedRecipe
-from benchrunner.recipes import STEP_FIELDS
+from benchrunner.parameters.named_recipes import NamedRecipe
+from benchrunner.parameters.recipes import STEP_FIELDS
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.comparison.conclusions import conclusion
 from benchrunner.studies.comparison.layout import comparison_rows

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from benchrunner.errors import RequestError
-from benchrunner.files import read_regular_file
-from benchrunner.fits import Fit
-from benchrunner.json_files import JSON_LIMIT
+from benchrunner.fits.fit import Fit
+from benchrunner.io.files import read_regular_file
+from benchrunner.io.json_files import JSON_LIMIT
+from benchrunner.io.seals import read_sealed
 from benchrunner.metrics import Score
-from benchrunner.recipes import Recipe
+from benchrunner.parameters.recipes import Recipe
 from benchrunner.runs.folder import RunFolder, find_run
 from benchrunner.runs.predictor import MAJORITY
 from benchrunner.runs.runner import Runner
-from benchrunner.seals import read_sealed
 from benchrunner.studies.comparison.formats import as_html
 from benchrunner.studies.kept.parts import kept_cell_result
 from benchrunner.studies.kept.predictions import KeptPredictions, PredictionIds

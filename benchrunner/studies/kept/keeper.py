@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, final
 
 from benchrunner.errors import RequestError
-from benchrunner.fits import Fit
+from benchrunner.fits.fit import Fit
+from benchrunner.io.seals import write_sealed
 from benchrunner.runs.runner import Runner
-from benchrunner.seals import write_sealed
 from benchrunner.studies.kept.kept_study import FORMAT, find_study, studies_folder
 from benchrunner.studies.kept.naming import check_name
 from benchrunner.studies.kept.parts import Part, finished_part, planned_part

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, final
 
 from benchrunner.errors import RequestError, UnknownName
+from benchrunner.io.seals import read_sealed
 from benchrunner.runs.folder import OTHER_RUNS
-from benchrunner.seals import read_sealed
 from benchrunner.studies.kept.naming import check_name
 
 FORMAT = 1

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from benchrunner.errors import RequestError
-from benchrunner.fits import identity
+from benchrunner.fits.fit import identity
 
 LONGEST_NAME = 100
 """Characters of a study's name, so that every file system takes its file."""

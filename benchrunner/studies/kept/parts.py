@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from benchrunner.fits import Fit
+from benchrunner.fits.fit import Fit
+from benchrunner.fits.record import Record
 from benchrunner.metrics import Score
-from benchrunner.named_recipes import NamedRecipe
-from benchrunner.recipes import Grid, Recipe
-from benchrunner.records import Record
+from benchrunner.parameters.named_recipes import NamedRecipe
+from benchrunner.parameters.recipes import Grid, Recipe
 from benchrunner.runs.folder import RunFolder
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.comparison.formats import as_html

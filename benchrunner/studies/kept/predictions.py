@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import final
 
 from benchrunner.errors import FitError, RequestError, first_line
-from benchrunner.fits import Fit, Prediction
+from benchrunner.fits.fit import Fit, Prediction
+from benchrunner.fits.record import Record
 from benchrunner.metrics import Score
-from benchrunner.records import Record
 from benchrunner.runs.folder import RunFolder, read_prediction
 from benchrunner.runs.predictor import Predicted
 from benchrunner.runs.runner import Runner

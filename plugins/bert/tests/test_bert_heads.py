@@ -21,12 +21,12 @@ from benchrunner.data.rows import Rows
 from benchrunner.features.arrays import Features
 from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.methods.heads import LinearHead
+from benchrunner.parameters.recipes import Recipe
 from benchrunner.problems.choose import Choose
 from benchrunner.problems.multi_label import MultiLabel
 from benchrunner.problems.problem import Problem
 from benchrunner.problems.span import Span
 from benchrunner.problems.tag import Tag
-from benchrunner.recipes import Recipe
 from benchrunner_bert.checkpoint import read
 from benchrunner_bert.model import Bert
 from benchrunner_bert.weight_names import published_names

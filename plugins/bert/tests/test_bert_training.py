@@ -15,7 +15,7 @@ import benchrunner.training.loop
 from benchrunner.features.arrays import Features
 from benchrunner.methods.encoder_layers import learning_rates
 from benchrunner.methods.heads import LinearHead
-from benchrunner.recipes import Recipe
+from benchrunner.parameters.recipes import Recipe
 from benchrunner.training.checkpoints import Checkpoint
 from benchrunner.training.embedding_rows import WordsInUse
 from benchrunner.training.loop import Training

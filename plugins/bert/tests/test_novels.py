@@ -118,7 +118,7 @@ def test_the_model_beats_unigram_counts_on_held_out_novels(tmp_path: Path) -> No
 @pytest.mark.slow
 @pytest.mark.parametrize("task", ["stsb", "sst2"])
 def test_it_beats_its_twin_by_more_than_two_standard_errors(task: str, tmp_path: Path) -> None:
-    """tests/benchmarks/embedded_backbone.py prints the same with its figures, and other tasks' too."""
+    """benchmarks/embedded_backbone.py prints the same with its figures, and other tasks' too."""
     assert REAL is not None
     workspace = Workspace(
         tmp_path / "runs", tmp_path / "cache", data=Path(REAL) / "glue", settings=Settings(offline=True)

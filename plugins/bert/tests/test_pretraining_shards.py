@@ -18,7 +18,7 @@ from pretraining_texts import FIRST, numbered, vocabulary
 
 import forked
 from benchrunner.errors import DataError, RequestError
-from benchrunner.seals import sealed
+from benchrunner.io.seals import sealed
 from benchrunner_bert.backbones import VOCABULARY
 from benchrunner_bert.pretraining.corpus import shard_files
 from benchrunner_bert.pretraining.corpus.corpus import Corpus

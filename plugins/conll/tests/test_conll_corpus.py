@@ -11,7 +11,7 @@ import pytest
 from conll_samples import real_data, workspace
 
 from benchrunner.errors import PluginError
-from benchrunner.recipes import CONTEXTS, Recipe
+from benchrunner.parameters.recipes import CONTEXTS, Recipe
 from benchrunner.tasks.task import Task
 from benchrunner.testing import TinyEncoder
 from benchrunner_conll import CONLL2003, Corpus, register_tasks

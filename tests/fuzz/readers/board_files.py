@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from benchrunner.file_faults import Faults
+from benchrunner.io.file_faults import Faults
 from benchrunner.leaderboards.board_toml import read_leaderboard
 from benchrunner.leaderboards.checking import constant_files, detect, find_faults
 from benchrunner.leaderboards.file_kinds.file_kind import ExpectedRows, FileKind

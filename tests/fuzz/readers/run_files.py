@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from benchrunner.fits import Fit, Prediction
+from benchrunner.fits.fit import Fit, Prediction
+from benchrunner.fits.record import Record
+from benchrunner.io.seals import sealed
 from benchrunner.metrics import Score
-from benchrunner.recipes import Recipe
-from benchrunner.records import Record
+from benchrunner.parameters.recipes import Recipe
 from benchrunner.runs.folder import RunFolder, read_prediction
 from benchrunner.runs.inventory.summaries import list_runs
-from benchrunner.seals import sealed
 from readers.reader import Reader
 from readers.study_texts import core_plugins
 

@@ -1,0 +1,117 @@
+"""Fits and predictions as values. The id of each is a hash of everything that can change its result."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from benchrunner.parameters.recipes import Recipe
+
+LATER_FIELDS = (
+    "sample",
+    "batch_unit",
+    "loss_divisor",
+    "bilstm_width",
+    "summary",
+    "layer_decay",
+    "redraw_layers",
+)
+"""Recipe fields that were added after the first fits. At its default value, such a field is not part of a fit's id,
+so that older fits keep their ids. Parameters of methods are treated alike: a fit's recipe has none with its default."""
+
+
+def identity(description: Mapping[str, Any]) -> str:
+    """Hash a JSON description to 16 hexadecimal digits; the order of its keys does not matter."""
+    text = json.dumps(description, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _copied(value: Any) -> Any:
+    """Copy a JSON value; a dataclass in it becomes an object."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return dataclasses.asdict(value)
+    if isinstance(value, Mapping):
+        return {key: _copied(inner) for key, inner in value.items()}
+    return type(value)(map(_copied, value)) if isinstance(value, list | tuple) else value
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Plan to train one backbone on the training data of one task, with one method, recipe and seed.
+
+    The id covers everything that training can see. The names of the task and of the backbone are not part of it: equal
+    weights under another path and equal rows from another source give the same fit.
+    """
+
+    task: str
+    backbone: str
+    """Name, path or hub id of the backbone, `run:ID` or `concat:A,B`; empty for a method that needs no backbone."""
+    method: str
+    recipe: Recipe
+    seed: int
+    data: str
+    """Fingerprint of the training rows."""
+    problem: Mapping[str, Any]
+    revision: str
+    """Revision of the backbone: a hash of its weights and tokenizer."""
+    suppliers: Mapping[str, str]
+    """Versions of the plugins whose code takes part, by title of the plugin."""
+
+    @cached_property
+    def id(self) -> str:
+        """Hash of everything that training can see."""
+        seen = {name: value for name, value in self.as_dict().items() if name not in ("task", "backbone")}
+        return identity(seen)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give the fit as JSON, the content of `fit.json`, without `LATER_FIELDS` of the recipe at their defaults."""
+        recipe, defaults = self.recipe.as_dict(), Recipe()
+        for name in LATER_FIELDS:
+            if recipe[name] == getattr(defaults, name):
+                del recipe[name]
+        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name != "recipe"}
+        return {**_copied(values), "recipe": recipe}
+
+    @property
+    def weights_gone(self) -> str:
+        """The beginning of every message about a finished fit whose weights were removed, or never kept."""
+        return f"The weights of the fit {self.id} ({self.task}, {self.backbone}) were not kept"
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Fit:
+        """Make a fit from what `as_dict` gives; recipe fields that are not there have their defaults."""
+        return cls(**{**data, "recipe": Recipe.from_dict(data["recipe"])})
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Plan to answer the rows of one split with a fit."""
+
+    fit: str
+    """Id of the fit."""
+    task: str
+    """Name of the task whose metrics score the answers; two tasks may share a fit."""
+    split: str
+    data: str
+    """Fingerprint of the rows: other questions or other labels make another prediction."""
+    settings: Mapping[str, Any]
+    """Settings of decoding, such as a threshold that was tuned on dev."""
+    limit_dev: int | None = None
+    """Number of rows of the dev split that are answered; None is all rows."""
+
+    @property
+    def id(self) -> str:
+        """Hash of the whole prediction."""
+        return identity(self.as_dict())
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give the prediction as JSON, the content of `prediction.json`; without a limit, no limit is named."""
+        values = dataclasses.asdict(self)
+        if self.limit_dev is None:
+            del values["limit_dev"]
+        return values

@@ -1,0 +1,143 @@
+"""Progress of long work: events from inside fits, shown as a bar on a terminal or in a notebook, else as lines."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import TYPE_CHECKING, Literal, Protocol, Self, final
+
+from benchrunner.console.printing import new_console, print_note, printable
+from benchrunner.fits.notebook_bar import NotebookBar, in_notebook
+from benchrunner.fits.time_left import TimeLeft
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+    from benchrunner.fits.fit import Fit
+
+PLAIN_SECONDS = 15.0
+"""Seconds between two lines of progress if standard error is not a terminal."""
+
+EVENT_WIDTH = 400
+"""The most characters of an event that are shown."""
+
+Counted = Literal["step", "predicting"]
+"""Kind of event that a `Watch` counts as progress: training steps or predicted rows."""
+
+
+@final
+@dataclass(frozen=True)
+class Event:
+    """Something that happened inside a fit."""
+
+    kind: Literal["encoding", "step", "predicting", "waiting", "note"]
+    done: float = 0.0
+    total: float = 0.0
+    """`done` of `total`: training steps, or rows predicted."""
+    text: str = ""
+    figures: Mapping[str, float] = field(default_factory=dict)
+    """Figures of a training step: `loss`, `lr` (learning rate) and `examples_per_second` since the figures before. Only
+    every tenth step has figures, and the last one."""
+
+
+class Reports(Protocol):
+    """An object that reports the events of its fits: a `benchrunner.Runner`."""
+
+    def reporting_to(self, report: Callable[[Fit, Event], None]) -> contextlib.AbstractContextManager[None]:
+        """Send the events to another callback within a `with` block."""
+
+
+@final
+class Watch:
+    """Shows the progress of several fits, each with a weight, as one percentage and one estimate of the time left.
+
+    Use it as a context manager, as the `report` of a runner; call `finished` after each fit.
+    """
+
+    def __init__(self, weights: Iterable[tuple[Fit, float]], *, counts: Counted = "step", quiet: bool = False) -> None:
+        self._left = TimeLeft(weights)
+        self._counts, self._quiet = counts, quiet
+        self._bar: Progress | None = None
+        self._notebook_bar: NotebookBar | None = None
+        self._row: TaskID | None = None
+        self._last_line = time.monotonic()
+
+    def __enter__(self) -> Self:
+        if not self._quiet and in_notebook():
+            self._notebook_bar = NotebookBar()
+        elif not self._quiet and sys.stderr.isatty():
+            from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+
+            columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.description}", markup=False))
+            self._bar = Progress(*columns, console=new_console(stderr=True), transient=True)
+            self._row = self._bar.add_task("", total=1.0)
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+        if self._notebook_bar is not None:
+            self._notebook_bar.close()
+
+    def __call__(self, fit: Fit, event: Event) -> None:
+        """Take an event from inside a fit and show it."""
+        if fit not in self._left or self._quiet:
+            return
+        if event.kind == self._counts and event.total:
+            self._left.advance(fit, event.done, event.total)
+        elif event.kind != "waiting":
+            self._left.begin(fit)
+        name = f"{fit.task} {fit.backbone} lr {fit.recipe.lr:g} seed {fit.seed}"
+        text = f"{name}: {event.text or event.kind}" + (f" {event.done:.0f}/{event.total:.0f}" if event.total else "")
+        self._show(text, urgent=event.kind in ("waiting", "note"))
+
+    def finished(self, fit: Fit, seconds: float | None = None) -> None:
+        """Count a fit as done. `seconds` are those of its record, and count if the fit was finished before."""
+        if fit in self._left:
+            self._left.finish(fit, seconds)
+
+    def _show(self, text: str, *, urgent: bool) -> None:
+        is_due = urgent or time.monotonic() - self._last_line > PLAIN_SECONDS
+        if self._bar is None and self._notebook_bar is None and not is_due:
+            return
+        text, seconds, share = printable(text, EVENT_WIDTH), self._left.seconds, self._left.share
+        if not self._left.is_finished:  # a fit is evaluated and saved after its last step: that takes time, too
+            share, seconds = min(share, 0.99), seconds if seconds is not None and round(seconds) > 0 else None
+        left = "" if seconds is None else f"about {_duration(seconds)} left"
+        if self._bar is not None and self._row is not None:
+            words = f"{left}  {text}" if left else text
+            self._bar.update(self._row, completed=share, description=words)
+        elif self._notebook_bar is not None:
+            self._notebook_bar.update(share, f"{left}  {text}" if left else text)
+        else:
+            self._last_line = time.monotonic()
+            print_note(f"{share:4.0%}{', ' if left else ''}{left}  {text}")
+
+
+@contextlib.contextmanager
+def watched(
+    runner: Reports, weights: Iterable[tuple[Fit, float]], *, counts: Counted = "step", show: bool = True
+) -> Iterator[Watch]:
+    """Show the progress of a runner's fits on standard error; with `show=False`, leave the runner's `report` alone."""
+    with contextlib.ExitStack() as stack:
+        watch = stack.enter_context(Watch(weights, counts=counts, quiet=not show))
+        if show:
+            stack.enter_context(runner.reporting_to(watch))
+        yield watch
+
+
+def silent(fit: Fit, event: Event) -> None:
+    """Ignore an event: the default `report` of a runner."""
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}"

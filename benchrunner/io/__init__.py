@@ -1,0 +1,1 @@
+"""Files: atomic writing, strict reading, locks, seals, and access to the hub."""

@@ -1,0 +1,113 @@
+"""Reading of JSON files that may be damaged: every fault is an error that names the file and, where known, the line."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from benchrunner.errors import DataError, RequestError
+from benchrunner.io.file_faults import quoted
+from benchrunner.io.files import decode_text, read_regular_file
+
+JSON_LIMIT = 1 << 25
+"""Largest size in bytes of a file that benchrunner or a checkpoint describes itself with. Parsed values take up to
+twenty times the size of the file in memory."""
+DEPTH_LIMIT = 100
+"""Largest number of lists and objects inside each other. Functions that call themselves end at about 1,000."""
+
+
+def read_json(
+    path: Path, *, error: type[RequestError] = DataError, advice: str = "", limit: int | None = JSON_LIMIT
+) -> Any:
+    """Read a JSON file strictly, or raise `error` with the file, the line and the advice.
+
+    Refused are files that are not regular or larger than `limit` bytes, values nested deeper than `DEPTH_LIMIT`, and
+    objects with the same key twice, of which other readers would silently keep only one value.
+    """
+    try:
+        return parse_json(read_regular_file(path, limit), path)
+    except OSError as fault:
+        reason = f"{path}: cannot be read: {fault.strerror}."
+    except DataError as fault:
+        reason = str(fault)
+    raise error(f"{reason} {advice}".rstrip())
+
+
+def read_json_object(
+    path: Path, *, error: type[RequestError] = DataError, advice: str = "", limit: int | None = JSON_LIMIT
+) -> dict[str, Any]:
+    """Read a JSON file that holds an object, as `read_json` does."""
+    value = read_json(path, error=error, advice=advice, limit=limit)
+    if not isinstance(value, dict):
+        raise error(f"{path}: a JSON object was expected. {advice}".rstrip())
+    return value
+
+
+def find_json_object(path: Path, *, error: type[RequestError] = DataError, advice: str = "") -> dict[str, Any] | None:
+    """Read a JSON file that holds an object, as `read_json_object` does; None if there is no file of that name."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError:  # read_json says why
+        pass
+    return read_json_object(path, error=error, advice=advice)
+
+
+def parse_json(content: bytes, path: Path | str) -> Any:
+    """Parse the content of a JSON file strictly, as `read_json` does; raise a `DataError` that names `path`."""
+    return parse_json_text(decode_text(content, path, "is it a JSON file?"), path)
+
+
+def parse_json_text(text: str, path: Path | str, *, line: int | None = None) -> Any:
+    """Parse the JSON text of a whole file, or of one line of it; raise a `DataError` that names `path` and the line."""
+    place = path if line is None else f"{path}:{line}"
+    try:
+        value = _DECODER.decode(text)
+    except json.JSONDecodeError as fault:
+        number = line or fault.lineno
+        raise DataError(f"{path}:{number}: not valid JSON at column {fault.colno}: {fault.msg}.") from None
+    except ValueError:
+        raise DataError(f"{place}: not valid JSON: a number has thousands of digits.") from None
+    except RecursionError:
+        raise DataError(f"{place}: {_TOO_DEEP}") from None
+    except _RepeatedKey as fault:
+        raise DataError(f"{place}: the key {fault} stands twice in one object; each must stand once.") from None
+    if text.count("[") + text.count("{") > DEPTH_LIMIT:  # fewer brackets cannot be nested too deep
+        check_depth(value, place)
+    return value
+
+
+def check_depth(value: Any, path: Path | str) -> None:
+    """Raise a `DataError` that names `path` if lists and objects are nested deeper than `DEPTH_LIMIT`."""
+    level = [value]
+    for _ in range(DEPTH_LIMIT + 1):
+        level = [inner for outer in level if isinstance(outer, dict | list) for inner in _inner(outer)]
+        if not level:
+            return
+    raise DataError(f"{path}: {_TOO_DEEP}")
+
+
+_TOO_DEEP = f"lists and objects are nested more than {DEPTH_LIMIT} deep."
+
+
+def _inner(value: dict[str, Any] | list[Any]) -> list[Any]:
+    values = value.values() if isinstance(value, dict) else value
+    return [inner for inner in values if isinstance(inner, dict | list)]
+
+
+class _RepeatedKey(Exception):
+    """A key that an object of a JSON file has twice."""
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        key, _ = Counter(key for key, _ in pairs).most_common(1)[0]
+        raise _RepeatedKey(quoted(key))
+    return values
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys)

@@ -1,0 +1,173 @@
+"""Seals: checksums of files, by which readers notice that a file was damaged or edited after it was written.
+
+The checksums are XXH3 (128 bits), which reads 9 GB in a second on one core, where SHA-256 reads 1 GB. They are made
+against damage and mistakes: whoever wants to forge a file can forge its checksum as well.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from benchrunner.errors import DamagedFile, DataError
+from benchrunner.io.files import read_regular_file, write_atomically
+from benchrunner.io.json_files import JSON_LIMIT, parse_json
+
+_KEY = b',\n  "checksum": "'
+_END = b'"\n}\n'
+_BLOCK = 1 << 20
+_SAMPLES, _SAMPLE = 64, 1 << 12
+
+
+def checksum(content: bytes) -> str:
+    """Return the checksum of bytes."""
+    import xxhash
+
+    return xxhash.xxh3_128_hexdigest(content)
+
+
+def file_checksum(path: Path) -> str:
+    """Return the checksum of a file's content; raise a `DataError` if it is no regular file."""
+    import xxhash
+
+    digest, block = xxhash.xxh3_128(), bytearray(_BLOCK)
+    with _opened(path) as file:
+        while count := file.readinto(block):
+            digest.update(memoryview(block)[:count])
+    return digest.hexdigest()
+
+
+def file_sample(path: Path) -> str:
+    """Return the checksum of a file's size and of blocks at its start, at its end and at equal distances between."""
+    import xxhash
+
+    digest = xxhash.xxh3_128()
+    with _opened(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        digest.update(str(size).encode())
+        for number in range(_SAMPLES):
+            file.seek(max(0, size - _SAMPLE) * number // (_SAMPLES - 1))
+            digest.update(file.read(_SAMPLE))
+    return digest.hexdigest()
+
+
+def folder_checksums(folder: Path) -> dict[str, str]:
+    """Return the checksums of all files in a folder, without hidden files, by their paths inside the folder."""
+    return {name: file_checksum(folder / name) for name in _names(folder)}
+
+
+def check_files(folder: Path, checksums: Mapping[str, str], remedy: str, *, alone: bool = False) -> None:
+    """Raise a `DamagedFile` with the remedy if a file of a folder is missing, damaged or edited.
+
+    With `alone`, further files are refused as well: a reader may take them for parts of the whole.
+    """
+    for name, expected in checksums.items():
+        check_file(folder / name, expected, remedy)
+    if alone and (added := [name for name in _names(folder) if name not in checksums]):
+        raise _damaged(f"{folder / added[0]}: this file was added later, and might be read.", remedy)
+
+
+def check_is_folder(path: Path) -> None:
+    """Raise a `DamagedFile` if something else stands where a folder belongs."""
+    if path.exists() and not path.is_dir():
+        raise DamagedFile(f"{path}: this is a file where a folder belongs. Remove {path} and repeat the command.")
+
+
+def check_file(path: Path, expected: str, remedy: str) -> None:
+    """Raise a `DamagedFile` with the remedy if a file is missing or has not the expected checksum."""
+    try:
+        actual = file_checksum(path)
+    except DataError as error:
+        raise _damaged(str(error), remedy) from None
+    except OSError as error:
+        raise _damaged(f"{path}: cannot be read: {error.strerror}.", remedy) from None
+    if actual != expected:
+        raise _damaged(f"{path}: {_CHANGED}", remedy)
+
+
+def checked_content(path: Path, expected: str | None, remedy: str) -> bytes:
+    """Read a file whole; raise a `DamagedFile` with the remedy if it has not the expected checksum."""
+    try:
+        content = read_regular_file(path)
+    except DataError as error:
+        raise _damaged(str(error), remedy) from None
+    except OSError as error:
+        raise _damaged(f"{path}: cannot be read: {error.strerror}.", remedy) from None
+    if checksum(content) != expected:
+        raise _damaged(f"{path}: {_CHANGED}", remedy)
+    return content
+
+
+def write_sealed(path: Path, value: Mapping[str, Any]) -> None:
+    """Write a JSON object with its own checksum as the last key, in one step."""
+    content = sealed(value)
+    write_atomically(path, lambda part: part.write_bytes(content))
+
+
+def sealed(value: Mapping[str, Any]) -> bytes:
+    """Return a JSON object that is not empty as a file's content, with the content's checksum as the last key."""
+    text = json.dumps(value, indent=2, ensure_ascii=False).removesuffix("\n}")
+    content = text.encode("utf-8", "backslashreplace")  # a lone surrogate becomes its escape in JSON
+    return content + _KEY + checksum(content).encode() + _END
+
+
+def read_sealed(path: Path | str, remedy: str) -> dict[str, Any]:
+    """Read what `write_sealed` wrote; raise a `DamagedFile` with the remedy if the file is damaged or edited."""
+    try:
+        content = read_regular_file(path, JSON_LIMIT)
+        body, _, end = content.rpartition(_KEY)
+        value = parse_json(content, path)
+    except OSError as error:
+        raise _damaged(f"{path}: cannot be read: {error.strerror}.", remedy) from None
+    except DataError as error:
+        raise _damaged(str(error), remedy) from None
+    if end != checksum(body).encode() + _END:
+        raise _damaged(f"{path}: {_CHANGED}", remedy)
+    del value["checksum"]
+    return dict(value)
+
+
+def find_sealed(path: Path, remedy: str) -> dict[str, Any] | None:
+    """Read what `write_sealed` wrote, as `read_sealed` does; None if there is no file of that name."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError:  # read_sealed says why
+        pass
+    return read_sealed(path, remedy)
+
+
+def seal_files(path: Path, of: str, files: Iterable[Path]) -> None:
+    """Write the checksums of files that stand beside `path` to that file. `of` says what the files are."""
+    write_sealed(path, {"of": of, "files": {file.name: file_checksum(file) for file in files}})
+
+
+def check_seal(path: Path, of: str, remedy: str) -> None:
+    """Raise a `DamagedFile` with the remedy if the files that `seal_files` sealed at `path` are damaged or edited."""
+    value = read_sealed(path, remedy)
+    if value["of"] != of:
+        raise _damaged(f"{path}: this file belongs to {value['of']}, and not to {of}.", remedy)
+    check_files(path.parent, value["files"], remedy)
+
+
+_CHANGED = "damaged, or edited after it was written: its content does not match its checksum."
+
+
+def _damaged(reason: str, remedy: str) -> DamagedFile:
+    return DamagedFile(f"{reason} {remedy}".rstrip())
+
+
+def _names(folder: Path) -> list[str]:
+    paths = (path.relative_to(folder) for path in sorted(folder.rglob("*")) if not path.is_dir())
+    return [path.as_posix() for path in paths if not any(part.startswith(".") for part in path.parts)]
+
+
+def _opened(path: Path) -> Any:
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise DataError(f"{path}: not a regular file.")
+    return path.open("rb", buffering=0)

@@ -1,0 +1,1 @@
+"""Process: signals, the parent process, and what only some operating systems have."""

@@ -1,0 +1,99 @@
+"""Requests to stop: Ctrl-C, a scheduler's SIGTERM and the end of a terminal (SIGHUP).
+
+Each of them ends a process by a `KeyboardInterrupt`, so that every `finally` and `with` of the work under way runs.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from types import FrameType, TracebackType
+from typing import Any, Self, final
+
+from benchrunner.process.platform_facts import stop_signals
+
+
+@final
+class Stopped(KeyboardInterrupt):
+    """Raised where a signal other than Ctrl-C asked this process to stop."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"stopped by {signal.Signals(number).name}")
+        self.number = number
+
+
+def stop_on_signals() -> None:
+    """Let SIGTERM and SIGHUP raise `Stopped` in this process, and Ctrl-C a `KeyboardInterrupt`.
+
+    Ignored signals, such as SIGHUP under nohup, stay ignored. Forks of this process, which multiprocessing ends by
+    SIGTERM, end at once.
+    """
+    for number in stop_signals():
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else _raise)
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=_end_forks)
+
+
+def _end_forks() -> None:
+    for number in stop_signals():
+        if signal.getsignal(number) is _raise:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def number_of(stop: KeyboardInterrupt) -> int:
+    """Return the number of the signal that asked to stop."""
+    return stop.number if isinstance(stop, Stopped) else int(signal.SIGINT)
+
+
+def interrupt_by(number: int) -> KeyboardInterrupt:
+    """Return the exception for a signal that asks to stop."""
+    return KeyboardInterrupt() if number == signal.SIGINT else Stopped(number)
+
+
+def _raise(number: int, frame: FrameType | None) -> None:
+    raise Stopped(number)
+
+
+@final
+class HeldBack:
+    """Context manager that delays signals: a signal only sets `asked`, which the code inside reads between steps.
+
+    A second Ctrl-C is not delayed, because a person at a terminal is in a hurry. A second SIGTERM is delayed:
+    schedulers and parent processes send SIGTERM to each process of a group, so that a process may get it from both.
+    Signals with a handler of other code, ignored signals, and signals outside the main thread are left alone.
+    """
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._number: int = signal.SIGINT
+        self._handlers: dict[signal.Signals, Any] = {}
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            handlers = {number: signal.getsignal(number) for number in stop_signals()}
+            ours = (signal.default_int_handler, signal.SIG_DFL, _raise)
+            self._handlers = {number: handler for number, handler in handlers.items() if handler in ours}
+        for number in self._handlers:
+            signal.signal(number, self._hear)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+        if self.asked and kind is None:
+            raise self.interrupt()
+
+    def interrupt(self) -> KeyboardInterrupt:
+        """Return the exception for the signal that asked to stop."""
+        return interrupt_by(self._number)
+
+    def _hear(self, number: int, frame: FrameType | None) -> None:
+        if not self.asked:
+            self._number = number
+        self.asked = True
+        if number == signal.SIGINT:
+            signal.signal(number, signal.default_int_handler)

@@ -1,0 +1,103 @@
+"""The local executor: fits run on this machine, in this process or in several."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, final
+
+from benchrunner.console.printing import print_note, value_text
+from benchrunner.errors import PluginError, RequestError
+from benchrunner.fits.executor import Executor, FitRunner
+from benchrunner.fits.progress import silent
+from benchrunner.parameters.number_limits import check_at_most
+from benchrunner.plugin_code import PluginCode
+from benchrunner.process.platform_facts import can_run_workers
+from benchrunner.runs.core_shares import CoreShares, automatic_shares, torch_threads
+
+if TYPE_CHECKING:
+    from benchrunner.fits.fit import Fit
+    from benchrunner.fits.record import Record
+
+MOST_JOBS = 1_024
+"""Largest number of worker processes: each loads its own copy of torch, so that more would fill the memory."""
+
+
+@final
+class Local(Executor):
+    """Runs fits one after another in this process, or several at once in worker processes that share the cores.
+
+    Without `jobs`, the number of fits at the same time follows from the cores, the memory and the fits: see
+    `automatic_shares`. On a GPU, fits then run one after another.
+    """
+
+    name = "local"
+    about = "on this machine, on a CPU several fits at once (--jobs)"
+
+    def __init__(self, jobs: int | None = None) -> None:
+        if jobs is not None:
+            if jobs < 1:
+                raise RequestError(f"--jobs must be at least 1, not {jobs}.")
+            check_at_most("--jobs", jobs, MOST_JOBS)
+            if jobs > 1 and not can_run_workers():
+                raise RequestError("On this operating system fits run one after another: leave --jobs out.")
+        self._jobs = jobs
+
+    def run(self, fits: Iterable[Fit], runner: FitRunner) -> Iterator[tuple[Fit, Record]]:
+        fits = list(fits)
+        shares = self._shares(fits, runner)
+        left = fits if shares is None else [fit for fit in fits if runner.finished(fit) is None]
+        waiting = {fit.id for fit in left}
+        for fit in fits:
+            if fit.id not in waiting:
+                yield fit, runner.run(fit)  # reads the record
+        if shares is None or len(left) < 2:
+            yield from _run_here(left, shares, runner)
+            return
+        from benchrunner.runs.workers import Workers
+
+        if self._jobs is None and runner.report is not silent:
+            print_note(f"benchrunner: {len(left)} fits are left to run, {shares.text}.")
+        with Workers(shares) as workers:
+            yield from workers.run(left, runner)
+
+    def _shares(self, fits: Sequence[Fit], runner: FitRunner) -> CoreShares | None:
+        """Return the share of the cores for each fit; None if the fits run one after another in this process."""
+        if self._jobs is None:
+            return automatic_shares(fits, runner)
+        return None if self._jobs == 1 else CoreShares.of(fits, self._jobs)
+
+
+def _run_here(fits: Sequence[Fit], shares: CoreShares | None, runner: FitRunner) -> Iterator[tuple[Fit, Record]]:
+    """Run fits one after another in this process, with the threads that they would have in a worker process."""
+    for fit in fits:
+        with contextlib.nullcontext() if shares is None else torch_threads(shares.threads[fit.id]):
+            yield fit, runner.run(fit)
+
+
+def executed(executor: Executor, fits: Sequence[Fit], runner: FitRunner) -> Iterator[tuple[Fit, Record]]:
+    """Yield what an executor yields; raise a `PluginError` if it fails, or yields what was not asked for."""
+    what, asked = f"The executor '{executor.name}'", {fit.id for fit in fits}
+    guard = contextlib.nullcontext if isinstance(executor, Local) else PluginCode
+    with guard(what):
+        pairs = iter(executor.run(fits, runner))
+    while True:
+        with guard(what):
+            pair = next(pairs, None)
+        if pair is None:
+            return
+        if not _is_pair(pair):
+            raise PluginError(f"{what} yielded {value_text(pair)}, not a fit and its record.")
+        fit, record = pair
+        if fit.id not in asked or record.id != fit.id:
+            raise PluginError(f"{what} yielded the record {record.id} for the fit {fit.id}, which was not asked for.")
+        asked.remove(fit.id)
+        yield fit, record
+
+
+def _is_pair(value: Any) -> bool:
+    from benchrunner.fits.fit import Fit
+    from benchrunner.fits.record import Record
+
+    is_pair = isinstance(value, tuple) and len(value) == 2
+    return is_pair and isinstance(value[0], Fit) and isinstance(value[1], Record)

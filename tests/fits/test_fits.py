@@ -1,0 +1,159 @@
+"""Identity: everything that changes a result changes the id, and nothing else does."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchrunner import Classify, Plugins, Runner, discover
+from benchrunner.fits.fit import LATER_FIELDS, Fit, Prediction, identity
+from benchrunner.parameters.recipes import Recipe
+from benchrunner.plugins.versions import Plugin
+from benchrunner.testing import TinyBackbone
+from inline import QUICK, mood, own, runner
+
+FIT = Fit(
+    task="mine/mood",
+    backbone="tiny/words",
+    method="finetune",
+    recipe=Recipe(),
+    seed=0,
+    data="d",
+    problem={"kind": "classify", "labels": ["glad", "sad"]},
+    revision="r",
+    suppliers={"core (benchrunner)": "1"},
+)
+
+
+def test_names_are_no_part_of_a_fits_identity() -> None:
+    renamed = dataclasses.replace(FIT, task="other/name", backbone="/some/path")
+    assert renamed.id == FIT.id
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"method": "other"},
+        {"seed": 1},
+        {"data": "e"},
+        {"problem": {"kind": "classify", "labels": ["sad", "glad"]}},
+        {"revision": "s"},
+        {"suppliers": {"core (benchrunner)": "2"}},
+        *({"recipe": Recipe(**{name: value})} for name, value in {"lr": 1.0, "epochs": 4, "precision": "bf16"}.items()),
+    ],
+    ids=str,
+)
+def test_everything_that_training_sees_is(change: dict[str, Any]) -> None:
+    assert dataclasses.replace(FIT, **change).id != FIT.id
+
+
+def test_every_field_of_a_recipe_is_part_of_the_identity() -> None:
+    values: dict[type, Any] = {float: 0.5, int: 7, bool: False, str: "bf16"}
+    named = {
+        "context": "sentence",
+        "features": "last",
+        "limit_train": 9,
+        "sample": "stratified",
+        "parameters": {"a.b": 1},
+    }
+    named |= {"batch_unit": "words", "loss_divisor": "mean-words", "schedule": "after-warmup", "bilstm_width": 64}
+    named |= {"summary": "mean"}
+    fit = dataclasses.replace(FIT, recipe=Recipe(limit_train=7))
+    for field in dataclasses.fields(Recipe):
+        kind = type(getattr(Recipe(), field.name))
+        value = named.get(field.name, values.get(kind, 0.5 if field.name == "dropout" else 7))
+        assert dataclasses.replace(fit, recipe=fit.recipe.changed(**{field.name: value})).id != fit.id, field.name
+
+
+def test_fits_made_before_a_field_was_added_keep_their_ids() -> None:
+    """The ids were computed before recipes had the fields of `LATER_FIELDS`."""
+    assert FIT.id == "e7223ecbb83eb15e"
+    recipe = Recipe(limit_train=16, lr=2e-5, dropout=0.0)
+    assert dataclasses.replace(FIT, recipe=recipe).id == "3d4e1ff84d1ac64e"
+    assert not set(LATER_FIELDS) & FIT.as_dict()["recipe"].keys()
+
+
+def test_a_fit_is_the_same_after_a_way_through_json() -> None:
+    copy = Fit.from_dict(json.loads(json.dumps(FIT.as_dict())))
+    assert (copy, copy.id) == (FIT, FIT.id)
+
+
+def test_an_identity_does_not_depend_on_the_order_of_keys() -> None:
+    assert identity({"a": 1, "b": 2}) == identity({"b": 2, "a": 1}) != identity({"a": 2, "b": 1})
+
+
+def test_a_prediction_id_depends_on_each_of_its_fields() -> None:
+    prediction = Prediction("f", "mine/task", "s", "d", {})
+    changes = [{"fit": "g"}, {"task": "mine/other"}, {"split": "t"}, {"data": "e"}, {"settings": {"tau": 1.0}}]
+    ids = {prediction.id, *(replace(prediction, **change).id for change in changes)}  # type: ignore[arg-type]
+    assert len(ids) == 6
+
+
+def planned(folder: Path, **hooks: Any) -> str:
+    fit_runner = runner(folder, **hooks)
+    return fit_runner.plan(fit_runner.plugins.task("mood"), next(iter(fit_runner.plugins.backbones)), recipe=QUICK).id
+
+
+def test_the_same_request_is_the_same_fit_wherever_the_files_lie(tmp_path: Path) -> None:
+    assert planned(tmp_path / "here") == planned(tmp_path / "there")
+
+
+def test_other_rows_labels_or_weights_are_another_fit(tmp_path: Path) -> None:
+    first = planned(tmp_path)
+    data = tmp_path / "data" / "mood" / "train.tsv"
+    fit_runner = runner(tmp_path)
+    data.write_text(data.read_text().replace("river", "rivers", 1))
+    assert fit_runner.plan(fit_runner.plugins.task("mood"), "words", recipe=QUICK).id != first
+    relabelled = planned(tmp_path / "other", register_tasks=[mood(problem=Classify(("sad", "glad")))])
+    assert relabelled != first
+
+    class Newer(TinyBackbone):
+        def revision(self, workspace: Any) -> str:
+            return "tiny 2"
+
+    from benchrunner import OneBackbone
+
+    assert planned(tmp_path / "newer", register_backbones=[OneBackbone(Newer(), lambda folder: None)]) != first
+
+
+def test_renaming_the_task_and_backbone_leaves_the_fit_the_same(tmp_path: Path) -> None:
+    from benchrunner.testing import tiny_family
+
+    renamed = {"register_tasks": [mood(name="other/mood")], "register_backbones": [tiny_family("other/words")]}
+    assert planned(tmp_path / "one") == planned(tmp_path / "two", **renamed)
+
+
+def test_a_fit_depends_on_the_versions_of_the_plugins_it_uses(tmp_path: Path) -> None:
+    fit_runner = runner(tmp_path)
+
+    def with_versions(own_version: str, idle_version: str) -> str:
+        plugins: Plugins = discover(installed=False)
+        plugins.add(Plugin("own", "own", own_version), own())
+        plugins.add(Plugin("idle", "idle", idle_version), own(register_tasks=[mood(name="a/b")], register_backbones=[]))
+        return Runner(plugins, fit_runner.workspace).plan(plugins.task("mood"), "words").id
+
+    first = with_versions("1", "1")
+    assert with_versions("2", "1") != first
+    assert with_versions("1", "2") == first, "a plugin without a part in it changes nothing"
+
+
+def test_only_a_limit_below_the_row_count_changes_the_data(tmp_path: Path) -> None:
+    fit_runner = runner(tmp_path)
+    task = fit_runner.plugins.task("mood")
+    fits = {
+        limit: fit_runner.plan(task, "words", recipe=QUICK.changed(limit_train=limit)) for limit in (None, 9999, 10)
+    }
+    assert fits[None].data == fits[9999].data != fits[10].data
+
+
+def test_majority_has_one_fit_for_every_backbone_and_seed(tmp_path: Path) -> None:
+    fit_runner = runner(tmp_path)
+    task = fit_runner.plugins.task("mood")
+    first = fit_runner.plan(task, "words", method="majority", seed=0)
+    second = fit_runner.plan(task, "nonsense", method="majority", seed=5, recipe=QUICK)
+    assert first.id == second.id

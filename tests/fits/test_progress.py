@@ -1,0 +1,67 @@
+"""Progress in notebooks: a bar below the cell, which is empty at the end."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from benchrunner import Event, Fit, Recipe
+from benchrunner.fits.progress import Watch
+
+FIT = Fit("mine/mood", "<b>words", "finetune", Recipe(), 0, "data", {}, "revision", {})
+
+
+class Display:
+    """Stands for the output of a notebook's cell."""
+
+    def __init__(self) -> None:
+        self.shown: list[dict[str, str]] = []
+
+    def update(self, data: dict[str, str], *, raw: bool) -> None:
+        self.shown.append(data)
+
+
+@pytest.fixture
+def cell(monkeypatch: pytest.MonkeyPatch) -> Display:
+    """Let this process look like a notebook's kernel; return the output of its cell."""
+    output, module = Display(), ModuleType("IPython.display")
+
+    def display(data: dict[str, str], **options: Any) -> Display:
+        output.update(data, raw=True)
+        return output
+
+    module.display = display  # type: ignore[attr-defined]
+    for name, value in (("ipykernel", ModuleType("ipykernel")), ("IPython", ModuleType("IPython"))):
+        monkeypatch.setitem(sys.modules, name, value)
+    monkeypatch.setitem(sys.modules, "IPython.display", module)
+    return output
+
+
+def test_a_notebook_shows_a_bar_while_fits_run(cell: Display) -> None:
+    with Watch([(FIT, 4.0)]) as watch:
+        watch(FIT, Event("step", 1, 2))
+        watch.finished(FIT)
+    first, half, last = cell.shown
+    assert 'value="0.5000"' in half["text/html"] and "&lt;b&gt;words" in half["text/html"]
+    assert first["text/html"] == last["text/html"] == ""
+
+
+def test_quiet_work_shows_nothing_in_a_notebook(cell: Display) -> None:
+    with Watch([(FIT, 4.0)], quiet=True) as watch:
+        watch(FIT, Event("step", 1, 2))
+    assert cell.shown == []
+
+
+def test_work_after_the_last_step_is_not_all_done(capsys: pytest.CaptureFixture[str]) -> None:
+    with Watch([(FIT, 4.0)]) as watch:
+        watch(FIT, Event("step", 1, 2))
+        watch(FIT, Event("step", 2, 2))
+        watch(FIT, Event("note", text="predicting"))
+        watch.finished(FIT)
+        watch(FIT, Event("note", text="nothing is left"))
+    working, finished = capsys.readouterr().err.splitlines()
+    assert working.startswith(" 99%  ") and "left" not in working
+    assert finished.startswith("100%, about 0:00:00 left")
