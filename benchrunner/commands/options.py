@@ -86,7 +86,7 @@ def add_computing(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cuda-graphs",
         action="store_true",
-        help="experimental, on a GPU only: launch all kernels of a training step at once; see the guide",
+        help="experimental, on a GPU only: launch all kernels of a training step at once; see docs/machines.md",
     )
 
 

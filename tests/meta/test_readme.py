@@ -19,8 +19,10 @@ from distributions import HOMES, ROOT
 from documents import blocks, shown_commands
 
 README = ROOT / "README.md"
-GUIDE = ROOT / "docs" / "guide.md"
+PYTHON = ROOT / "docs" / "python.md"
 STUDIES = ROOT / "docs" / "studies.md"
+SHOWN = (README, ROOT / "docs" / "compare.md", ROOT / "docs" / "submit.md", STUDIES)
+"""Pages whose console blocks follow one another: a block may use what an earlier one wrote."""
 
 
 def listed(name: str) -> list[str]:
@@ -56,9 +58,9 @@ def test_the_lines_of_python_run(
     train.write_text("".join(train.read_text(encoding="utf-8").splitlines(keepends=True)[:33]), encoding="utf-8")
     for name in ("DATA", "RUNS", "CACHE"):
         monkeypatch.setenv(f"BENCHRUNNER_{name}", str(tmp_path / name.lower()))
-    [snippet] = blocks("python", GUIDE)
+    [snippet] = blocks("python", PYTHON)
     assert "bert/base-uncased" in snippet
-    exec(compile(snippet.replace("bert/base-uncased", "bert/random-tiny"), "guide.md", "exec"), {})
+    exec(compile(snippet.replace("bert/base-uncased", "bert/random-tiny"), "python.md", "exec"), {})
     scores, answers = capsys.readouterr().out.splitlines()
     assert scores.startswith("glue/rte dev accuracy 0.")
     assert set(ast.literal_eval(answers)) <= {"entailment", "not_entailment"}
@@ -111,7 +113,7 @@ def test_every_console_block_shows_what_is_printed(tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("BENCHRUNNER_")}
     environment |= {"BENCHRUNNER_CACHE": str(tmp_path / "cache")}
     run_id = ""
-    for block in (text for page in (README, GUIDE, STUDIES) for text in blocks("console", page)):
+    for block in (text for page in SHOWN for text in blocks("console", page)):
         for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
             if command.startswith("export "):
                 environment |= dict(word.split("=") for word in command.split()[1:])
