@@ -20,7 +20,9 @@ from typing import Literal
 
 import numpy as np
 
-from benchrunner.metrics import ACCURACY, MATTHEWS, PEARSON, Metric, f1
+from benchrunner.metrics import Metric
+from benchrunner.metrics.classification import ACCURACY, MATTHEWS, f1
+from benchrunner.metrics.correlation import PEARSON
 from benchrunner.statistics import example_interval, paired_test, restart_interval
 
 ROWS = 300

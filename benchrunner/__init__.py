@@ -79,31 +79,23 @@ from benchrunner.leaderboards.published import PublishedColumn, PublishedFigure,
 from benchrunner.leaderboards.published_choice import PublishedChoice, choose_published
 from benchrunner.leaderboards.writing import write_answers
 from benchrunner.methods.method import Job, Method, Outcome
-from benchrunner.metrics import (
+from benchrunner.metrics.classification import (
     ACCURACY,
     BALANCED_ACCURACY,
     EXACT_MATCH,
     MATTHEWS,
-    MEAN_RECIPROCAL_RANK,
-    PEARSON,
     RIGHT_CHOICE,
-    SPEARMAN,
-    GoldRow,
-    Metric,
-    RowSums,
-    Score,
-    average_precision,
-    exact_match_of_groups,
     f1,
     f1_macro,
     f1_micro,
     f1_samples,
     f1_weighted,
-    mean_of_groups,
-    mean_reciprocal_rank,
-    reciprocal_rank_of_groups,
-    roc_auc,
 )
+from benchrunner.metrics.correlation import PEARSON, SPEARMAN
+from benchrunner.metrics.groups import exact_match_of_groups, mean_of_groups, reciprocal_rank_of_groups
+from benchrunner.metrics.metric import GoldRow, Metric, Score
+from benchrunner.metrics.ranking import MEAN_RECIPROCAL_RANK, average_precision, mean_reciprocal_rank, roc_auc
+from benchrunner.metrics.weighting import RowSums
 from benchrunner.parameters.method_parameters import MethodParameter
 from benchrunner.parameters.named_recipes import NamedRecipe
 from benchrunner.parameters.recipes import GRIDS, Grid, Recipe

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchrunner.data.arrow_arrays import arrow_array
+from benchrunner.data.arrow_arrays import arrow_table
 from benchrunner.data.rows import Rows
 from benchrunner.data.sources import FileSource
 from benchrunner.errors import DataError
@@ -61,15 +61,16 @@ class TextTable(FileSource):
             lines.append(line)
         if self.labels and self.label_column in columns:
             columns[self.label_column] = [self.labels.get(label, label) for label in columns[self.label_column]]
-        table = pa.table({name: arrow_array(values, pa.string()) for name, values in columns.items()})
-        return Rows(table, str(path), lines, tuple(records.notes))
+        return Rows(arrow_table(columns, pa.string()), str(path), lines, tuple(records.notes))
 
 
 class _Records:
     """The records of a delimited file with their line numbers, and the positions of the wanted columns."""
 
     def __init__(self, path: Path, source: TextTable) -> None:
-        self.path, self.source, self.notes = path, source, list[str]()
+        self.path = path
+        self.source = source
+        self.notes = list[str]()
         text = self._text()
         self._records = self._csv(text) if source.quoted else self._lines(text)
         self.names = self._header()

@@ -41,8 +41,10 @@ class Rows:
         if not kept:
             raise DataError(f"{self.origin}: none of its {len(self):,} rows can be used.")
         lines = None if self.lines is None else [self.lines[row] for row in kept]
-        places = "; ".join(f"{self.where(row)}, {bad[row]}" for row in sorted(bad)[:3]) + "; ..." * (len(bad) > 3)
-        note = f"left out {len(bad):,} bad row(s), as asked: {places}"
+        places = [f"{self.where(row)}, {bad[row]}" for row in sorted(bad)[:3]]
+        if len(bad) > 3:
+            places.append("...")
+        note = f"left out {len(bad):,} bad row(s), as asked: {'; '.join(places)}"
         return Rows(self.table.take(kept), self.origin, lines, (*self.notes, note))
 
     @cached_property
@@ -73,9 +75,10 @@ def _content(column: pa.ChunkedArray) -> Iterator[bytes | memoryview]:
     if not pa.types.is_string(column.type):
         yield repr(column.to_pylist()).encode()
         return
-    # Chunks are cast one by one: together they may be longer than the 2 GB that a plain string array can hold.
-    filled = (pc.fill_null(chunk, "") if chunk.null_count else chunk for chunk in column.chunks)
-    chunks = [chunk.cast(pa.large_binary()) for chunk in filled]
+    chunks = []
+    for chunk in column.chunks:  # cast one by one: together they may be longer than a plain string array's 2 GB
+        filled = pc.fill_null(chunk, "") if chunk.null_count else chunk
+        chunks.append(filled.cast(pa.large_binary()))
     texts = pa.concat_arrays(chunks) if chunks else pa.array([], pa.large_binary())
     _, offsets, content = texts.buffers()
     ends = np.frombuffer(offsets, dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]

@@ -36,8 +36,9 @@ def find_file(workspace: Workspace, names: Sequence[str]) -> Path:
 
 def searched_paths(workspace: Workspace, names: Sequence[str]) -> str:
     """Describe for messages where `find_file` looks."""
-    first, more = str((workspace.data or Path()) / names[0]), len(names) - 1
-    return f"{first} (or {more} other usual place{'s' * (more > 1)})" if more else first
+    first = str((workspace.data or Path()) / names[0])
+    more = len(names) - 1
+    return f"{first} (or {more} other usual place{'s' if more > 1 else ''})" if more else first
 
 
 class Source(ABC):

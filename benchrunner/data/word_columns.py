@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
 
-from benchrunner.data.arrow_arrays import arrow_array
+from benchrunner.data.arrow_arrays import arrow_array, arrow_table
 from benchrunner.data.iob_tags import as_iob2, first_evidence
 from benchrunner.data.rows import Rows
 from benchrunner.data.sources import FileSource
@@ -92,15 +92,14 @@ class WordColumns(FileSource):
         if not sentences:
             raise DataError(f"{path}:1: no sentences; expected a word and its tags on each line.")
         width = self.width(path, sentences)
-        columns = {
-            name: [[fields[place] for _, fields in sentence] for sentence in sentences]
-            for name, place in self._places(path, sentences[0][0][0], width).items()
-        }
+        columns = {}
+        for name, place in self._places(path, sentences[0][0][0], width).items():
+            columns[name] = [_fields_at(sentence, place) for sentence in sentences]
         notes = list[str]()
         if self.iob and self.label_column in columns:
             notes.append(self._scheme(path, sentences, columns[self.label_column]))
             columns[self.label_column] = [as_iob2(tags) for tags in columns[self.label_column]]
-        table = pa.table({name: arrow_array(values, pa.list_(pa.string())) for name, values in columns.items()})
+        table = arrow_table(columns, pa.list_(pa.string()))
         if len(sentences) < len(blocks) or self.one_document:
             table = table.append_column("document", arrow_array(self._document_numbers(blocks), pa.int64()))
         return Rows(table, str(path), [sentence[0][0] for sentence in sentences], tuple(notes))
@@ -169,7 +168,7 @@ class WordColumns(FileSource):
     def _places(self, path: Path, line: int, width: int) -> Mapping[str, int]:
         """Return the place of each column in a file with as many columns as `width`."""
         if not self.layouts:
-            needed = max((place + 1 if place >= 0 else -place for place in self.columns.values()), default=1)
+            needed = max([place + 1 if place >= 0 else -place for place in self.columns.values()], default=1)
             if width < needed:
                 raise DataError(f"{path}:{line}: found {width} columns; {needed} or more were expected.")
             return self.columns
@@ -181,13 +180,13 @@ class WordColumns(FileSource):
 
     def _document_numbers(self, blocks: Sequence[Sequence[Word]]) -> list[int]:
         """Number the documents from 0 and give each sentence its document's number; empty documents have no number."""
-        numbers, number, has_sentences = list[int](), 0, False
+        numbers = []
+        number = 0
         for block in blocks:
-            if self.is_border(block):
-                number, has_sentences = number + has_sentences, False
-            else:
+            if not self.is_border(block):
                 numbers.append(number)
-                has_sentences = True
+            elif number in numbers[-1:]:
+                number += 1
         return numbers
 
     def _scheme(self, path: Path, sentences: Sequence[Sequence[Word]], tags: Sequence[Sequence[str]]) -> str:
@@ -205,3 +204,8 @@ class WordColumns(FileSource):
             line = max(sentences[row][at][0] for row, at in places.values())
             raise DataError(f"{path}:{line}: two tag schemes in one file: {evidence}. Write all tags in one scheme.")
         return _NOTES[tuple(sorted(places))]
+
+
+def _fields_at(sentence: Sequence[Word], place: int) -> list[str]:
+    """Return the field of each word at a place."""
+    return [fields[place] for _, fields in sentence]

@@ -1,47 +1,113 @@
-"""Correlations of numbers, computed by scipy."""
+"""Correlations of numbers, as functions of sums over rows and of weighted rows."""
 
 from __future__ import annotations
 
-import math
-import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchrunner.errors import Undefined
-from benchrunner.metrics.correlation_sums import (
-    number_row_values,
-    pearson_of_sums,
-    rank_row_values,
-    weighted_spearman,
-)
 from benchrunner.metrics.metric import Metric
-from benchrunner.metrics.weighting import RowSums
+from benchrunner.metrics.weighting import RowSums, ScoresOfWeights
+
+if TYPE_CHECKING:
+    import numpy as np
+
+NO_VARIANCE = 1e-12
+"""Numbers of deviation 1 whose variance in a resample is below this value are all equal but for rounding."""
 
 
-def _correlation(function: str) -> Callable[[Sequence[Any], Sequence[Any]], float]:
-    """Give the correlation that a function of scipy.stats computes."""
+def _numbers(gold: Sequence[Any], predicted: Sequence[Any]) -> list[np.ndarray]:
+    """Return both sides as arrays; raises `Undefined` where they have no correlation."""
+    import numpy as np
 
-    def compute(gold: Sequence[Any], predicted: Sequence[Any]) -> float:
-        from scipy import stats
-
-        for side, values in (("gold scores", gold), ("predictions", predicted)):
-            if not all(math.isfinite(value) for value in values):
-                raise Undefined(f"no correlation: not all {side} are finite")
-            if len(set(values)) < 2:
-                raise Undefined(f"no correlation: all {side} are the same")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # scipy warns that nearly constant numbers give an imprecise figure
-            return float(getattr(stats, function)(gold, predicted)[0])
-
-    return compute
+    sides = []
+    for side, values in (("gold scores", gold), ("predictions", predicted)):
+        numbers = np.asarray(values, float)
+        if not np.isfinite(numbers).all():
+            raise Undefined(f"no correlation: not all {side} are finite")
+        if (numbers == numbers[0]).all():
+            raise Undefined(f"no correlation: all {side} are the same")
+        sides.append(numbers)
+    return sides
 
 
-PEARSON = Metric("pearson", _correlation("pearsonr"), row_sums=RowSums(number_row_values, pearson_of_sums))
+def _number_values(gold: Sequence[Any], predicted: Sequence[Any]) -> np.ndarray:
+    """Return 1, both numbers, their squares and their product for each row. Numbers have mean 0 and deviation 1."""
+    return _products(*_numbers(gold, predicted))
+
+
+def _rank_values(gold: Sequence[Any], predicted: Sequence[Any]) -> np.ndarray:
+    """Return the `_number_values` of the ranks among all rows; equal numbers share a rank."""
+    from scipy.stats import rankdata
+
+    return _products(*map(rankdata, _numbers(gold, predicted)))
+
+
+def _products(right: np.ndarray, answers: np.ndarray) -> np.ndarray:
+    import numpy as np
+
+    right = (right - right.mean()) / right.std()
+    answers = (answers - answers.mean()) / answers.std()
+    return np.stack([np.ones_like(right), right, answers, right**2, answers**2, right * answers], axis=1)
+
+
+def _pearson(sums: np.ndarray) -> np.ndarray:
+    """Compute Pearson's correlation from the sums of `_number_values`."""
+    rows, sum_1, sum_2, square_1, square_2, product = sums
+    covariance = product - sum_1 * sum_2 / rows
+    return _correlation(covariance / rows, square_1 / rows - (sum_1 / rows) ** 2, square_2 / rows - (sum_2 / rows) ** 2)
+
+
+def _weighted_spearman(gold: Sequence[Any], predicted: Sequence[Any]) -> ScoresOfWeights:
+    """Prepare Spearman's correlations of resamples; each resample has ranks of its own."""
+    import numpy as np
+
+    gold_ranks = _weighted_ranks(np.asarray(gold, float))
+    predicted_ranks = _weighted_ranks(np.asarray(predicted, float))
+
+    def scores(weights: np.ndarray) -> np.ndarray:
+        rows = weights.sum(axis=1, keepdims=True)
+        mean = (rows + 1) / 2
+        first = (gold_ranks(weights) - mean) / rows
+        second = (predicted_ranks(weights) - mean) / rows
+        weights = weights / rows
+        weighted_first = weights * first
+        return _correlation(
+            (weighted_first * second).sum(axis=1),
+            (weighted_first * first).sum(axis=1),
+            (weights * second**2).sum(axis=1),
+        )
+
+    return scores
+
+
+def _weighted_ranks(values: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """Prepare the ranks of values that stand in a resample as often as their weights say; equal values share a rank."""
+    import numpy as np
+
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    group_of = np.empty(len(values), dtype=np.int64)
+    group_of[order] = np.repeat(np.arange(len(starts)), np.diff([*starts, len(values)]))
+
+    def ranks(weights: np.ndarray) -> np.ndarray:
+        counts = np.add.reduceat(weights[:, order], starts, axis=1)
+        return np.asarray((np.cumsum(counts, axis=1) - counts / 2 + 0.5)[:, group_of])
+
+    return ranks
+
+
+def _correlation(covariance: Any, variance_1: Any, variance_2: Any) -> np.ndarray:
+    """Divide a covariance by the deviations; nan where one of the variances is 0."""
+    import numpy as np
+
+    varied = (variance_1 > NO_VARIANCE) & (variance_2 > NO_VARIANCE)
+    correlation = covariance / np.sqrt(np.where(varied, variance_1 * variance_2, 1))
+    return np.where(varied, correlation.clip(-1, 1), np.nan)  # rounding may give 1 + 2e-16
+
+
+PEARSON = Metric.of_sums("pearson", RowSums(_number_values, _pearson))
 """Pearson's correlation of numbers."""
-SPEARMAN = Metric(
-    "spearman",
-    _correlation("spearmanr"),
-    row_sums=RowSums(rank_row_values, pearson_of_sums),
-    weighted=weighted_spearman,
-)
+SPEARMAN = Metric.of_sums("spearman", RowSums(_rank_values, _pearson), weighted=_weighted_spearman)
 """Spearman's rank correlation of numbers."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from benchrunner.errors import PluginError, Undefined
+from benchrunner.errors import PluginError
 from benchrunner.metrics.metric import ANSWERS, GoldRow, Metric
 from benchrunner.metrics.ranking import PROBABILITIES
-from benchrunner.metrics.weighting import RowSums
+from benchrunner.metrics.weighting import RowSums, mean_of_sums
 
 GroupFigure = Callable[[Sequence[Any], Sequence[Any]], float | None]
 """Computes the figure of one group from its gold answers and predictions; None leaves the group out of the mean."""
@@ -22,29 +22,24 @@ def mean_of_groups(name: str, columns: Sequence[str], figure: GroupFigure, *, co
     if isinstance(columns, str) or not columns:
         raise PluginError(f"The metric {name} needs the columns of its groups, such as ('question',), not {columns!r}.")
 
-    def values(gold: Sequence[GoldRow], predicted: Sequence[Any]) -> dict[int, float]:
-        """Return the first row of each group -> its figure."""
-        groups: dict[tuple[Any, ...], list[int]] = {}
-        for row, right in enumerate(gold):
-            groups.setdefault(tuple(map(repr, (right[column] for column in columns))), []).append(row)
-        figures = {
-            rows[0]: figure([gold[row].gold for row in rows], [predicted[row] for row in rows])
-            for rows in groups.values()
-        }
-        return {row: float(value) for row, value in figures.items() if value is not None}
-
-    def compute(gold: Sequence[GoldRow], predicted: Sequence[Any]) -> float:
-        figures = values(gold, predicted)
-        if not figures:
-            raise Undefined(f"no {name}: no group of rows has a value")
-        return sum(figures.values()) / len(figures)
-
     def row_values(gold: Sequence[GoldRow], predicted: Sequence[Any]) -> list[tuple[float, float]]:
-        figures = values(gold, predicted)
-        return [(figures.get(row, 0.0), float(row in figures)) for row in range(len(gold))]
+        """Return the figure of each group and 1 for its first row, and zeros for all other rows."""
+        groups: dict[tuple[str, ...], list[int]] = {}
+        for row, right in enumerate(gold):
+            key = tuple(repr(right[column]) for column in columns)
+            groups.setdefault(key, []).append(row)
+        values = [(0.0, 0.0)] * len(gold)
+        for rows in groups.values():
+            right = [gold[row].gold for row in rows]
+            answers = [predicted[row] for row in rows]
+            value = figure(right, answers)
+            if value is not None:
+                values[rows[0]] = (float(value), 1.0)
+        return values
 
-    row_sums = RowSums(row_values, lambda sums: sums[0] / sums[1])
-    return Metric(name, compute, computed_from=computed_from, row_sums=row_sums, columns=tuple(columns))
+    absent = f"no {name}: no group of rows has a value"
+    sums = RowSums(row_values, mean_of_sums)
+    return Metric.of_sums(name, sums, absent, computed_from=computed_from, columns=tuple(columns))
 
 
 def exact_match_of_groups(*columns: str) -> Metric:
@@ -64,12 +59,8 @@ def reciprocal_rank_of_groups(columns: Sequence[str], labels: Sequence[Any], pos
     column = list(labels).index(positive)
 
     def figure(gold: Sequence[Any], probabilities: Sequence[Any]) -> float | None:
-        scores = [row[column] for row in probabilities]
-        best = max((score for score, label in zip(scores, gold, strict=True) if label == positive), default=None)
-        if best is None:
-            return None
-        before = [score for score, label in zip(scores, gold, strict=True) if score > best]
-        equal = [score for score, label in zip(scores, gold, strict=True) if score == best and label != positive]
-        return 1 / (len(before) + len(equal) + 1)
+        right = [row[column] for row, label in zip(probabilities, gold, strict=True) if label == positive]
+        others = [row[column] for row, label in zip(probabilities, gold, strict=True) if label != positive]
+        return 1 / (1 + sum(other >= max(right) for other in others)) if right else None
 
     return mean_of_groups("mrr", columns, figure, computed_from=PROBABILITIES)

@@ -48,6 +48,28 @@ class Metric:
     """Columns of the rows that the metric reads besides the gold answers, for example the question that each row
     belongs to. Every function of the metric then gets a `GoldRow` in place of each gold answer."""
 
+    @classmethod
+    def of_rows(cls, name: str, row_value: Callable[[Any, Any], float], **fields: Any) -> Metric:
+        """Make the metric that is the mean over the rows of `row_value`(gold, predicted)."""
+
+        def compute(gold: Sequence[Any], predicted: Sequence[Any]) -> float:
+            return sum(map(row_value, gold, predicted)) / len(gold)
+
+        return cls(name, compute, per_row=row_value, **fields)
+
+    @classmethod
+    def of_sums(cls, name: str, row_sums: RowSums, absent: str = "", **fields: Any) -> Metric:
+        """Make the metric that follows from sums over the rows; `absent` says why, where it has no value."""
+
+        def compute(gold: Sequence[Any], predicted: Sequence[Any]) -> float:
+            sums = row_sums.values(gold, predicted).sum(axis=0, keepdims=True)
+            value = float(row_sums.scores(sums)[0])
+            if absent and math.isnan(value):
+                raise Undefined(absent)
+            return value
+
+        return cls(name, compute, row_sums=row_sums, **fields)
+
     def value(self, gold: Sequence[Any], predicted: Sequence[Any]) -> float:
         """Compute the figure; raises `Undefined` where the figure has no value."""
         return float(self.figure(self.compute(gold, predicted)))

@@ -26,7 +26,7 @@ class RowSums:
 
     row_values: Callable[[Sequence[Any], Sequence[Any]], Any]
     """Computes the values of each row that are summed, (rows, values), from (gold, predicted)."""
-    figure: Callable[[np.ndarray], np.ndarray]
+    figure: Callable[[np.ndarray], Any]
     """Computes the metric from the sums, (values, resamples) -> (resamples,); nan where the metric has no value."""
 
     def values(self, gold: Sequence[Any], predicted: Sequence[Any]) -> np.ndarray:
@@ -49,4 +49,9 @@ def mean_of_rows(row_value: Callable[[Any, Any], float]) -> RowSums:
     def row_values(gold: Sequence[Any], predicted: Sequence[Any]) -> list[tuple[float, float]]:
         return [(row_value(right, answer), 1.0) for right, answer in zip(gold, predicted, strict=True)]
 
-    return RowSums(row_values, lambda sums: sums[0] / sums[1])
+    return RowSums(row_values, mean_of_sums)
+
+
+def mean_of_sums(sums: np.ndarray) -> Any:
+    """Divide the sum of the values by the sum of their weights: (2, resamples) -> (resamples,)."""
+    return sums[0] / sums[1]

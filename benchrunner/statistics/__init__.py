@@ -1,9 +1,8 @@
 """Statistics: intervals of scores, tests between systems, Holm's correction, the expected best of several trials."""
 
 from benchrunner.statistics.expected_best import expected_best
-from benchrunner.statistics.holm import holm
 from benchrunner.statistics.intervals import Interval, example_interval, restart_interval
-from benchrunner.statistics.paired_test import Comparison, paired_test
+from benchrunner.statistics.paired_test import Comparison, holm, paired_test
 
 __all__ = [
     "Comparison",

@@ -12,10 +12,9 @@ def expected_best(scores: Sequence[float]) -> list[float]:
     replacement, so that the k-th value is the mean of the highest score over all n**k draws. The i-th smallest score is
     the highest of k draws with the probability (i / n)**k - ((i - 1) / n)**k.
     """
-    ordered, count = sorted(scores), len(scores)
-    return [
-        sum(
-            score * ((rank / count) ** trials - ((rank - 1) / count) ** trials) for rank, score in enumerate(ordered, 1)
-        )
-        for trials in range(1, count + 1)
-    ]
+    count = len(scores)
+    expected = []
+    for trials in range(1, count + 1):
+        powers = [(rank / count) ** trials for rank in range(count + 1)]
+        expected.append(sum(score * (powers[i] - powers[i - 1]) for i, score in enumerate(sorted(scores), 1)))
+    return expected

@@ -6,19 +6,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
+
+import numpy as np
 
 from benchrunner.errors import Undefined
 from benchrunner.metrics import Metric
-from benchrunner.statistics.named_metrics import metric_of
-from benchrunner.statistics.pseudo_values import pseudo_values
-from benchrunner.statistics.scored_answers import NUMBERS_IN_MEMORY, ScoredAnswers, scored_restarts
+from benchrunner.statistics.scored_answers import NUMBERS_IN_MEMORY, ScoredAnswers, pseudo_values, scored_restarts
 
-if TYPE_CHECKING:
-    import numpy as np
-
-RESAMPLES, SLOW_RESAMPLES = 2_000, 400
-"""Numbers of bootstrap resamples; the second is for metrics that are computed anew for each resample."""
+RESAMPLES = 2_000
+"""Number of bootstrap resamples."""
+SLOW_RESAMPLES = 400
+"""Number of bootstrap resamples for metrics that are computed anew for each resample."""
 MOST_UNDEFINED = 0.05
 """Largest share of resamples without a score. A resample has none, for example, if all of its labels are equal."""
 
@@ -52,18 +51,18 @@ def example_interval(
     interval is Efron's BCa (1987), with the acceleration from the jackknife. Raises `Undefined` if the metric has no
     value.
     """
-    scored = scored_restarts(metric_of(metric), gold, restarts, "restarts")
+    scored = scored_restarts(metric, gold, restarts, "restarts")
     return interval_of_scored(scored, confidence=confidence, resamples=resamples, seed=seed)
 
 
 def interval_of_scored(
     restarts: Sequence[ScoredAnswers], *, confidence: float = 0.95, resamples: int | None = None, seed: int = 0
 ) -> Interval:
-    """Return the same interval as `example_interval`, from answers that are already scored."""
-    import numpy as np
-
+    """Return the interval that `example_interval` returns, from answers that are already scored."""
     score = math.fsum(restart.score for restart in restarts) / len(restarts)
-    drawn = _drawn_scores(restarts, resamples or (RESAMPLES if restarts[0].is_fast else SLOW_RESAMPLES), seed)
+    if not resamples:
+        resamples = RESAMPLES if restarts[0].is_fast else SLOW_RESAMPLES
+    drawn = _drawn_scores(restarts, resamples, seed)
     finite = drawn[np.isfinite(drawn)]
     if len(finite) < (1 - MOST_UNDEFINED) * len(drawn):
         name = restarts[0].metric.name
@@ -75,15 +74,16 @@ def interval_of_scored(
 
 def _drawn_scores(restarts: Sequence[ScoredAnswers], resamples: int, seed: int) -> np.ndarray:
     """Draw rows with replacement, and compute the mean score of the restarts in each resample."""
-    import numpy as np
-
-    rows, generator, parts = len(restarts[0].gold), np.random.default_rng(seed), []
-    while resamples > 0:
-        size = min(resamples, max(1, NUMBERS_IN_MEMORY // rows))
+    rows = len(restarts[0].gold)
+    generator = np.random.default_rng(seed)
+    most = max(1, NUMBERS_IN_MEMORY // rows)
+    parts = []
+    for start in range(0, resamples, most):
+        size = min(most, resamples - start)
         drawn = generator.integers(rows, size=(size, rows)) + np.arange(size)[:, None] * rows
-        weights = np.bincount(drawn.ravel(), minlength=size * rows).reshape(size, rows).astype(np.float64)
+        counts = np.bincount(drawn.ravel(), minlength=size * rows)
+        weights = counts.reshape(size, rows).astype(np.float64)
         parts.append(np.mean([restart.scores_of_weights(weights) for restart in restarts], axis=0))
-        resamples -= size
     return np.concatenate(parts)
 
 

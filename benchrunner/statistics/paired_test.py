@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, final
+from typing import Any, Literal, TypeVar, final
+
+import numpy as np
 
 from benchrunner.metrics import Metric
-from benchrunner.statistics.named_metrics import metric_of
-from benchrunner.statistics.pseudo_values import pseudo_values
-from benchrunner.statistics.scored_answers import ScoredAnswers, scored_restarts
+from benchrunner.statistics.scored_answers import ScoredAnswers, pseudo_values, scored_restarts
 from benchrunner.statistics.single_fits import mcnemar, swap_test
 from benchrunner.statistics.variances import combined_p, half_width, restart_part, row_part
 
 Claim = Literal["backbones", "fits"]
+Name = TypeVar("Name", bound=Hashable)
 Method = Literal["mcnemar", "permutation", "rows and restarts", "rows"]
 
 
@@ -68,8 +69,8 @@ def paired_test(
     other metrics, which swaps the answers to random rows, `resamples` times with `seed`. Raises `Undefined` if a
     restart has no score.
     """
-    metric = metric_of(metric)
-    scored_a, scored_b = scored_restarts(metric, gold, a, "a"), scored_restarts(metric, gold, b, "b")
+    scored_a = scored_restarts(metric, gold, a, "a")
+    scored_b = scored_restarts(metric, gold, b, "b")
     return compare_scored(scored_a, scored_b, seed=seed, confidence=confidence, resamples=resamples)
 
 
@@ -81,20 +82,21 @@ def compare_scored(
     confidence: float = 0.95,
     resamples: int | None = None,
 ) -> Comparison:
-    """Return the same comparison as `paired_test`, from answers that are already scored."""
-    import numpy as np
-
-    scores_a, scores_b = (np.array([restart.score for restart in restarts]) for restarts in (a, b))
+    """Return the comparison that `paired_test` returns, from answers that are already scored."""
+    scores_a = np.array([fit.score for fit in a])
+    scores_b = np.array([fit.score for fit in b])
     difference = float(scores_a.mean() - scores_b.mean())
     restarts = (len(a), len(b))
     several = min(restarts) > 1
     claim: Claim = "backbones" if several else "fits"
     method: Method = "rows and restarts" if several else "rows"
-    p, half = 1.0, 0.0
+    p = 1.0
+    half = 0.0
     if differing := _differing_rows([restart.answers for restart in (*a, *b)]):
         of_rows = row_part(pseudo_values(a), pseudo_values(b), differing, without_interaction=several)
         parts = (of_rows, restart_part(scores_a, scores_b)) if several else (of_rows,)
-        half, p = half_width(parts, 1 - confidence), combined_p(difference, parts)
+        half = half_width(parts, 1 - confidence)
+        p = combined_p(difference, parts)
     if restarts == (1, 1):
         method, p = _of_single_fits(a[0], b[0], seed, resamples)
     rows = len(a[0].gold)
@@ -110,4 +112,23 @@ def _of_single_fits(a: ScoredAnswers, b: ScoredAnswers, seed: int, resamples: in
 
 def _differing_rows(restarts: Sequence[Sequence[Any]]) -> int:
     """Count the rows to which two or more restarts give different answers."""
-    return sum(any(answer != answers[0] for answer in answers[1:]) for answers in zip(*restarts, strict=True))
+    first = restarts[0]
+    differing = [False] * len(first)
+    for answers in restarts[1:]:
+        differing = [before or a != b for before, a, b in zip(differing, first, answers, strict=True)]
+    return sum(differing)
+
+
+def holm(p_values: Mapping[Name, float]) -> dict[Name, float]:
+    """Return the p-value of each test, adjusted for the number of tests (Holm 1979), in the given order.
+
+    If the tests with an adjusted p-value below 0.05 are reported, the probability of even one false report is at most
+    5 %, whatever the dependence between the tests. The k-th smallest of n p-values is multiplied by n - k + 1; an
+    adjusted p-value is at least as large as those of smaller p-values, and at most 1.
+    """
+    adjusted = dict(p_values)
+    largest = 0.0
+    for rank, name in enumerate(sorted(p_values, key=lambda name: p_values[name])):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[name]))
+        adjusted[name] = largest
+    return adjusted

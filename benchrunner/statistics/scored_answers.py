@@ -6,16 +6,28 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
-from benchrunner.errors import RequestError, Undefined
-from benchrunner.metrics import ANSWERS, Metric, RowSums, ScoresOfWeights, mean_of_rows
+import numpy as np
 
-if TYPE_CHECKING:
-    import numpy as np
+from benchrunner.errors import RequestError, Undefined, closest_names
+from benchrunner.metrics import (
+    ANSWERS,
+    Metric,
+    RowSums,
+    ScoresOfWeights,
+    classification,
+    correlation,
+    mean_of_rows,
+    ranking,
+)
 
 NUMBERS_IN_MEMORY = 2_000_000
 """Largest number of elements of an array of resamples x rows. Its size is 16 MB as fp64."""
+MOST_BLOCKS = 1_000
+"""Largest number of blocks of rows that the jackknife leaves out in turn; with fewer rows, each row is a block."""
+MOST_SLOW_BLOCKS = 200
+"""The same for metrics that are computed anew for each block. The error of a variance from 200 blocks is about 10 %."""
 
 
 @final
@@ -83,13 +95,13 @@ class ScoredAnswers:
 
     def _repeated(self, weights: np.ndarray) -> np.ndarray:
         """Compute the metric of each resample on a list in which each row is repeated as often as it counts."""
-        import numpy as np
-
         scores = []
         for row_weights in weights:
             rows = np.repeat(np.arange(len(self.gold)), row_weights.astype(np.int64)).tolist()
+            gold = [self.gold[row] for row in rows]
+            answers = [self.answers[row] for row in rows]
             try:
-                scores.append(self.metric.value([self.gold[row] for row in rows], [self.answers[row] for row in rows]))
+                scores.append(self.metric.value(gold, answers))
             except Undefined:
                 scores.append(float("nan"))
         return np.array(scores)
@@ -99,25 +111,25 @@ class ScoredAnswers:
 
         Row i is in the block i modulo `blocks`, so that neighbours, often rows of one text, are in different blocks.
         """
-        import numpy as np
-
         rows = len(self.gold)
         block_of = np.arange(rows) % blocks
         if self.metric.weighted is None and (row_sums := self.row_sums) is not None:
             sums = np.stack([np.bincount(block_of, column, blocks) for column in self.row_values.T], axis=1)
-            complete = sums.sum(axis=0, keepdims=True)
-            return float(row_sums.scores(complete)[0]), row_sums.scores(complete - sums)
-        parts = [
-            self.scores_of_weights((chunk[:, None] != block_of).astype(np.float64))
-            for chunk in np.array_split(np.arange(blocks), -(-blocks * rows // NUMBERS_IN_MEMORY))
-        ]
-        return float(self.scores_of_weights(np.ones((1, rows)))[0]), np.concatenate(parts)
+            total = sums.sum(axis=0, keepdims=True)
+            return float(row_sums.scores(total)[0]), row_sums.scores(total - sums)
+        complete = float(self.scores_of_weights(np.ones((1, rows)))[0])
+        parts = []
+        for chunk in np.array_split(np.arange(blocks), math.ceil(blocks * rows / NUMBERS_IN_MEMORY)):
+            weights = chunk[:, None] != block_of  # (blocks of the chunk, rows)
+            parts.append(self.scores_of_weights(weights.astype(np.float64)))
+        return complete, np.concatenate(parts)
 
 
 def scored_restarts(
-    metric: Metric, gold: Sequence[Any], restarts: Sequence[Sequence[Any]], name: str
+    metric: Metric | str, gold: Sequence[Any], restarts: Sequence[Sequence[Any]], name: str
 ) -> list[ScoredAnswers]:
     """Pair the answers of each restart with the gold answers, or raise a `RequestError` that names the argument."""
+    metric = metric if isinstance(metric, Metric) else _named_metric(metric)
     if not len(gold):
         raise RequestError("There are no rows to compare answers on.")
     if not len(restarts):
@@ -131,3 +143,40 @@ def scored_restarts(
         if len(answers) != len(gold):
             raise RequestError(f"{name}[{number}] has {len(answers)} answers to {len(gold)} rows.")
     return [ScoredAnswers(metric, gold, answers) for answers in restarts]
+
+
+def _named_metric(name: str) -> Metric:
+    """Return the metric without settings that has this name; raise a `RequestError` for an unknown name."""
+    by_name: dict[str, Metric] = {}
+    for module in (classification, correlation, ranking):
+        for value in vars(module).values():
+            if isinstance(value, Metric):
+                by_name.setdefault(value.name, value)  # "accuracy" is ACCURACY, which stands before RIGHT_CHOICE
+    if name in by_name:
+        return by_name[name]
+    close = closest_names(name, by_name)
+    advice = f"Did you mean {' or '.join(close)}?" if close else f"Known: {', '.join(by_name)}."
+    raise RequestError(
+        f"There is no metric '{name}' without settings. {advice} Give a metric with settings as a value, for example "
+        'benchrunner.f1("yes").'
+    )
+
+
+def pseudo_values(restarts: Sequence[ScoredAnswers]) -> np.ndarray:
+    """Return the pseudo-values of the jackknife (Tukey 1958), whose mean over the rows estimates the score.
+
+    Their shape is (restarts, blocks); a block is a row, unless there are many rows.
+    The pseudo-value of a block is B * score - (B - 1) * score without the block, where B is the number of blocks. For
+    accuracy and blocks of one row, it is 1 for a right and 0 for a wrong answer.
+    """
+    blocks = min(len(restarts[0].gold), MOST_BLOCKS if restarts[0].is_fast else MOST_SLOW_BLOCKS)
+    if blocks < 2:
+        raise Undefined("there is only one row, and a comparison with other rows needs two or more")
+    values = []
+    for restart in restarts:
+        complete, without = restart.scores_without_blocks(blocks)
+        values.append(blocks * complete - (blocks - 1) * without)
+        if not np.isfinite(values[-1]).all():
+            name = restart.metric.name
+            raise Undefined(f"{name} has no value without some of the rows, so its error cannot be estimated")
+    return np.stack(values)

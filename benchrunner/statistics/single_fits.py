@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from benchrunner.errors import Undefined
 from benchrunner.metrics import RowSums
 from benchrunner.statistics.scored_answers import NUMBERS_IN_MEMORY, ScoredAnswers
 
-if TYPE_CHECKING:
-    import numpy as np
-
-PERMUTATIONS, SLOW_PERMUTATIONS = 9_999, 499
-"""Numbers of random permutations; the second is for metrics that are computed anew for each permutation. The smallest
-possible p-values are 0.0002 and 0.004."""
+PERMUTATIONS = 9_999
+"""Number of random permutations. The smallest possible p-value is 0.0002."""
+SLOW_PERMUTATIONS = 499
+"""Number for metrics that are computed anew for each permutation. The smallest possible p-value is 0.004."""
 
 
 def mcnemar(right_a: Sequence[bool], right_b: Sequence[bool]) -> float:
@@ -27,7 +27,8 @@ def mcnemar(right_a: Sequence[bool], right_b: Sequence[bool]) -> float:
 
     only_a = sum(a and not b for a, b in zip(right_a, right_b, strict=True))
     only_b = sum(b and not a for a, b in zip(right_a, right_b, strict=True))
-    return float(binomtest(only_a, only_a + only_b).pvalue) if only_a + only_b else 1.0
+    discordant = only_a + only_b
+    return float(binomtest(only_a, discordant).pvalue) if discordant else 1.0
 
 
 def swap_test(a: ScoredAnswers, b: ScoredAnswers, *, seed: int, resamples: int | None = None) -> float:
@@ -37,7 +38,6 @@ def swap_test(a: ScoredAnswers, b: ScoredAnswers, *, seed: int, resamples: int |
     For correlations, the numbers of each fit are scaled to mean 0 and deviation 1 before they are swapped; for
     Spearman's correlation they are replaced by their ranks first.
     """
-    import numpy as np
     from scipy.stats import permutation_test
 
     difference = _by_lists(a, b) if a.row_sums is None else _by_sums(a, b, a.row_sums)
@@ -68,22 +68,18 @@ that may be swapped, (rows,), and 1 where the first system has the answer of fit
 
 
 def _by_sums(a: ScoredAnswers, b: ScoredAnswers, row_sums: RowSums) -> Difference:
-    import numpy as np
-
-    values_a, values_b = a.row_values, b.row_values
+    sums_a = a.row_values.sum(axis=0)
+    sums_b = b.row_values.sum(axis=0)
+    differences = b.row_values - a.row_values
 
     def difference(swapped: np.ndarray, from_a: np.ndarray) -> np.ndarray:
-        moved = (1 - from_a) @ (values_b - values_a)[swapped]
-        scores_a = row_sums.scores(values_a.sum(axis=0) + moved)
-        scores_b = row_sums.scores(values_b.sum(axis=0) - moved)
-        return np.asarray(np.nan_to_num(scores_a - scores_b))
+        moved = (1 - from_a) @ differences[swapped]
+        return np.asarray(np.nan_to_num(row_sums.scores(sums_a + moved) - row_sums.scores(sums_b - moved)))
 
     return difference
 
 
 def _by_lists(a: ScoredAnswers, b: ScoredAnswers) -> Difference:
-    import numpy as np
-
     def score(answers: list[Any]) -> float:
         try:
             return a.metric.value(a.gold, answers)
@@ -93,9 +89,11 @@ def _by_lists(a: ScoredAnswers, b: ScoredAnswers) -> Difference:
     def difference(swapped: np.ndarray, from_a: np.ndarray) -> np.ndarray:
         differences = []
         for row_from_a in from_a:
-            first, second = list(a.answers), list(b.answers)
+            first = list(a.answers)
+            second = list(b.answers)
             for row in swapped[row_from_a == 0].tolist():
-                first[row], second[row] = b.answers[row], a.answers[row]
+                first[row] = b.answers[row]
+                second[row] = a.answers[row]
             differences.append(score(first) - score(second))
         return np.nan_to_num(differences)
 

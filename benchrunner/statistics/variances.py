@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import final
 
-if TYPE_CHECKING:
-    import numpy as np
+import numpy as np
 
 SMALLEST_P = 1e-12
 """Smallest p-value that `combined_p` returns; smaller values have no meaning with a few hundred rows."""
@@ -48,7 +47,8 @@ def _interaction(values: np.ndarray) -> float:
     """Compute the part of the mean's variance that comes from differences between rows that change with the restart."""
     restarts, blocks = values.shape
     rest = values - values.mean(axis=0) - values.mean(axis=1, keepdims=True) + values.mean()
-    return float((rest**2).sum() / ((restarts - 1) * (blocks - 1)) / (restarts * blocks))
+    freedom = (restarts - 1) * (blocks - 1)
+    return float((rest**2).sum() / freedom / values.size)
 
 
 def restart_part(a: np.ndarray, b: np.ndarray) -> Part:
@@ -56,12 +56,12 @@ def restart_part(a: np.ndarray, b: np.ndarray) -> Part:
 
     The variance is computed for each backbone by itself; the degrees of freedom are Welch's (1947).
     """
-    variances = [float(scores.var(ddof=1)) / len(scores) for scores in (a, b)]
-    total = sum(variances)
+    of_a = float(a.var(ddof=1)) / len(a)
+    of_b = float(b.var(ddof=1)) / len(b)
+    total = of_a + of_b
     if not total:
         return Part(0.0, 1.0)
-    rest = sum((variance / total) ** 2 / (len(scores) - 1) for variance, scores in zip(variances, (a, b), strict=True))
-    return Part(total, 1 / rest)
+    return Part(total, 1 / ((of_a / total) ** 2 / (len(a) - 1) + (of_b / total) ** 2 / (len(b) - 1)))
 
 
 def half_width(parts: tuple[Part, ...], alpha: float) -> float:

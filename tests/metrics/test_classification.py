@@ -11,19 +11,17 @@ import sklearn.metrics
 from sklearn.preprocessing import MultiLabelBinarizer
 
 from benchrunner.errors import PluginError
-from benchrunner.metrics import (
+from benchrunner.metrics import Metric, Score, score
+from benchrunner.metrics.classification import (
     ACCURACY,
     BALANCED_ACCURACY,
     EXACT_MATCH,
     MATTHEWS,
-    Metric,
-    Score,
     f1,
     f1_macro,
     f1_micro,
     f1_samples,
     f1_weighted,
-    score,
 )
 
 F1 = f1("yes")

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from benchrunner.errors import Undefined
-from benchrunner.metrics import ACCURACY, ANSWERS, Metric, Score, roc_auc, score, scores
+from benchrunner.metrics import ANSWERS, Metric, Score, score, scores
+from benchrunner.metrics.classification import ACCURACY
+from benchrunner.metrics.ranking import roc_auc
 
 
 def test_a_figure_that_is_not_finite_is_absent() -> None:

@@ -12,15 +12,8 @@ import sklearn.metrics
 
 from benchrunner import Choose, Classify, MultiLabel
 from benchrunner.errors import PluginError
-from benchrunner.metrics import (
-    MEAN_RECIPROCAL_RANK,
-    Metric,
-    Score,
-    average_precision,
-    mean_reciprocal_rank,
-    roc_auc,
-    score,
-)
+from benchrunner.metrics import Metric, Score, score
+from benchrunner.metrics.ranking import MEAN_RECIPROCAL_RANK, average_precision, mean_reciprocal_rank, roc_auc
 
 LABELS = ("a", "b", "c")
 TWO = ("no", "yes")

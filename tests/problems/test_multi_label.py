@@ -17,7 +17,8 @@ from benchrunner import BoardFile, JsonMap, LabelList, Labels, Leaderboard, Spli
 from benchrunner.backbones.export_kind import ExportKind
 from benchrunner.data.rows import Rows
 from benchrunner.errors import DataError, PluginError, Undefined
-from benchrunner.metrics import ACCURACY, EXACT_MATCH, Metric, f1_micro
+from benchrunner.metrics import Metric
+from benchrunner.metrics.classification import ACCURACY, EXACT_MATCH, f1_micro
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.problems.multi_label import THRESHOLDS, MultiLabel
 from benchrunner.testing import TinyEncoder, check_task, sentences

@@ -13,7 +13,7 @@ import pytest
 from benchrunner import MultiLabel, RequestError, RowsFrom, Runner, Split, Study, Task, f1_micro, run_study
 from benchrunner.errors import BenchrunnerError, FitError
 from benchrunner.io.seals import read_sealed, write_sealed
-from benchrunner.metrics import roc_auc
+from benchrunner.metrics.ranking import roc_auc
 from benchrunner.sharing.share import Shared, share_study
 from benchrunner.sharing.verify import verify_folder
 from benchrunner.studies.study import Result, selected_fit

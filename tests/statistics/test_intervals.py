@@ -7,7 +7,9 @@ import pytest
 from scipy import stats
 
 from benchrunner.errors import Undefined
-from benchrunner.metrics import ACCURACY, PEARSON, SPEARMAN, Metric
+from benchrunner.metrics import Metric
+from benchrunner.metrics.classification import ACCURACY
+from benchrunner.metrics.correlation import PEARSON, SPEARMAN
 from benchrunner.statistics import example_interval, restart_interval
 
 

@@ -11,7 +11,9 @@ import pytest
 from scipy import stats
 
 from benchrunner.errors import RequestError, Undefined
-from benchrunner.metrics import MATTHEWS, PEARSON, SPEARMAN, Metric, f1
+from benchrunner.metrics import Metric
+from benchrunner.metrics.classification import MATTHEWS, f1
+from benchrunner.metrics.correlation import PEARSON, SPEARMAN
 from benchrunner.statistics import paired_test
 from benchrunner.statistics.variances import Part, combined_p, half_width
 

@@ -8,20 +8,19 @@ import numpy as np
 import pytest
 
 from benchrunner.errors import Undefined
-from benchrunner.metrics import (
+from benchrunner.metrics import Metric
+from benchrunner.metrics.classification import (
     ACCURACY,
     BALANCED_ACCURACY,
     EXACT_MATCH,
     MATTHEWS,
-    PEARSON,
-    SPEARMAN,
-    Metric,
     f1,
     f1_macro,
     f1_micro,
     f1_samples,
     f1_weighted,
 )
+from benchrunner.metrics.correlation import PEARSON, SPEARMAN
 from benchrunner.statistics.scored_answers import ScoredAnswers
 
 LABELS = ("joy", "fear", "awe")

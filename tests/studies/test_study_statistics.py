@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from benchrunner import Grid, Result, Runner, Study, run_study
-from benchrunner.metrics import ACCURACY
+from benchrunner.metrics.classification import ACCURACY
 from benchrunner.statistics import example_interval, paired_test, restart_interval
 from benchrunner.statistics.scored_answers import ScoredAnswers
 from benchrunner.studies.study_statistics import Key, StudyStatistics, differences_with_holm, study_statistics

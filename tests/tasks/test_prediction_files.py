@@ -22,7 +22,9 @@ from benchrunner.leaderboards.file_kinds.spellings import Labels, Number
 from benchrunner.leaderboards.file_kinds.table_file import Table
 from benchrunner.leaderboards.label_texts import labels_by_text
 from benchrunner.leaderboards.leaderboard import BoardFile, Leaderboard
-from benchrunner.metrics import ACCURACY, PEARSON, Metric, Score, f1
+from benchrunner.metrics import Metric, Score
+from benchrunner.metrics.classification import ACCURACY, f1
+from benchrunner.metrics.correlation import PEARSON
 from benchrunner.problems.classify import Classify
 from benchrunner.problems.problem import Problem
 from benchrunner.problems.regress import Regress

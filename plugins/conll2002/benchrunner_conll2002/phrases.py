@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING
 
 from benchrunner import OUTSIDE, Metric, RowSums, begins_phrase
+
+if TYPE_CHECKING:
+    import numpy as np
 
 Tags = Sequence[str]
 Phrase = tuple[int, int, str]
@@ -31,21 +34,15 @@ def counts(gold: Iterable[Tags], predicted: Iterable[Tags]) -> list[tuple[int, i
     return [(len(right & answer), len(right), len(answer)) for right, answer in pairs]
 
 
-def _shares(sums: Any, *parts: int) -> Any:
-    """Divide the right phrases by the mean of other sums; 0 where there are none, as in the script."""
-    import numpy as np
-
-    whole = sum(sums[part] for part in parts) / len(parts)
-    return np.where(whole > 0, sums[0] / np.where(whole > 0, whole, 1), 0.0)
-
-
 def _metric(name: str, *parts: int) -> Metric:
-    def compute(gold: Sequence[Tags], predicted: Sequence[Tags]) -> float:
+    def figure(sums: np.ndarray) -> np.ndarray:
+        """Divide the right phrases by the mean of other sums; 0 where there are none, as in the script."""
         import numpy as np
 
-        return float(_shares(np.array(counts(gold, predicted)).sum(axis=0), *parts))
+        whole = sums[list(parts)].mean(axis=0)
+        return np.where(whole > 0, sums[0] / np.where(whole > 0, whole, 1), 0.0)
 
-    return Metric(name, compute, row_sums=RowSums(counts, lambda sums: _shares(sums, *parts)))
+    return Metric.of_sums(name, RowSums(counts, figure))
 
 
 METRICS = (_metric("f1", 1, 2), _metric("precision", 2), _metric("recall", 1))

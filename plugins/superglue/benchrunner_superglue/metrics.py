@@ -42,12 +42,8 @@ def _best(compare: Comparison, gold: GoldRow, answer: int) -> float:
     return max((compare(right, names[answer]) for right in gold["answers"]), default=0.0)
 
 
-def _mean(compare: Comparison, gold: Sequence[GoldRow], answers: Sequence[int]) -> float:
-    return sum(_best(compare, right, answer) for right, answer in zip(gold, answers, strict=True)) / len(gold)
-
-
 def _entity_metric(name: str, compare: Comparison) -> Metric:
-    return Metric(name, partial(_mean, compare), per_row=partial(_best, compare), columns=("names", "answers"))
+    return Metric.of_rows(name, partial(_best, compare), columns=("names", "answers"))
 
 
 RECORD_F1 = _entity_metric("f1", overlap)
