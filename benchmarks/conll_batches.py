@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchrunner import Recipe, Runner, Task, Workspace, discover
+from benchrunner import Computing, Recipe, Runner, Task, Workspace, discover
 from benchrunner.parameters.recipes import CONTEXTS
 
 BORDER = "-DOCSTART-"
@@ -157,7 +157,7 @@ def main() -> None:
             target = arguments.out / f"data-{arguments.documents}-{arguments.dev_documents}" / "conll2003" / name
             cut(arguments.data / "conll2003" / name, target, documents)
         workspace = Workspace(arguments.out / "runs", arguments.out / "cache", data=target.parent.parent)
-        runner = Runner(discover(), workspace, device="cpu")
+        runner = Runner(discover(), workspace, Computing("cpu"))
         task = runner.plugins.task("conll/ner")
         known = {(result["system"], result["way"], result["seed"]) for result in results}
         system = (

@@ -20,6 +20,8 @@ from pathlib import Path
 
 from measured_tasks import default_model, existing_folder
 
+from benchrunner.fits.computing import Computing
+
 
 def encode(arguments: argparse.Namespace, pairs: int) -> dict[str, float]:
     """Encode pairs into a new cache; return seconds, tokens and bytes of memory that encoding added."""
@@ -28,7 +30,7 @@ def encode(arguments: argparse.Namespace, pairs: int) -> dict[str, float]:
     from benchrunner import Recipe, Runner, Workspace, discover
     from benchrunner.engine import Cache
 
-    runner = Runner(discover(), Workspace(Path("runs"), Path("cache"), data=arguments.data), device="cpu")
+    runner = Runner(discover(), Workspace(Path("runs"), Path("cache"), data=arguments.data), Computing("cpu"))
     rows, task = runner.rows(runner.plugins.task("glue/stsb"), "train").table, runner.plugins.task("glue/mnli")
     first, second = rows.column("a").to_pylist(), rows.column("b").to_pylist()
     draw = random.Random(0).choice

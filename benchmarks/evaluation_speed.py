@@ -23,6 +23,8 @@ from typing import Any
 from measured_tasks import SENTENCES, default_model, existing_folder, task_names
 from peer_tasks import BATCH
 
+from benchrunner.fits.computing import Computing
+
 
 def sides(task_name: str, arguments: argparse.Namespace) -> dict[str, Callable[[], Any]]:
     """Return the systems: each predicts all rows and returns the logits in their order."""
@@ -40,7 +42,7 @@ def sides(task_name: str, arguments: argparse.Namespace) -> dict[str, Callable[[
     from benchrunner.methods.heads import LinearHead
     from benchrunner.training.inference import predict
 
-    runner = Runner(discover(), Workspace(Path("runs"), Path("cache"), data=arguments.data), device="cpu")
+    runner = Runner(discover(), Workspace(Path("runs"), Path("cache"), data=arguments.data), Computing("cpu"))
     task = runner.plugins.task(task_name)
     split = task.named("dev")[0]
     table = runner.rows(task, split).table.slice(0, arguments.rows)

@@ -24,7 +24,7 @@ import numpy as np
 import pyarrow as pa
 import torch
 
-from benchrunner import Recipe, Runner, Workspace, discover
+from benchrunner import Computing, Recipe, Runner, Workspace, discover
 from benchrunner.features.arrays import Features
 from benchrunner.methods.heads import LinearHead
 from benchrunner.problems.choose import Choose
@@ -134,7 +134,7 @@ def measure(kind: Kind, runner: Runner, model: Path, precision: str, steps: int)
             problem=kind.problem,
             recipe=kind.recipe.changed(precision=precision),
             seed=0,
-            device=torch.device("cpu"),
+            computing=Computing("cpu"),
             checkpoint=Checkpoint(Path(folder)),
             log=Path(folder) / "log.jsonl",
         )
@@ -171,7 +171,7 @@ def main() -> None:
     parser.add_argument("--precisions", type=lambda text: text.split(","), default=["fp32", "bf16"])
     parser.add_argument("--steps", type=int, default=4)
     arguments = parser.parse_args()
-    runner = Runner(discover(), Workspace(Path("runs"), Path("cache"), data=arguments.data), device="cpu")
+    runner = Runner(discover(), Workspace(Path("runs"), Path("cache"), data=arguments.data), Computing("cpu"))
     known = kinds(runner, arguments.data)
     for name in arguments.kinds:
         print(f"{name}: {arguments.steps} steps of batch {known[name].recipe.batch_size}")

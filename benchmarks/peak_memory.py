@@ -10,7 +10,7 @@ import resource
 import tempfile
 from pathlib import Path
 
-from benchrunner import Recipe, Runner, Workspace, discover
+from benchrunner import Computing, Recipe, Runner, Workspace, discover
 
 
 def main() -> None:
@@ -24,7 +24,7 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         workspace = Workspace(Path(folder) / "runs", Path(folder) / "cache", data=arguments.data)
-        runner = Runner(discover(), workspace, device="cpu", recompute=arguments.recompute)
+        runner = Runner(discover(), workspace, Computing("cpu", recompute=arguments.recompute))
         task = runner.plugins.task(arguments.task)
         recipe = Recipe(epochs=1, limit_train=arguments.rows, precision=arguments.precision)
         record = runner.run(runner.plan(task, arguments.backbone, recipe=recipe))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchrunner import Runner, Workspace, discover
+from benchrunner import Computing, Runner, Workspace, discover
 
 BATCH, PART = 32, 8
 SIDES = ("ours", "trainer")
@@ -35,7 +35,7 @@ def options(about: str, *, seeds: list[int]) -> argparse.ArgumentParser:
 def runner(arguments: argparse.Namespace) -> Runner:
     """Ours, with everything it leaves below --out."""
     workspace = Workspace(arguments.out / "runs", arguments.out / "cache", data=arguments.data)
-    return Runner(discover(), workspace, device="cpu")
+    return Runner(discover(), workspace, Computing("cpu"))
 
 
 @dataclass

@@ -47,6 +47,7 @@ from benchrunner.errors import (
     first_line,
     last_line,
 )
+from benchrunner.fits.computing import Computing
 from benchrunner.fits.estimates import CommandEstimate
 from benchrunner.fits.executor import Executor, FitCost, FitRunner
 from benchrunner.fits.fit import Fit, Prediction
@@ -192,6 +193,7 @@ __all__ = [
     "Columns",
     "CommandEstimate",
     "Comparison",
+    "Computing",
     "DamagedFile",
     "DataError",
     "DataNotFound",

@@ -12,9 +12,6 @@ from benchrunner.process.platform_facts import home_folder
 
 _TRUE = {"1", "true", "yes", "on"}
 
-CHECKPOINT_SECONDS = 120.0
-"""Seconds of training between two checkpoints: the most that a killed fit can lose. It changes no result."""
-
 
 @dataclass(frozen=True)
 class Settings:

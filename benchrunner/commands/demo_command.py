@@ -61,14 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
         family=arguments.family,
         seed=arguments.seed,
     )
-    runner = Runner(
-        demo.plugins,
-        demo.workspace,
-        device=arguments.device,
-        checkpoint_seconds=options.checkpoint_seconds(arguments),
-        recompute=arguments.recompute,
-        cuda_graphs=arguments.cuda_graphs,
-    )
+    runner = Runner(demo.plugins, demo.workspace, options.computing(arguments))
     _ = runner.device  # a device that cannot be used is an error before anything is written
     backbone, *twins = demo.study.backbones
     twin = "".join(f", and {name}, the same model without pre-training" for name in twins)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from benchrunner.console.printing import print_note
 from benchrunner.errors import RequestError
+from benchrunner.fits.computing import Computing
 from benchrunner.parameters.recipes import (
     BATCH_UNITS,
     CONTEXTS,
@@ -24,7 +25,7 @@ from benchrunner.parameters.recipes import (
 from benchrunner.parameters.text_settings import name_value_pairs
 from benchrunner.studies.number_texts import names, numbers
 from benchrunner.studies.study import SELECT
-from benchrunner.workspace import CHECKPOINT_SECONDS, Workspace
+from benchrunner.workspace import Workspace
 
 if TYPE_CHECKING:
     from benchrunner.fits.executor import Executor
@@ -68,15 +69,15 @@ def add_data(parser: argparse.ArgumentParser) -> None:
 
 def add_computing(parser: argparse.ArgumentParser) -> None:
     """Add the options for devices, progress and checkpoints."""
-    parser.add_argument("--device", default="auto", help="cpu, cuda, cuda:1, ... (default: auto)")
+    parser.add_argument("--device", default=Computing.device, help="cpu, cuda, cuda:1, ... (default: auto)")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.add_argument(
         "--checkpoint-every",
         type=float,
-        default=CHECKPOINT_SECONDS,
+        default=Computing.checkpoint_seconds,
         metavar="SECONDS",
         help="seconds between checkpoints of a fit: the most work that is lost if it is killed "
-        f"(default: {CHECKPOINT_SECONDS:.0f})",
+        f"(default: {Computing.checkpoint_seconds:.0f})",
     )
     parser.add_argument(
         "--recompute",
@@ -358,10 +359,7 @@ def runner(arguments: argparse.Namespace) -> Runner:
     return Runner(
         arguments.plugins,
         workspace(arguments),
-        device=arguments.device,
-        checkpoint_seconds=checkpoint_seconds(arguments),
-        recompute=arguments.recompute,
-        cuda_graphs=arguments.cuda_graphs,
+        computing(arguments),
         report=silent if arguments.quiet else _print_note_of,
     )
 
@@ -372,12 +370,9 @@ def _print_note_of(fit: Fit, event: Event) -> None:
         print_note(f"benchrunner: {event.text}")
 
 
-def checkpoint_seconds(arguments: argparse.Namespace) -> float:
-    """Take the time between checkpoints from the options."""
-    seconds: float = arguments.checkpoint_every
-    if not seconds >= 0:
-        raise RequestError(f"--checkpoint-every must be a number of seconds from zero up, not {seconds}.")
-    return seconds
+def computing(arguments: argparse.Namespace) -> Computing:
+    """Take how fits are computed from the options of `add_computing`."""
+    return Computing(arguments.device, arguments.checkpoint_every, arguments.recompute, arguments.cuda_graphs)
 
 
 def study_options(arguments: argparse.Namespace, *, study_file: bool = False) -> StudyOptions:

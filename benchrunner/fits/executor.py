@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol, final
 
 from benchrunner.errors import RequestError
+from benchrunner.fits.computing import Computing
 from benchrunner.fits.fit import Fit
 from benchrunner.fits.progress import Event
 from benchrunner.fits.record import Record
@@ -33,16 +34,8 @@ class FitRunner(Protocol):
         """The folders for data, runs and cache."""
 
     @property
-    def checkpoint_seconds(self) -> float:
-        """Time between two checkpoints."""
-
-    @property
-    def recompute(self) -> bool:
-        """Whether trainings compute the encoder's layers again in the backward pass, to need less memory."""
-
-    @property
-    def cuda_graphs(self) -> bool:
-        """Whether a GPU computes training steps by CUDA graphs."""
+    def computing(self) -> Computing:
+        """How fits are computed, as it was asked for: the device may be `auto`."""
 
     @property
     def report(self) -> Callable[[Fit, Event], None]:

@@ -47,7 +47,7 @@ class Finetune(Method):
         rows_in_use = narrowed(encoder, features)
         if len(rows_in_use) < len(encoder.word_embeddings):
             notes.append(WHOLE_TABLE)
-        modules = {"encoder": encoder.to(job.device), "head": head.to(job.device)}
+        modules = {"encoder": encoder.to(job.computing.device), "head": head.to(job.computing.device)}
         rates = {f"encoder.{name}": rate for name, rate in encoder_layers.learning_rates(encoder, recipe.layer_decay)}
         training = steps.train(
             job,
@@ -55,7 +55,7 @@ class Finetune(Method):
             modules,
             features,
             rates=rates,
-            cuda_graphs=job.cuda_graphs,
+            fixed_shapes=True,
         )
         if training.diverged is None:
             for words in rows_in_use:
@@ -69,8 +69,8 @@ class Finetune(Method):
         encoder = steps.load_fitted_encoder(job)
         head = self.make_head(encoder, job)
         saved_model.load({"head": head}, job.model)
-        encoder.to(job.device).eval()
-        head.to(job.device).eval()
+        encoder.to(job.computing.device).eval()
+        head.to(job.computing.device).eval()
         features = steps.encode(job, table, encoder, training=False)
         outputs = steps.predict(job, lambda batch: head(encoder, batch), features, head.level)
         return job.problem.gather(outputs, features, table)

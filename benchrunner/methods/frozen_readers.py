@@ -35,7 +35,7 @@ class Reader(ABC):
     """The modules that are trained, by name."""
 
     def __init__(self, encoder: Encoder, job: Job, table: pa.Table) -> None:
-        self._device, self._dropout = torch.device(job.device), encoder.dropout
+        self._device, self._dropout = torch.device(job.computing.device), encoder.dropout
         choice = job.fit.recipe.features
         sources, self._positions, self.sequences = self._read(encoder, job, table)
         encoder.to(self._device).eval()

@@ -175,7 +175,12 @@ def _seal(file: Path) -> Path:
 def _key(features: Features, job: Job) -> str:
     """Hash what the states on one machine depend on: weights, sequences, numerics and versions of the code."""
     request = (job.fit.revision, job.fit.recipe.precision, sorted(job.code.items()))
-    numerics = (torch.device(job.device).type, torch.get_num_threads(), job.fit.recipe.micro_tokens, torch.__version__)
+    numerics = (
+        torch.device(job.computing.device).type,
+        torch.get_num_threads(),
+        job.fit.recipe.micro_tokens,
+        torch.__version__,
+    )
     digest = hashlib.sha256(repr((request, numerics)).encode())
     for part in (features.tokens, features.segments, features.starts):
         digest.update(np.ascontiguousarray(part).data)
@@ -189,7 +194,7 @@ def _compute(content: Content, encoder: Encoder, features: Features, files: dict
         layer: np.lib.format.open_memmap(file, mode="w+", dtype=content.kind, shape=shape)
         for layer, file in files.items()
     }
-    device, done = torch.device(job.device), 0
+    device, done = torch.device(job.computing.device), 0
 
     def compute(units: np.ndarray) -> None:
         multiple = rounding(recipe.precision, features.tokens_in(units))

@@ -55,8 +55,8 @@ class Lora(Method):
         features = steps.encode(job, job.train.table, encoder, training=True)
         encode_seconds = time.monotonic() - started
         parts = {"encoder": encoder, "updates": updates, "head": head}
-        modules = {name: module.to(job.device) for name, module in parts.items()}
-        training = steps.train(job, lambda batch: head(encoder, batch), modules, features, cuda_graphs=job.cuda_graphs)
+        modules = {name: module.to(job.computing.device) for name, module in parts.items()}
+        training = steps.train(job, lambda batch: head(encoder, batch), modules, features, fixed_shapes=True)
         if training.diverged is None:
             updates.merge()
             steps.save(job, encoder, {"head": head})

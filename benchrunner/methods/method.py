@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from benchrunner.fits.computing import Computing
 from benchrunner.fits.progress import Event
 from benchrunner.parameters.method_parameters import MethodParameter, Value, no_parameter
 from benchrunner.parameters.recipes import STEP_FIELDS, Recipe
-from benchrunner.workspace import CHECKPOINT_SECONDS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,8 +33,8 @@ class Job:
     problem: Problem
     workspace: Workspace
     cache: Cache
-    device: str
-    """Name of the device for torch, for example "cpu" or "cuda:0"."""
+    computing: Computing
+    """How the fit is computed; its device is one that torch has."""
     model: Path
     """Folder to which `fit` writes what `predict` reads."""
     checkpoint: Path
@@ -51,12 +51,6 @@ class Job:
     """Versions of the plugins whose code takes part, by plugin: part of the keys of the cache."""
     head: Path | None = None
     """Model folder of the finished fit that is the backbone, if its head was trained for the same problem."""
-    checkpoint_seconds: float = CHECKPOINT_SECONDS
-    """Seconds between two checkpoints."""
-    recompute: bool = False
-    """Whether the backward pass computes a trained encoder's layers again: less memory, the same results."""
-    cuda_graphs: bool = False
-    """Whether a GPU computes training steps by CUDA graphs, where the model and the problem can."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Values of all parameters that the method declares, by name: those of the fit's recipe, else the defaults."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
@@ -43,7 +44,7 @@ def load_encoder(job: Job, *, seed: int) -> Encoder:
 def load_trained_encoder(job: Job, *, seed: int) -> Encoder:
     """Load the encoder to train, which computes its layers again in the backward pass if the job says so."""
     encoder = load_encoder(job, seed=seed)
-    if job.recompute:
+    if job.computing.recompute:
         encoder.recompute_layers()
     return encoder
 
@@ -94,12 +95,13 @@ def train(
     features: Features,
     *,
     rates: Mapping[str, float] | None = None,
-    cuda_graphs: bool = False,
+    fixed_shapes: bool = False,
 ) -> Training:
     """Train the modules as the recipe says, or go on from the job's checkpoint; return the finished training.
 
-    `rates` has factors of the learning rate by the name of a weight: see `Training.rates`. With
-    `cuda_graphs`, the model must read only tensors of a batch. A batch raises `NotStatic` if other values are read.
+    `rates` has factors of the learning rate by the name of a weight: see `Training.rates`. `fixed_shapes` says that
+    CUDA graphs may compute the model, if the job asks for them: the model then reads only tensors of a batch, and a
+    batch raises `NotStatic` if other values are read.
     """
     training = Training(
         model=model,
@@ -108,13 +110,11 @@ def train(
         problem=job.problem,
         recipe=job.fit.recipe,
         seed=job.fit.seed,
-        device=torch.device(job.device),
+        computing=job.computing if fixed_shapes else dataclasses.replace(job.computing, cuda_graphs=False),
         checkpoint=Checkpoint(job.checkpoint, of=job.fit.id),
         log=job.log,
         report=lambda step, steps, figures: job.report(Event("step", step, steps, figures=figures)),
         note=lambda text: job.report(Event("note", text=text)),
-        checkpoint_seconds=job.checkpoint_seconds,
-        cuda_graphs=cuda_graphs,
         rates=rates or {},
     )
     training.run()
@@ -151,7 +151,7 @@ def predict(job: Job, model: Model, features: Features, level: Literal["sequence
     return inference.predict(
         model,
         features,
-        torch.device(job.device),
+        torch.device(job.computing.device),
         level=level,
         precision=job.fit.recipe.precision,
         micro_tokens=job.fit.recipe.micro_tokens,

@@ -8,11 +8,13 @@ import os
 import shutil
 import time
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 
 from benchrunner.backbones.backbone import Backbone
 from benchrunner.console.printing import message_of, printable, value_text
 from benchrunner.data.rows import Rows
-from benchrunner.errors import BenchrunnerError, Diverged, FitError, RequestError
+from benchrunner.errors import BenchrunnerError, Diverged, FitError
+from benchrunner.fits.computing import Computing
 from benchrunner.fits.fit import Fit
 from benchrunner.fits.progress import Event
 from benchrunner.fits.record import Record, Status
@@ -20,7 +22,6 @@ from benchrunner.io.files import is_disk_full
 from benchrunner.io.seals import folder_checksums
 from benchrunner.methods.method import Job, Method, Outcome
 from benchrunner.plugin_code import PluginCode, PluginFailure
-from benchrunner.runs.devices import make_current, resolve_device
 from benchrunner.runs.fitted_backbone import FinishedFit, maker, saved
 from benchrunner.runs.folder import RunFolder
 from benchrunner.runs.observers import Observers
@@ -31,29 +32,15 @@ from benchrunner.training.feature_cache import Cache
 class Fitter:
     """Runs fits in the runs folder of a planner's workspace."""
 
-    def __init__(
-        self,
-        planner: Planner,
-        observers: Observers,
-        *,
-        device: str,
-        checkpoint_seconds: float,
-        recompute: bool,
-        cuda_graphs: bool,
-    ) -> None:
-        self.planner, self.observers = planner, observers
+    def __init__(self, planner: Planner, observers: Observers, computing: Computing) -> None:
+        self.planner, self.observers, self.computing = planner, observers, computing
         self.plugins, self.workspace = planner.plugins, planner.workspace
         self.cache = Cache(self.workspace.cache)
-        self.checkpoint_seconds, self.recompute, self.cuda_graphs = checkpoint_seconds, recompute, cuda_graphs
-        self._device = device
 
-    @property
-    def device(self) -> str:
-        """Name of the device for torch, for example "cuda:0"; `auto` is resolved on first use."""
-        self._device = resolve_device(self._device)
-        if self.cuda_graphs and not self._device.startswith("cuda"):
-            raise RequestError(f"CUDA graphs need a GPU, and the device is '{self._device}': leave --cuda-graphs out.")
-        return self._device
+    @cached_property
+    def resolved(self) -> Computing:
+        """How fits are computed, on a device that torch has."""
+        return self.computing.resolved()
 
     def folder(self, fit: Fit) -> RunFolder:
         """Return the folder of a fit; it need not exist."""
@@ -155,14 +142,16 @@ class Fitter:
         head, method = None, self.plugins.method(fit.method)
         if isinstance(backbone, FinishedFit) and backbone.hands_on(fit, method):
             head = backbone.folder.model
+        computing = Computing("cpu")
         if backbone is not None:
-            make_current(self.device)
+            computing = self.resolved
+            make_current(computing.device)
         return Job(
             fit=fit,
             problem=self.plugins.task(fit.task).problem,
             workspace=self.workspace,
             cache=self.cache,
-            device=self.device if backbone is not None else "cpu",
+            computing=computing,
             model=folder.model,
             checkpoint=folder.checkpoint,
             log=folder.log,
@@ -171,8 +160,21 @@ class Fitter:
             backbone=backbone,
             code=suppliers,
             head=head,
-            checkpoint_seconds=self.checkpoint_seconds,
-            recompute=self.recompute,
-            cuda_graphs=self.cuda_graphs,
             parameters=method.parameter_values(fit.recipe),
         )
+
+
+def make_current(device: str) -> None:
+    """Make a GPU that is named by its number the current GPU of this process.
+
+    Memory for transfers, and libraries that know only the current GPU, would otherwise take memory of the first GPU.
+    cuBLAS gets a workspace of fixed size: without it, cuBLAS may add up numbers in a different order each time when
+    cuDNN computes an LSTM.
+    """
+    import torch
+
+    place = torch.device(device)
+    if place.type == "cuda":
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    if place.type == "cuda" and place.index is not None:
+        torch.cuda.set_device(place)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, Self, final
 
 from benchrunner.errors import BenchrunnerError, FitError, RequestError, UnknownName, described
+from benchrunner.fits.computing import Computing
 from benchrunner.fits.executor import FitRunner
 from benchrunner.fits.fit import Fit
 from benchrunner.fits.progress import silent
@@ -45,13 +46,8 @@ class FitOrder:
     fit: Mapping[str, Any]
     """The fit as `Fit.as_dict` gives it."""
     workspace: Workspace
-    device: str
-    """Name of the worker's device for torch."""
-    checkpoint_seconds: float
-    recompute: bool = False
-    """Whether the backward pass computes the encoder's layers again, to need less memory."""
-    cuda_graphs: bool = False
-    """Whether a GPU computes training steps by CUDA graphs."""
+    computing: Computing
+    """How the worker computes the fit; the device is the worker's."""
     limit_dev: tuple[int | None, str] = (None, "first")
     """Largest number of rows of each dev split that is read (None: all), and which rows these are."""
     threads: int | None = None
@@ -85,10 +81,7 @@ class FitOrder:
                 cache=places.cache.absolute(),
                 data=None if places.data is None else places.data.absolute(),
             ),
-            device=runner.device if device is None else device,
-            checkpoint_seconds=runner.checkpoint_seconds,
-            recompute=runner.recompute,
-            cuda_graphs=runner.cuda_graphs,
+            computing=dataclasses.replace(runner.computing, device=device or runner.device),
             limit_dev=runner.limit_dev,
             threads=threads,
             folder=Path.cwd(),
@@ -96,6 +89,10 @@ class FitOrder:
             files=files,
             mark=mark,
         )
+
+    def on(self, device: str) -> Self:
+        """Return this order for a worker with another device."""
+        return dataclasses.replace(self, computing=dataclasses.replace(self.computing, device=device))
 
     def run(
         self,
@@ -132,18 +129,11 @@ class FitOrder:
     def _runner(self, plugins: Plugins | None, report: Report, runners: MutableMapping[Any, Runner]) -> Runner:
         """Return the runner of an earlier order with the same settings, or make a runner and keep only this one."""
         workspace = self._workspace()
-        key = (workspace, self.device, self.checkpoint_seconds, self.recompute, self.cuda_graphs, self.limit_dev)
+        key = (workspace, self.computing, self.limit_dev)
         if key not in runners:
             runners.clear()
-            runners[key] = Runner(
-                discover() if plugins is None else plugins,
-                workspace,
-                device=self.device,
-                checkpoint_seconds=self.checkpoint_seconds,
-                recompute=self.recompute,
-                cuda_graphs=self.cuda_graphs,
-                report=report,
-            ).with_dev_limit(*self.limit_dev)
+            plugins = discover() if plugins is None else plugins
+            runners[key] = Runner(plugins, workspace, self.computing, report=report).with_dev_limit(*self.limit_dev)
         return runners[key]
 
     def _answer(self, runner: Runner) -> FitAnswer:

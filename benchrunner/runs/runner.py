@@ -14,6 +14,7 @@ from typing import Any
 
 from benchrunner.backbones.backbone import Backbone
 from benchrunner.data.rows import Rows
+from benchrunner.fits.computing import Computing
 from benchrunner.fits.executor import FitCost
 from benchrunner.fits.fit import Fit
 from benchrunner.fits.progress import silent
@@ -22,7 +23,6 @@ from benchrunner.io.leftovers import remove_whole
 from benchrunner.metrics import Score
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.plugins.registry import Plugins
-from benchrunner.runs.devices import resolve_precision
 from benchrunner.runs.fit_cost import fit_cost
 from benchrunner.runs.fitter import Fitter
 from benchrunner.runs.folder import RunFolder
@@ -30,7 +30,7 @@ from benchrunner.runs.observers import Observers, Report
 from benchrunner.runs.planner import Planner
 from benchrunner.runs.predictor import Predicted, Predictor
 from benchrunner.tasks.task import Task
-from benchrunner.workspace import CHECKPOINT_SECONDS, Workspace
+from benchrunner.workspace import Workspace
 
 
 class Runner:
@@ -40,23 +40,13 @@ class Runner:
         self,
         plugins: Plugins,
         workspace: Workspace,
+        computing: Computing | None = None,
         *,
-        device: str = "auto",
-        checkpoint_seconds: float = CHECKPOINT_SECONDS,
-        recompute: bool = False,
-        cuda_graphs: bool = False,
         report: Report = silent,
     ) -> None:
         self._observers = Observers(plugins, report)
         self._planner = Planner(plugins, workspace)
-        self._fitter = Fitter(
-            self._planner,
-            self._observers,
-            device=device,
-            checkpoint_seconds=checkpoint_seconds,
-            recompute=recompute,
-            cuda_graphs=cuda_graphs,
-        )
+        self._fitter = Fitter(self._planner, self._observers, computing or Computing())
         self._predictor = Predictor(self._fitter)
 
     @property
@@ -70,19 +60,9 @@ class Runner:
         return self._planner.workspace
 
     @property
-    def checkpoint_seconds(self) -> float:
-        """Time between two checkpoints."""
-        return self._fitter.checkpoint_seconds
-
-    @property
-    def recompute(self) -> bool:
-        """Whether trainings compute the encoder's layers again in the backward pass, to need less memory."""
-        return self._fitter.recompute
-
-    @property
-    def cuda_graphs(self) -> bool:
-        """Whether a GPU computes training steps by CUDA graphs."""
-        return self._fitter.cuda_graphs
+    def computing(self) -> Computing:
+        """How fits are computed, as it was asked for: the device may be `auto`."""
+        return self._fitter.computing
 
     def in_runs_folder(self, runs: Path) -> Runner:
         """Return a copy of this runner that reads and writes fits in the folder `runs`."""
@@ -101,26 +81,22 @@ class Runner:
         return self._like(self.workspace, limit, sample)
 
     def _like(self, workspace: Workspace, limit_dev: int | None, sample: str) -> Runner:
-        runner = Runner(
-            self.plugins,
-            workspace,
-            device=self._fitter.device,
-            checkpoint_seconds=self.checkpoint_seconds,
-            recompute=self.recompute,
-            cuda_graphs=self.cuda_graphs,
-            report=self.report,
-        )
+        runner = Runner(self.plugins, workspace, self.computing, report=self.report)
         runner._planner.limit_dev, runner._planner.sample = limit_dev, sample
         return runner
 
     @property
     def device(self) -> str:
         """Name of the device for torch, for example "cuda:0"."""
-        return self._fitter.device
+        return self._fitter.resolved.device
 
     def precision(self, name: str) -> str:
         """Return the precision that a name means; `auto` is bf16 on GPUs that have bf16 units, and fp32 elsewhere."""
-        return resolve_precision(name, self.device)
+        if name != "auto":
+            return name
+        from benchrunner.training.precision import resolved_precision
+
+        return resolved_precision(name, self.device)
 
     @property
     def report(self) -> Report:

@@ -8,7 +8,6 @@ its parent died.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
 import queue
 import signal
@@ -35,7 +34,6 @@ from benchrunner.fits.record import Record
 from benchrunner.plugins.discovery import discover
 from benchrunner.process.interrupts import HeldBack
 from benchrunner.runs.core_shares import CoreShares
-from benchrunner.runs.devices import worker_devices
 from benchrunner.runs.observers import Report
 from benchrunner.runs.orders import FitAnswer, FitOrder
 from benchrunner.runs.runner import Runner
@@ -123,7 +121,7 @@ class Workers:
         threads = self._shares.threads
         waiting = deque((fit, FitOrder.of(fit, runner, threads=threads[fit.id])) for fit in known.values())
         with HeldBack():
-            for device in worker_devices(runner.device, min(self._shares.jobs, len(waiting))):
+            for device in devices_of_workers(runner.device, min(self._shares.jobs, len(waiting))):
                 self._workers.append(_started(device))
                 self._workers[-1].listen(self._box)
                 self._hand_out(waiting)
@@ -144,7 +142,7 @@ class Workers:
                 worker.fit, order = waiting.popleft()
                 worker.heard = time.monotonic()
                 with contextlib.suppress(OSError):  # if the worker died, `_next_answer` finds out
-                    worker.connection.send(dataclasses.replace(order, device=worker.device))
+                    worker.connection.send(order.on(worker.device))
 
     def _has_cores_for(self, fit: Fit) -> bool:
         """Whether no fit runs, or the threads of the running fits leave enough cores for a further fit."""
@@ -233,6 +231,14 @@ def _started(device: str) -> Worker:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()
     return Worker(process, ours, device)
+
+
+def devices_of_workers(device: str, jobs: int) -> list[str]:
+    """Return the device of each of several worker processes: the GPUs in turn, if `device` is any GPU."""
+    import torch
+
+    count = torch.cuda.device_count() if device == "cuda" else 0
+    return [f"cuda:{job % count}" if count > 1 else device for job in range(jobs)]
 
 
 def _close(connection: Connection[FitOrder | None, Message]) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, final
 from benchrunner.backbones.backbone import Backbone
 from benchrunner.backbones.encoder import Encoder
 from benchrunner.data.rows import Rows
+from benchrunner.fits.computing import Computing
 from benchrunner.fits.fit import Fit
 from benchrunner.methods.method import Job, Method
 from benchrunner.parameters.recipes import Recipe
@@ -39,7 +40,7 @@ def fit_job(
         problem=problem,
         workspace=workspace,
         cache=Cache(home / "cache"),
-        device="cpu",
+        computing=Computing("cpu"),
         model=home / "model",
         checkpoint=home / "checkpoint",
         log=home / "log.jsonl",

@@ -18,6 +18,7 @@ from benchrunner.features.arrays import Features
 from benchrunner.features.flat_batch import FlatBatch, collate, micro_batches, rounding
 from benchrunner.features.randomness import Dropout
 from benchrunner.features.static_shapes import NotStatic
+from benchrunner.fits.computing import Computing
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.problems.problem import Problem
 from benchrunner.process.interrupts import HeldBack
@@ -31,7 +32,6 @@ from benchrunner.training.optimizer import Optimizer
 from benchrunner.training.precision import emulates_bf16, emulation_note
 from benchrunner.training.schedule import Schedule
 from benchrunner.training.steps import Captured, Eager, Steps, Work
-from benchrunner.workspace import CHECKPOINT_SECONDS
 
 LOG_STEPS = 10
 """Steps between two lines of the log, and between two reads of the losses from an accelerator."""
@@ -49,16 +49,14 @@ class Training:
     problem: Problem
     recipe: Recipe
     seed: int
-    device: torch.device
+    computing: Computing
+    """How steps are computed; its device is one that torch has."""
     checkpoint: Checkpoint
     log: Path
     report: Callable[[int, int, Mapping[str, float]], None] = lambda step, steps, figures: None
     """Called after each step with its number, the number of all steps, and its figures: see `Event.figures`."""
     note: Callable[[str], None] = lambda text: None
     """Called with a remark for the user, at once."""
-    checkpoint_seconds: float = CHECKPOINT_SECONDS
-    cuda_graphs: bool = False
-    """Whether a GPU computes steps by CUDA graphs, if the model and the problem can: see `Captured`."""
     rates: Mapping[str, float] = field(default_factory=dict)
     """Factors of the learning rate by the name of a weight in `modules`, such as `encoder.pooler.bias`; else 1."""
     budgets: dict[int, int] = field(init=False)
@@ -74,6 +72,7 @@ class Training:
     """Time that `run` took."""
 
     def __post_init__(self) -> None:
+        self.device = torch.device(self.computing.device)
         self.budgets = {0: self.recipe.micro_tokens}
         self.schedule = Schedule(self.features.batch_counts(self.recipe.batch_unit), self.recipe, self.seed)
         self.optimizer = Optimizer(self.modules, self.recipe, self.rates)
@@ -160,7 +159,7 @@ class Training:
             if loss.device.type == "cpu" or logged or interrupt.asked:
                 if not self._settle():
                     return
-                due = not last and time.monotonic() - saved > self.checkpoint_seconds
+                due = not last and time.monotonic() - saved >= self.computing.checkpoint_seconds
                 if due or interrupt.asked:
                     self.checkpoint.save(step + 1, self.budgets, self.optimizer)
                     saved = time.monotonic()
@@ -222,7 +221,7 @@ class Training:
 
     def _graphs(self) -> Callable[[], Graph] | None:
         """Give what makes a graph for the device; None if steps are computed without graphs."""
-        if not self.cuda_graphs or self.device.type != "cuda":
+        if not self.computing.cuda_graphs or self.device.type != "cuda":
             return None
         pool = torch.cuda.graph_pool_handle()
         return lambda: CudaGraph(pool)

@@ -20,3 +20,11 @@ def emulates_bf16(device: torch.device) -> bool:
 def emulation_note(device: torch.device) -> str:
     """Say that a GPU emulates the precision that was asked for."""
     return f"The GPU {torch.cuda.get_device_name(device)} emulates bf16, which is slower than --precision fp32."
+
+
+def resolved_precision(name: str, device: str) -> str:
+    """Return the precision that a name means; `auto` is bf16 on GPUs that have bf16 units, and fp32 elsewhere."""
+    if name != "auto":
+        return name
+    place = torch.device(device)
+    return "bf16" if place.type == "cuda" and not emulates_bf16(place) else "fp32"

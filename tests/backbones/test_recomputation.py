@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from benchrunner import Runner
+from benchrunner import Computing, Runner
 from benchrunner.backbones.recomputation import recompute
 from benchrunner.runs.orders import FitOrder
 from inline import QUICK, runner
@@ -77,9 +77,11 @@ def test_the_second_pass_has_the_context_of_the_first() -> None:
 
 def test_recomputation_is_no_part_of_a_fit(tmp_path: Path) -> None:
     plain = runner(tmp_path)
-    again = Runner(plain.plugins, plain.workspace, device="cpu", recompute=True)
+    again = Runner(plain.plugins, plain.workspace, Computing("cpu", recompute=True))
     task = plain.plugins.task("mood")
     fits = [one.plan(task, "tiny/words", recipe=QUICK) for one in (plain, again)]
     assert fits[0].id == fits[1].id
-    assert FitOrder.of(fits[1], again).recompute and again.in_runs_folder(tmp_path / "other").recompute
+    assert (
+        FitOrder.of(fits[1], again).computing.recompute and again.in_runs_folder(tmp_path / "other").computing.recompute
+    )
     assert plain.run(fits[0]) == again.run(fits[1]), "the finished fit is read"

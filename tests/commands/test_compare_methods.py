@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from benchrunner import Runner, StudyOptions, Workspace, read_study, run_study
+from benchrunner import Computing, Runner, StudyOptions, Workspace, read_study, run_study
 from benchrunner.statistics import holm, paired_test
 from command_line import Shell
 
@@ -25,7 +25,7 @@ def compared(shell: Shell, *words: str) -> Any:
 
 def runner(shell: Shell) -> Runner:
     workspace = Workspace.from_environment(data=shell.folder / "data", runs=shell.folder / "runs")
-    return Runner(shell.plugins, workspace, device="cpu")
+    return Runner(shell.plugins, workspace, Computing("cpu"))
 
 
 def test_each_method_has_the_row_it_has_alone(shell: Shell) -> None:

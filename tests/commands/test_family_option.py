@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner import Plugins, RequestError, Runner, StudyOptions, Workspace, discover, run_study_file
+from benchrunner import Computing, Plugins, RequestError, Runner, StudyOptions, Workspace, discover, run_study_file
 from benchrunner.runs.family_prefix import with_family
 from benchrunner.testing import TinyBackbone, tiny_family
 from command_line import CommandLine
@@ -133,7 +133,7 @@ def test_systems_of_study_files_name_families(shell: CommandLine, folder: Path, 
     path = tmp_path / "study.toml"
     path.write_text(STUDY.format(folder=folder), encoding="utf-8")
     workspace = Workspace(tmp_path / "runs", tmp_path / "cache", data=tmp_path / "data")
-    runner = Runner(shell.plugins, workspace, device="cpu")
+    runner = Runner(shell.plugins, workspace, Computing("cpu"))
     run_study_file(str(path), runner)
     assert sorted(fitted(shell).values()) == ["own", "rival"]
     before = fitted(shell)

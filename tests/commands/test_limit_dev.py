@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from benchrunner import RequestError, Runner, Study, StudyOptions, Workspace, read_study, run_study
+from benchrunner import Computing, RequestError, Runner, Study, StudyOptions, Workspace, read_study, run_study
 from benchrunner.training.row_sample import stratified_sample
 from command_line import Shell
 from inline import mood
@@ -29,7 +29,7 @@ def scores(cell: Any) -> dict[str, float]:
 
 def runner(shell: Shell) -> Runner:
     workspace = Workspace.from_environment(data=shell.folder / "data", runs=shell.folder / "runs")
-    return Runner(shell.plugins, workspace, device="cpu")
+    return Runner(shell.plugins, workspace, Computing("cpu"))
 
 
 def test_scores_are_those_of_the_first_rows(shell: Shell) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from benchrunner import (
+    Computing,
     Demo,
     Runner,
     StudyOptions,
@@ -72,7 +73,7 @@ task = "mine/mood"
 def runner(shell: Shell, runs: str = "python") -> Runner:
     """A runner on the shell's data, with runs of its own: nothing that a command has computed is read."""
     workspace = Workspace.from_environment(data=shell.folder / "data", runs=shell.folder / runs)
-    return Runner(shell.plugins, workspace, device="cpu")
+    return Runner(shell.plugins, workspace, Computing("cpu"))
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -235,7 +236,7 @@ def demo_is_equal(shell: Shell) -> None:
     code, out, _ = shell("demo", "--out", "command", "--device", "cpu", "--jobs", "1", "--quiet")
     demo = Demo.plan(Path("python"), shell.plugins)
     demo.write_data()
-    own = Runner(demo.plugins, demo.workspace, device="cpu")
+    own = Runner(demo.plugins, demo.workspace, Computing("cpu"))
     result = run_study(demo.study, own)
     [submission] = demo.write_submissions(result, own)
     assert code == 0 and submission.faults == ()

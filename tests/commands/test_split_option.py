@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from benchrunner import Split, TextTable
+from benchrunner import Computing, Split, TextTable
 from command_line import Shell
 from inline import ROWS, mood, plugins
 
@@ -49,7 +49,7 @@ def test_a_kept_study_has_its_test_splits(shell: Shell) -> None:
     assert code == 0
     from benchrunner import Runner, Workspace, read_study
 
-    runner = Runner(shell.plugins, Workspace(shell.folder / "runs", shell.folder / "cache"), device="cpu")
+    runner = Runner(shell.plugins, Workspace(shell.folder / "runs", shell.folder / "cache"), Computing("cpu"))
     result = read_study("both", runner)
     assert {term.split for cell in result.cells for term in cell.spreads} == {"dev", "hard"}
     assert {term.split for term in result.baseline} == {"dev", "hard"}

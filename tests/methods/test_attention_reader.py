@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import nn
 
-from benchrunner import ACCURACY, Classify, RequestError, Runner, Split, Tag, Task, TextTable, UnknownName
+from benchrunner import ACCURACY, Classify, Computing, RequestError, Runner, Split, Tag, Task, TextTable, UnknownName
 from benchrunner.features.arrays import Features, Sequences
 from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.features.randomness import Dropout
@@ -132,7 +132,7 @@ def test_a_pair_is_compared_and_the_fit_reads_back(tmp_path: Path) -> None:
     assert record.status == "done", record.reason
     accuracy = made.predict(fit, "dev").record.scores["accuracy"].value
     assert accuracy is not None and accuracy > 0.9, "the words are compared across the two texts"
-    again = Runner(made.plugins, made.workspace, device="cpu")
+    again = Runner(made.plugins, made.workspace, Computing("cpu"))
     rows = again.rows(again.plugins.task("same"), "train")
     outputs = again.outputs(fit, rows)
     assert outputs.shape == (48, 2)

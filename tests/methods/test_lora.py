@@ -16,7 +16,7 @@ from torch import nn
 from torch.func import functional_call
 from torch.nn import functional
 
-from benchrunner import RequestError, Runner
+from benchrunner import Computing, RequestError, Runner
 from benchrunner.backbones.stacked_linear import StackedLinear
 from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.features.randomness import generator
@@ -225,7 +225,7 @@ def test_a_killed_fit_goes_on_exactly_from_what_is_trained(tmp_path: Path, monke
     fit_runner, fit = fitted_with_lora(tmp_path / "whole", recipe)
     expected = {path.name: path.read_bytes() for path in fit_runner.folder(fit).model.glob("*.safetensors")}
     save, other = Checkpoint.save, runner(tmp_path / "killed")
-    killed = Runner(other.plugins, other.workspace, device="cpu", checkpoint_seconds=0)
+    killed = Runner(other.plugins, other.workspace, Computing("cpu", checkpoint_seconds=0))
     kept: list[set[str]] = []
 
     def save_and_die(checkpoint: Checkpoint, step: int, *more: Any) -> None:

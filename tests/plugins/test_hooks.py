@@ -16,6 +16,7 @@ import pytest
 
 from benchrunner import (
     Answers,
+    Computing,
     Event,
     Fit,
     Plugins,
@@ -94,7 +95,7 @@ def documented_mood(folder: Path) -> Runner:
         found = sentences(20, seed=seed)
         rows = "".join(f'"{a}, said he",{label}\n' for a, label in zip(found["a"], found["label"], strict=True))
         (folder / "data" / "mood" / f"{role}.csv").write_text(f"text,mood\n{rows}")
-    return Runner(plugins, Workspace(folder / "runs", folder / "cache", data=folder / "data"), device="cpu")
+    return Runner(plugins, Workspace(folder / "runs", folder / "cache", data=folder / "data"), Computing("cpu"))
 
 
 def test_the_documented_task_backbone_and_board_go_the_whole_way(tmp_path: Path) -> None:
@@ -127,7 +128,7 @@ def test_the_documented_method_answers_with_the_first_row(tmp_path: Path) -> Non
 def test_the_documented_executor_runs_the_last_fit_first(tmp_path: Path) -> None:
     files(1, tmp_path / "data")
     plugins = discover(extra=[("own", own()), ("more", documented("register_executors"))], installed=False)
-    runner = Runner(plugins, Workspace(tmp_path / "runs", tmp_path / "cache", data=tmp_path / "data"), device="cpu")
+    runner = Runner(plugins, Workspace(tmp_path / "runs", tmp_path / "cache", data=tmp_path / "data"), Computing("cpu"))
     fits = [runner.plan(plugins.task("mood"), "words", recipe=QUICK, seed=seed) for seed in (0, 1)]
     ran = list(plugins.executor("backwards").run(fits, runner))
     assert [fit.seed for fit, _ in ran] == [1, 0]

@@ -16,7 +16,7 @@ from safetensors.torch import load_file
 import concatenations
 import forked
 import inline
-from benchrunner import CheckpointError, Fit, RequestError, Runner, Workspace, discover
+from benchrunner import CheckpointError, Computing, Fit, RequestError, Runner, Workspace, discover
 from benchrunner.backbones.concatenated_encoder import ConcatenatedEncoder
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.runs.answering import export
@@ -43,7 +43,7 @@ def made(folder: Path, *, die_at: int | None = None) -> Runner:
     plugins = discover(extra=extra, installed=False)
     assert not plugins.set_aside, plugins.set_aside
     workspace = Workspace(folder / "runs", folder / "cache", data=folder / "data")
-    return Runner(plugins, workspace, device="cpu", checkpoint_seconds=-1.0)
+    return Runner(plugins, workspace, Computing("cpu", checkpoint_seconds=0))
 
 
 def planned(runner: Runner, backbone: str = "concat:one,two", recipe: Recipe = QUICK, **options: str) -> Fit:
@@ -122,7 +122,7 @@ def test_a_finished_fit_is_a_backbone_and_a_part(tmp_path: Path) -> None:
     wider = fitted(runner, f"concat:run:{first.id},one")
     loaded = runner.backbone(f"run:{wider.id}").load(runner.workspace, seed=0)
     assert loaded.hidden_size == 36
-    again = Runner(runner.plugins, runner.workspace, device="cpu").predict(wider, "test")
+    again = Runner(runner.plugins, runner.workspace, Computing("cpu")).predict(wider, "test")
     assert len(again.answers) == 20
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchrunner import ACCURACY, MultiLabel, Recipe, RequestError, Runner, Task, Workspace
+from benchrunner import ACCURACY, Computing, MultiLabel, Recipe, RequestError, Runner, Task, Workspace
 from benchrunner.backbones.backbone import Backbone, OneBackbone
 from benchrunner.backbones.encoder import Encoder
 from benchrunner.data.sources import RowsFrom
@@ -88,7 +88,7 @@ def made(home: Path, results: Results) -> Runner:
 
     workspace = Workspace(home / "runs", home / "cache", data=home)
     own = plugins(register_tasks=[TASK], register_leaderboards=[], register_backbones=[family])
-    return Runner(own, workspace, device="cpu", report=report)
+    return Runner(own, workspace, Computing("cpu"), report=report)
 
 
 def results_of_run(home: Path) -> Results:

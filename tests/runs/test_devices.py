@@ -9,7 +9,9 @@ import pytest
 import torch
 
 from benchrunner import RequestError
-from benchrunner.runs.devices import make_current, resolve_device, worker_devices
+from benchrunner.fits.computing import Computing
+from benchrunner.runs.fitter import make_current
+from benchrunner.runs.workers import devices_of_workers
 from gpus import pretend
 
 A100 = (8, 0)
@@ -22,7 +24,7 @@ def test_a_gpu_that_torch_cannot_use_is_explained(
     pretend(monkeypatch, [])
     monkeypatch.setattr(torch.version, "cuda", version)
     with pytest.raises(RequestError, match=f"Device 'cuda:1' cannot be used: .*{reason}.*Give --device cpu"):
-        resolve_device("cuda:1")
+        Computing("cuda:1").resolved()
 
 
 @pytest.mark.parametrize(
@@ -40,13 +42,13 @@ def test_a_gpu_that_is_not_there_is_refused(
 ) -> None:
     pretend(monkeypatch, [A100] * count)
     with pytest.raises(RequestError, match=f"Device '{name}' cannot be used: {reason}"):
-        resolve_device(name)
+        Computing(name).resolved()
 
 
 def test_choosing_a_gpu_allocates_nothing_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
     pretend(monkeypatch, [A100] * 2)
     monkeypatch.setattr(torch, "empty", lambda *sizes, **options: pytest.fail("a process that hands out work"))
-    assert [resolve_device(name) for name in ("auto", "cuda", "cuda:1")] == ["cuda", "cuda", "cuda:1"]
+    assert [Computing(name).resolved().device for name in ("auto", "cuda", "cuda:1")] == ["cuda", "cuda", "cuda:1"]
 
 
 @pytest.mark.parametrize(
@@ -64,7 +66,7 @@ def test_workers_take_the_gpus_in_turn(
     count: int, device: str, devices: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pretend(monkeypatch, [A100] * count)
-    assert worker_devices(device, 3) == devices
+    assert devices_of_workers(device, 3) == devices
 
 
 def test_a_numbered_gpu_becomes_the_current_one(monkeypatch: pytest.MonkeyPatch) -> None:

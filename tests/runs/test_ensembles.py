@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchrunner import BoardFile, Fit, Leaderboard, RequestError, Runner, Workspace, discover
+from benchrunner import BoardFile, Computing, Fit, Leaderboard, RequestError, Runner, Workspace, discover
 from benchrunner.commands.main import main
 from benchrunner.leaderboards.file_kinds.json_file import JsonMap
 from benchrunner.leaderboards.manifests import read_manifest
@@ -21,7 +21,7 @@ from trees import trees
 
 def made_with_trees(folder: Path) -> Runner:
     found = discover(extra=[("own", own(register_tasks=[trees(), mood()]))], installed=False)
-    return Runner(found, Workspace(folder / "runs", folder / "cache", data=folder / "data"), device="cpu")
+    return Runner(found, Workspace(folder / "runs", folder / "cache", data=folder / "data"), Computing("cpu"))
 
 
 def fit(made: Runner, task: str = "trees", *, seed: int = 0) -> Fit:

@@ -7,7 +7,17 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchrunner import Backbone, BackboneFamily, CheckpointError, Fit, OneBackbone, Runner, Workspace, discover
+from benchrunner import (
+    Backbone,
+    BackboneFamily,
+    CheckpointError,
+    Computing,
+    Fit,
+    OneBackbone,
+    Runner,
+    Workspace,
+    discover,
+)
 from benchrunner.backbones.encoder import Encoder
 from benchrunner.runs.answering import export
 from benchrunner.testing import WEIGHTS, TinyBackbone, TinyEncoder, tiny_family
@@ -39,7 +49,7 @@ def made(folder: Path, **own_hooks: object) -> Runner:
     extra = [("a greedy one", plugin(register_backbones=[greedy_family()])), ("own", own(**own_hooks))]
     plugins = discover(extra=extra, installed=False)
     assert not plugins.set_aside, plugins.set_aside
-    return Runner(plugins, Workspace(folder / "runs", folder / "cache", data=folder / "data"), device="cpu")
+    return Runner(plugins, Workspace(folder / "runs", folder / "cache", data=folder / "data"), Computing("cpu"))
 
 
 def fitted(runner: Runner, backbone: str = "tiny/words", *, seed: int = 0) -> Fit:

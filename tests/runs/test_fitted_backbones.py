@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 
 import forked
 import inline
-from benchrunner import Fit, Runner, Workspace, discover
+from benchrunner import Computing, Fit, Runner, Workspace, discover
 from inline import own, plugin
 from trees import trees
 
@@ -28,7 +28,7 @@ def made(folder: Path, *, die_at: int | None = None) -> Runner:
     offered = own(register_tasks=[trees(name) for name in NAMES])
     found = discover(extra=[("own", offered), ("deadly", plugin(on_progress=on_progress))], installed=False)
     workspace = Workspace(folder / "runs", folder / "cache", data=folder / "data")
-    return Runner(found, workspace, device="cpu", checkpoint_seconds=-1.0)
+    return Runner(found, workspace, Computing("cpu", checkpoint_seconds=0))
 
 
 def first_stage(runner: Runner) -> Fit:

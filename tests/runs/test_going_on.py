@@ -11,6 +11,7 @@ import pytest
 import torch
 from torch import nn
 
+from benchrunner.fits.computing import Computing
 from benchrunner.methods.heads import LinearHead
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.problems.problem import HeadShape
@@ -19,7 +20,7 @@ from benchrunner.training import numerics
 from benchrunner.training.checkpoints import Checkpoint
 from benchrunner.training.loop import Training
 from benchrunner.training.optimizer import Optimizer
-from tiny_fits import CPU, RECIPE, Fitted, Killed, difference, features, fitted, killed_after
+from tiny_fits import RECIPE, Fitted, Killed, difference, features, fitted, killed_after
 
 
 class At(Checkpoint):
@@ -54,7 +55,7 @@ def test_a_killed_fit_goes_on_bit_for_bit(
     tmp_path: Path, unbroken: dict[bool, Fitted], saved: int, killed: int, bias_correction: bool
 ) -> None:
     recipe, wanted = parts(bias_correction), unbroken[bias_correction]
-    options: dict[str, Any] = {"dropout": 0.1, "checkpoint_seconds": -1.0}
+    options: dict[str, Any] = {"dropout": 0.1, "checkpoint_seconds": 0}
     folder = tmp_path / "broken"
     checkpoint = At(folder / "checkpoint", saved)
     with pytest.raises(Killed):
@@ -87,7 +88,7 @@ def test_a_fit_on_several_threads_goes_on_bit_for_bit(
     unbroken = fitted(tmp_path / "unbroken", recipe, dropout=0.1)
     for saved in (1, 11, 21):
         folder = tmp_path / str(saved)
-        options: dict[str, Any] = {"checkpoint": At(folder, saved), "checkpoint_seconds": -1.0, "dropout": 0.1}
+        options: dict[str, Any] = {"checkpoint": At(folder, saved), "checkpoint_seconds": 0, "dropout": 0.1}
         with pytest.raises(Killed):
             fitted(folder, recipe, report=killed_after(saved), **options)
         again = fitted(folder, recipe, **options)
@@ -97,7 +98,7 @@ def test_a_fit_on_several_threads_goes_on_bit_for_bit(
 
 def test_a_fit_that_went_on_with_other_threads_says_so(tmp_path: Path, threads: Callable[[int], None]) -> None:
     """Bits are promised for the same number of threads only: a record must not claim another fit's."""
-    options: dict[str, Any] = {"checkpoint_seconds": -1.0, "dropout": 0.1}
+    options: dict[str, Any] = {"checkpoint_seconds": 0, "dropout": 0.1}
     threads(1)
     unbroken = fitted(tmp_path / "unbroken", **options)
     for count, last in ((2, 5), (2, 9), (1, 14)):
@@ -120,11 +121,11 @@ def test_a_kill_before_the_first_checkpoint_starts_again(tmp_path: Path) -> None
 
 def test_where_checkpoints_fall_changes_nothing(tmp_path: Path) -> None:
     never, always = (
-        fitted(tmp_path / str(seconds), dropout=0.1, checkpoint_seconds=seconds) for seconds in (math.inf, -1.0)
+        fitted(tmp_path / str(seconds), dropout=0.1, checkpoint_seconds=seconds) for seconds in (math.inf, 0)
     )
     assert difference(never, always) == 0.0
     assert not (tmp_path / "inf" / "checkpoint").exists()
-    assert [path.name for path in (tmp_path / "-1.0" / "checkpoint").iterdir()] == ["state.safetensors"]
+    assert [path.name for path in (tmp_path / "0" / "checkpoint").iterdir()] == ["state.safetensors"]
 
 
 def test_a_part_without_gradient_does_not_hinder_going_on(tmp_path: Path) -> None:
@@ -139,11 +140,10 @@ def test_a_part_without_gradient_does_not_hinder_going_on(tmp_path: Path) -> Non
             problem=MOOD,
             recipe=RECIPE,
             seed=1,
-            device=CPU,
+            computing=Computing("cpu", checkpoint_seconds=0),
             checkpoint=At(folder, 7),
             log=folder / "log.jsonl",
             report=killed_after(9) if kill else lambda step, steps, figures: None,
-            checkpoint_seconds=-1.0,
         )
         training.run()
         return encoder

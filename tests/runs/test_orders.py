@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from benchrunner import Fit, FitAnswer, FitError, FitOrder, Method, Outcome, RequestError, Runner
+from benchrunner import Computing, Fit, FitAnswer, FitError, FitOrder, Method, Outcome, RequestError, Runner
 from benchrunner.runs.transfer import packed
 from inline import QUICK, plugins, runner
 
@@ -178,9 +178,9 @@ def test_a_file_outside_of_the_run_is_refused(tmp_path: Path) -> None:
 
 
 def test_cuda_graphs_are_part_of_an_order_and_need_a_gpu(made: Runner) -> None:
-    graphs = Runner(made.plugins, made.workspace, device="cuda:1", cuda_graphs=True)
+    graphs = Runner(made.plugins, made.workspace, Computing("cuda:1", cuda_graphs=True))
     fit = made.plan(made.plugins.task("mood"), "tiny/words", recipe=QUICK)
-    assert not FitOrder.of(fit, made).cuda_graphs
-    assert FitOrder.of(fit, graphs, device="cuda:1").cuda_graphs
+    assert not FitOrder.of(fit, made).computing.cuda_graphs
+    assert FitOrder.of(fit, graphs, device="cuda:1").computing == graphs.computing
     with pytest.raises(RequestError, match="CUDA graphs need a GPU, and the device is 'cpu': leave --cuda-graphs out"):
-        Runner(made.plugins, made.workspace, device="cpu", cuda_graphs=True).run(fit)
+        Runner(made.plugins, made.workspace, Computing("cpu", cuda_graphs=True)).run(fit)

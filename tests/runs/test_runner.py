@@ -14,7 +14,20 @@ import pytest
 
 import forked
 import inline
-from benchrunner import MATTHEWS, Classify, Fit, Job, Method, Metric, Outcome, Runner, Score, Workspace, discover
+from benchrunner import (
+    MATTHEWS,
+    Classify,
+    Computing,
+    Fit,
+    Job,
+    Method,
+    Metric,
+    Outcome,
+    Runner,
+    Score,
+    Workspace,
+    discover,
+)
 from benchrunner.errors import CheckpointError, DataError, FitError, RequestError
 from benchrunner.runs.answering import answer, export
 from benchrunner.testing import tiny_family
@@ -284,7 +297,7 @@ def test_what_cannot_be_started_from_says_why(tmp_path: Path) -> None:
 def test_an_unusable_device_is_refused_before_recording_anything(tmp_path: Path) -> None:
     files(1, tmp_path / "data")
     workspace = Workspace(tmp_path / "runs", tmp_path / "cache", data=tmp_path / "data")
-    made = Runner(discover(extra=[("own", own())], installed=False), workspace, device="nonsense")
+    made = Runner(discover(extra=[("own", own())], installed=False), workspace, Computing("nonsense"))
     fit = made.plan(made.plugins.task("mood"), "words", recipe=QUICK)
     with pytest.raises(RequestError, match="Device 'nonsense' cannot be used"):
         made.run(fit)

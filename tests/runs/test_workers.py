@@ -260,7 +260,7 @@ class Sink:
         self.devices = list[str]()
 
     def send(self, order: FitOrder) -> None:
-        self.devices.append(order.device)
+        self.devices.append(order.computing.device)
 
 
 def test_a_free_gpu_takes_the_next_fit(tmp_path: Path) -> None:
@@ -321,12 +321,12 @@ def test_workers_end_with_a_killed_parent(moment: str, start: Start) -> None:
 SCRIPT = """
 import json
 from pathlib import Path
-from benchrunner import Workspace, Runner, discover
+from benchrunner import Computing, Workspace, Runner, discover
 from benchrunner.runs.local_executor import Local
 
 events = []
 workspace = Workspace(Path("runs"), Path("cache"), data=Path("data"))
-runner = Runner(discover(), workspace, device="cpu", report=lambda fit, event: events.append((fit.id, event.kind)))
+runner = Runner(discover(), workspace, Computing("cpu"), report=lambda fit, event: events.append((fit.id, event.kind)))
 task = runner.plugins.task("mine/mood")
 fits = [runner.plan(task, "tiny/words", seed=seed) for seed in range(3)]
 records = {fit.id: record.status for fit, record in Local(2).run(fits, runner)}

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from benchrunner import MultiLabel, RequestError, RowsFrom, Runner, Split, Study, Task, f1_micro, run_study
+from benchrunner import Computing, MultiLabel, RequestError, RowsFrom, Runner, Split, Study, Task, f1_micro, run_study
 from benchrunner.errors import BenchrunnerError, FitError
 from benchrunner.io.seals import read_sealed, write_sealed
 from benchrunner.metrics.ranking import roc_auc
@@ -138,7 +138,7 @@ def test_answers_to_older_data_are_not_shared(tmp_path: Path) -> None:
 
 def chancy_of(made: Runner) -> Runner:
     """Return a runner of the same folders that has loaded nothing yet."""
-    return Runner(made.plugins, made.workspace, device="cpu")
+    return Runner(made.plugins, made.workspace, Computing("cpu"))
 
 
 def test_nothing_is_fitted_or_predicted(tmp_path: Path) -> None:

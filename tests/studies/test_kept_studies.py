@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from benchrunner import (
+    Computing,
     Grid,
     RequestError,
     Runner,
@@ -40,7 +41,7 @@ def without_data(made: Runner, folder: Path) -> Runner:
     shutil.rmtree(folder / "data")
     workspace = Workspace(made.workspace.runs, folder / "other cache", data=folder / "no data")
     offers = plugins(register_methods=[Chancy()], register_tasks=[mood(method="chancy")], register_backbones=[])
-    return Runner(offers, workspace, device="cpu")
+    return Runner(offers, workspace, Computing("cpu"))
 
 
 def same(left: Result, right: Result) -> None:

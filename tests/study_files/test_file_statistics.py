@@ -9,6 +9,7 @@ import pytest
 from benchrunner import (
     ACCURACY,
     MATTHEWS,
+    Computing,
     Runner,
     StudyFileResult,
     Workspace,
@@ -74,7 +75,7 @@ def guessers(kitchen: Kitchen) -> Kitchen:
 def kept(kitchen: Kitchen, name: str) -> StudyFileResult:
     folder = kitchen.folder
     places = Workspace(data=folder / "data", runs=folder / "fits", cache=folder / "cache")
-    result = read_study(name, Runner(kitchen.plugins, places, device="cpu"))
+    result = read_study(name, Runner(kitchen.plugins, places, Computing("cpu")))
     assert isinstance(result, StudyFileResult)
     return result
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from benchrunner import Runner, Workspace, read_study, share_study, verify_folder
+from benchrunner import Computing, Runner, Workspace, read_study, share_study, verify_folder
 from kitchen import STAGED, Kitchen, staged
 
 
@@ -16,7 +16,7 @@ def shared(kitchen: Kitchen, name: str) -> dict[str, Any]:
     """Share a kept study file, verify the folder, and return the content of its study."""
     folder = kitchen.folder
     workspace = Workspace(folder / "fits", folder / "cache", data=folder / "data")
-    runner = Runner(kitchen.plugins, workspace, device="cpu")
+    runner = Runner(kitchen.plugins, workspace, Computing("cpu"))
     share_study(read_study(name, runner), folder / "shared", runner)
     assert verify_folder(folder / "shared", kitchen.plugins, workspace).is_equal
     files = [path for path in Path(folder / "shared").rglob("*") if path.is_file()]

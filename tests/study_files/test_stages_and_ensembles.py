@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchrunner import Runner, Workspace, discover
+from benchrunner import Computing, Runner, Workspace, discover
 from benchrunner.commands.main import main
 from benchrunner.runs.folder import find_run
 from benchrunner.testing import tiny_family
@@ -36,7 +36,9 @@ def test_an_ensemble_answers_by_the_mean_of_its_restarts(kitchen: Kitchen) -> No
     (figure,) = [cell for cell in result["cells"] if cell["system"] == "three together"]
     assert len(figure["together"]) == 3
     (cell,) = [cell for part in result["results"] for cell in part["cells"] if len(cell["fits"]) == 3]
-    runner = Runner(kitchen.plugins, Workspace(Path("fits"), kitchen.folder / "cache", data=Path("data")), device="cpu")
+    runner = Runner(
+        kitchen.plugins, Workspace(Path("fits"), kitchen.folder / "cache", data=Path("data")), Computing("cpu")
+    )
     rows = runner.rows(kitchen.plugins.task("mood"), "dev")
     logits = np.array([runner.outputs(find_run(Path("fits"), fit["id"]).fit(), rows) for fit in cell["fits"]])
     probabilities = (np.exp(logits) / np.exp(logits).sum(axis=-1, keepdims=True)).mean(axis=0)

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from benchrunner import Fit, Job, Method, Outcome, Recipe, Runner, Workspace, discover, hookimpl
+from benchrunner import Computing, Fit, Job, Method, Outcome, Recipe, Runner, Workspace, discover, hookimpl
 from worker_offers import register_backbones as register_backbones
 from worker_offers import register_tasks as register_tasks
 
@@ -87,7 +87,7 @@ class Home:
     def runner(self, runs: str = "runs", **options: Any) -> Runner:
         """Make a runner with the installed plugins."""
         workspace = Workspace(self.folder / runs, self.folder / "cache", data=self.folder / "data")
-        return Runner(discover(), workspace, device="cpu", **options)
+        return Runner(discover(), workspace, Computing("cpu", **options))
 
     def fits(self, runner: Runner, count: int, *, method: str = "finetune", epochs: int = 2) -> list[Fit]:
         """Plan fits that differ by their seeds."""

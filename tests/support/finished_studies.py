@@ -21,6 +21,7 @@ from benchrunner import (
     BackboneFamily,
     Choose,
     Classify,
+    Computing,
     Fit,
     Metric,
     OneBackbone,
@@ -161,7 +162,7 @@ def plugins(tasks: Iterable[Task], backbones: Sequence[str]) -> Plugins:
 
 def runner(folder: Path, tasks: Iterable[Task], backbones: Sequence[str]) -> Runner:
     """Return a runner with these tasks and backbones in a folder."""
-    return Runner(plugins(tasks, backbones), Workspace(folder / "runs", folder / "cache"), device="cpu")
+    return Runner(plugins(tasks, backbones), Workspace(folder / "runs", folder / "cache"), Computing("cpu"))
 
 
 def finish(study: Study, made: Runner, skill: Mapping[str, float], *, steps: int = 300) -> None:

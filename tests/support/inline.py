@@ -16,6 +16,7 @@ from benchrunner import (
     PEARSON,
     BoardFile,
     Classify,
+    Computing,
     Labels,
     Leaderboard,
     Plugins,
@@ -114,7 +115,9 @@ def plugins(**hooks: Any) -> Plugins:
 def runner(folder: Path, *, seed: int = 1, **hooks: Any) -> Runner:
     """Everything below a folder, the data written."""
     files(seed, folder / "data")
-    return Runner(plugins(**hooks), Workspace(folder / "runs", folder / "cache", data=folder / "data"), device="cpu")
+    return Runner(
+        plugins(**hooks), Workspace(folder / "runs", folder / "cache", data=folder / "data"), Computing("cpu")
+    )
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
-from benchrunner import Demo, Runner, discover, hookimpl, run_study
+from benchrunner import Computing, Demo, Runner, discover, hookimpl, run_study
 from benchrunner.testing import tiny_family
 
 
@@ -27,7 +27,7 @@ def learned_tasks(name: str, plugin: ModuleType, folder: Path) -> list[str]:
     study = replace(planned.study, changes={"epochs": 8, "batch_size": 8, "lr": 0.02, "precision": "fp32"})
     demo = replace(planned, study=study)
     demo.write_data()
-    runner = Runner(plugins, demo.workspace, device="cpu")
+    runner = Runner(plugins, demo.workspace, Computing("cpu"))
     result = run_study(demo.study, runner)
     assert result.is_complete
     (submission,) = demo.write_submissions(result, runner)

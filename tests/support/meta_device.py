@@ -22,6 +22,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from benchrunner.backbones.encoder import Encoder
 from benchrunner.data.rows import Rows
 from benchrunner.features.arrays import Features
+from benchrunner.fits.computing import Computing
 from benchrunner.methods.heads import Head, LinearHead
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.problems.problem import Problem
@@ -118,7 +119,7 @@ def training_on_meta(
         problem=problem,
         recipe=recipe,
         seed=4,
-        device=torch.device("meta"),
+        computing=Computing("meta"),
         checkpoint=Checkpoint(folder / "checkpoint"),
         log=folder / "log.jsonl",
     )

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import browsers
-from benchrunner import Demo, Grid, Result, Runner, Study, discover, run_study, write_report
+from benchrunner import Computing, Demo, Grid, Result, Runner, Study, discover, run_study, write_report
 from distributions import ROOT
 
 TASKS = ("glue/rte", "glue/mnli", "glue/stsb", "conll/ner", "squad/2.0")
@@ -33,7 +33,7 @@ def study(folder: Path) -> tuple[Result, Runner]:
     demo = Demo.plan(folder, plugins)
     if not (folder / "data").exists():
         demo.write_data()
-    runner = Runner(plugins, demo.workspace, device="cpu")
+    runner = Runner(plugins, demo.workspace, Computing("cpu"))
     changes = {"epochs": 2, "batch_size": 16, "precision": "fp32"}
     tasks = tuple(plugins.tasks_of(TASKS))
     asked = Study(demo.study.backbones, tasks, Grid({"lr": (1e-3, 3e-4)}), seeds=(0, 1, 2), changes=changes)

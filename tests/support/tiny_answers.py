@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchrunner import Metric, Problem, Recipe, RowsFrom, Runner, Split, Task, Workspace
+from benchrunner import Computing, Metric, Problem, Recipe, RowsFrom, Runner, Split, Task, Workspace
 from benchrunner.testing import check_task
 from inline import plugins
 
@@ -22,7 +22,7 @@ def accuracy_of_tiny_fit(
     task = Task("mine/tiny", "a tiny task", problem, splits, (metric,), RECIPE)
     workspace = Workspace(folder / "runs", folder / "cache", data=folder)
     check_task(task, folder, workspace=workspace)
-    runner = Runner(plugins(register_tasks=[task]), workspace, device="cpu")
+    runner = Runner(plugins(register_tasks=[task]), workspace, Computing("cpu"))
     fit = runner.plan(task, "tiny/words", recipe=RECIPE, seed=0)
     assert runner.run(fit).status == "done"
     value = runner.predict(fit, "dev").record.scores[metric.name].value

@@ -15,6 +15,7 @@ import torch
 import benchrunner.training.loop
 from benchrunner.features.arrays import Features
 from benchrunner.features.flat_batch import FlatBatch
+from benchrunner.fits.computing import Computing
 from benchrunner.methods.heads import LinearHead
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.testing import MOOD, TinyEncoder, sentences
@@ -65,6 +66,7 @@ def fitted(
     dropout: float = 0.0,
     narrow: bool = True,
     log_steps: int = 1,
+    checkpoint_seconds: float = Computing.checkpoint_seconds,
     **options: Any,
 ) -> Fitted:
     """Train the tiny encoder with a linear head on made-up sentences. `wrap` changes the model, `options` the loop."""
@@ -78,7 +80,7 @@ def fitted(
         problem=MOOD,
         recipe=recipe,
         seed=4,
-        device=CPU,
+        computing=Computing("cpu", checkpoint_seconds),
         checkpoint=options.pop("checkpoint", Checkpoint(folder / "checkpoint")),
         log=folder / "log.jsonl",
         **options,

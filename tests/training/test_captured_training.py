@@ -13,6 +13,7 @@ import pytest
 import torch
 
 from benchrunner.features.flat_batch import FlatBatch
+from benchrunner.fits.computing import Computing
 from benchrunner.methods.heads import LinearHead
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.testing import MOOD, TinyEncoder
@@ -22,7 +23,7 @@ from benchrunner.training.checkpoints import Checkpoint
 from benchrunner.training.graphs import Graph
 from benchrunner.training.loop import Training
 from benchrunner.training.steps import Steps
-from fixed_shapes import CPU, RECIPE, Broken, StandIn, StaticEncoder, path_of_a_gpu, work
+from fixed_shapes import RECIPE, Broken, StandIn, StaticEncoder, path_of_a_gpu, work
 from tape_graph import Tape
 from tiny_fits import Killed, killed_after
 
@@ -42,7 +43,7 @@ class Captures(Training):
     graph: Callable[[], Graph] = StandIn
 
     def _graphs(self) -> Callable[[], Graph] | None:
-        return self.graph if self.cuda_graphs else None
+        return self.graph if self.computing.cuda_graphs else None
 
 
 Model = Callable[[FlatBatch], torch.Tensor]
@@ -55,6 +56,7 @@ def captures(
     encoder: TinyEncoder | None = None,
     recipe: Recipe = EPOCHS,
     count: int = 64,
+    cuda_graphs: bool = True,
     **options: Any,
 ) -> Captures:
     """Make a training of the tiny encoder in fixed shapes. `model` changes what is computed."""
@@ -67,11 +69,10 @@ def captures(
         problem=MOOD,
         recipe=recipe,
         seed=4,
-        device=CPU,
+        computing=Computing("cpu", checkpoint_seconds=0, cuda_graphs=cuda_graphs),
         checkpoint=Checkpoint(folder / "checkpoint"),
         log=folder / "log.jsonl",
-        checkpoint_seconds=0.0,
-        **{"cuda_graphs": True, **options},
+        **options,
     )
 
 

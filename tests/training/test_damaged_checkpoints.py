@@ -78,7 +78,7 @@ def unbroken(tmp_path_factory: pytest.TempPathFactory) -> Fitted:
 )
 def test_a_damaged_checkpoint_is_named_and_left_out(tmp_path: Path, name: str, unbroken: Fitted) -> None:
     checkpoint, notes = Checkpoint(tmp_path / "checkpoint"), list[str]()
-    options: dict[str, Any] = {"checkpoint": checkpoint, "checkpoint_seconds": -1.0}
+    options: dict[str, Any] = {"checkpoint": checkpoint, "checkpoint_seconds": 0}
     with pytest.raises(Killed):
         fitted(tmp_path, RECIPE, report=killed_after(KILLED), **options)
     path = tmp_path / "checkpoint" / "state.safetensors"
@@ -95,7 +95,7 @@ def test_a_damaged_checkpoint_is_named_and_left_out(tmp_path: Path, name: str, u
 def test_a_whole_checkpoint_is_gone_on_from(tmp_path: Path, unbroken: Fitted) -> None:
     checkpoint, notes = Checkpoint(tmp_path / "checkpoint"), list[str]()
     with pytest.raises(Killed):
-        fitted(tmp_path, RECIPE, report=killed_after(KILLED), checkpoint=checkpoint, checkpoint_seconds=-1.0)
+        fitted(tmp_path, RECIPE, report=killed_after(KILLED), checkpoint=checkpoint, checkpoint_seconds=0)
     again = fitted(tmp_path, RECIPE, note=notes.append, checkpoint=checkpoint)
     assert again.training.first == KILLED and not notes
     assert all(torch.equal(weight, again.weights()[key]) for key, weight in unbroken.weights().items())

@@ -18,6 +18,7 @@ from torch import nn
 from benchrunner.features.arrays import Features
 from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.features.randomness import Dropout
+from benchrunner.fits.computing import Computing
 from benchrunner.methods.heads import LinearHead
 from benchrunner.parameters.recipes import BATCH_UNITS, Recipe
 from benchrunner.problems.tag import Tag
@@ -94,7 +95,7 @@ def test_a_word_loss_is_the_mean_over_words_for_any_batch_split(tmp_path: Path) 
             problem=tags,
             recipe=recipe,
             seed=1,
-            device=CPU,
+            computing=Computing("cpu"),
             checkpoint=Checkpoint(tmp_path / str(micro_tokens)),
             log=tmp_path / f"{micro_tokens}.jsonl",
         )
@@ -133,7 +134,7 @@ def test_the_divisor_mean_words_weighs_every_word_equally(
         problem=tags,
         recipe=recipe,
         seed=3,
-        device=CPU,
+        computing=Computing("cpu"),
         checkpoint=Checkpoint(tmp_path / "checkpoint"),
         log=tmp_path / "log.jsonl",
     )

@@ -101,7 +101,7 @@ def test_running_out_of_memory_mid_batch_counts_nothing_twice(tmp_path: Path) ->
 
 def test_the_halved_budget_outlives_a_kill(tmp_path: Path) -> None:
     even = features(60, shortest=8, longest=8)
-    options: dict[str, Any] = {"data": even, "dropout": 0.1, "wrap": room_for(25), "checkpoint_seconds": -1.0}
+    options: dict[str, Any] = {"data": even, "dropout": 0.1, "wrap": room_for(25), "checkpoint_seconds": 0}
     unbroken = fitted(tmp_path / "unbroken", **options)
     with pytest.raises(Killed):
         fitted(tmp_path / "broken", report=killed_after(9), **options)
@@ -157,7 +157,7 @@ def shrinking(step: int) -> Callable[[Model], Model]:
 def test_the_record_says_from_which_step_on_batches_were_halved(tmp_path: Path) -> None:
     """Dropout is drawn for each micro-batch, so that other steps with other budgets are other numerics."""
     even, recipe = features(60, shortest=8, longest=8), RECIPE.changed(micro_tokens=40)
-    options: dict[str, Any] = {"data": even, "dropout": 0.1, "checkpoint_seconds": -1.0}
+    options: dict[str, Any] = {"data": even, "dropout": 0.1, "checkpoint_seconds": 0}
     unbroken = fitted(tmp_path / "unbroken", recipe, wrap=shrinking(5), **options)
     assert numerics.of(unbroken.training)["micro_tokens"] == [[0, 40], [5, 20]]
     assert numerics.of(unbroken.training)["micro_tokens_asked"] == 40

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchrunner.runs.devices import resolve_precision
-from benchrunner.training.precision import emulates_bf16, emulation_note
+from benchrunner.training.precision import emulates_bf16, emulation_note, resolved_precision
 from gpus import pretend
 from tiny_fits import RECIPE, fitted
 
@@ -22,14 +21,14 @@ def test_auto_is_bf16_only_on_gpus_with_bf16_units(
     capability: tuple[int, int], precision: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pretend(monkeypatch, [capability])
-    assert resolve_precision("auto", "cuda") == precision
-    assert resolve_precision("auto", "cpu") == "fp32"
-    assert resolve_precision("bf16", "cuda") == "bf16", "what is asked for is done"
+    assert resolved_precision("auto", "cuda") == precision
+    assert resolved_precision("auto", "cpu") == "fp32"
+    assert resolved_precision("bf16", "cuda") == "bf16", "what is asked for is done"
 
 
 def test_auto_asks_the_gpu_that_was_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     pretend(monkeypatch, [T4, A100])
-    assert [resolve_precision("auto", device) for device in ("cuda", "cuda:0", "cuda:1")] == ["fp32", "fp32", "bf16"]
+    assert [resolved_precision("auto", device) for device in ("cuda", "cuda:0", "cuda:1")] == ["fp32", "fp32", "bf16"]
 
 
 def test_amd_gpus_compute_bf16_themselves(monkeypatch: pytest.MonkeyPatch) -> None:

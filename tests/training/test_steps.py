@@ -13,6 +13,7 @@ import torch
 import benchrunner.training.steps
 from benchrunner.features.flat_batch import FlatBatch
 from benchrunner.features.randomness import Dropout
+from benchrunner.fits.computing import Computing
 from benchrunner.methods.heads import LinearHead
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.problems.problem import Problem
@@ -25,7 +26,7 @@ from benchrunner.training.graphs import CudaGraph, Graph
 from benchrunner.training.loop import Training
 from benchrunner.training.optimizer import Optimizer
 from benchrunner.training.steps import Captured, Eager, Steps, Work
-from fixed_shapes import CPU, RECIPE, Broken, StandIn, StaticEncoder, path_of_a_gpu, work
+from fixed_shapes import RECIPE, Broken, StandIn, StaticEncoder, path_of_a_gpu, work
 from tape_graph import Tape
 
 TAGS = Tag(("O", "B"))
@@ -147,7 +148,7 @@ def test_a_model_that_reads_lengths_is_computed_as_it_is(tmp_path: Path) -> None
         problem=MOOD,
         recipe=RECIPE,
         seed=4,
-        device=CPU,
+        computing=Computing("cpu"),
         checkpoint=Checkpoint(tmp_path / "checkpoint"),
         log=tmp_path / "log.jsonl",
         note=notes.append,

@@ -42,7 +42,7 @@ def read(encoder: Encoder, job: Job, table: pa.Table) -> Vectors:
     probe does not train the weights of layers.
     """
     features = steps.encode(job, table, encoder, training=False)
-    device, shape = torch.device(job.device), job.problem.head
+    device, shape = torch.device(job.computing.device), job.problem.head
     encoder.to(device).eval()
     choice = job.fit.recipe.features
     layers = chosen_layers(choice, frozen_states.depth(encoder, features, device))

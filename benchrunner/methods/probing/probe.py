@@ -74,7 +74,7 @@ class Probe(Method):
                 "examples_per_second": len(job.train) / seconds,
             },
             work={"train_tokens": read.tokens, "trained_weights": layer.weight.size},
-            numerics=numerics.of_frozen(job.device, job.fit.recipe, libraries=("scikit-learn", "scipy")),
+            numerics=numerics.of_frozen(job.computing.device, job.fit.recipe, libraries=("scikit-learn", "scipy")),
             notes=(*encoder.notes, *_notes(encoder, job), model.note),
         )
 

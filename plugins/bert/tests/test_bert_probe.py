@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from transformers import AutoTokenizer, BertForSequenceClassification, BertModel
 
 import benchrunner_bert
-from benchrunner import ACCURACY, Classify, Fit, RowsFrom, Runner, Split, Task, Workspace, discover
+from benchrunner import ACCURACY, Classify, Computing, Fit, RowsFrom, Runner, Split, Task, Workspace, discover
 from benchrunner.runs.answering import export
 from benchrunner.testing import sentences
 from inline import plugin
@@ -35,7 +35,7 @@ def mood() -> Task:
 def runner(tmp_path: Path) -> Runner:
     offers = [("own", plugin(register_tasks=[mood()])), ("bert", benchrunner_bert)]
     workspace = Workspace(tmp_path / "runs", tmp_path / "cache")
-    return Runner(discover(extra=offers, installed=False), workspace, device="cpu")
+    return Runner(discover(extra=offers, installed=False), workspace, Computing("cpu"))
 
 
 def fitted(runner: Runner, summary: str, features: str = "last") -> tuple[Fit, float]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 
 import benchrunner_bert
-from benchrunner import Backbone, OneBackbone, Recipe, Runner, Workspace, discover
+from benchrunner import Backbone, Computing, OneBackbone, Recipe, Runner, Workspace, discover
 from benchrunner.backbones.encoder import Encoder
 from benchrunner.features.flat_batch import FlatBatch
 from benchrunner.testing import check_backbone
@@ -51,7 +51,7 @@ def test_a_relatives_fit_is_not_read_as_a_bert(tmp_path: Path) -> None:
     plugins = discover(extra=extra, installed=False)
     assert not plugins.set_aside
     workspace = Workspace(tmp_path / "runs", tmp_path / "cache", data=tmp_path / "data")
-    runner = Runner(plugins, workspace, device="cpu")
+    runner = Runner(plugins, workspace, Computing("cpu"))
     recipe = Recipe(lr=1e-3, epochs=8, batch_size=8, max_length=32)
     fit = runner.plan(plugins.task("mood"), "mean/novels", recipe=recipe)
     assert isinstance(runner.backbone(f"run:{runner.run(fit).id}").load(workspace, seed=0), MeanBert)

@@ -13,6 +13,7 @@ from transformers import BertForSequenceClassification, get_linear_schedule_with
 
 import benchrunner.training.loop
 from benchrunner.features.arrays import Features
+from benchrunner.fits.computing import Computing
 from benchrunner.methods.encoder_layers import learning_rates
 from benchrunner.methods.heads import LinearHead
 from benchrunner.parameters.recipes import Recipe
@@ -40,7 +41,7 @@ def ours(model: Bert, features: Features, recipe: Recipe, folder: Path) -> list[
         problem=ANSWER,
         recipe=recipe,
         seed=SEED,
-        device=torch.device("cpu"),
+        computing=Computing("cpu"),
         checkpoint=Checkpoint(folder / "checkpoint"),
         log=folder / "log.jsonl",
         rates=rates,

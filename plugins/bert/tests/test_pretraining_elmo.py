@@ -18,7 +18,7 @@ from torch import nn
 from torch.nn import functional
 from torch.utils.flop_counter import FlopCounterMode
 
-from benchrunner import RequestError, Runner, Settings, Workspace, discover, export
+from benchrunner import Computing, RequestError, Runner, Settings, Workspace, discover, export
 from benchrunner.features.flat_batch import FlatBatch
 from benchrunner.features.randomness import Dropout
 from benchrunner.testing import check_backbone
@@ -224,7 +224,7 @@ def test_the_model_is_a_frozen_backbone_with_a_name_and_a_card(home: Path) -> No
 def test_its_layers_are_read_and_training_them_is_refused(home: Path) -> None:
     settings = Settings(offline=True, official_counts=False)
     workspace = Workspace(home / "runs", home / "cache", data=home / "data", settings=settings)
-    runner = Runner(discover(), workspace, device="cpu")
+    runner = Runner(discover(), workspace, Computing("cpu"))
     task = runner.plugins.task("glue/mrpc")
     assert task.demo_files is not None
     task.demo_files(0, home / "data")

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from seqeval.metrics import f1_score, precision_score, recall_score
 
-from benchrunner import Runner, Settings, Task, Workspace, discover, hookimpl, iob_labels
+from benchrunner import Computing, Runner, Settings, Task, Workspace, discover, hookimpl, iob_labels
 from benchrunner.testing import check_task, tiny_family
 from benchrunner_conll2002 import register_tasks
 from benchrunner_conll2002.phrases import phrases
@@ -89,7 +89,7 @@ def test_the_names_are_learned_from_the_demo_data(tmp_path: Path) -> None:
     DUTCH.demo_files(0, tmp_path)
     settings = Settings(offline=True, official_counts=False)
     workspace = Workspace(tmp_path / "runs", tmp_path / "cache", data=tmp_path, settings=settings)
-    runner = Runner(discover(extra=[("tiny", Tiny)], installed=False), workspace, device="cpu")
+    runner = Runner(discover(extra=[("tiny", Tiny)], installed=False), workspace, Computing("cpu"))
     fit = runner.plan(DUTCH, "tiny/words", recipe=replace(DUTCH.recipe, lr=0.02, batch_size=8, epochs=6, max_length=64))
     assert runner.run(fit).status == "done"
     value = runner.predict(fit, "dev").record.scores["f1"].value

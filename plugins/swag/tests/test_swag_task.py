@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchrunner.commands.main import main
+from benchrunner.fits.computing import Computing
 from benchrunner.leaderboards import writing
 from benchrunner.leaderboards.checking import find_faults
 from benchrunner.leaderboards.manifests import read_manifest
@@ -97,7 +98,7 @@ def test_64_rows_are_memorized(tmp_path: Path, plugins: Plugins) -> None:
         data=write(tmp_path / "data", 3),
         settings=Settings(official_counts=False),
     )
-    runner = Runner(plugins, workspace, device="cpu")
+    runner = Runner(plugins, workspace, Computing("cpu"))
     recipe = SWAG.recipe.changed(limit_train=64, epochs=40, lr=0.05, dropout=0.0)
     fit = runner.plan(SWAG, "tiny/words", recipe=recipe)
     assert runner.run(fit).status == "done"
@@ -128,7 +129,7 @@ def test_a_demo_submission_fails_only_the_official_row_counts(tmp_path: Path, pl
         data=write(tmp_path / "data", 1),
         settings=Settings(official_counts=False),
     )
-    runner, board = Runner(plugins, workspace, device="cpu"), plugins.leaderboard("swag")
+    runner, board = Runner(plugins, workspace, Computing("cpu")), plugins.leaderboard("swag")
     study = Study(("tiny/words",), (SWAG,), changes={"epochs": 1})
     given = answers(board, selected(board, run_study(study, runner).cells, runner), {}, runner)
     path = writing.write_answers(board, given, tmp_path, counts={file.name: 60 for file in board.files})
@@ -149,7 +150,7 @@ def test_without_test_answers_the_majority_can_fill_the_files(tmp_path: Path, pl
         data=write(tmp_path / "data", 1),
         settings=Settings(official_counts=False),
     )
-    runner, board = Runner(plugins, workspace, device="cpu"), plugins.leaderboard("swag")
+    runner, board = Runner(plugins, workspace, Computing("cpu")), plugins.leaderboard("swag")
     filled = answers(board, selected(board, (), runner), {"swag/swag": "not among --tasks"}, runner)
     path = writing.write_answers(board, filled, tmp_path, counts={file.name: 60 for file in board.files})
     assert len(set((path / "predictions.csv").read_text().split())) == 1

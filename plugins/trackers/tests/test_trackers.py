@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import benchrunner_trackers
-from benchrunner import Event, Fit, Runner, Study, discover, run_study
+from benchrunner import Computing, Event, Fit, Runner, Study, discover, run_study
 from benchrunner.commands.main import main
 from benchrunner_trackers.observer import observer
 from benchrunner_trackers.settings import TRACKERS
@@ -52,7 +52,7 @@ def tracked(tmp_path: Path, trackers: Path, monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setenv("BENCHRUNNER_TRACKERS_PROJECT", f"project-{tmp_path.name}")
         plugins = discover(extra=[("own", own()), ("trackers", benchrunner_trackers)], installed=False)
         assert not plugins.set_aside
-        return Runner(plugins, inline_runner(tmp_path).workspace, device="cpu", checkpoint_seconds=0)
+        return Runner(plugins, inline_runner(tmp_path).workspace, Computing("cpu", checkpoint_seconds=0))
 
     observer.cache_clear()
     yield make

@@ -16,6 +16,7 @@ from benchrunner import (
     ACCURACY,
     Choose,
     Classify,
+    Computing,
     Problem,
     Recipe,
     RowsFrom,
@@ -71,7 +72,7 @@ def task_of(kind: str) -> Task:
 def runner_of(folder: Path, kind: str) -> Runner:
     offers = [("tasks", plugin(register_tasks=[task_of(kind)])), ("transformers", benchrunner_transformers)]
     workspace = Workspace(folder / "runs", folder / "cache")
-    return Runner(discover(extra=offers, installed=False), workspace, device="cpu")
+    return Runner(discover(extra=offers, installed=False), workspace, Computing("cpu"))
 
 
 @torch.no_grad()

@@ -11,7 +11,21 @@ import pyarrow as pa
 import pytest
 from tiny_models import SETTINGS, write_model
 
-from benchrunner import Backbone, Choose, Event, Fit, Job, Problem, Recipe, Regress, Rows, Span, Tag, Workspace
+from benchrunner import (
+    Backbone,
+    Choose,
+    Computing,
+    Event,
+    Fit,
+    Job,
+    Problem,
+    Recipe,
+    Regress,
+    Rows,
+    Span,
+    Tag,
+    Workspace,
+)
 from benchrunner.engine import Cache
 from benchrunner.testing import check_backbone, sentences
 from benchrunner_transformers.family import TransformersFamily
@@ -69,14 +83,13 @@ def job_of(home: Path, problem: Problem, rows: dict[str, list[Any]], backbone: B
         problem=problem,
         workspace=workspace,
         cache=Cache(home / "cache"),
-        device="cpu",
+        computing=Computing("cpu", checkpoint_seconds=0),
         model=home / "model",
         checkpoint=home / "checkpoint",
         log=home / "log.jsonl",
         report=report,
         train=Rows(pa.table(rows), "rows"),
         backbone=backbone,
-        checkpoint_seconds=0,
     )
 
 

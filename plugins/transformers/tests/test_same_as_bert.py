@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import benchrunner_transformers
-from benchrunner import ACCURACY, Classify, Recipe, RowsFrom, Runner, Split, Task, Workspace, discover
+from benchrunner import ACCURACY, Classify, Computing, Recipe, RowsFrom, Runner, Split, Task, Workspace, discover
 from benchrunner.training import loop
 from inline import plugin
 
@@ -44,7 +44,7 @@ def test_both_plugins_compute_the_same_losses(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(loop, "LOG_STEPS", 1)
     offers = [("bert", bert), ("transformers", benchrunner_transformers), ("tasks", plugin(register_tasks=[TASK]))]
     plugins = discover(extra=offers, installed=False)
-    runner = Runner(plugins, Workspace(tmp_path / "runs", tmp_path / "cache"), device="cpu")
+    runner = Runner(plugins, Workspace(tmp_path / "runs", tmp_path / "cache"), Computing("cpu"))
     checkpoint, losses = Path(str(bert.__file__)).with_name("novels"), []
     for backbone in (str(checkpoint), f"transformers:{checkpoint}"):
         fit = runner.plan(TASK, backbone)

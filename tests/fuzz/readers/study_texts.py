@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchrunner import Plugins, Runner
+from benchrunner import Computing, Plugins, Runner
 from benchrunner.commands.main import main
 from benchrunner.studies.study_options import StudyOptions
 from benchrunner.study_files.reading import read_study_file
@@ -50,7 +50,7 @@ def of_recipe(path: Path) -> object:
         return None
     texts = {str(key): value if isinstance(value, str) else json.dumps(value) for key, value in texts.items()}
     options = StudyOptions.read(texts, "recipe", core_plugins())
-    options.study(("words",), [core_plugins().task("mood")], Runner(core_plugins(), NOWHERE, device="cpu"))
+    options.study(("words",), [core_plugins().task("mood")], Runner(core_plugins(), NOWHERE, Computing("cpu")))
     return None
 
 
