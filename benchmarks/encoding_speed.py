@@ -29,7 +29,8 @@ def encode(arguments: argparse.Namespace, pairs: int) -> dict[str, float]:
     from benchrunner.engine import Cache
 
     runner = Runner(discover(), Workspace(Path("runs"), Path("cache"), data=arguments.data), device="cpu")
-    rows, task = runner.rows(runner.plugins.task("glue/stsb"), "train").table, runner.plugins.task("glue/mnli")
+    task = runner.plugins.tasks.find("glue/mnli")
+    rows = runner.rows(runner.plugins.tasks.find("glue/stsb"), "train").table
     first, second = rows.column("a").to_pylist(), rows.column("b").to_pylist()
     draw = random.Random(0).choice
     texts = {"a": [f"{draw(first)} {draw(first)}" for _ in range(pairs)], "b": [draw(second) for _ in range(pairs)]}
