@@ -158,7 +158,7 @@ def main() -> None:
             cut(arguments.data / "conll2003" / name, target, documents)
         workspace = Workspace(arguments.out / "runs", arguments.out / "cache", data=target.parent.parent)
         runner = Runner(discover(), workspace, Computing("cpu"))
-        task = runner.plugins.task("conll/ner")
+        task = runner.plugins.tasks.find("conll/ner")
         known = {(result["system"], result["way"], result["seed"]) for result in results}
         system = (
             f"{arguments.name or arguments.backbone}: {arguments.documents} documents, {arguments.epochs} epochs, "

@@ -31,7 +31,10 @@ def encode(arguments: argparse.Namespace, pairs: int) -> dict[str, float]:
     from benchrunner.engine import Cache
 
     runner = Runner(discover(), Workspace(Path("runs"), Path("cache"), data=arguments.data), Computing("cpu"))
-    rows, task = runner.rows(runner.plugins.task("glue/stsb"), "train").table, runner.plugins.task("glue/mnli")
+    rows, task = (
+        runner.rows(runner.plugins.tasks.find("glue/stsb"), "train").table,
+        runner.plugins.tasks.find("glue/mnli"),
+    )
     first, second = rows.column("a").to_pylist(), rows.column("b").to_pylist()
     draw = random.Random(0).choice
     texts = {"a": [f"{draw(first)} {draw(first)}" for _ in range(pairs)], "b": [draw(second) for _ in range(pairs)]}

@@ -43,7 +43,7 @@ def sides(task_name: str, arguments: argparse.Namespace) -> dict[str, Callable[[
     from benchrunner.training.inference import predict
 
     runner = Runner(discover(), Workspace(Path("runs"), Path("cache"), data=arguments.data), Computing("cpu"))
-    task = runner.plugins.task(task_name)
+    task = runner.plugins.tasks.find(task_name)
     split = task.named("dev")[0]
     table = runner.rows(task, split).table.slice(0, arguments.rows)
     encoder = runner.backbone(str(arguments.model)).load(runner.workspace, seed=0).eval()

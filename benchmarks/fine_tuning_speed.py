@@ -115,7 +115,7 @@ def trainer(asked: Measurement) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as name:
         folder, padded = Path(name), "padded" in asked.system
         runner = Runner(discover(), asked.workspace(folder)).with_dev_limit(DEV_ROWS)
-        task = runner.plugins.task(asked.task)
+        task = runner.plugins.tasks.find(asked.task)
         peer = peer_task(described(task), asked.model)
         examples = peer.examples(asked.training_rows(runner, task), padded=padded)
         loop = grouped_trainer(
@@ -144,7 +144,7 @@ def ours(asked: Measurement) -> dict[str, float]:
 
     with tempfile.TemporaryDirectory() as folder:
         runner = Runner(discover(), asked.workspace(Path(folder)), report=report).with_dev_limit(DEV_ROWS)
-        task = runner.plugins.task(asked.task)
+        task = runner.plugins.tasks.find(asked.task)
         family = "transformers:" if "plugin" in asked.system else ""
         fit = runner.plan(task, f"{family}{asked.model}", recipe=asked.recipe(task), seed=asked.seed)
         record = runner.run(fit)
@@ -241,7 +241,7 @@ def compare(arguments: argparse.Namespace, model: Path, name: str) -> None:
                 asked = Measurement(arguments.data, model, task, system, steps, seed=turn)
                 results[system].append(measure(asked, cpu_time=arguments.cpu_time))
         rates = {system: statistics.median(result["rate"] for result in results[system]) for system in systems}
-        metric = discover().task(task).metrics[0].name
+        metric = discover().tasks.find(task).metrics[0].name
         for system in systems:
             same = "ours bf16" if "bf16" in system else "ours fp32"
             ratio = f"{rates[same] / rates[system]:.2f}" if same in rates and system != same else ""

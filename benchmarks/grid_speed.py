@@ -64,7 +64,7 @@ class Grid:
         words = [str(word) for option in options.items() for word in option]
         command = ["-m", "benchrunner", "run", self.task, *words, *jobs, "--offline", "--quiet", "--json"]
         times, _ = timed(command, {"BENCHRUNNER_CACHE": str(folder / "cache")})
-        metric = discover().task(self.task).metrics[0].name
+        metric = discover().tasks.find(self.task).metrics[0].name
         fits = [file.parent for file in folder.glob("runs/*/fit.json") if json.loads(file.read_text())["backbone"]]
         records = [json.loads(file.read_text()) for fit in fits for file in fit.glob("predictions/*/record.json")]
         scores = [record["scores"][metric]["value"] for record in records]

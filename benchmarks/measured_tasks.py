@@ -23,7 +23,7 @@ def task_names(text: str, problems: tuple[type, ...] = (*SENTENCES, Choose, Span
     """Resolve the names of tasks of some problems as every command does; an `argparse` type."""
     plugins = discover()
     try:
-        tasks = [plugins.task(name) for name in text.split(",")]
+        tasks = [plugins.tasks.find(name) for name in text.split(",")]
     except BenchrunnerError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
     if unfit := [task.name for task in tasks if not isinstance(task.problem, problems)]:

@@ -49,7 +49,7 @@ class Kind:
 
 
 def kinds(runner: Runner, data: Path) -> dict[str, Kind]:
-    squad, conll = (runner.plugins.task(name) for name in ("squad/1.1", "conll/ner"))
+    squad, conll = (runner.plugins.tasks.find(name) for name in ("squad/1.1", "conll/ner"))
     swag = [json.loads(line) for line in (data / "swag" / "swag_500_val.jsonl").read_text().splitlines()]
     choices = pa.table(
         {

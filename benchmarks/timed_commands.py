@@ -60,7 +60,7 @@ class PeerFits:
 
     def run(self, folder: Path) -> tuple[Times, list[float]]:
         """Return the times, and the dev score of each fit."""
-        task = discover().task(self.task)
+        task = discover().tasks.find(self.task)
         runner = Runner(discover(), Workspace(folder / "runs", folder / "cache", data=self.data))
         runner = runner.with_dev_limit(self.dev_rows)
         dev = runner.rows(task, task.selection_splits[0]).table.to_pylist()

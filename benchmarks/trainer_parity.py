@@ -30,7 +30,7 @@ TASKS = {
 def ours(task: str, seed: int, arguments: argparse.Namespace) -> float:
     runner = peer_trainer.runner(arguments)
     recipe = Recipe(lr=5e-5, precision=arguments.precision, schedule="after-warmup")
-    fit = runner.plan(runner.plugins.task(task), str(arguments.model), recipe=recipe, seed=seed)
+    fit = runner.plan(runner.plugins.tasks.find(task), str(arguments.model), recipe=recipe, seed=seed)
     value = runner.predict(fit, "dev").record.scores[TASKS[task]].value
     assert value is not None
     return value
@@ -42,7 +42,7 @@ def trainer(task: str, seed: int, arguments: argparse.Namespace) -> float:
     from benchrunner import metrics
 
     runner = peer_trainer.runner(arguments)
-    row = runner.plugins.task(task)
+    row = runner.plugins.tasks.find(task)
     names = list(getattr(row.problem, "labels", ()))
     tokenizer = AutoTokenizer.from_pretrained(arguments.model)
 

@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     checked = check_submission(
         path,
         plugins,
-        board=plugins.leaderboard(arguments.board) if arguments.board else None,
+        board=plugins.leaderboards.find(arguments.board) if arguments.board else None,
         data=arguments.data,
         gold=arguments.gold,
         counts_from_manifest=arguments.counts_from_manifest,

@@ -55,9 +55,9 @@ def run(arguments: argparse.Namespace) -> int:
 def _show_named(arguments: argparse.Namespace) -> int:
     """Print everything about one leaderboard or one named recipe."""
     if arguments.kind == "leaderboards":
-        return _show_board(arguments, arguments.plugins.leaderboard(arguments.name))
+        return _show_board(arguments, arguments.plugins.leaderboards.find(arguments.name))
     if arguments.kind == "recipes":
-        return _show_recipe(arguments, arguments.plugins.recipe(arguments.name))
+        return _show_recipe(arguments, arguments.plugins.recipes.find(arguments.name))
     raise RequestError(f"'list {arguments.kind}' takes no name: leave '{arguments.name}' out.")
 
 

@@ -408,7 +408,7 @@ def executor(arguments: argparse.Namespace) -> Executor | None:
         if chosen_options:
             raise RequestError("--executor-option is an option of an executor: name the executor with --executor.")
         return None if arguments.jobs is None else Local(arguments.jobs)
-    chosen: Executor = arguments.plugins.executor(arguments.executor)
+    chosen: Executor = arguments.plugins.executors.find(arguments.executor)
     if arguments.jobs is None:
         return chosen.configured(chosen_options)
     if not isinstance(chosen, Local):

@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     from benchrunner.runs.answering import answer, write_board_files
 
     references, file = _references_and_file(arguments)
-    board = None if arguments.board is None else arguments.plugins.leaderboard(arguments.board)
+    board = None if arguments.board is None else arguments.plugins.leaderboards.find(arguments.board)
     if board is not None and arguments.out is None:
         raise RequestError("--board writes files: say where with --out DIR.")
     if arguments.out is not None:

@@ -83,7 +83,7 @@ def _backbone(arguments: argparse.Namespace, tasks: Iterable[Task]) -> str:
         return str(arguments.backbone)
     plugins: Plugins = arguments.plugins
     for task in tasks:
-        method = plugins.method(next(iter(arguments.method or ()), task.method))
+        method = plugins.methods.find(next(iter(arguments.method or ()), task.method))
         if method.needs_backbone:
             names = list(plugins.backbones)[:4]
             known = (

@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     given = {key.removeprefix(_FILES): value for key, value in vars(arguments).items() if key.startswith(_FILES)}
     scored = score_file(
-        arguments.plugins.task(arguments.task),
+        arguments.plugins.tasks.find(arguments.task),
         arguments.file,
         Runner(arguments.plugins, options.workspace(arguments)),
         split=arguments.split,

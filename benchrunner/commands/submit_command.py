@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     from benchrunner.studies.submissions import write_submission
 
     board, published = (
-        arguments.plugins.leaderboard(arguments.board),
+        arguments.plugins.leaderboards.find(arguments.board),
         options.published(arguments, [arguments.backbone] if arguments.backbone else []),
     )
     runner = options.runner(arguments)

@@ -75,7 +75,7 @@ def list_offers(plugins: Plugins) -> dict[str, list[Listed]]:
     """List everything that the plugins offer: kind -> values. The kinds are `KINDS`."""
     return {
         "tasks": [_listed_task(task) for task in plugins.tasks.values()],
-        "backbones": [Listed(backbone.name, backbone.about) for backbone in plugins.backbones.values()],
+        "backbones": [Listed(name, backbone.about) for name, backbone in plugins.backbones.items()],
         "methods": [
             Listed(method.name, method.about, parameters=_parameters(method)) for method in plugins.methods.values()
         ],

@@ -8,7 +8,7 @@ from typing import Any
 
 import pluggy
 
-from benchrunner.backbones.backbone import BackboneFamily
+from benchrunner.backbones.backbone import Backbone, BackboneFamily
 from benchrunner.console.printing import value_text
 from benchrunner.errors import PluginError
 from benchrunner.fits.executor import Executor
@@ -17,49 +17,52 @@ from benchrunner.methods.method import Method
 from benchrunner.parameters.method_parameters import check_declared
 from benchrunner.parameters.named_recipes import NamedRecipe
 from benchrunner.plugins import hookspecs
+from benchrunner.plugins.offers import Offer
 from benchrunner.plugins.versions import Plugin
 from benchrunner.tasks.task import Task
 
-_KINDS: dict[str, tuple[str, type]] = {
-    "task": ("register_tasks", Task),
-    "method": ("register_methods", Method),
-    "leaderboard": ("register_leaderboards", Leaderboard),
-    "executor": ("register_executors", Executor),
-    "recipe": ("register_recipes", NamedRecipe),
-}
-"""Kind of value -> the hook that offers such values, and their type."""
-
-
-_TEXT, _CLAIM = (str, "a text"), (bool, "True or False")
-FIELDS: dict[str, dict[str, tuple[type, str]]] = {
-    "task": {"about": _TEXT, "method": _TEXT, "method_reason": _TEXT},
-    "method": {
-        "about": _TEXT,
-        **dict.fromkeys(("needs_backbone", "trains_encoder", "trains_in_steps", "exports"), _CLAIM),
-        **dict.fromkeys(("recipe_fields", "training_fields"), (tuple, "a tuple of texts")),
-        "recipe_defaults": (Mapping, "a mapping"),
-    },
-    "leaderboard": {"title": _TEXT, "url": _TEXT, "note": _TEXT},
-    "executor": {"about": _TEXT},
-    "recipe": {"about": _TEXT, "source": _TEXT, "notes": _TEXT},
-    "backbone": {"about": _TEXT},
-}
-"""Kind of value -> the fields that every command may show or read, with their types and how a message names these."""
 NAME_LENGTH = 200
 """The most characters of a name."""
 
 
-@dataclass(frozen=True)
-class Offer:
-    """A value that a plugin offers under a name."""
+TEXT, CLAIM, TEXTS = (str, "a text"), (bool, "True or False"), (tuple, "a tuple of texts")
+"""Types of fields, and how a message names them."""
 
-    kind: str
-    """`task`, `method`, `leaderboard`, `executor`, `recipe` or `backbone`."""
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of value that plugins offer: its name, the hook that offers such values, and what they must have."""
+
     name: str
-    value: Any
-    plugin: Plugin
-    family: BackboneFamily | None = None
-    """The family of a backbone."""
+    hook: str
+    value_type: type
+    fields: Mapping[str, tuple[type, str]]
+    """The fields that every command may show or read."""
+
+
+KINDS = (
+    Kind("task", "register_tasks", Task, {"about": TEXT, "method": TEXT, "method_reason": TEXT}),
+    Kind(
+        "method",
+        "register_methods",
+        Method,
+        {
+            "about": TEXT,
+            "needs_backbone": CLAIM,
+            "trains_encoder": CLAIM,
+            "trains_in_steps": CLAIM,
+            "exports": CLAIM,
+            "recipe_fields": TEXTS,
+            "training_fields": TEXTS,
+            "recipe_defaults": (Mapping, "a mapping"),
+        },
+    ),
+    Kind("leaderboard", "register_leaderboards", Leaderboard, {"title": TEXT, "url": TEXT, "note": TEXT}),
+    Kind("executor", "register_executors", Executor, {"about": TEXT}),
+    Kind("recipe", "register_recipes", NamedRecipe, {"about": TEXT, "source": TEXT, "notes": TEXT}),
+)
+BACKBONE = Kind("backbone", "", Backbone, {"about": TEXT})
+"""Backbones are listed by the families that the hook `register_backbones` offers."""
 
 
 @dataclass
@@ -67,26 +70,37 @@ class Staged:
     """Everything that one plugin offers, collected before any of it is used."""
 
     plugin: Plugin
-    offers: list[Offer] = field(default_factory=list)
-    families: list[BackboneFamily] = field(default_factory=list)
+    offers: list[Offer[Any]] = field(default_factory=list)
+    families: list[Offer[BackboneFamily]] = field(default_factory=list)
 
-    def add(self, kind: str, value: Any, family: BackboneFamily | None = None) -> None:
-        """Stage a value; a `PluginError` if it has no name or its name is staged already."""
+    def add(self, kind: Kind, value: Any, family: BackboneFamily | None = None) -> None:
+        """Stage a value; a `PluginError` if it cannot be used or its name is staged already."""
         name = getattr(value, "name", None)
         if not isinstance(name, str) or not name:
-            raise PluginError(f"the {kind} {value_text(value)} has no name")
+            raise PluginError(f"the {kind.name} {value_text(value)} has no name")
         if not name.isprintable() or name != name.strip() or len(name) > NAME_LENGTH:
-            raise PluginError(f"the name of the {kind} {value_text(name)} must be short, without control characters")
-        for field_name, (field_type, said) in FIELDS[kind].items():
-            if not isinstance(field_value := getattr(value, field_name, None), field_type):
+            raise PluginError(
+                f"the name of the {kind.name} {value_text(name)} must be short, without control characters"
+            )
+        for field_name, (field_type, described) in kind.fields.items():
+            given = getattr(value, field_name, None)
+            if not isinstance(given, field_type):
                 raise PluginError(
-                    f"the {kind} '{name}' needs {said} as its {field_name}, not {value_text(field_value)}"
+                    f"the {kind.name} '{name}' needs {described} as its {field_name}, not {value_text(given)}"
                 )
-        if kind == "method":
+        if isinstance(value, Method):
             check_declared(value.parameters, name)
-        if any((offer.kind, offer.name) == (kind, name) for offer in self.offers):
-            raise PluginError(f"the {kind} '{name}' is there already, from {self.plugin.distribution}")
-        self.offers.append(Offer(kind, name, value, self.plugin, family))
+        if any((offer.kind, offer.name) == (kind.name, name) for offer in self.offers):
+            raise PluginError(f"the {kind.name} '{name}' is there already, from {self.plugin.distribution}")
+        self.offers.append(Offer(kind.name, name, value, self.plugin, family))
+
+    def add_family(self, family: BackboneFamily) -> None:
+        """Stage a family and the backbones that it lists."""
+        if any(family.name == staged.name for staged in self.families):
+            raise PluginError(f"two of its backbone families are named '{family.name}': give each its own `name`")
+        self.families.append(Offer("family", family.name, family, self.plugin))
+        for backbone in family.listed():
+            self.add(BACKBONE, backbone, family)
 
 
 def stage(plugin: Plugin, module: object) -> Staged:
@@ -97,15 +111,11 @@ def stage(plugin: Plugin, module: object) -> Staged:
     if not manager.get_hookcallers(module):
         raise PluginError("it has no hooks: is '@hookimpl' missing above them?")
     staged = Staged(plugin)
-    for kind, (hook, value_type) in _KINDS.items():
-        for value in _answers(manager, hook, value_type):
+    for kind in KINDS:
+        for value in _answers(manager, kind.hook, kind.value_type):
             staged.add(kind, value)
     for family in _answers(manager, "register_backbones", BackboneFamily):
-        if any(family.name == staged_family.name for staged_family in staged.families):
-            raise PluginError(f"two of its backbone families are named '{family.name}': give each its own `name`")
-        staged.families.append(family)
-        for backbone in family.listed():
-            staged.add("backbone", backbone, family)
+        staged.add_family(family)
     return staged
 
 

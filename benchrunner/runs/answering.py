@@ -105,7 +105,7 @@ def answer(
     runner = runner.in_runs_folder(homes.pop()) if homes else runner
     fits = [_finished(folder, runner) for folder in folders]
     ensemble = Ensemble(tuple(fits))
-    task = runner.plugins.task(ensemble.task)
+    task = runner.plugins.tasks.find(ensemble.task)
     if file is not None:
         rows = read_questions(task, file, runner.workspace)
     else:
@@ -173,7 +173,7 @@ def _export_fit(reference: str, target: Path, runner: Runner) -> None:
     folder = find_run(runner.workspace.runs, reference)
     runner = runner.in_runs_folder(folder.path.parent)
     fit = _finished(folder, runner)
-    method, problem = runner.plugins.method(fit.method), runner.plugins.task(fit.task).problem
+    method, problem = runner.plugins.methods.find(fit.method), runner.plugins.tasks.find(fit.task).problem
     if not method.needs_backbone:
         raise RequestError(f"The fit {fit.id} is of the method '{fit.method}', which leaves no model.")
     if not method.exports:

@@ -48,7 +48,7 @@ class Ensemble:
 
 def outputs(ensemble: Ensemble, rows: Rows, runner: Runner) -> Any:
     """Return the averaged raw outputs of the members for rows of their task."""
-    problem = runner.plugins.task(ensemble.task).problem
+    problem = runner.plugins.tasks.find(ensemble.task).problem
     members = [runner.outputs(fit, rows) for fit in ensemble.members]
     return members[0] if len(members) == 1 else problem.average(members)
 
@@ -57,6 +57,6 @@ def settings(ensemble: Ensemble, runner: Runner) -> Mapping[str, Any]:
     """Return the settings that turn the averaged outputs into answers, tuned on dev as for a single fit."""
     if len(ensemble.members) == 1:
         return runner.settings(ensemble.members[0])
-    task = runner.plugins.task(ensemble.task)
+    task = runner.plugins.tasks.find(ensemble.task)
     folder = RunFolder(runner.workspace.runs, ensemble.id)
     return runner.tuned_settings(task, folder, lambda rows: outputs(ensemble, rows, runner))

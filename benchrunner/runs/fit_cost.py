@@ -21,7 +21,7 @@ PROCESS_BYTES = 700_000_000
 
 def fit_cost(fit: Fit, planner: Planner) -> FitCost:
     """Estimate the cost of a fit. Loads the rows that the fit learns from, as planning it did."""
-    task, method = planner.plugins.task(fit.task), planner.plugins.method(fit.method)
+    task, method = planner.plugins.tasks.find(fit.task), planner.plugins.methods.find(fit.method)
     if not method.needs_backbone:
         return FitCost(flops=0.0, memory=PROCESS_BYTES)
     weights, recipe = planner.weight_count(fit.backbone) or BASE_WEIGHTS, fit.recipe

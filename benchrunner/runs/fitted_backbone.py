@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, final
 from benchrunner.backbones.backbone import Backbone, BackboneFamily
 from benchrunner.backbones.concatenation import ConcatenatedFamily
 from benchrunner.errors import CheckpointError, RequestError
+from benchrunner.plugins.backbone_search import ask
 from benchrunner.runs.folder import Family, RunFolder, find_run
 from benchrunner.workspace import Workspace
 
@@ -92,7 +93,7 @@ def saved(folder: RunFolder, plugins: Plugins, workspace: Workspace) -> tuple[Ba
     """
     families = _makers(folder, plugins)
     for family in families:
-        backbone = plugins.backbone_search.ask(family, str(folder.model), workspace)
+        backbone = ask(family, plugins.supplier(family), str(folder.model), workspace)
         if backbone is not None:
             return backbone, family
     family = families[0]

@@ -68,7 +68,7 @@ class Fitter:
 
     def _fit(self, fit: Fit, folder: RunFolder) -> Record:
         """Write the fit to its folder, run the method, and write the record."""
-        method = self.plugins.method(fit.method)
+        method = self.plugins.methods.find(fit.method)
         job = self._prepare(fit, folder, method)
         self.observers.call("before_fit", fit=fit)
         started = time.monotonic()
@@ -106,7 +106,7 @@ class Fitter:
 
     def _prepare(self, fit: Fit, folder: RunFolder, method: Method) -> Job:
         """Check that nothing changed since planning, write the fit to its folder, and return the method's job."""
-        task = self.plugins.task(fit.task)
+        task = self.plugins.tasks.find(fit.task)
         rows = self.planner.training_rows(task, fit.recipe, fit.seed)
         backbone, family = self.planner.backbone(fit.backbone) if method.needs_backbone else (None, None)
         suppliers = self.planner.suppliers(task, method, family)
@@ -126,7 +126,7 @@ class Fitter:
         if record.status != "done":
             raise FitError(f"The fit {fit.id} ({fit.task}, {fit.backbone}) has no answers: {record.reason}")
         folder.check_model(record)
-        task, method = self.plugins.task(fit.task), self.plugins.method(fit.method)
+        task, method = self.plugins.tasks.find(fit.task), self.plugins.methods.find(fit.method)
         backbone, family = saved(folder, self.plugins, self.workspace) if method.needs_backbone else (None, None)
         return self._job(fit, folder, self.planner.suppliers(task, method, family), backbone=backbone)
 
@@ -139,7 +139,7 @@ class Fitter:
         backbone: Backbone | None,
         train: Rows | None = None,
     ) -> Job:
-        head, method = None, self.plugins.method(fit.method)
+        head, method = None, self.plugins.methods.find(fit.method)
         if isinstance(backbone, FinishedFit) and backbone.hands_on(fit, method):
             head = backbone.folder.model
         computing = Computing("cpu")
@@ -148,7 +148,7 @@ class Fitter:
             make_current(computing.device)
         return Job(
             fit=fit,
-            problem=self.plugins.task(fit.task).problem,
+            problem=self.plugins.tasks.find(fit.task).problem,
             workspace=self.workspace,
             cache=self.cache,
             computing=computing,

@@ -140,7 +140,7 @@ class FitOrder:
         fit = Fit.from_dict(self.fit)
         record = runner.run(fit)
         with contextlib.suppress(FitError):  # the process that gave the order predicts as well and reports the error
-            for split in runner.plugins.task(fit.task).named("dev") if record.status == "done" else []:
+            for split in runner.plugins.tasks.find(fit.task).named("dev") if record.status == "done" else []:
                 runner.predict(fit, split)
         files = None
         if runner.workspace.runs != self.workspace.runs:

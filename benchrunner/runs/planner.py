@@ -88,7 +88,7 @@ class Planner:
             raise RequestError(
                 f"{reference} holds the parts of a concatenation. Name the parts: {concatenation.PREFIX}{parts}."
             )
-        return self.plugins.backbone(reference, self.workspace)
+        return self.plugins.backbone_search.find(reference, self.workspace)
 
     def checked_backbone(self, reference: str) -> tuple[Backbone, BackboneFamily]:
         """Return what `backbone` returns; raise a `CheckpointError` if the parts of a backbone do not fit together.

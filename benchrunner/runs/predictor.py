@@ -63,7 +63,7 @@ class Predictor:
 
         `settings` replaces the decoding settings that were tuned on dev.
         """
-        task = self.plugins.task(fit.task)
+        task = self.plugins.tasks.find(fit.task)
         rows = self.planner.rows(task, split)
         settings = self.settings(fit) if settings is None else {**task.problem.decoding, **settings}
         prediction = Prediction(fit.id, task.name, split, rows.fingerprint, dict(settings), rows.limit)
@@ -79,7 +79,7 @@ class Predictor:
     def _predict(self, fit: Fit, folder: RunFolder, rows: Rows, prediction: Prediction) -> Predicted:
         """Decode and score the outputs for rows; write answers and record. The caller must hold the folder's lock."""
         folder.sweep()
-        task, started = self.plugins.task(fit.task), time.monotonic()
+        task, started = self.plugins.tasks.find(fit.task), time.monotonic()
         baseline = None if fit.method == MAJORITY else lambda: self.baseline(fit, prediction.split)
         outputs = self._outputs(fit, folder, rows)
         with _plugin_errors(folder):
@@ -104,13 +104,13 @@ class Predictor:
 
     def baseline(self, fit: Fit, split: str) -> Mapping[str, Score]:
         """Return the scores of the majority of the fit's training rows on a split."""
-        task, method = self.plugins.task(fit.task), self.plugins.method(MAJORITY)
+        task, method = self.plugins.tasks.find(fit.task), self.plugins.methods.find(MAJORITY)
         majority = self.planner.plan(task, "", method=method, recipe=fit.recipe, seed=0)
         return self.predict(majority, split, None).record.scores
 
     def settings(self, fit: Fit) -> Mapping[str, Any]:
         """Return the settings that turn the fit's outputs into answers, tuned on dev where the problem tunes any."""
-        task = self.plugins.task(fit.task)
+        task = self.plugins.tasks.find(fit.task)
         return self.tuned_settings(task, self.fitter.folder(fit), lambda rows: self.outputs(fit, rows))
 
     def tuned_settings(self, task: Task, folder: RunFolder, outputs: Callable[[Rows], Any]) -> Mapping[str, Any]:
@@ -146,7 +146,7 @@ class Predictor:
         """Return raw outputs from disk, or compute and keep them. The caller must hold the folder's lock."""
         import numpy as np
 
-        decoding = self.plugins.task(fit.task).problem.decoding
+        decoding = self.plugins.tasks.find(fit.task).problem.decoding
         file = folder.outputs(identity({"data": rows.fingerprint, "decoding": dict(decoding)}))
         seal, of = file.with_suffix(".json"), f"outputs {file.stem} of {fit.id}"
         if file.exists() and seal.exists():
@@ -168,7 +168,7 @@ class Predictor:
     def _computed_outputs(self, fit: Fit, folder: RunFolder, rows: Rows) -> Any:
         """Let the fit's method predict, and check the number of outputs. The caller must hold the folder's lock."""
         job = self.fitter.prediction_job(fit, folder)
-        method = self.plugins.method(fit.method)
+        method = self.plugins.methods.find(fit.method)
         with _plugin_errors(folder):
             outputs = method.predict(job, rows.table)
             expected = job.problem.output_count(rows.table)

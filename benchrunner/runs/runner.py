@@ -119,7 +119,7 @@ class Runner:
         Without a method or a recipe, those of the task are taken.
         """
         return self._planner.plan(
-            task, backbone, method=self.plugins.method(method or task.method), recipe=recipe, seed=seed
+            task, backbone, method=self.plugins.methods.find(method or task.method), recipe=recipe, seed=seed
         )
 
     def backbone(self, reference: str) -> Backbone:
@@ -187,6 +187,6 @@ class Runner:
 
     def forget_weights(self, fit: Fit) -> None:
         """Remove a fit's model; its record and predictions stay."""
-        if self.plugins.method(fit.method).needs_backbone and self.folder(fit).model.exists():
+        if self.plugins.methods.find(fit.method).needs_backbone and self.folder(fit).model.exists():
             with self._fitter.locked(fit) as folder:
                 remove_whole(folder.model)

@@ -178,7 +178,7 @@ class StudyOptions:
     def check_names(self, plugins: Plugins) -> None:
         """Raise a `RequestError` if the plugins do not offer the family, the method, the named recipe or the grid."""
         for method in self.method or ():
-            plugins.method(method)
+            plugins.methods.find(method)
         for name, listed in (self.parameters or {}).items():
             parameter, full = _parameter(name, plugins)
             for value in listed:
@@ -186,7 +186,7 @@ class StudyOptions:
         if self.family is not None:
             plugins.backbone_search.check_family(self.family)
         if self.preset is not None:
-            plugins.recipe(self.preset)
+            plugins.recipes.find(self.preset)
         if self.grid is not None:
             plugins.grid(self.grid)
 
@@ -253,7 +253,7 @@ class StudyOptions:
             grid=Grid({**({} if self.grid is None else plugins.grid(self.grid)), **self._choices()}),
             seeds=self.seeds or tuple(range(self.restarts or 1)),
             changes={"precision": runner.precision(self.precision), **changes},
-            preset=None if self.preset is None else plugins.recipe(self.preset),
+            preset=None if self.preset is None else plugins.recipes.find(self.preset),
             methods=methods,
             keep=self.keep,
             selection=self.selection,
@@ -303,7 +303,7 @@ _HIDES: Mapping[str, Sequence[str]] = {
 
 def options_read(task: Task, method: str | None, runner: Runner) -> set[str]:
     """Name what a task's fits read: `Method.fields_read` of `method`, or else of the task's own, and its parameters."""
-    chosen = runner.plugins.method(method or task.method)
+    chosen = runner.plugins.methods.find(method or task.method)
     return {*chosen.fields_read(task.problem), *(f"{chosen.name}.{own.name}" for own in chosen.parameters)}
 
 
@@ -322,7 +322,7 @@ def read_parameters(texts: Mapping[str, str], plugins: Plugins) -> ParameterValu
 def _parameter(name: str, plugins: Plugins) -> tuple[MethodParameter, str]:
     """Return a parameter of a method and its full name, which has no prefix of a plugin."""
     method_name, _, own = name.rpartition(".")
-    method = plugins.method(method_name)
+    method = plugins.methods.find(method_name)
     full = f"{method.name}.{own}"
     return method.parameter(full), full
 

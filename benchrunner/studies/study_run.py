@@ -101,7 +101,8 @@ def plan_study(study: Study, runner: Runner) -> tuple[Cell, ...]:
                 )
         for backbone in study.backbones:
             for chosen, name in study.names_of(backbone).items():
-                candidates = _candidates(study, task, backbone, runner.plugins.method(chosen or task.method), runner)
+                method = runner.plugins.methods.find(chosen or task.method)
+                candidates = _candidates(study, task, backbone, method, runner)
                 cells.append(Cell(name, task, candidates, study.selection, tests))
     return tuple(cells)
 
@@ -150,7 +151,7 @@ def run_fits(
     fits_by_id, records = {fit.id: fit for fit in fits}, dict[str, Record]()
     for fit, record in executed(executor, list(fits_by_id.values()), runner):
         finished(fit, record.timings.get("seconds") if record.status == "done" else None)
-        splits = runner.plugins.task(fit.task).named("dev")
+        splits = runner.plugins.tasks.find(fit.task).named("dev")
         records[fit.id] = record if record.status != "done" else _predicted(fit, splits, record, predictions)
     if lost := len(fits_by_id.keys() - records.keys()):
         raise PluginError(f"The executor '{executor.name}' gave no record of {lost} of {len(fits_by_id)} fits.")
@@ -196,8 +197,8 @@ def _baseline(study: Study, majority: Mapping[str, Fit], predictions: Prediction
 
 def fit_work(fit: Fit, runner: Runner) -> float:
     """Estimate a fit's share of a study's work: rows read while learning, next to nothing if nothing is learned."""
-    method = runner.plugins.method(fit.method)
-    return rows_read(runner.plugins.task(fit.task), method, fit.recipe, runner) or 0.001
+    method = runner.plugins.methods.find(fit.method)
+    return rows_read(runner.plugins.tasks.find(fit.task), method, fit.recipe, runner) or 0.001
 
 
 def rows_read(task: Task, method: Method, recipe: Recipe, runner: Runner) -> int:

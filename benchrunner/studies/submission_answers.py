@@ -69,7 +69,7 @@ def answers(board: Leaderboard, source: AnswerSource, absent: Mapping[str, str],
     """
     collected = {}
     for name, split in board.wanted:
-        task = runner.plugins.task(name)
+        task = runner.plugins.tasks.find(name)
         collected[name, split] = (
             _filled(board, task, split, absent[name], runner) if name in absent else source(task, split)
         )

@@ -114,7 +114,7 @@ def _gold_table(board: Leaderboard, pairs: Sequence[Pair], gold: Path, plugins: 
     if len(pairs) > 1:
         raise RequestError(f"--gold is one file of rows; {board.name} compares answers to {len(pairs)} splits.")
     name, split = pairs[0]
-    return {pairs[0]: rows_of(plugins.task(name), split, gold, _offline(None)).table}
+    return {pairs[0]: rows_of(plugins.tasks.find(name), split, gold, _offline(None)).table}
 
 
 def _found_tables(pairs: Iterable[Pair], data: Path, plugins: Plugins) -> tuple[dict[Pair, pa.Table], list[str]]:
@@ -122,7 +122,7 @@ def _found_tables(pairs: Iterable[Pair], data: Path, plugins: Plugins) -> tuple[
     tables, reasons = {}, []
     for name, split in pairs:
         try:
-            tables[name, split] = plugins.task(name).load(split, _offline(data)).table
+            tables[name, split] = plugins.tasks.find(name).load(split, _offline(data)).table
         except (DataNotFound, UnknownName) as reason:
             reasons.append(str(reason))
     return tables, reasons

@@ -59,7 +59,7 @@ def scores_of_runs(ensembles: Mapping[str, Sequence[str]], runner: Runner) -> di
     """
     scores = dict[Term, Score]()
     for name, references in ensembles.items():
-        task = runner.plugins.task(name)
+        task = runner.plugins.tasks.find(name)
         for split in task.named("dev"):
             try:
                 of_split = dict(answer(references, runner, split=split).scores)

@@ -104,7 +104,7 @@ def write_submission(
     absent = _missing(board, None if tasks is None else [task.name for task in tasks], ensembles, runner)
     if absent and not fill:
         raise _incomplete(board, absent, runner.workspace)
-    answered = [runner.plugins.task(name) for name in _task_names(board) if name not in absent]
+    answered = [runner.plugins.tasks.find(name) for name in _task_names(board) if name not in absent]
     check_counts(board, answered, runner)
     result: Result | None = None
     if backbone is not None and answered:
@@ -183,7 +183,7 @@ def _missing(
             raise RequestError(f"{board.name} takes no answers to {', '.join(asked)}, but to {listed}.")
         chosen = [name for name in chosen if name in asked]
         unchosen = f"{unchosen} and --tasks" if ensembles else "not among --tasks"
-    tasks = [runner.plugins.task(name) for name in board_tasks]
+    tasks = [runner.plugins.tasks.find(name) for name in board_tasks]
     return missing(board, tasks, chosen, runner, unchosen=unchosen)
 
 
@@ -193,7 +193,7 @@ def _predict(board: Leaderboard, result: Result, runner: Runner, *, show: bool) 
     splits = {fit.id: [split for task, split in board.wanted if task == fit.task] for fit in fits}
 
     def work(fit: Fit) -> float:
-        return sum(len(runner.rows(runner.plugins.task(fit.task), split)) for split in splits[fit.id]) or 1.0
+        return sum(len(runner.rows(runner.plugins.tasks.find(fit.task), split)) for split in splits[fit.id]) or 1.0
 
     works = [(fit, work(fit)) for fit in fits] if show else []
     with watched(runner, works, counts="predicting", show=show) as watch:

@@ -291,7 +291,7 @@ def _line(
     `built` are the backbones that commands build.
     """
     (task,), (backbone,) = study.tasks, study.backbones
-    method = runner.plugins.method(next(iter(study.methods), task.method))
+    method = runner.plugins.methods.find(next(iter(study.methods), task.method))
     recipes, seeds = grid_and_seeds(study, task, method)
     fits = tuple(
         PlannedFit(backbone, first, task.name, method.name, recipe, seed, rows_read(task, method, recipe, runner))

@@ -115,7 +115,7 @@ def needs_of(
 
 def _metric(column: Column, runner: Runner) -> tuple[Task, Term]:
     """Find a column's task and metric; raise a `RequestError` if these or their data do not exist."""
-    task = runner.plugins.task(column.task)
+    task = runner.plugins.tasks.find(column.task)
     dev, metrics = task.named("dev"), [metric.name for metric in task.metrics]
     term, splits = column.term(task), [*dev, *task.named("test")]
     for kind, name, known in (("dev or test split", term.split, splits), ("metric", term.metric, metrics)):
@@ -139,7 +139,7 @@ def stage_study(system: System, study: StudyFile, options: StudyOptions, runner:
     of_scale = StudyOptions.read(study.scale.recipe, f"{study.path}: scale {study.scale.name}", runner.plugins)
     of_stage = StudyOptions.read(system.first.recipe, where, runner.plugins)
     with naming(where):
-        task = runner.plugins.task(system.first.task)
+        task = runner.plugins.tasks.find(system.first.task)
         for split in (task.train, *task.named("dev")):
             runner.rows(task, split)
         merged = options.over(of_scale).over(of_stage)
@@ -163,7 +163,7 @@ def grouped(needs: Iterable[Need], runner: Runner) -> Iterator[tuple[StudyOption
         for backbone, tasks in tasks_by_backbone.items():
             backbones_of.setdefault(tuple(tasks), []).append(backbone)
         for names, backbones in backbones_of.items():
-            yield options, options.study(backbones, [runner.plugins.task(name) for name in names], runner)
+            yield options, options.study(backbones, [runner.plugins.tasks.find(name) for name in names], runner)
 
 
 def cells_of(options: StudyOptions, study: Study, needs: Iterable[Need], runner: Runner) -> list[Cell]:

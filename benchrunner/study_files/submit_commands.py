@@ -21,7 +21,7 @@ def submissions(
     needs = [need for need in needs if need.options.limit_dev is None]  # few rows of dev select no submission
     if study.board not in runner.plugins.leaderboards:
         return {}
-    board = runner.plugins.leaderboard(study.board)
+    board = runner.plugins.leaderboards.find(study.board)
     wanted = {task for task, _ in board.wanted}
     runs: dict[str, dict[str, tuple[str, ...]]] = {}  # system -> task -> the runs that answer
     for need in needs:

@@ -208,7 +208,7 @@ def test_a_file_of_gold_tags_has_no_faults_and_scores_100(
     from benchrunner.workspace import Settings, Workspace
 
     workspace = Workspace(runs=tmp_path, cache=tmp_path, data=real, settings=Settings(offline=True))
-    rows = discover().task("conll/ner").load("test", workspace).table
+    rows = discover().tasks.find("conll/ner").load("test", workspace).table
     board = BOARDS["conll2003"]
     path = write_answers(board, {("conll/ner", "test"): Answers(rows.column("labels").to_pylist(), rows)}, tmp_path)
     assert output(capsys, "check", str(path), "--data", str(real))[0] == 0

@@ -78,7 +78,7 @@ def test_the_second_pass_has_the_context_of_the_first() -> None:
 def test_recomputation_is_no_part_of_a_fit(tmp_path: Path) -> None:
     plain = runner(tmp_path)
     again = Runner(plain.plugins, plain.workspace, Computing("cpu", recompute=True))
-    task = plain.plugins.task("mood")
+    task = plain.plugins.tasks.find("mood")
     fits = [one.plan(task, "tiny/words", recipe=QUICK) for one in (plain, again)]
     assert fits[0].id == fits[1].id
     assert (

@@ -73,7 +73,7 @@ def test_the_option_makes_the_fit_of_the_prefix(shell: CommandLine, folder: Path
 
 @pytest.mark.parametrize("name", ["own:words", "own:tiny/words", "tiny/words", "words"])
 def test_listed_names_keep_working(name: str) -> None:
-    backbone, family = plugins().backbone(name, Workspace(Path("runs"), Path("cache")))
+    backbone, family = plugins().backbone_search.find(name, Workspace(Path("runs"), Path("cache")))
     assert (backbone.name, family.name) == ("tiny/words", "tiny/words")
 
 
@@ -146,12 +146,12 @@ def test_a_folder_with_a_colon_is_found(folder: Path, monkeypatch: pytest.Monkey
     folder.rename(tmp_path / "rival:model")
     known, workspace = plugins(), Workspace(tmp_path, tmp_path)
     for reference, supplier in (("rival:model", "own"), ("rival:rival:model", "rival")):
-        assert known.supplier(known.backbone(reference, workspace)[1]).name == supplier
+        assert known.supplier(known.backbone_search.find(reference, workspace)[1]).name == supplier
 
 
 def test_a_contested_name_is_found_with_a_prefix() -> None:
     known = discover(extra=[("own", own()), ("twin", plugin(register_backbones=[tiny_family()]))], installed=False)
     workspace = Workspace(Path("runs"), Path("cache"))
-    with pytest.raises(RequestError, match="offered by own and twin: say which, for example own:tiny/words"):
-        known.backbone("words", workspace)
-    assert known.supplier(known.backbone("twin:words", workspace)[1]).name == "twin"
+    with pytest.raises(RequestError, match="offered by the plugins own and twin: say which, own:tiny/words"):
+        known.backbone_search.find("words", workspace)
+    assert known.supplier(known.backbone_search.find("twin:words", workspace)[1]).name == "twin"

@@ -95,7 +95,7 @@ def test_a_stratified_sample_is_the_same_for_all_seeds(shell: Shell) -> None:
     words = ("--limit-train", "16", "--sample", "stratified", "--restarts", "2", "--limit-dev", "6")
     few = compared(shell, *words)
     made = runner(shell)
-    task = shell.plugins.task("mood")
+    task = shell.plugins.tasks.find("mood")
     rows = made.rows(task, "dev").table
     drawn = stratified_sample(rows.column("label").to_pylist(), 6, seed=0)
     seen = read_study(few["kept_as"], made).rows()

@@ -168,7 +168,7 @@ def predict_is_equal(shell: Shell) -> None:
     )
     answered = answer([run], own, split="test")
     shell("predict", run, "--split", "test", "--board", "moods", "--out", "command", *shell.folders())
-    written = write_board_files(answered, shell.plugins.leaderboard("moods"), Path("python"))
+    written = write_board_files(answered, shell.plugins.leaderboards.find("moods"), Path("python"))
     assert written == [Path("python", "moods.tsv")]
     assert contents(Path("python")) == contents(Path("command"))
     code, _, err = shell("predict", run, *shell.folders())
@@ -188,7 +188,7 @@ def export_is_equal(shell: Shell) -> None:
 def submit_is_equal(shell: Shell) -> None:
     words = ("--lr", "1e-2", *shell.folders(), "--device", "cpu", "--quiet", "--out", "command.zip")
     code, out, _ = shell("submit", "moods", "--backbone", "words", *words)
-    board, options = shell.plugins.leaderboard("moods"), StudyOptions(lr=(1e-2,))
+    board, options = shell.plugins.leaderboards.find("moods"), StudyOptions(lr=(1e-2,))
     submission = write_submission(board, Path("python.zip"), runner(shell), backbone="words", options=options)
     assert (code, submission.faults) == (0, ())
     assert Path("python.zip").read_bytes() == Path("command.zip").read_bytes()
@@ -200,7 +200,7 @@ def submit_filled_is_equal(shell: Shell) -> None:
     (shell.folder / "data" / "mood" / "dev.tsv").unlink()
     words = ("--fill", "majority", *shell.folders(), "--quiet", "--out", "command.zip")
     code, out, _ = shell("submit", "moods", "--backbone", "words", *words)
-    board = shell.plugins.leaderboard("moods")
+    board = shell.plugins.leaderboards.find("moods")
     submission = write_submission(board, Path("python.zip"), runner(shell), backbone="words", fill=True)
     assert code == 0 and manifest(Path("python.zip.json")) == manifest(Path("command.zip.json"))
     printed = printed_json(shell, "submit", "moods", "--backbone", "words", *words)
@@ -224,7 +224,7 @@ def check_is_equal(shell: Shell) -> None:
 
 def score_is_equal(shell: Shell) -> None:
     Path("answers.txt").write_text("glad\n" * 24)
-    task = shell.plugins.task("mood")
+    task = shell.plugins.tasks.find("mood")
     scored = score_file(task, Path("answers.txt"), runner(shell))
     printed = printed_json(shell, "score", "mood", "answers.txt", "--data", "data")
     assert printed == {name: score.as_json() for name, score in scored.scores.items()}

@@ -174,5 +174,5 @@ def test_the_example_of_the_documentation_lists_its_row() -> None:
     exec(compile(example, "leaderboards.md", "exec"), names)
     other = plugin(register_leaderboards=names["register_leaderboards"])
     plugins = discover(extra=[("own", plugin(register_tasks=[mood()])), ("words", other)], installed=False)
-    [figure] = plugins.leaderboard("words-paper").figures
+    [figure] = plugins.leaderboards.find("words-paper").figures
     assert (figure.row.name, figure.as_text(), figure.measures.kind) == ("Words-LARGE", "91.5", "dev")

@@ -127,20 +127,20 @@ def same_words(folder: Path) -> Task:
 
 def test_a_pair_is_compared_and_the_fit_reads_back(tmp_path: Path) -> None:
     made = runner(tmp_path, register_tasks=[same_words(tmp_path)])
-    fit = made.plan(made.plugins.task("same"), "words", method="features+attention", recipe=RECIPE)
+    fit = made.plan(made.plugins.tasks.find("same"), "words", method="features+attention", recipe=RECIPE)
     record = made.run(fit)
     assert record.status == "done", record.reason
     accuracy = made.predict(fit, "dev").record.scores["accuracy"].value
     assert accuracy is not None and accuracy > 0.9, "the words are compared across the two texts"
     again = Runner(made.plugins, made.workspace, Computing("cpu"))
-    rows = again.rows(again.plugins.task("same"), "train")
+    rows = again.rows(again.plugins.tasks.find("same"), "train")
     outputs = again.outputs(fit, rows)
     assert outputs.shape == (48, 2)
 
 
 def test_a_text_alone_is_classified(tmp_path: Path) -> None:
     made = runner(tmp_path)
-    fit = made.plan(made.plugins.task("mood"), "words", method="features+attention", recipe=RECIPE)
+    fit = made.plan(made.plugins.tasks.find("mood"), "words", method="features+attention", recipe=RECIPE)
     assert made.run(fit).status == "done"
     accuracy = made.predict(fit, "train").record.scores["accuracy"].value
     assert accuracy is not None and accuracy > 0.9, "48 rows are learned by heart"
@@ -152,17 +152,18 @@ def test_questions_about_more_than_texts_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
         RequestError, match=r"'features.attention' is for tasks that ask about one text or a pair of texts.* kind 'tag'"
     ):
-        made.plan(made.plugins.task("tags"), "words", method="features+attention")
+        made.plan(made.plugins.tasks.find("tags"), "words", method="features+attention")
     with pytest.raises(UnknownName, match=r"Did you mean features\+attention"):
-        made.plan(made.plugins.task("tags"), "words", method="features+atention")
+        made.plan(made.plugins.tasks.find("tags"), "words", method="features+atention")
 
 
 def test_each_text_has_its_states_from_being_read_alone(tmp_path: Path) -> None:
     """The state of a token does not depend on the other text of its pair."""
     made = runner(tmp_path, register_tasks=[same_words(tmp_path)])
-    fit = made.plan(made.plugins.task("same"), "words", method="features+attention", recipe=RECIPE.changed(epochs=1))
+    task, recipe = made.plugins.tasks.find("same"), RECIPE.changed(epochs=1)
+    fit = made.plan(task, "words", method="features+attention", recipe=recipe)
     assert made.run(fit).status == "done"
-    table = made.rows(made.plugins.task("same"), "train").table
+    table = made.rows(made.plugins.tasks.find("same"), "train").table
     encoder = TinyEncoder().eval()
     problem = Classify(("same", "other"))
     alone = problem.encode(pa.table({"a": table["b"]}), encoder, RECIPE, training=False)

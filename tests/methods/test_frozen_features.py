@@ -27,7 +27,7 @@ SHORT: dict[str, Any] = {"lr": 3e-3, "epochs": 2, "batch_size": 8}
 
 def fitted(fit_runner: Runner, *, features: str = "last", seed: int = 0, **changes: Any) -> Fit:
     recipe = Recipe(**{**SHORT, "features": features, **changes})
-    fit = fit_runner.plan(fit_runner.plugins.task("mood"), "words", method="features", recipe=recipe, seed=seed)
+    fit = fit_runner.plan(fit_runner.plugins.tasks.find("mood"), "words", method="features", recipe=recipe, seed=seed)
     record = fit_runner.run(fit)
     assert record.status == "done", record.reason
     return fit
@@ -75,7 +75,7 @@ def test_states_are_computed_once_and_are_those_of_the_encoder(tmp_path: Path) -
     }
     fitted(fit_runner, micro_tokens=64)
     assert len(list((tmp_path / "cache" / "states").iterdir())) == 2, "other parts of the batch may be other bits"
-    task, encoder = fit_runner.plugins.task("mood"), TinyEncoder().eval()
+    task, encoder = fit_runner.plugins.tasks.find("mood"), TinyEncoder().eval()
     table = fit_runner.rows(task, "train").table
     features = task.problem.encode(table, encoder, Recipe(), training=False)
     batch = collate(features, np.arange(features.units), torch.device("cpu"))
@@ -135,7 +135,7 @@ def test_the_encoder_stays_as_it_was_and_the_head_learns(tmp_path: Path) -> None
 def test_fine_tuning_with_a_bilstm_head_also_trains_the_encoder(tmp_path: Path) -> None:
     fit_runner = runner(tmp_path)
     recipe = Recipe(**{**SHORT, "epochs": 15, "lr": 2e-2, "dropout": 0.0})
-    fit = fit_runner.plan(fit_runner.plugins.task("mood"), "words", method="finetune+bilstm", recipe=recipe)
+    fit = fit_runner.plan(fit_runner.plugins.tasks.find("mood"), "words", method="finetune+bilstm", recipe=recipe)
     assert fit_runner.run(fit).status == "done"
     saved = TinyEncoder.read(fit_runner.folder(fit).model).state_dict()
     assert not torch.equal(saved["qkv.weight"], TinyEncoder().state_dict()["qkv.weight"])
@@ -145,7 +145,7 @@ def test_fine_tuning_with_a_bilstm_head_also_trains_the_encoder(tmp_path: Path) 
 
 def test_settings_a_method_does_not_read_do_not_change_its_fits(tmp_path: Path) -> None:
     fit_runner = runner(tmp_path)
-    task = fit_runner.plugins.task("mood")
+    task = fit_runner.plugins.tasks.find("mood")
 
     def ids(method: str) -> int:
         recipes = [Recipe(features=layer, stride=stride) for layer in ("last", "embeddings") for stride in (64, 128)]
@@ -156,7 +156,7 @@ def test_settings_a_method_does_not_read_do_not_change_its_fits(tmp_path: Path) 
 
 def test_its_usual_rate_is_not_that_of_fine_tuning(tmp_path: Path) -> None:
     fit_runner = runner(tmp_path)
-    assert fit_runner.plan(fit_runner.plugins.task("mood"), "words", method="features").recipe.lr == 1e-3
+    assert fit_runner.plan(fit_runner.plugins.tasks.find("mood"), "words", method="features").recipe.lr == 1e-3
 
 
 def test_a_features_fit_reuses_a_head_over_the_same_layers(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_a_features_fit_reuses_a_head_over_the_same_layers(tmp_path: Path) -> No
     recipe = Recipe(**{**SHORT, "features": "last", "lr": 0.0})
 
     def later(**changes: Any) -> tuple[Fit, tuple[str, ...]]:
-        task = fit_runner.plugins.task("mood")
+        task = fit_runner.plugins.tasks.find("mood")
         fit = fit_runner.plan(task, f"run:{first.id}", method="features", recipe=recipe.changed(**changes))
         return fit, fit_runner.run(fit).notes
 
@@ -179,7 +179,7 @@ def test_a_features_fit_reuses_a_head_over_the_same_layers(tmp_path: Path) -> No
 @pytest.mark.parametrize("method", ["features", "finetune+bilstm"])
 def test_the_width_of_the_bilstm_is_an_option(method: str, tmp_path: Path) -> None:
     made = runner(tmp_path, register_backbones=[tiny_family()])
-    task, sizes = made.plugins.task("mood"), {}
+    task, sizes = made.plugins.tasks.find("mood"), {}
     for width in (16, 32, 64):
         recipe = Recipe(**{**SHORT, "epochs": 1, "features": "last", "bilstm_width": width})
         fit = made.plan(task, "tiny/words", method=method, recipe=recipe)
@@ -192,6 +192,6 @@ def test_the_width_of_the_bilstm_is_an_option(method: str, tmp_path: Path) -> No
 
 def test_fits_of_other_methods_ignore_the_width_of_the_bilstm(tmp_path: Path) -> None:
     made = runner(tmp_path)
-    task = made.plugins.task("mood")
+    task = made.plugins.tasks.find("mood")
     fits = [made.plan(task, "words", recipe=Recipe(bilstm_width=width)) for width in (16, 64)]
     assert fits[0].id == fits[1].id

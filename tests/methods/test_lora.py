@@ -85,7 +85,7 @@ def updated(encoder: TinyEncoder) -> LowRankUpdates:
 
 def fitted_with_lora(folder: Path, recipe: Recipe = RECIPE) -> tuple[Runner, Fit]:
     fit_runner = runner(folder)
-    fit = fit_runner.plan(fit_runner.plugins.task("mood"), "words", recipe=recipe, method="lora", seed=SEED)
+    fit = fit_runner.plan(fit_runner.plugins.tasks.find("mood"), "words", recipe=recipe, method="lora", seed=SEED)
     assert fit_runner.run(fit).status == "done"
     return fit_runner, fit
 
@@ -259,13 +259,13 @@ def test_the_work_counts_trained_and_frozen_weights(tmp_path: Path) -> None:
 def test_the_answers_are_those_of_the_merged_encoder(tmp_path: Path) -> None:
     fit_runner, fit = fitted_with_lora(tmp_path)
     assert len(fit_runner.predict(fit, "dev").answers) == 24
-    again = fit_runner.plan(fit_runner.plugins.task("mood"), f"run:{fit.id}", recipe=QUICK)
+    again = fit_runner.plan(fit_runner.plugins.tasks.find("mood"), f"run:{fit.id}", recipe=QUICK)
     assert fit_runner.run(again).status == "done", "finetune goes on from the merged encoder"
 
 
 def test_rank_and_alpha_are_part_of_the_identity_for_lora_alone(tmp_path: Path) -> None:
     fit_runner = runner(tmp_path)
-    task = fit_runner.plugins.task("mood")
+    task = fit_runner.plugins.tasks.find("mood")
     recipes = [QUICK, *(QUICK.changed(parameters=own) for own in ({"lora.rank": 2}, {"lora.alpha": 1.0}))]
     counts = {
         method: len({fit_runner.plan(task, "words", recipe=recipe, method=method).id for recipe in recipes})

@@ -52,7 +52,7 @@ task = "mood"
 
 
 def probe(made: Runner, task: str, *, seed: int = 0, **changes: Any) -> Fit:
-    method, found = made.plugins.method("probe"), made.plugins.task(task)
+    method, found = made.plugins.methods.find("probe"), made.plugins.tasks.find(task)
     recipe = found.recipe.changed(**{**method.recipe_defaults, "summary": "mean", **changes})
     return made.plan(found, "words", method="probe", recipe=recipe, seed=seed)
 
@@ -63,7 +63,7 @@ def test_every_kind_but_spans_is_learned(kind: str, tmp_path: Path) -> None:
     fit = probe(made, kind, features="last" if kind == "tag" else "embeddings")
     record = made.run(fit)
     assert record.status == "done", record.reason
-    task = made.plugins.task(kind)
+    task = made.plugins.tasks.find(kind)
     rows = made.rows(task, "dev")
     answers, gold = made.predict(fit, "dev").answers, task.problem.gold(rows.table)
     assert gold is not None and len(answers) == len(gold)
@@ -76,7 +76,7 @@ def test_every_kind_but_spans_is_learned(kind: str, tmp_path: Path) -> None:
 
 def test_answers_are_those_of_scikit_learn_on_the_same_vectors(tmp_path: Path) -> None:
     made = runner(tmp_path)
-    task, encoder = made.plugins.task("mood"), TinyEncoder().eval()
+    task, encoder = made.plugins.tasks.find("mood"), TinyEncoder().eval()
     fit = probe(made, "mood", summary="mean")
     record = made.run(fit)
     inputs = {}
@@ -135,7 +135,7 @@ def test_predicting_needs_no_scikit_learn(tmp_path: Path, monkeypatch: pytest.Mo
     for name in [name for name in sys.modules if name.split(".")[0] == "sklearn"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "sklearn", None)
-    assert made.outputs(fit, made.rows(made.plugins.task("mood"), "dev")).shape == (24, 2)
+    assert made.outputs(fit, made.rows(made.plugins.tasks.find("mood"), "dev")).shape == (24, 2)
 
 
 def test_only_what_a_probe_reads_changes_its_identity(tmp_path: Path) -> None:
@@ -168,9 +168,10 @@ def test_weighted_sums_of_layers_are_means(tmp_path: Path) -> None:
         fit = probe(made, "mood", features=features)
         assert made.run(fit).status == "done"
         job = replace(
-            quiet_job(), fit=fit, problem=made.plugins.task("mood").problem, cache=made._fitter.cache, code={}
+            quiet_job(), fit=fit, problem=made.plugins.tasks.find("mood").problem, cache=made._fitter.cache, code={}
         )
-        parts[features] = inputs.read(TinyEncoder(), job, made.rows(made.plugins.task("mood"), "train").table).vectors
+        table = made.rows(made.plugins.tasks.find("mood"), "train").table
+        parts[features] = inputs.read(TinyEncoder(), job, table).vectors
     mean = (parts["embeddings"] + parts["last"]) / 2
     np.testing.assert_allclose(parts["weighted-sum-with-embeddings"], mean, atol=1e-6)
 
@@ -190,7 +191,7 @@ NOTED = [("pooler", 20), ("pooler", 21), ("mean", 22)]
 
 def test_spans_are_refused(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match="no linear model for problems of the kind 'span'"):
-        plugins().method("probe").check(Span())
+        plugins().methods.find("probe").check(Span())
     with pytest.raises(RequestError, match="--features embeddings with --summary pooler"):
         probe(runner(tmp_path), "mood", features="embeddings", summary="pooler")
 

@@ -69,7 +69,7 @@ def test_half_precision_states_are_averaged_in_full() -> None:
 
 def test_fine_tuning_with_another_summary_is_another_fit(tmp_path: Path) -> None:
     made = runner(tmp_path)
-    task = made.plugins.task("mood")
+    task = made.plugins.tasks.find("mood")
     fits = {choice: made.plan(task, "words", recipe=task.recipe.changed(summary=choice)) for choice in SUMMARIES}
     assert len({fit.id for fit in fits.values()}) == len(SUMMARIES)
     assert made.plan(task, "words").id == fits["pooler"].id
@@ -82,14 +82,14 @@ def test_fine_tuning_with_another_summary_is_another_fit(tmp_path: Path) -> None
 
 def test_tasks_that_label_words_ignore_the_summary(tmp_path: Path) -> None:
     made = runner(tmp_path)
-    method = made.plugins.method("finetune")
-    assert "summary" in method.fields_read(made.plugins.task("mood").problem)
+    method = made.plugins.methods.find("finetune")
+    assert "summary" in method.fields_read(made.plugins.tasks.find("mood").problem)
     assert "summary" not in method.fields_read(Tag(("B", "O")))
 
 
 def test_only_the_encoders_own_summary_is_exported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = runner(tmp_path)
-    task = made.plugins.task("mood")
+    task = made.plugins.tasks.find("mood")
     fit = made.plan(task, "words", recipe=Recipe(epochs=1, summary="max"))
     assert made.run(fit).status == "done"
     words = ["export", fit.id, str(tmp_path / "out"), "--runs", str(tmp_path / "runs")]

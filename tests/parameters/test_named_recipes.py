@@ -43,7 +43,7 @@ class Frozen(Method):
 
 def test_a_preset_stands_between_methods_and_options(tmp_path: Path) -> None:
     made = runner(tmp_path, register_recipes=[FAST], register_methods=[Frozen()])
-    task, method = made.plugins.task("mood"), made.plugins.method("frozen")
+    task, method = made.plugins.tasks.find("mood"), made.plugins.methods.find("frozen")
     study = StudyOptions(preset="fast-paper", batch_size=(6,), dropout=0.3, method=("frozen",)).study(
         ["a"], [task], made
     )
@@ -56,7 +56,7 @@ def test_a_preset_stands_between_methods_and_options(tmp_path: Path) -> None:
 
 def test_a_recipes_grid_can_be_asked_for_by_its_name(tmp_path: Path) -> None:
     made = runner(tmp_path, register_recipes=[FAST])
-    study = StudyOptions(grid="fast-paper", batch_size=(6,)).study(["a"], [made.plugins.task("mood")], made)
+    study = StudyOptions(grid="fast-paper", batch_size=(6,)).study(["a"], [made.plugins.tasks.find("mood")], made)
     assert study.grid.choices == {"lr": (1e-5, 2e-5), "batch_size": (6,)} and study.preset is None
     assert list(study.grid.points(Recipe()))[1] == Recipe(lr=2e-5, batch_size=6)
 
@@ -96,4 +96,4 @@ def test_two_plugins_may_not_offer_one_recipe() -> None:
     with pytest.raises(
         RequestError, match="The recipe 'fast-paper' is offered by the plugins own and rival: say which"
     ):
-        both.recipe("fast-paper")
+        both.recipes.find("fast-paper")

@@ -100,11 +100,11 @@ def documented_mood(folder: Path) -> Runner:
 
 def test_the_documented_task_backbone_and_board_go_the_whole_way(tmp_path: Path) -> None:
     runner = documented_mood(tmp_path)
-    task = runner.plugins.task("mine/mood")
+    task = runner.plugins.tasks.find("mine/mood")
     result = run_study(Study(("mine/words",), (task,), changes={"epochs": 1}), runner)
     (cell,) = result.cells
     assert cell.selected is not None and not cell.lost
-    board = runner.plugins.leaderboard("moods")
+    board = runner.plugins.leaderboards.find("moods")
     predicted = runner.predict(cell.selected, "test")
     archive = write_answers(board, {("mine/mood", "test"): Answers(predicted.answers)}, tmp_path)
     assert find_faults(board, archive) == []
@@ -113,12 +113,12 @@ def test_the_documented_task_backbone_and_board_go_the_whole_way(tmp_path: Path)
 def test_the_documented_backbone_keeps_its_contract(tmp_path: Path) -> None:
     plugins = with_documented("register_backbones")
     workspace = Workspace(tmp_path, tmp_path)
-    check_backbone(*plugins.backbone("mine/words", workspace), workspace, tmp_path / "saved")
+    check_backbone(*plugins.backbone_search.find("mine/words", workspace), workspace, tmp_path / "saved")
 
 
 def test_the_documented_method_answers_with_the_first_row(tmp_path: Path) -> None:
     runner = documented_mood(tmp_path)
-    task = runner.plugins.task("mine/mood")
+    task = runner.plugins.tasks.find("mine/mood")
     fit = runner.plan(task, "", method="first")
     assert runner.run(fit).status == "done"
     first = runner.rows(task, "train").table.column("label")[0].as_py()
@@ -129,15 +129,15 @@ def test_the_documented_executor_runs_the_last_fit_first(tmp_path: Path) -> None
     files(1, tmp_path / "data")
     plugins = discover(extra=[("own", own()), ("more", documented("register_executors"))], installed=False)
     runner = Runner(plugins, Workspace(tmp_path / "runs", tmp_path / "cache", data=tmp_path / "data"), Computing("cpu"))
-    fits = [runner.plan(plugins.task("mood"), "words", recipe=QUICK, seed=seed) for seed in (0, 1)]
-    ran = list(plugins.executor("backwards").run(fits, runner))
+    fits = [runner.plan(plugins.tasks.find("mood"), "words", recipe=QUICK, seed=seed) for seed in (0, 1)]
+    ran = list(plugins.executors.find("backwards").run(fits, runner))
     assert [fit.seed for fit, _ in ran] == [1, 0]
     assert {record.status for _, record in ran} == {"done"}
 
 
 def test_the_documented_recipe_has_its_values() -> None:
     plugins = with_documented("register_recipes")
-    recipe = plugins.recipe("mine-paper")
+    recipe = plugins.recipes.find("mine-paper")
     assert recipe.values_for("mine/mood") == {"epochs": 10, "lr": 2e-5, "warmup": 0.06}
     assert recipe.values_for("mine/other")["lr"] == 1e-5
     assert plugins.grid("mine-paper") == {"lr": (1e-5, 2e-5, 3e-5), "batch_size": (16, 32)}
@@ -155,14 +155,14 @@ def test_the_documented_observers_are_told(tmp_path: Path, capsys: pytest.Captur
     plugins = discover(extra=[("own", own()), *((one, documented(one)) for one in names)], installed=False)
     made = runner(tmp_path)
     made = Runner(plugins, made.workspace)
-    fit = made.plan(plugins.task("mood"), "words", recipe=QUICK.changed(epochs=1))
+    fit = made.plan(plugins.tasks.find("mood"), "words", recipe=QUICK.changed(epochs=1))
     made.run(fit)
     said = capsys.readouterr().out.splitlines()
     assert said[0] == f"starting {fit.id}"
     assert said[1:8] == [f"{fit.id} encoding 0.0 0.0", *(f"{fit.id} step {step} 6" for step in range(1, 7))]
     assert re.fullmatch(r"loss 0\.\d+ learning rate 0\.\d+\n\d+\.\d+ examples per second", "\n".join(said[8:10]))
     assert said[-1] == f"{fit.id} done"
-    bad = made.plan(plugins.task("mood"), "words", recipe=QUICK.changed(max_length=3, micro_tokens=1))
+    bad = made.plan(plugins.tasks.find("mood"), "words", recipe=QUICK.changed(max_length=3, micro_tokens=1))
     made.workspace.runs.joinpath(bad.id).mkdir()
     made.workspace.runs.joinpath(bad.id, "log.jsonl").mkdir()  # a fit that cannot write its log
     assert made.run(bad).status == "failed"
@@ -176,7 +176,7 @@ def test_the_documented_observers_see_a_study_and_its_scores(
     names = ("before_study", "after_study", "after_predict")
     plugins = discover(extra=[("own", own()), *((name, documented(name)) for name in names)], installed=False)
     made = Runner(plugins, runner(tmp_path).workspace)
-    study = Study(("words",), (plugins.task("mood"),), seeds=(0, 1), changes={"epochs": 1})
+    study = Study(("words",), (plugins.tasks.find("mood"),), seeds=(0, 1), changes={"epochs": 1})
     result = run_study(study, made)
     fits = [fit.id for cell in result.cells for fit in cell.cell.fits]
     said = capsys.readouterr().out.splitlines()

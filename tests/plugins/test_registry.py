@@ -142,7 +142,7 @@ def test_an_entry_point_that_cannot_be_imported_is_set_aside(monkeypatch: pytest
         "well": "well-distribution has a plugin of that name already, so that of well-distribution is not used",
     }
     assert list(plugins.tasks) == ["mine/mood"], "the first plugin of that name must stay whole"
-    assert plugins.task("mood").name == "mine/mood"
+    assert plugins.tasks.find("mood").name == "mine/mood"
 
 
 def test_two_plugins_may_not_offer_one_task() -> None:
@@ -152,7 +152,7 @@ def test_two_plugins_may_not_offer_one_task() -> None:
     choices = f"{owners}: say which, own:mine/mood or rival:mine/mood"
     for asked in ("mine/mood", "mood"):
         with pytest.raises(RequestError, match=f"{choices}\\."):
-            plugins.task(asked)
+            plugins.tasks.find(asked)
     with pytest.raises(RequestError, match=choices):
         plugins.tasks_of(["mine"])
     [contest] = plugins.set_aside
@@ -163,22 +163,22 @@ def test_a_contested_task_is_named_with_its_plugin() -> None:
     rival = plugin(register_tasks=[mood(about="Another."), mood(name="rival/other")])
     plugins = found(("rival", rival))
     for asked in ("rival:mine/mood", "rival:mood"):
-        task = plugins.task(asked)
+        task = plugins.tasks.find(asked)
         assert (task.name, task.about) == ("rival:mine/mood", "Another.")
-        assert plugins.task(task.name) is task and plugins.supplier(task).name == "rival"
-    assert plugins.task("own:mood").about == "Is the text glad or sad?"
+        assert plugins.tasks.find(task.name) is task and plugins.supplier(task).name == "rival"
+    assert plugins.tasks.find("own:mood").about == "Is the text glad or sad?"
     assert [task.name for task in plugins.tasks_of(["rival:mine", "own:mine"])] == ["rival:mine/mood", "own:mine/mood"]
-    assert plugins.task("rival:other") is plugins.task("rival/other"), "no other plugin offers it"
-    assert plugins.task("rival:rival/other").name == "rival/other"
+    assert plugins.tasks.find("rival:other") is plugins.tasks.find("rival/other"), "no other plugin offers it"
+    assert plugins.tasks.find("rival:rival/other").name == "rival/other"
     with pytest.raises(UnknownName, match=r"no task 'rival:modo'. Did you mean rival:mine/mood"):
-        plugins.task("rival:modo")
+        plugins.tasks.find("rival:modo")
     with pytest.raises(UnknownName, match="no task 'core:mine/mood'"):
-        plugins.task("core:mine/mood")
+        plugins.tasks.find("core:mine/mood")
 
 
 def test_a_contested_board_takes_answers_to_a_chosen_task() -> None:
     plugins = found(("rival", plugin(register_tasks=[mood(about="Another.")], register_leaderboards=[board()])))
-    chosen = plugins.leaderboard("rival:moods").with_tasks(["rival:mine/mood"])
+    chosen = plugins.leaderboards.find("rival:moods").with_tasks(["rival:mine/mood"])
     assert chosen.wanted == (("rival:mine/mood", "test"),)
     assert board().with_tasks(["mine/mood"]) == board()
 
@@ -189,24 +189,24 @@ def test_a_rival_that_is_set_aside_leaves_the_name_to_the_other() -> None:
         raise ValueError("after all not")
 
     plugins = found(("rival", plugin(register_tasks=rival)))
-    assert plugins.task("mine/mood").about == "Is the text glad or sad?"
+    assert plugins.tasks.find("mine/mood").about == "Is the text glad or sad?"
     assert [one.plugin for one in plugins.set_aside] == ["rival"]
 
 
 def test_two_plugins_may_not_offer_one_board_or_one_backbone() -> None:
     plugins = found(("rival", plugin(register_leaderboards=[board()], register_backbones=[tiny_family()])))
     with pytest.raises(RequestError, match="leaderboard 'moods' is offered by the plugins own and rival"):
-        plugins.leaderboard("moods")
+        plugins.leaderboards.find("moods")
     for asked in ("tiny/words", "words"):
-        with pytest.raises(RequestError, match="backbone 'tiny/words' is offered by own and rival"):
-            plugins.backbone(asked, WORKSPACE)
+        with pytest.raises(RequestError, match="backbone 'tiny/words' is offered by the plugins own and rival"):
+            plugins.backbone_search.find(asked, WORKSPACE)
 
 
 def test_an_unambiguous_last_part_is_enough_to_name_a_task() -> None:
     plugins = found(("other", plugin(register_tasks=[mood(name="other/mood"), pairs()])))
-    assert plugins.task("pairs").name == "mine/pairs"
+    assert plugins.tasks.find("pairs").name == "mine/pairs"
     with pytest.raises(RequestError, match="'mood' could be mine/mood or other/mood: say which"):
-        plugins.task("mood")
+        plugins.tasks.find("mood")
     assert [one.name for one in plugins.tasks_of(["other", "pairs", "mine", "other/mood"])] == [
         "other/mood",
         "mine/pairs",
@@ -219,25 +219,25 @@ def test_an_unknown_name_is_answered_with_known_ones(kind: str) -> None:
     asked = {"task": "mine/moody", "method": "finetun", "leaderboard": "mood", "executor": "locall"}[kind]
     close = {"task": "mine/mood", "method": "finetune", "leaderboard": "moods", "executor": "local"}[kind]
     with pytest.raises(UnknownName, match=f"There is no {kind} '{asked}'. Did you mean {close}"):
-        getattr(found(), kind)(asked)
+        getattr(found(), f"{kind}s").find(asked)
 
 
 def test_an_unknown_backbone_is_answered_with_known_ones(tmp_path: Path) -> None:
     plugins = found()
     with pytest.raises(UnknownName, match=r"no backbone 'tiny/wrods'. Did you mean tiny/words\? A folder, a hub id"):
-        plugins.backbone("tiny/wrods", WORKSPACE)
+        plugins.backbone_search.find("tiny/wrods", WORKSPACE)
     with pytest.raises(CheckpointError, match=r"a folder with config.json and weights is expected"):
-        plugins.backbone(str(tmp_path), WORKSPACE)
-    assert plugins.backbone("words", WORKSPACE)[0].name == "tiny/words"
+        plugins.backbone_search.find(str(tmp_path), WORKSPACE)
+    assert plugins.backbone_search.find("words", WORKSPACE)[0].name == "tiny/words"
 
 
 def test_a_failing_family_does_not_hide_one_that_knows_the_name(tmp_path: Path) -> None:
-    plugins = found(("a stumbler", plugin(register_backbones=[Stumbling()])))
+    before = ("a stumbler", plugin(register_backbones=[Stumbling()]))
+    plugins = discover(extra=[before, ("own", own())], installed=False)
     TinyBackbone().load(WORKSPACE, seed=0).save(tmp_path)
-    plugins.families.reverse()
-    assert plugins.backbone(str(tmp_path), WORKSPACE)[0].name == str(tmp_path)
+    assert plugins.backbone_search.find(str(tmp_path), WORKSPACE)[0].name == str(tmp_path)
     with pytest.raises(CheckpointError, match=r"'a stumbler' failed on tiny/word: .* Did you mean tiny/words\?"):
-        plugins.backbone("tiny/word", WORKSPACE)
+        plugins.backbone_search.find("tiny/word", WORKSPACE)
 
 
 def test_a_broken_command_is_set_aside_and_the_others_work(capsys: pytest.CaptureFixture[str]) -> None:
@@ -299,8 +299,8 @@ def test_a_plugin_is_anything_with_hooks() -> None:
             return [mood()]
 
     plugins = discover(extra=[("carrier", Carrier())], installed=False)
-    assert plugins.supplier(plugins.task("mine/mood")).name == "carrier"
-    assert plugins.supplier(plugins.method("finetune")) == plugins.core
+    assert plugins.supplier(plugins.tasks.find("mine/mood")).name == "carrier"
+    assert plugins.supplier(plugins.methods.find("finetune")) == plugins.core
 
 
 HEAVY = ("torch", "numpy", "pyarrow", "datasets", "transformers", "scipy", "rich")
@@ -333,5 +333,5 @@ def test_a_task_with_parts_of_two_plugins_has_both_as_suppliers() -> None:
     borrower.register_tasks = hookimpl(lambda: [task])  # type: ignore[attr-defined]
     found = discover(extra=[("lender", lender), ("borrower", borrower)], installed=False)
     assert not found.set_aside
-    assert [one.name for one in found.suppliers_of(found.task("borrower/mood"))] == ["borrower", "lender"]
-    assert [one.name for one in found.suppliers_of(found.task("lender/mood"))] == ["lender"]
+    assert [one.name for one in found.suppliers_of(found.tasks.find("borrower/mood"))] == ["borrower", "lender"]
+    assert [one.name for one in found.suppliers_of(found.tasks.find("lender/mood"))] == ["lender"]

@@ -113,7 +113,7 @@ def test_a_problem_that_cannot_do_without_labels_is_told(tmp_path: Path) -> None
 @pytest.mark.parametrize("method", ["finetune", "finetune+bilstm", "features", "majority"])
 def test_every_method_fits_it_and_several_fits_answer_together(tmp_path: Path, method: str) -> None:
     made = runner(tmp_path, register_tasks=[marks(Marks())])
-    task = made.plugins.task("marks")
+    task = made.plugins.tasks.find("marks")
     recipe = replace(task.recipe, features="last")
     fits = [made.plan(task, "words", method=method, recipe=recipe, seed=seed) for seed in range(2)]
     for fit in fits:
@@ -131,7 +131,7 @@ def test_thresholds_are_tuned_on_all_splits_that_select(
     one_split = marks(Marks())
     splits = {"train": one_split.splits["train"], "near": one_split.splits["dev"], "far": Split("dev", (texts(2),))}
     made = runner(tmp_path, register_tasks=[replace(one_split, splits=splits, select_on=select_on)])
-    task = made.plugins.task("marks")
+    task = made.plugins.tasks.find("marks")
     fit = made.plan(task, "words")
     outputs = [made.outputs(fit, made.rows(task, split)) for split in tuned_on]
     expected = np.median(np.concatenate(outputs), axis=0).astype(float).tolist()
@@ -142,6 +142,6 @@ def test_a_setting_that_is_not_json_serializable_is_a_fit_error(tmp_path: Path) 
     problem = Marks()
     problem.given = {"thresholds": np.zeros(2)}
     made = runner(tmp_path, register_tasks=[marks(problem)])
-    fit = made.plan(made.plugins.task("marks"), "", method="majority")
+    fit = made.plan(made.plugins.tasks.find("marks"), "", method="majority")
     with pytest.raises(FitError, match="ndarray is not JSON serializable"):
         made.predict(fit, "dev")

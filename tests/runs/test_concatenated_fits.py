@@ -47,7 +47,7 @@ def made(folder: Path, *, die_at: int | None = None) -> Runner:
 
 
 def planned(runner: Runner, backbone: str = "concat:one,two", recipe: Recipe = QUICK, **options: str) -> Fit:
-    return runner.plan(runner.plugins.task("mood"), backbone, recipe=recipe, **options)  # type: ignore[arg-type]
+    return runner.plan(runner.plugins.tasks.find("mood"), backbone, recipe=recipe, **options)  # type: ignore[arg-type]
 
 
 def fitted(runner: Runner, backbone: str = "concat:one,two") -> Fit:

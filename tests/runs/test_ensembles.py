@@ -25,7 +25,7 @@ def made_with_trees(folder: Path) -> Runner:
 
 
 def fit(made: Runner, task: str = "trees", *, seed: int = 0) -> Fit:
-    row = made.plugins.task(task)
+    row = made.plugins.tasks.find(task)
     planned = made.plan(row, "words", recipe=row.recipe, seed=seed)
     assert made.run(planned).status == "done"
     return planned
@@ -62,7 +62,7 @@ def test_an_ensemble_of_copies_answers_as_the_one(tmp_path: Path) -> None:
 def test_an_ensemble_of_labels_means_probabilities(tmp_path: Path) -> None:
     made = runner(tmp_path)
     fits = [fit(made, "mood", seed=seed) for seed in range(3)]
-    rows = made.rows(made.plugins.task("mood"), "dev")
+    rows = made.rows(made.plugins.tasks.find("mood"), "dev")
     together = answer([one.id for one in fits], made)
     logits = [made.outputs(one, rows).astype(np.float64) for one in fits]
     mean = np.mean([np.exp(one) / np.exp(one).sum(1, keepdims=True) for one in logits], axis=0)
@@ -134,7 +134,7 @@ def test_a_file_showing_labels_is_refused_for_unlabelled_rows(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made = runner(tmp_path)
-    run = made.plan(made.plugins.task("mood"), "", method="majority")
+    run = made.plan(made.plugins.tasks.find("mood"), "", method="majority")
     made.run(run)
     said = BoardFile("said.json", "mine/mood", "dev", 24, JsonMap("label"))
     (tmp_path / "mine.tsv").write_text("text\tmood\na merry day\tglad\n")
@@ -175,6 +175,6 @@ def test_a_run_without_a_file_on_the_board_is_refused(tmp_path: Path) -> None:
     files(1, tmp_path / "data")
     made = made_with_trees(tmp_path)
     ids = [fit(made, "mood").id, fit(made).id]
-    assert ensembles_of(made.plugins.leaderboard("moods"), ids[:1], made) == {"mine/mood": ids[:1]}
+    assert ensembles_of(made.plugins.leaderboards.find("moods"), ids[:1], made) == {"mine/mood": ids[:1]}
     with pytest.raises(RequestError, match=f"moods takes no answers to mine/trees, the task of the run {ids[1]}"):
-        ensembles_of(made.plugins.leaderboard("moods"), ids, made)
+        ensembles_of(made.plugins.leaderboards.find("moods"), ids, made)

@@ -53,7 +53,7 @@ def made(folder: Path, **own_hooks: object) -> Runner:
 
 
 def fitted(runner: Runner, backbone: str = "tiny/words", *, seed: int = 0) -> Fit:
-    fit = runner.plan(runner.plugins.task("mood"), backbone, recipe=QUICK, seed=seed)
+    fit = runner.plan(runner.plugins.tasks.find("mood"), backbone, recipe=QUICK, seed=seed)
     assert runner.run(fit).status == "done"
     return fit
 

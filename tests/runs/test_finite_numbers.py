@@ -95,7 +95,7 @@ def made(folder: Path, kind: str, damage: Callable[[TinyEncoder], None] = lambda
 
 
 def planned(used: Runner, kind: str, method: str, **changes: Any) -> Fit:
-    task, defaults = used.plugins.task(kind), dict(used.plugins.method(method).recipe_defaults)
+    task, defaults = used.plugins.tasks.find(kind), dict(used.plugins.methods.find(method).recipe_defaults)
     if method == "probe":
         defaults["summary"] = "mean"
     if "features" in defaults or method.startswith("features"):
@@ -195,19 +195,19 @@ class Foreign(Chancy):
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_outputs_of_a_foreign_method_are_checked(tmp_path: Path, value: float) -> None:
     used = runner(tmp_path, register_methods=[Foreign(value)], register_tasks=[mood(method="chancy")])
-    fit = used.plan(used.plugins.task("mood"), "words")
+    fit = used.plan(used.plugins.tasks.find("mood"), "words")
     assert "1 of 24 outputs" in refused(used, fit)
     assert used.run(fit).status == "diverged"
 
 
 def test_minus_infinity_is_the_output_of_what_is_impossible(tmp_path: Path) -> None:
     used = runner(tmp_path, register_methods=[Foreign(-np.inf)], register_tasks=[mood(method="chancy")])
-    assert used.predict(used.plan(used.plugins.task("mood"), "words"), "dev").record.status == "done"
+    assert used.predict(used.plan(used.plugins.tasks.find("mood"), "words"), "dev").record.status == "done"
 
 
 def test_a_comparison_shows_that_a_fit_diverged_and_no_score(tmp_path: Path) -> None:
     used = runner(tmp_path, register_methods=[Foreign(float("nan"))], register_tasks=[mood(method="chancy")])
-    result = run_study(Study(("words",), (used.plugins.task("mood"),), seeds=(0, 1)), used)
+    result = run_study(Study(("words",), (used.plugins.tasks.find("mood"),), seeds=(0, 1)), used)
     (cell,) = result.cells
     assert cell.selected is None and not cell.spreads
     assert [reason.split(":")[0] for reason in cell.lost.values()] == ["diverged"] * 2
@@ -235,7 +235,7 @@ class Hollow(Method):
 
 def test_weights_that_are_no_numbers_are_not_saved(tmp_path: Path) -> None:
     used = runner(tmp_path, register_methods=[Hollow()], register_tasks=[mood(method="hollow")])
-    fit = used.plan(used.plugins.task("mood"), "words")
+    fit = used.plan(used.plugins.tasks.find("mood"), "words")
     record = used.run(fit)
     assert record.status == "diverged" and "head.bias" in record.reason
     assert not used.folder(fit).model.exists()

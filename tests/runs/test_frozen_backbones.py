@@ -45,14 +45,14 @@ def made(tmp_path: Path) -> Runner:
 
 
 def test_a_method_that_trains_a_frozen_backbone_is_refused(made: Runner) -> None:
-    task = made.plugins.task("mood")
+    task = made.plugins.tasks.find("mood")
     for method in ("finetune", "finetune+bilstm", "lora"):
         with pytest.raises(RequestError, match=rf"tiny/frozen is a frozen .*'{method.replace('+', '.')}'.*features"):
             made.plan(task, "frozen", method=method)
 
 
 def test_a_fit_with_features_is_answered_and_goes_on_frozen(made: Runner) -> None:
-    task = made.plugins.task("mood")
+    task = made.plugins.tasks.find("mood")
     fit = made.plan(task, "frozen", method="features", recipe=QUICK.changed(features="last"))
     assert made.run(fit).status == "done"
     assert len(made.predict(fit, "dev").answers) == 24

@@ -40,7 +40,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Runner:
 
 @pytest.fixture
 def fit(made: Runner) -> Fit:
-    return made.plan(made.plugins.task("mood"), "words", recipe=QUICK.changed(epochs=1))
+    return made.plan(made.plugins.tasks.find("mood"), "words", recipe=QUICK.changed(epochs=1))
 
 
 def test_a_worker_writes_a_fit_and_its_dev_predictions(made: Runner, fit: Fit) -> None:
@@ -119,7 +119,7 @@ class Broken(Method):
 def test_a_fit_that_fails_comes_back_as_a_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BENCHRUNNER_CACHE", str(tmp_path / "node"))
     made = runner(tmp_path, register_methods=[Broken()])
-    fit = made.plan(made.plugins.task("mood"), "", method="broken")
+    fit = made.plan(made.plugins.tasks.find("mood"), "", method="broken")
     record = order_of(made, fit, files="returned").run(plugins=made.plugins).record_in(made.workspace.runs)
     trace = made.folder(fit).path / "traceback.txt"
     assert (record.status, record.reason) == ("failed", f"ValueError: not today (see {trace})")
@@ -179,7 +179,7 @@ def test_a_file_outside_of_the_run_is_refused(tmp_path: Path) -> None:
 
 def test_cuda_graphs_are_part_of_an_order_and_need_a_gpu(made: Runner) -> None:
     graphs = Runner(made.plugins, made.workspace, Computing("cuda:1", cuda_graphs=True))
-    fit = made.plan(made.plugins.task("mood"), "tiny/words", recipe=QUICK)
+    fit = made.plan(made.plugins.tasks.find("mood"), "tiny/words", recipe=QUICK)
     assert not FitOrder.of(fit, made).computing.cuda_graphs
     assert FitOrder.of(fit, graphs, device="cuda:1").computing == graphs.computing
     with pytest.raises(RequestError, match="CUDA graphs need a GPU, and the device is 'cpu': leave --cuda-graphs out"):

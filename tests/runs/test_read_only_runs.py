@@ -26,7 +26,7 @@ def finished(tmp_path: Path) -> Iterator[tuple[Runner, Fit]]:
         if not disk.mount(kilobytes=5000):
             pytest.skip("this root may not mount a small file system")
         made = made.in_runs_folder(disk.folder)
-    fit = made.plan(made.plugins.task("mood"), "words")
+    fit = made.plan(made.plugins.tasks.find("mood"), "words")
     made.run(fit)
     made.predict(fit, "dev")
     _set_writable(made, disk, False)

@@ -64,11 +64,11 @@ class Moody(Method):
 
 def with_method(folder: Path, method: Method, **observers: Any) -> tuple[Runner, Fit]:
     made = runner(folder, register_methods=[method], **observers)
-    return made, made.plan(made.plugins.task("mood"), "", method=method.name)
+    return made, made.plan(made.plugins.tasks.find("mood"), "", method=method.name)
 
 
 def fine_tuned(made: Runner, **changes: Any) -> Fit:
-    fit = made.plan(made.plugins.task("mood"), "words", recipe=QUICK.changed(**changes))
+    fit = made.plan(made.plugins.tasks.find("mood"), "words", recipe=QUICK.changed(**changes))
     assert made.run(fit).status == "done"
     return fit
 
@@ -99,7 +99,7 @@ def test_a_failed_fit_says_why_and_is_tried_again(tmp_path: Path) -> None:
 
 def test_a_non_finite_loss_is_recorded_as_diverged_with_the_step(tmp_path: Path) -> None:
     made = runner(tmp_path)
-    fit = made.plan(made.plugins.task("mood"), "words", recipe=QUICK.changed(lr=1e38, clip=0.0, warmup=0.0))
+    fit = made.plan(made.plugins.tasks.find("mood"), "words", recipe=QUICK.changed(lr=1e38, clip=0.0, warmup=0.0))
     record = made.run(fit)
     assert record.status == "diverged"
     assert "not a finite number at step" in record.reason
@@ -113,10 +113,10 @@ def test_answers_are_computed_once_and_scored(tmp_path: Path) -> None:
     again = made.predict(fit, "dev")
     assert first == again
     assert first.answers == ["glad"] * 24
-    glad = made.rows(made.plugins.task("mood"), "dev").table.column("label").to_pylist().count("glad")
+    glad = made.rows(made.plugins.tasks.find("mood"), "dev").table.column("label").to_pylist().count("glad")
     assert first.record.scores == {"accuracy": Score(glad / 24), "matthews": Score(0.0)}
     assert "constant predictions" in first.record.flags
-    assert made.predict(made.plan(made.plugins.task("mood"), "", method="majority"), "dev").record.flags == ()
+    assert made.predict(made.plan(made.plugins.tasks.find("mood"), "", method="majority"), "dev").record.flags == ()
 
 
 def test_a_prediction_removes_what_a_killed_one_left(tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_a_metric_that_fails_is_a_failure_with_a_reason(tmp_path: Path) -> None:
         raise ZeroDivisionError("oh")
 
     made = runner(tmp_path, register_tasks=[mood(metrics=(Metric("odd", compute),))])
-    fit = made.plan(made.plugins.task("mood"), "", method="majority")
+    fit = made.plan(made.plugins.tasks.find("mood"), "", method="majority")
     with pytest.raises(FitError, match="ZeroDivisionError: oh"):
         made.predict(fit, "dev")
 
@@ -240,7 +240,7 @@ def test_deleted_weights_are_refitted_identically_when_needed(tmp_path: Path) ->
 
 def test_a_fit_of_other_code_is_not_run_under_its_name(tmp_path: Path) -> None:
     made = runner(tmp_path)
-    fit = made.plan(made.plugins.task("mood"), "words", recipe=QUICK)
+    fit = made.plan(made.plugins.tasks.find("mood"), "words", recipe=QUICK)
     older = replace(fit, suppliers={**fit.suppliers, "core (benchrunner)": "0.0.1"})
     with pytest.raises(
         RequestError, match=rf"The fit {older.id} was planned with core .* 0.0.1, .*; installed is core"
@@ -251,7 +251,7 @@ def test_a_fit_of_other_code_is_not_run_under_its_name(tmp_path: Path) -> None:
 
 def test_two_tasks_of_one_fit_have_their_own_scores(tmp_path: Path) -> None:
     made = runner(tmp_path, register_tasks=[mood(), mood(name="mine/other", metrics=(MATTHEWS,))])
-    one, other = (made.plan(made.plugins.task(name), "", method="majority") for name in ("mood", "other"))
+    one, other = (made.plan(made.plugins.tasks.find(name), "", method="majority") for name in ("mood", "other"))
     assert one.id == other.id
     assert made.predict(one, "dev").record.scores.keys() == {"accuracy", "matthews"}
     assert made.predict(other, "dev").record.scores.keys() == {"matthews"}
@@ -263,20 +263,20 @@ def test_a_fit_is_a_backbone_with_its_head_for_equal_problems(tmp_path: Path) ->
     first = fine_tuned(made)
     stages = {}
     for name in ("again", "other"):
-        fit = made.plan(made.plugins.task(name), f"run:{first.id[:8]}", recipe=QUICK.changed(lr=0.0))
+        fit = made.plan(made.plugins.tasks.find(name), f"run:{first.id[:8]}", recipe=QUICK.changed(lr=0.0))
         assert fit.revision == f"run:{first.id}"
         stages[name] = made.run(fit).notes
         assert made.predict(fit, "dev").record.scores.keys() == {"accuracy", "matthews"}
     assert any("the head goes on" in note for note in stages["again"])
     assert not any("the head goes on" in note for note in stages["other"])
-    again = made.plan(made.plugins.task("again"), f"run:{first.id}", recipe=QUICK.changed(lr=0.0))
+    again = made.plan(made.plugins.tasks.find("again"), f"run:{first.id}", recipe=QUICK.changed(lr=0.0))
     assert made.predict(again, "dev").answers == made.predict(first, "dev").answers, "lr 0 changes nothing"
     assert again.suppliers == first.suppliers, "the code that loads the encoder has a part in this fit as well"
 
 
 def test_what_cannot_be_started_from_says_why(tmp_path: Path) -> None:
     made, fit = with_method(tmp_path, Moody([ValueError("not today")]))
-    task = made.plugins.task("mood")
+    task = made.plugins.tasks.find("mood")
     made.run(fit)
     with pytest.raises(RequestError, match=rf"{fit.id} .* cannot be started from: failed: ValueError: not today"):
         made.plan(task, f"run:{fit.id}")
@@ -298,7 +298,7 @@ def test_an_unusable_device_is_refused_before_recording_anything(tmp_path: Path)
     files(1, tmp_path / "data")
     workspace = Workspace(tmp_path / "runs", tmp_path / "cache", data=tmp_path / "data")
     made = Runner(discover(extra=[("own", own())], installed=False), workspace, Computing("nonsense"))
-    fit = made.plan(made.plugins.task("mood"), "words", recipe=QUICK)
+    fit = made.plan(made.plugins.tasks.find("mood"), "words", recipe=QUICK)
     with pytest.raises(RequestError, match="Device 'nonsense' cannot be used"):
         made.run(fit)
     assert made.folder(fit).record() is None
@@ -318,7 +318,7 @@ def test_a_users_own_file_is_answered_in_its_order(tmp_path: Path) -> None:
 
 def test_an_invalid_user_file_is_refused_with_its_line(tmp_path: Path) -> None:
     made = runner(tmp_path)
-    fit = made.plan(made.plugins.task("mood"), "", method="majority")
+    fit = made.plan(made.plugins.tasks.find("mood"), "", method="majority")
     made.run(fit)
     for content, reason in {
         "topic\nx\n": r":1: the header must name text or a; found 'topic'",
@@ -348,12 +348,11 @@ def test_export_uses_the_backbone_layout_and_never_overwrites(tmp_path: Path) ->
     made = runner(tmp_path)
     fit = fine_tuned(made)
     export(fit.id, tmp_path / "out", made)
-    assert (
-        made.plugins.backbone(str(tmp_path / "out"), made.workspace)[0].load(made.workspace, seed=0).hidden_size == 12
-    )
+    backbone, _ = made.plugins.backbone_search.find(str(tmp_path / "out"), made.workspace)
+    assert backbone.load(made.workspace, seed=0).hidden_size == 12
     with pytest.raises(RequestError, match="out exists already"):
         export(fit.id, tmp_path / "out", made)
-    baseline = made.plan(made.plugins.task("mood"), "", method="majority")
+    baseline = made.plan(made.plugins.tasks.find("mood"), "", method="majority")
     made.run(baseline)
     with pytest.raises(RequestError, match="method 'majority', which leaves no model"):
         export(baseline.id, tmp_path / "other", made)
@@ -396,7 +395,7 @@ class Slow(Majority.__base__):
 
 workspace = Workspace(home / "runs", home / "cache", data=home / "data")
 made = Runner(plugins(register_backbones=[], register_methods=[Slow()]), workspace, report=report)
-fit = made.plan(made.plugins.task("mood"), "", method="slow")
+fit = made.plan(made.plugins.tasks.find("mood"), "", method="slow")
 print(made.run(fit).status, made.predict(fit, "dev").answers[0], flush=True)
 """
 

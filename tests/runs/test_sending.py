@@ -47,7 +47,7 @@ def made(tmp_path: Path) -> Runner:
 @pytest.fixture
 def fits(made: Runner) -> list[Fit]:
     recipes = [QUICK.changed(limit_train=rows) for rows in (4, 5, 6)]
-    return [made.plan(made.plugins.task("mood"), "", method="majority", recipe=recipe) for recipe in recipes]
+    return [made.plan(made.plugins.tasks.find("mood"), "", method="majority", recipe=recipe) for recipe in recipes]
 
 
 def test_only_unfinished_fits_are_sent(made: Runner, fits: list[Fit]) -> None:

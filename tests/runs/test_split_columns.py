@@ -28,7 +28,7 @@ def task(*with_pairs: str) -> Task:
 @pytest.mark.parametrize("with_pairs", [("train",), ("dev", "test"), ("train", "dev")])
 def test_pairs_in_some_splits_only_are_an_error(with_pairs: tuple[str, ...], tmp_path: Path) -> None:
     made = runner(tmp_path, register_tasks=[task(*with_pairs)])
-    mixed = made.plugins.task("mixed")
+    mixed = made.plugins.tasks.find("mixed")
     fit = made.plan(mixed, "words")
     with pytest.raises(DataError, match=r"the splits of mine/mixed differ: .* has the column 'b', and .* has not"):
         for split in ("dev", "test"):
@@ -39,4 +39,4 @@ def test_pairs_in_some_splits_only_are_an_error(with_pairs: tuple[str, ...], tmp
 def test_pairs_in_all_splits_or_none_are_right(with_pairs: tuple[str, ...], tmp_path: Path) -> None:
     made = runner(tmp_path, register_tasks=[task(*with_pairs)])
     for split in ("test", "train", "dev"):
-        assert len(made.rows(made.plugins.task("mixed"), split)) == 8
+        assert len(made.rows(made.plugins.tasks.find("mixed"), split)) == 8

@@ -76,4 +76,4 @@ def test_an_executor_that_forgets_fits_is_an_error(tmp_path: Path) -> None:
 
     made = chancy(tmp_path)
     with pytest.raises(PluginError, match="The executor 'lazy' gave no record of 1 of 3 fits"):
-        run_study(Study(("words",), (made.plugins.task("mood"),), seeds=(0, 1, 2)), made, executor=Lazy())
+        run_study(Study(("words",), (made.plugins.tasks.find("mood"),), seeds=(0, 1, 2)), made, executor=Lazy())

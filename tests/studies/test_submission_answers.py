@@ -20,7 +20,7 @@ from inline import board, runner
 def test_compare_and_submit_from_python(tmp_path: Path) -> None:
     """Compare two backbones with real fits, then write a submission."""
     made = runner(tmp_path, register_backbones=[tiny_family(), tiny_family("another/words")])
-    task = made.plugins.task("mood")
+    task = made.plugins.tasks.find("mood")
     result = run_study(
         Study(("tiny/words", "another/words"), (task,), Grid({"lr": (0.02, 0.05)}), (0, 1), {"epochs": 8}), made
     )
@@ -39,12 +39,12 @@ def test_compare_and_submit_from_python(tmp_path: Path) -> None:
 
 def test_what_a_board_wants_is_checked_before_anything_is_fitted(tmp_path: Path) -> None:
     made = runner(tmp_path)
-    check_counts(board(), [made.plugins.task("mood")], made)
+    check_counts(board(), [made.plugins.tasks.find("mood")], made)
     path = tmp_path / "data" / "mood" / "test.tsv"
     path.write_text(path.read_text() + "one more\n")
     made = Runner(made.plugins, made.workspace)
     with pytest.raises(RequestError, match=r"moods\.tsv: .*test\.tsv has 21 rows; The board of moods wants 20\n"):
-        check_counts(board(), [made.plugins.task("mood")], made)
+        check_counts(board(), [made.plugins.tasks.find("mood")], made)
 
 
 def test_a_refusal_without_data_says_why_the_hub_gave_none(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_a_refusal_without_data_says_why_the_hub_gave_none(tmp_path: Path) -> No
 
 def test_missing_tasks_are_given_a_reason_and_filled_by_majority(tmp_path: Path) -> None:
     made = runner(tmp_path)
-    task = made.plugins.task("mood")
+    task = made.plugins.tasks.find("mood")
     assert missing(board(), [task], ["mine/mood"], made, unchosen="not among --tasks") == {}
     assert missing(board(), [task], [], made, unchosen="not among --tasks") == {"mine/mood": "not among --tasks"}
     filled = answers(board(), None, {"mine/mood": "not among --tasks"}, made)

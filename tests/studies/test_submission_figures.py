@@ -67,7 +67,7 @@ def scores(submission: Submission) -> dict[str, float | None]:
 
 
 def test_the_figures_of_a_study_are_those_of_the_selected_fits(made: Runner, tmp_path: Path) -> None:
-    board, options = made.plugins.leaderboard("moods"), StudyOptions(restarts=2)
+    board, options = made.plugins.leaderboards.find("moods"), StudyOptions(restarts=2)
     submission = write_submission(board, tmp_path / "a.zip", made, backbone="words", options=options)
     assert submission.result is not None
     [cell] = submission.result.cells
@@ -80,7 +80,7 @@ def test_the_figures_of_a_study_are_those_of_the_selected_fits(made: Runner, tmp
 
 
 def test_the_figures_of_an_ensemble_are_its_own(made: Runner, tmp_path: Path) -> None:
-    board, options = made.plugins.leaderboard("moods"), StudyOptions(restarts=2, keep="all")
+    board, options = made.plugins.leaderboards.find("moods"), StudyOptions(restarts=2, keep="all")
     first = write_submission(board, tmp_path / "a.zip", made, backbone="words", options=options)
     assert first.result is not None
     ids = [fit.id for cell in first.result.cells for fit in cell.cell.fits]
@@ -95,7 +95,7 @@ def test_the_figures_of_an_ensemble_are_its_own(made: Runner, tmp_path: Path) ->
 def test_a_score_on_dev_that_fails_does_not_stop_a_submission(
     made: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    board = made.plugins.leaderboard("moods")
+    board = made.plugins.leaderboards.find("moods")
     first = write_submission(board, tmp_path / "a.zip", made, backbone="words")
     assert first.result is not None and first.result.cells[0].selected is not None
 
@@ -112,7 +112,7 @@ def test_a_score_on_dev_that_fails_does_not_stop_a_submission(
 
 
 def test_json_has_our_and_published_figures_under_two_keys(made: Runner, tmp_path: Path) -> None:
-    submission = write_submission(made.plugins.leaderboard("moods"), tmp_path / "a.zip", made, backbone="words")
+    submission = write_submission(made.plugins.leaderboards.find("moods"), tmp_path / "a.zip", made, backbone="words")
     shown = json.loads(json.dumps(submission.as_json()))
     assert [{key: value for key, value in row.items() if key != "score"} for row in shown["dev"]] == [
         {"task": "mine/mood", "split": "dev", "metric": "accuracy"},

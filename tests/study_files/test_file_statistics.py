@@ -85,7 +85,7 @@ def test_statistics_are_those_of_plain_answers(guessers: Kitchen) -> None:
     assert code == 0, err
     printed = json.loads(out)
     result = kept(guessers, printed["kept_as"])
-    task = guessers.plugins.task("mood")
+    task = guessers.plugins.tasks.find("mood")
     metrics = {"right": ACCURACY, "balance": MATTHEWS}
 
     def answers(system: str, column: str) -> list[list[str]]:

@@ -39,7 +39,7 @@ def test_an_ensemble_answers_by_the_mean_of_its_restarts(kitchen: Kitchen) -> No
     runner = Runner(
         kitchen.plugins, Workspace(Path("fits"), kitchen.folder / "cache", data=Path("data")), Computing("cpu")
     )
-    rows = runner.rows(kitchen.plugins.task("mood"), "dev")
+    rows = runner.rows(kitchen.plugins.tasks.find("mood"), "dev")
     logits = np.array([runner.outputs(find_run(Path("fits"), fit["id"]).fit(), rows) for fit in cell["fits"]])
     probabilities = (np.exp(logits) / np.exp(logits).sum(axis=-1, keepdims=True)).mean(axis=0)
     gold = [("glad", "sad").index(label) for label in rows.table.column("label").to_pylist()]

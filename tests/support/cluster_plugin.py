@@ -91,7 +91,7 @@ class Home:
 
     def fits(self, runner: Runner, count: int, *, method: str = "finetune", epochs: int = 2) -> list[Fit]:
         """Plan fits that differ by their seeds."""
-        recipe, task = Recipe(lr=0.02, epochs=epochs, batch_size=8), runner.plugins.task("mine/mood")
+        recipe, task = Recipe(lr=0.02, epochs=epochs, batch_size=8), runner.plugins.tasks.find("mine/mood")
         return [runner.plan(task, "words", method=method, recipe=recipe, seed=seed) for seed in range(count)]
 
     def begun(self, fit: Fit) -> int:

@@ -257,4 +257,4 @@ def test_a_whole_method_passes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["finetune", "majority"])
 def test_quick_methods_of_the_core_pass(name: str, tmp_path: Path) -> None:
-    check_method(discover(installed=False).method(name), tmp_path)
+    check_method(discover(installed=False).methods.find(name), tmp_path)

@@ -149,7 +149,7 @@ def _chosen_rates(result: Result) -> str:
 
 def _is_read(name: str, cell: CellResult, result: Result) -> bool:
     """Return whether a recipe field changes the fits of a cell; a method without a backbone reads its rows only."""
-    if result.runner is not None and not result.runner.plugins.method(cell.restarts[0].method).needs_backbone:
+    if result.runner is not None and not result.runner.plugins.methods.find(cell.restarts[0].method).needs_backbone:
         return name == "limit_train"
     return name not in STEP_FIELDS or _trained_in_steps(cell, result)
 
@@ -158,7 +158,7 @@ def _trained_in_steps(cell: CellResult, result: Result) -> bool:
     """Return whether the fits of a cell have a learning rate; methods without steps have none."""
     if result.runner is None or not cell.restarts:
         return True
-    return result.runner.plugins.method(cell.restarts[0].method).trains_in_steps
+    return result.runner.plugins.methods.find(cell.restarts[0].method).trains_in_steps
 
 
 def _run_ids(result: Result) -> Iterator[str]:

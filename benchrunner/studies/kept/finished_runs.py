@@ -40,12 +40,12 @@ def result_of_runs(ids: Sequence[str], runner: Runner) -> Result:
     for fit in fits:
         groups.setdefault((fit.backbone, fit.method, fit.task), []).append(fit)
     names = _backbone_names(groups)
-    tasks = tuple(runner.plugins.task(task) for task in dict.fromkeys(fit.task for fit in fits))
+    tasks = tuple(runner.plugins.tasks.find(task) for task in dict.fromkeys(fit.task for fit in fits))
     seeds = tuple(sorted({fit.seed for fit in fits}))
     study = Study(tuple(dict.fromkeys(names.values())), tasks, seeds=seeds, methods=_method(fits, tasks), keep="all")
     predictions = KeptPredictions(runner, PredictionIds())
     cells = [
-        Cell(names[backbone, method], runner.plugins.task(task), _candidates(group))
+        Cell(names[backbone, method], runner.plugins.tasks.find(task), _candidates(group))
         for (backbone, method, task), group in groups.items()
     ]
     results = tuple(kept_cell_result(cell, predictions, runner, lost={}) for cell in cells)

@@ -130,7 +130,7 @@ def _prediction_ids(part: Part) -> PredictionIds:
 def _study(kept: Mapping[str, Any], runner: Runner) -> Study:
     return Study(
         backbones=tuple(kept["backbones"]),
-        tasks=tuple(runner.plugins.task(task) for task in kept["tasks"]),
+        tasks=tuple(runner.plugins.tasks.find(task) for task in kept["tasks"]),
         grid=Grid({name: tuple(values) for name, values in kept["grid"].items()}),
         seeds=tuple(kept["seeds"]),
         changes=dict(kept["changes"]),
@@ -149,7 +149,7 @@ def _cell(kept: Mapping[str, Any], runner: Runner) -> Cell:
         for point in kept["candidates"]
     )
     selection = Selection(**kept["selection"])
-    return Cell(kept["backbone"], runner.plugins.task(kept["task"]), candidates, selection, tuple(kept["tests"]))
+    return Cell(kept["backbone"], runner.plugins.tasks.find(kept["task"]), candidates, selection, tuple(kept["tests"]))
 
 
 def _fit(kept: Mapping[str, Any]) -> Fit:

@@ -70,7 +70,7 @@ class KeptPredictions:
             reason = self._ids.failed.get((fit.id, fit.task, split))
             raise FitError(reason or f"The fit {fit.id} has no kept prediction of {fit.task} ({split}).")
         absent = Score(None, "the task had no such metric when the prediction was scored")
-        later = {metric.name: absent for metric in self._runner.plugins.task(fit.task).metrics}
+        later = {metric.name: absent for metric in self._runner.plugins.tasks.find(fit.task).metrics}
         return Predicted(replace(record, scores=later | dict(record.scores)), path)
 
     def _record(self, fit: Fit, folder: Path) -> Record | None:
@@ -98,7 +98,7 @@ class KeptPredictions:
         if (noted := self._ids.found.get(key)) is not None:
             path = folder.prediction(noted)
             return path if (path / "record.json").is_file() else None
-        tuned = {**self._runner.plugins.task(fit.task).problem.decoding, **folder.tuned("")}
+        tuned = {**self._runner.plugins.tasks.find(fit.task).problem.decoding, **folder.tuned("")}
         kept = [
             (prediction.limit_dev is None, prediction.settings == tuned, date, path)
             for prediction, date, path in _predictions(folder, fit.task, split)

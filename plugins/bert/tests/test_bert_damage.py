@@ -71,7 +71,7 @@ def test_a_damaged_checkpoint_is_refused_with_its_file(original: Path, tmp_path:
 
 def test_a_whole_checkpoint_is_checked_once(original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     workspace = Workspace(tmp_path / "runs", tmp_path / "cache", settings=Settings(offline=True))
-    backbone, _ = discover().backbone(str(original), workspace)
+    backbone, _ = discover().backbone_search.find(str(original), workspace)
     revision = backbone.revision(workspace)
     monkeypatch.setattr("benchrunner_bert.checkpoint.read", None)
     assert backbone.revision(workspace) == revision

@@ -146,7 +146,7 @@ def test_all_released_models_are_listed_once() -> None:
 def test_a_released_model_is_found_by_any_of_its_names_offline(
     reference: str, repository: str, workspace: Workspace
 ) -> None:
-    found, family = discover().backbone(reference, workspace)
+    found, family = discover().backbone_search.find(reference, workspace)
     assert isinstance(found, HubBert) and found.repository == repository
     assert isinstance(family, BertFamily)
 

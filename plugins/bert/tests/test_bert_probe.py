@@ -40,7 +40,7 @@ def runner(tmp_path: Path) -> Runner:
 
 def fitted(runner: Runner, summary: str, features: str = "last") -> tuple[Fit, float]:
     """Fit a probe and return the value of C that it chose."""
-    task = runner.plugins.task("mood")
+    task = runner.plugins.tasks.find("mood")
     recipe = task.recipe.changed(summary=summary, features=features)
     fit = runner.plan(task, str(minilm()), method="probe", recipe=recipe)
     record = runner.run(fit)
@@ -77,12 +77,12 @@ def vectors(texts: list[str], summary: str, features: str) -> np.ndarray:
 )
 def test_answers_equal_scikit_learn_on_transformers_vectors(runner: Runner, summary: str, features: str) -> None:
     fit, strength = fitted(runner, summary, features)
-    train, dev = (runner.rows(runner.plugins.task("mood"), split).table for split in ROWS)
+    train, dev = (runner.rows(runner.plugins.tasks.find("mood"), split).table for split in ROWS)
     model = make_pipeline(StandardScaler(), LogisticRegression(C=strength, tol=1e-8, max_iter=10_000))
     model.fit(vectors(train.column("a").to_pylist(), summary, features), train.column("label").to_pylist())
     inputs = vectors(dev.column("a").to_pylist(), summary, features)
     assert runner.predict(fit, "dev").answers == model.predict(inputs).tolist()
-    outputs = runner.outputs(fit, runner.rows(runner.plugins.task("mood"), "dev"))
+    outputs = runner.outputs(fit, runner.rows(runner.plugins.tasks.find("mood"), "dev"))
     scores = outputs[:, 1] - outputs[:, 0]  # the decision is the difference of the two logits
     rough = 10 if "concat" in features else 1  # with over 768 inputs, L-BFGS stops before the last digits
     np.testing.assert_allclose(scores, model.decision_function(inputs), rtol=rough * 5e-3, atol=rough * 1e-2)
@@ -92,7 +92,7 @@ def test_an_exported_probe_has_equal_logits_in_transformers(runner: Runner, tmp_
     fit, _ = fitted(runner, "pooler")
     export(fit.id, tmp_path / "out", runner)
     model = BertForSequenceClassification.from_pretrained(tmp_path / "out").eval()
-    rows = runner.rows(runner.plugins.task("mood"), "dev")
+    rows = runner.rows(runner.plugins.tasks.find("mood"), "dev")
     inputs = AutoTokenizer.from_pretrained(minilm())(
         rows.table.column("a").to_pylist(), padding=True, return_tensors="pt"
     )

@@ -9,5 +9,5 @@ from benchrunner import Recipe, discover
 def test_the_papers_recipe_is_the_default_one() -> None:
     plugins = discover(extra=[("bert", benchrunner_bert)], installed=False)
     assert list(plugins.recipes) == ["bert-paper", "mosbach"]
-    assert Recipe().changed(**plugins.recipe("bert-paper").values) == Recipe()
+    assert Recipe().changed(**plugins.recipes.find("bert-paper").values) == Recipe()
     assert plugins.grid("bert-paper") == plugins.grid("paper")

@@ -53,7 +53,7 @@ def test_a_relatives_fit_is_not_read_as_a_bert(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path / "runs", tmp_path / "cache", data=tmp_path / "data")
     runner = Runner(plugins, workspace, Computing("cpu"))
     recipe = Recipe(lr=1e-3, epochs=8, batch_size=8, max_length=32)
-    fit = runner.plan(plugins.task("mood"), "mean/novels", recipe=recipe)
+    fit = runner.plan(plugins.tasks.find("mood"), "mean/novels", recipe=recipe)
     assert isinstance(runner.backbone(f"run:{runner.run(fit).id}").load(workspace, seed=0), MeanBert)
     assert runner.predict(fit, "dev").record.scores["accuracy"].value == 1.0
 

@@ -121,13 +121,13 @@ def test_study_columns_name_known_splits_and_metrics(plugins: Plugins, name: str
     for recipe in (part.recipe for part in parts):
         StudyOptions.read(recipe, name, plugins)
     for system in read.systems:
-        assert system.method is None or plugins.method(system.method)
+        assert system.method is None or plugins.methods.find(system.method)
     for column in read.columns:
         if column.task:
-            task = plugins.task(column.task)
+            task = plugins.tasks.find(column.task)
             assert column.split in task.splits
             assert column.metric in [metric.name for metric in task.metrics]
-            assert column.method is None or plugins.method(column.method)
+            assert column.method is None or plugins.methods.find(column.method)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -183,7 +183,7 @@ def test_a_study_runs_whole_at_the_tiny_scale(name: str, tmp_path: Path, monkeyp
     read = study(name, scale="tiny", systems=all_systems(name))
     plugins = discover()
     for task in {column.task for column in read.columns if column.task}:
-        plugins.task(task).demo_files(0, tmp_path / "data")  # type: ignore[misc]
+        plugins.tasks.find(task).demo_files(0, tmp_path / "data")  # type: ignore[misc]
     monkeypatch.setenv("BENCHRUNNER_CACHE", str(tmp_path / "cache"))
     columns = ",".join(column.name for column in read.columns)
     words = ["compare", "--study", name, "--scale", "tiny", "--data", "data", "--json"]

@@ -85,7 +85,7 @@ def test_an_elmo_keeps_the_contract_of_backbones(tmp_path: Path) -> None:
     folder = tmp_path / "elmo"
     elmo("2/8/12", vocabulary=8000).save(folder)
     workspace = Workspace(tmp_path / "runs", tmp_path / "cache", settings=Settings(offline=True))
-    backbone, family = discover().backbone(str(folder), workspace)
+    backbone, family = discover().backbone_search.find(str(folder), workspace)
     assert backbone.frozen
     check_backbone(backbone, family, workspace, tmp_path / "again")
 

@@ -32,7 +32,7 @@ OFFICIAL = pytest.mark.skipif(not REAL, reason="BENCHRUNNER_REAL_DATA names no f
 
 def loaded(name: str, folder: Path) -> Bert:
     workspace = Workspace(folder / "runs", folder / "cache", settings=Settings(offline=True))
-    model = discover().backbone(name, workspace)[0].load(workspace, seed=0)
+    model = discover().backbone_search.find(name, workspace)[0].load(workspace, seed=0)
     assert isinstance(model, Bert)
     return model
 
@@ -40,7 +40,7 @@ def loaded(name: str, folder: Path) -> Bert:
 def test_it_is_small_and_a_backbone_like_any_other(tmp_path: Path) -> None:
     assert (NOVELS.folder / "model.safetensors").stat().st_size < 8_000_000
     workspace = Workspace(tmp_path / "runs", tmp_path / "cache", settings=Settings(offline=True))
-    backbone, family = discover().backbone("novels", workspace)
+    backbone, family = discover().backbone_search.find("novels", workspace)
     assert backbone == NOVELS
     check_backbone(backbone, family, workspace, tmp_path / "saved")
 

@@ -200,9 +200,9 @@ def test_the_model_is_a_frozen_backbone_with_a_name_and_a_card(home: Path) -> No
     folder = home / "unbroken" / "model"
     workspace = Workspace(home / "runs", home / "cache", settings=Settings(offline=True))
     plugins = discover()
-    backbone, family = plugins.backbone("pretrained/unbroken", workspace)
+    backbone, family = plugins.backbone_search.find("pretrained/unbroken", workspace)
     assert backbone.frozen and backbone.about.startswith("pre-trained here: an ELMo of 2 LSTM layers, 16 wide in each")
-    assert plugins.backbone(str(folder), workspace)[0].revision(workspace) == backbone.revision(workspace)
+    assert plugins.backbone_search.find(str(folder), workspace)[0].revision(workspace) == backbone.revision(workspace)
     check_backbone(backbone, family, workspace, home / "again")
     tensors = load_file(folder / "model.safetensors")
     assert {name for name in tensors if name.endswith("output_bias")} == {
@@ -225,7 +225,7 @@ def test_its_layers_are_read_and_training_them_is_refused(home: Path) -> None:
     settings = Settings(offline=True, official_counts=False)
     workspace = Workspace(home / "runs", home / "cache", data=home / "data", settings=settings)
     runner = Runner(discover(), workspace, Computing("cpu"))
-    task = runner.plugins.task("glue/mrpc")
+    task = runner.plugins.tasks.find("glue/mrpc")
     assert task.demo_files is not None
     task.demo_files(0, home / "data")
     recipe = task.recipe.changed(features="weighted-sum-with-embeddings", epochs=1, limit_train=16)

@@ -90,7 +90,7 @@ def test_runs_share_tokens_and_are_listed_with_their_restriction(
     assert list(listed) == ["pretrained/both", "pretrained/gpt-like"]
     assert "ltr, 2 steps; its attention looks left only" in listed["pretrained/gpt-like"]
     workspace = Workspace(tmp_path / "runs", tmp_path / "cache", settings=Settings(offline=True))
-    backbone, _ = discover().backbone("pretrained/gpt-like", workspace)
+    backbone, _ = discover().backbone_search.find("pretrained/gpt-like", workspace)
     assert backbone.load(workspace, seed=0).config.direction == "left-to-right"  # type: ignore[attr-defined]
 
 

@@ -134,7 +134,7 @@ def test_the_result_is_a_backbone_with_its_restriction(tmp_path: Path, objective
     run(words(tmp_path, "out", "--objective", objective, *held_out, steps=2))
     assert learned(tmp_path / "out")[-1]["held_out_perplexity"] > 1
     workspace = Workspace(tmp_path / "runs", tmp_path / "cache", settings=Settings(offline=True))
-    backbone, family = discover().backbone(str(tmp_path / "out" / "model"), workspace)
+    backbone, family = discover().backbone_search.find(str(tmp_path / "out" / "model"), workspace)
     check_backbone(backbone, family, workspace, tmp_path / "again")
     assert backbone.load(workspace, seed=0).config.direction == direction  # type: ignore[attr-defined]
 
@@ -149,7 +149,7 @@ def test_a_gpt_like_model_reads_bare_text_and_fine_tunes(tmp_path: Path) -> None
     assert "| objective | ltr |\n| input | text: a stretch of one document, without special tokens |" in card
     assert "Its training text had no special tokens" in card and "In transformers it is a `BertLMHeadModel`" in card
     workspace = Workspace(tmp_path / "runs", tmp_path / "cache", settings=Settings(offline=True))
-    backbone, family = discover().backbone("pretrained/out", workspace)
+    backbone, family = discover().backbone_search.find("pretrained/out", workspace)
     assert backbone.about.startswith("pre-trained here: a GPT-like model of 1 layers, 32 wide, ltr, 2 steps")
     check_backbone(backbone, family, workspace, tmp_path / "again")
     run(words(tmp_path, "framed", "--input", "document", steps=2, size="gpt-1/32/2"))

@@ -46,7 +46,7 @@ def fits() -> dict[str, tuple[dict[str, object], int]]:
 
 
 def test_options_for_batches_reach_the_fit_and_its_id(plugins: Plugins) -> None:
-    rows = plugins.task("conll/ner").load("train", workspace(Path())).table.slice(0, 120)
+    rows = plugins.tasks.find("conll/ner").load("train", workspace(Path())).table.slice(0, 120)
     words = sum(map(len, rows.column("words").to_pylist()))
     assert run(plugins, "--batch-unit", "words", "--batch-size", "100", "--keep", "none") == 0
     assert run(plugins, "--batch-unit", "sentences", "--batch-size", "100", "--keep", "none") == 0

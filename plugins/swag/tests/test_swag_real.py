@@ -60,5 +60,5 @@ def test_64_real_rows_are_memorized(tmp_path: Path) -> None:
         discover(extra=[("real", Plugin())]), Workspace(tmp_path / "runs", tmp_path / "cache"), Computing("cpu")
     )
     recipe = Recipe(lr=1e-4, epochs=20, batch_size=16, precision="bf16", dropout=0.0)
-    fit = runner.plan(runner.plugins.task("real/swag"), model, recipe=recipe)
+    fit = runner.plan(runner.plugins.tasks.find("real/swag"), model, recipe=recipe)
     assert runner.predict(fit, "dev").record.scores["accuracy"].value == 1.0

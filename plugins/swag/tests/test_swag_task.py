@@ -129,7 +129,7 @@ def test_a_demo_submission_fails_only_the_official_row_counts(tmp_path: Path, pl
         data=write(tmp_path / "data", 1),
         settings=Settings(official_counts=False),
     )
-    runner, board = Runner(plugins, workspace, Computing("cpu")), plugins.leaderboard("swag")
+    runner, board = Runner(plugins, workspace, Computing("cpu")), plugins.leaderboards.find("swag")
     study = Study(("tiny/words",), (SWAG,), changes={"epochs": 1})
     given = answers(board, selected(board, run_study(study, runner).cells, runner), {}, runner)
     path = writing.write_answers(board, given, tmp_path, counts={file.name: 60 for file in board.files})
@@ -150,7 +150,7 @@ def test_without_test_answers_the_majority_can_fill_the_files(tmp_path: Path, pl
         data=write(tmp_path / "data", 1),
         settings=Settings(official_counts=False),
     )
-    runner, board = Runner(plugins, workspace, Computing("cpu")), plugins.leaderboard("swag")
+    runner, board = Runner(plugins, workspace, Computing("cpu")), plugins.leaderboards.find("swag")
     filled = answers(board, selected(board, (), runner), {"swag/swag": "not among --tasks"}, runner)
     path = writing.write_answers(board, filled, tmp_path, counts={file.name: 60 for file in board.files})
     assert len(set((path / "predictions.csv").read_text().split())) == 1

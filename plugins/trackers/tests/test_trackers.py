@@ -60,7 +60,7 @@ def tracked(tmp_path: Path, trackers: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def plan(runner: Runner) -> Fit:
-    return runner.plan(runner.plugins.task("mood"), "words", recipe=QUICK.changed(epochs=6), seed=3)
+    return runner.plan(runner.plugins.tasks.find("mood"), "words", recipe=QUICK.changed(epochs=6), seed=3)
 
 
 def killed_and_resumed(runner: Runner, fit: Fit) -> None:
@@ -184,7 +184,7 @@ def test_a_study_is_tracked_by_several_trackers(
     tracked: Callable[[str], Runner], trackers: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     runner = tracked("tensorboard, mlflow")
-    study = Study(("words",), (runner.plugins.task("mood"),), seeds=(0, 1), changes={"epochs": 2})
+    study = Study(("words",), (runner.plugins.tasks.find("mood"),), seeds=(0, 1), changes={"epochs": 2})
     fits = run_study(study, runner).cells[0].cell.fits
     for fit in fits:
         assert list(trackers.glob(f"tensorboard/mine/mood/words/*-{fit.id}/events*"))

@@ -114,7 +114,7 @@ SLOW = [
 def test_a_fits_export_computes_the_fits_outputs(family: str, kind: str, tmp_path: Path) -> None:
     write_model(family, tmp_path / "model")
     runner = runner_of(tmp_path, kind)
-    task = runner.plugins.task(f"tiny/{kind}")
+    task = runner.plugins.tasks.find(f"tiny/{kind}")
     fit = runner.plan(task, f"transformers:{tmp_path / 'model'}")
     record = runner.run(fit, weights=True)
     assert record.status == "done", record.reason

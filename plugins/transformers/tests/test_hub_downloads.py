@@ -23,7 +23,7 @@ workspace = Workspace(runs=cache, cache=cache, settings=Settings(offline=offline
 plugins = discover()
 for reference in sys.argv[3:]:
     try:
-        backbone, family = plugins.backbone(reference, workspace)
+        backbone, family = plugins.backbone_search.find(reference, workspace)
         revision, encoder = backbone.revision(workspace), backbone.load(workspace, seed=3)
         total = sum(weight.double().sum().item() for weight in encoder.parameters())
         answers.append({"family": family.name, "revision": revision, "total": total})

@@ -47,7 +47,7 @@ PUBLISHED = {
 
 @pytest.mark.parametrize(("name", "task"), PUBLISHED)
 def test_a_tasks_values_are_those_of_the_publication(plugins: Plugins, name: str, task: str) -> None:
-    values = plugins.recipe(name).values_for(task)
+    values = plugins.recipes.find(name).values_for(task)
     assert {field: values[field] for field in PUBLISHED[name, task]} == PUBLISHED[name, task]
 
 
@@ -60,7 +60,7 @@ def test_a_tasks_values_are_those_of_the_publication(plugins: Plugins, name: str
     ],
 )
 def test_a_share_of_warmup_gives_the_published_steps(plugins: Plugins, name: str, task: str, steps: int) -> None:
-    recipe = Recipe().changed(**plugins.recipe(name).values_for(task))
+    recipe = Recipe().changed(**plugins.recipes.find(name).values_for(task))
     total = recipe.epochs * math.ceil(ROWS[task] / recipe.batch_size)
     assert abs(recipe.warmup * total - steps) <= 1 + steps / 500
 
@@ -77,7 +77,7 @@ def test_published_steps_of_albert_are_about_whole_epochs(plugins: Plugins) -> N
         "mrpc": 800,
     }
     for task, count in steps.items():
-        values = plugins.recipe("albert-paper").values_for(f"glue/{task}")
+        values = plugins.recipes.find("albert-paper").values_for(f"glue/{task}")
         assert abs(count * values["batch_size"] / ROWS[f"glue/{task}"] - values["epochs"]) < 0.35
 
 

@@ -57,7 +57,7 @@ def plugin_files() -> Iterator[tuple[str, Reader]]:
     )
     with demo_data() as workspace:
         for name in ("conll/ner", "squad/1.1", "squad/2.0"):
-            task = installed().task(name)
+            task = installed().tasks.find(name)
             assert task.scorer is not None and task.demo_files is not None
             task.demo_files(0, workspace.data)
             gold = task.load("dev", workspace)
