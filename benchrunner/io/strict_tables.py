@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
-import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,16 +10,12 @@ from typing import Any, TypeVar, final
 
 from benchrunner.errors import BenchrunnerError, DataError
 from benchrunner.io.file_faults import shown, some_names
-from benchrunner.io.files import decode_text, read_regular_file
-from benchrunner.io.json_files import DEPTH_LIMIT, check_depth, read_json
+from benchrunner.io.json_files import read_json
+from benchrunner.io.toml_files import read_toml
 
 T = TypeVar("T")
 
 _REQUIRED: Any = object()
-_TOML_LIMIT = 1 << 20
-"""Largest size of a TOML file in bytes. People write these files; tomllib parses about one megabyte in a second."""
-_KEY = r"""(?:[A-Za-z0-9_-]++|"[^"\n]*+"|'[^'\n]*+')"""
-_LONG_KEY = rf"""(?<![A-Za-z0-9_"'-]){_KEY}(?:[ \t]*+\.[ \t]*+{_KEY}){{{DEPTH_LIMIT},}}+"""
 
 
 @final
@@ -36,21 +30,7 @@ class StrictTable:
     @classmethod
     def toml(cls, path: Path, error: type[BenchrunnerError]) -> StrictTable:
         """Read the top table of a TOML file."""
-        try:
-            text = decode_text(read_regular_file(path, _TOML_LIMIT), path, "is it a TOML file?")
-            if _has_long_key(text):  # tomllib takes hours for a key of 100,000 parts
-                raise DataError(f"{path}: not valid TOML: a key has more than {DEPTH_LIMIT} parts.")
-            data = tomllib.loads(text.replace("\r\n", "\n"))
-            check_depth(data, path)
-        except OSError as reason:
-            raise error(f"{path}: cannot be read: {reason.strerror}.") from None
-        except DataError as reason:
-            raise error(str(reason)) from None
-        except ValueError as reason:  # names line and column
-            raise error(f"{path}: not valid TOML: {reason}.") from None
-        except RecursionError:
-            raise error(f"{path}: not valid TOML: lists or tables are nested too deep.") from None
-        return cls(path, data, error)
+        return cls(path, read_toml(path, error), error)
 
     @classmethod
     def json(cls, path: Path, error: type[BenchrunnerError]) -> StrictTable:
@@ -190,12 +170,6 @@ class StrictTable:
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):  # True is an int in Python
             raise self.wrong(key, f"expected {expected}, found {_kind(value)}: {shown(value)}.")
         return value
-
-
-def _has_long_key(text: str) -> bool:
-    """Return whether a key has more than `DEPTH_LIMIT` parts, joined by dots."""
-    lines = [line for line in text.split("\n") if line.count(".") >= DEPTH_LIMIT]
-    return any(re.search(_LONG_KEY, line) for line in lines)
 
 
 _KINDS: dict[type, str] = {
