@@ -127,11 +127,11 @@ class Table:
         self._known = set[str]()
 
     def __contains__(self, key: str) -> bool:
-        self._known.add(key)
         return key in self._data
 
     def value(self, key: str, kind: Any) -> Any:
         """Read the value of a key as a type."""
+        self._known.add(key)
         if key not in self:
             raise Mistake(f"is missing; expected {_words(kind)}.", key)
         try:
@@ -149,6 +149,9 @@ class Table:
                 values[part.name] = part.special(self)
                 continue
             given = [key for key in part.keys if key in self]
+            self._known.update(part.keys)
+            if len(given) > 1:
+                raise Mistake(f"says the same as {given[0]}: remove one of them.", given[1])
             if given or part.is_required:
                 key = given[0] if given else part.keys[0]
                 values[part.name] = self.value(key, part.kind)

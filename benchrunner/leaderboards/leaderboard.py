@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, final
 
 from benchrunner.errors import PluginError, RequestError
+from benchrunner.io.decoding import key_of
 from benchrunner.leaderboards.file_kinds.file_kind import FileKind
 from benchrunner.leaderboards.published import (
     PublishedColumn,
@@ -76,7 +77,7 @@ class Leaderboard:
     url: str
     archive: str = ""
     """Usual name of a submission: NAME.zip for an archive, NAME/ for a plain folder. Empty if there are no files."""
-    files: tuple[BoardFile, ...] = ()
+    files: tuple[BoardFile, ...] = field(default=(), metadata=key_of("file"))
     """Files of a submission. A leaderboard without files only lists published results."""
     columns: Mapping[str, PublishedColumn] = field(default_factory=dict)
     """Column of the published results -> what the column measures."""

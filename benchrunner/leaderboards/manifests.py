@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, final
 
 from benchrunner.errors import RequestError
-from benchrunner.io.file_faults import first_names
-from benchrunner.io.strict_tables import StrictTable
+from benchrunner.io.decoding import as_json, from_json
+from benchrunner.io.file_faults import first_names, shown
+from benchrunner.io.json_files import read_json_object
 from benchrunner.leaderboards.archives import MAX_BYTES, MAX_FILES
 
 FORMAT = 2
@@ -88,9 +89,10 @@ class Manifest:
             sentences.append(f"{_share(on_few, self.files)} by models that limited dev rows selected: {rows}.")
         return sentences
 
-    def as_json(self) -> dict[str, Any]:
-        facts = {"official_counts": self.has_official_counts, "filled_files": len(self.filled), "remarks": self.remarks}
-        return {"format": FORMAT, **facts, **asdict(self)}
+    def content(self) -> dict[str, Any]:
+        """Return the content of the manifest's file: the fields, after a summary of them for people who read it."""
+        counts = {"official_counts": self.has_official_counts, "filled_files": len(self.filled)}
+        return {"format": FORMAT, **counts, "remarks": self.remarks, **as_json(self)}
 
 
 def _share(part: Sequence[FileOrigin], files: Sequence[FileOrigin]) -> str:
@@ -107,13 +109,18 @@ def read_manifest(archive: Path) -> Manifest:
     path = manifest_path(archive)
     if not path.is_file():
         raise RequestError(f"There is no manifest {path}: only archives that benchrunner wrote have one.")
-    top = StrictTable.json(path, RequestError)
-    if (version := top.whole("format")) != FORMAT:
-        raise top.wrong(
-            "format", f"expected {FORMAT}, found {version}; another version of benchrunner wrote this manifest."
+    content = read_json_object(path, error=RequestError)
+    if (version := content.get("format")) != FORMAT:
+        raise RequestError(
+            f"{path}: format: expected {FORMAT}, found {shown(version)}; another version of benchrunner wrote this "
+            "manifest."
         )
-    files = tuple(_origin(table) for table in top.tables("files", "file"))
-    return Manifest(top.text("board"), top.text("archive_sha256"), files, top.text("date"))
+    fields = {name: value for name, value in content.items() if name not in _SUMMARY}
+    return from_json(Manifest, fields, path, RequestError)
+
+
+_SUMMARY = ("format", "official_counts", "filled_files", "remarks")
+"""Keys of a manifest's file that are no fields of `Manifest`."""
 
 
 def find_manifest(archive: Path) -> Manifest | None:
@@ -142,21 +149,3 @@ def _file_digest(path: Path) -> str:
         return "too large"
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _origin(table: StrictTable) -> FileOrigin:
-    return FileOrigin(
-        file=table.text("file"),
-        task=table.text("task"),
-        split=table.text("split"),
-        rows=table.whole("rows"),
-        official_rows=table.whole("official_rows"),
-        fit=table.text("fit", ""),
-        method=table.text("method", ""),
-        backbone=table.text("backbone", ""),
-        limit_train=table.whole("limit_train") if table.has_value("limit_train") else None,
-        limit_dev=table.whole("limit_dev") if table.has_value("limit_dev") else None,
-        dev=table.named_numbers("dev"),
-        filled=table.text("filled", ""),
-        sha256=table.text("sha256"),
-    )

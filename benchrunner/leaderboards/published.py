@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, final, get_args
 
 from benchrunner.errors import PluginError, closest_names
+from benchrunner.io.decoding import key_of
 from benchrunner.tasks.suites import Suite
 from benchrunner.tasks.task import Task
 
@@ -26,7 +27,7 @@ class PublishedColumn:
     """What the figures of a column measure: a metric of a task, or an average over a suite, on dev or on test."""
 
     kind: SplitKind
-    metric: str
+    metric: str = field(metadata=key_of("metric", "average"))
     """Name of a metric of the task, or of an average of the suite."""
     task: str = ""
     """Name of the task; empty for an average."""

@@ -61,7 +61,7 @@ def write_with_manifest(
         origins = tuple(_origin(file, answers[file.pair], files[file.name]) for file in board.files)
         date = datetime.now(UTC).isoformat(timespec="seconds")
         manifest = Manifest(board.name, archive_digest(path), origins, date)
-        write_json(manifest_path(path), manifest.as_json())
+        write_json(manifest_path(path), manifest.content())
     except OSError as error:
         raise RequestError(f"{path} cannot be written: {error.strerror}.") from None
     return manifest

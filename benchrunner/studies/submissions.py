@@ -62,7 +62,7 @@ class Submission:
             "board": self.board.name,
             "url": self.board.url,
             "path": str(self.path),
-            "manifest": self.manifest.as_json(),
+            "manifest": self.manifest.content(),
             "faults": list(self.faults),
             "result": None if self.result is None else result_json(self.result),
             **submission_figures.as_json(self.figures),

@@ -78,10 +78,13 @@ def test_a_missing_manifest_is_an_error(tmp_path: Path) -> None:
     ("content", "message"),
     [
         ("{", "not valid JSON"),
-        ("[]", "expected a JSON object, found a list"),
+        ("[]", "a JSON object was expected"),
         ("[" * 100_000, "lists and objects are nested more than 100 deep"),
         ('{"format": 1}', "format: expected 2, found 1"),
-        ('{"format": 2, "files": [{"file": "Mood.tsv"}]}', r"\[\[files\]\] 1 \(Mood.tsv\): task: is missing"),
+        (
+            '{"format": 2, "board": "moods", "archive_sha256": "", "files": [{"file": "Mood.tsv"}]}',
+            r"\[\[files\]\] 1 \(Mood.tsv\): task: is missing",
+        ),
     ],
 )
 def test_a_wrong_manifest_is_an_error(tmp_path: Path, content: str, message: str) -> None:

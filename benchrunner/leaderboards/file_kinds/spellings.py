@@ -6,11 +6,12 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar, final
 
 from benchrunner.errors import PluginError
+from benchrunner.io.decoding import key_of
 from benchrunner.io.file_faults import Faults, either, quoted
 
 Spelled = TypeVar("Spelled")
@@ -62,7 +63,7 @@ class Text(Spelling):
 class Labels(Spelling):
     """A text for each label of the task."""
 
-    texts: Mapping[str, str]
+    texts: Mapping[str, str] = field(metadata=key_of("labels"))
     """The task's label -> the file's text. A label that is a number is given as its digits."""
 
     def __post_init__(self) -> None:
