@@ -30,9 +30,8 @@ def mean_of_groups(name: str, columns: Sequence[str], figure: GroupFigure, *, co
             groups.setdefault(key, []).append(row)
         values = [(0.0, 0.0)] * len(gold)
         for rows in groups.values():
-            right = [gold[row].gold for row in rows]
             answers = [predicted[row] for row in rows]
-            value = figure(right, answers)
+            value = figure([gold[row].gold for row in rows], answers)
             if value is not None:
                 values[rows[0]] = (float(value), 1.0)
         return values
