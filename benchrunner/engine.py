@@ -4,10 +4,8 @@
 """
 
 from benchrunner.backbones.attention import attend
-from benchrunner.backbones.encoder import Encoder, ExportedHead
-from benchrunner.backbones.recomputation import recompute
+from benchrunner.backbones.encoder import Encoder, ExportedHead, StackedLinear, recompute
 from benchrunner.backbones.recurrence import read_one_way
-from benchrunner.backbones.stacked_linear import StackedLinear
 from benchrunner.backbones.tensor_files import (
     check_finite,
     check_size,

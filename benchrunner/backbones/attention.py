@@ -99,10 +99,11 @@ def grouped(
     """Compute torch's scaled_dot_product_attention for each block of equally long sequences, without padding."""
     outputs = []
     # Parts of a split share one gradient tensor; every slice would have a gradient tensor of the whole batch.
-    sizes = [*(block.stop - block.start for block in batch.blocks), len(qkv) - batch.real]
-    *parts, rest = qkv.split_with_sizes(sizes)
+    sizes = [block.stop - block.start for block in batch.blocks]
+    *parts, rest = qkv.split_with_sizes([*sizes, len(qkv) - batch.real])
     for block, part in zip(batch.blocks, parts, strict=True):
-        query, key, value = part.view(block.count, block.length, *qkv.shape[1:]).permute(2, 0, 3, 1, 4)
+        states = part.view(block.count, block.length, *qkv.shape[1:])
+        query, key, value = states.permute(2, 0, 3, 1, 4)  # each (count, heads, length, size)
         masked = direction == "right-to-left" or _is_narrow(window, block.length)
         mask = ~_hidden(block.length, direction, window, qkv.device) if masked else None
         causal = direction == "left-to-right" and not masked
@@ -132,7 +133,8 @@ def _gathered(x: torch.Tensor, rows: Rows, kind: torch.dtype) -> torch.Tensor:
     """
     tokens = x.index_select(0, rows.sources % len(x)) if rows.padded else x[rows.start : rows.stop]
     view = tokens.view(rows.count, rows.length, *x.shape[1:]).permute(2, 0, 3, 1, 4)
-    return torch.empty(view.shape, dtype=kind, device=x.device).copy_(view).flatten(1, 2)
+    gathered = torch.empty(view.shape, dtype=kind, device=x.device)
+    return gathered.copy_(view).flatten(1, 2)
 
 
 def _scatter(values: torch.Tensor, rows: Rows, target: torch.Tensor) -> None:
@@ -143,8 +145,8 @@ def _scatter(values: torch.Tensor, rows: Rows, target: torch.Tensor) -> None:
     if not rows.padded:
         part.view(states.shape).copy_(states)
         return
-    padded = torch.empty(states.shape, dtype=target.dtype, device=target.device).copy_(states).flatten(0, 1)
-    torch.index_select(padded, 0, rows.places, out=part)
+    padded = torch.empty(states.shape, dtype=target.dtype, device=target.device).copy_(states)
+    torch.index_select(padded.flatten(0, 1), 0, rows.places, out=part)
 
 
 def _is_narrow(window: int | None, length: int) -> bool:
@@ -156,7 +158,8 @@ def _hidden(length: int, direction: Direction, window: int | None, device: torch
     """Mask of the tokens that each token must not see: bool (length, length)."""
     everything = torch.ones(length, length, dtype=torch.bool, device=device)
     reach = length if window is None else window
-    later, earlier = (0 if direction == name else reach for name in ("left-to-right", "right-to-left"))
+    later = 0 if direction == "left-to-right" else reach
+    earlier = 0 if direction == "right-to-left" else reach
     return everything.triu(later + 1) | everything.tril(-earlier - 1)
 
 
@@ -172,9 +175,13 @@ class _Explicit(torch.autograd.Function):
         tokens, _, heads, size = qkv.shape
         kind = torch.promote_types(qkv.dtype, torch.float32) if qkv.device.type == "cpu" else qkv.dtype
         dropping = rate > 0 and batch.dropping
-        ctx.rows, ctx.real, ctx.kind = batch.attention_rows, batch.real, kind
-        ctx.scale, ctx.factor, ctx.dropping = size**-0.5, 1 / (1 - rate) if dropping else 1.0, dropping
-        output, empty = qkv.new_empty(tokens, 1, heads, size), qkv.new_empty(1, 1, 1, dtype=kind)
+        ctx.rows = batch.attention_rows
+        ctx.real = batch.real
+        ctx.kind = kind
+        ctx.scale = size**-0.5
+        ctx.factor = 1 / (1 - rate) if dropping else 1.0
+        empty = qkv.new_empty(1, 1, 1, dtype=kind)
+        output = qkv.new_empty(tokens, 1, heads, size)
         output[batch.real :] = 0
         elements = [rows.count * heads * rows.length**2 for rows in ctx.rows]
         drawn = batch.dropout.mask((sum(elements),), rate, site, empty).split(elements) if dropping else []
@@ -198,7 +205,8 @@ class _Explicit(torch.autograd.Function):
     @staticmethod
     def backward(ctx, gradient):  # type: ignore[no-untyped-def]
         tokens, heads, size = gradient.shape
-        result, empty = gradient.new_empty(tokens, 3, heads, size), gradient.new_empty(1, 1, 1, dtype=ctx.kind)
+        empty = gradient.new_empty(1, 1, 1, dtype=ctx.kind)
+        result = gradient.new_empty(tokens, 3, heads, size)
         result[ctx.real :] = 0
         outer_states = gradient.new_empty(tokens + 1, 1, heads, size)  # the last entry is the gradient of padding
         torch.mul(gradient, ctx.factor, out=outer_states[:tokens, 0])

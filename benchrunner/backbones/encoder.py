@@ -1,18 +1,19 @@
-"""The base class of encoders: a loaded backbone with its tokenizer."""
+"""The base class of encoders, a loaded backbone with its tokenizer, and parts that encoders are built of."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, cast
+from typing import Any, Literal, cast, final
 
 import torch
 from torch import nn
+from torch.utils.checkpoint import checkpoint
 
 from benchrunner.backbones.export_kind import ExportKind
-from benchrunner.backbones.recomputation import recompute
 from benchrunner.errors import PluginError, RequestError
 from benchrunner.features.arrays import Sequences
 from benchrunner.features.flat_batch import FlatBatch
@@ -100,14 +101,16 @@ class Encoder(nn.Module, ABC):
         weight counts as an embedding if it belongs to an `nn.Embedding`, or if it is registered before the layers.
         """
         layers = self.layers
-        depth_in_layers = {id(weight): depth for depth, layer in enumerate(layers, 1) for weight in layer.parameters()}
+        in_layers = {id(weight): depth for depth, layer in enumerate(layers, 1) for weight in layer.parameters()}
         tables = {id(module.weight) for module in self.modules() if isinstance(module, nn.Embedding)}
-        depths, depth_outside = dict[str, int](), 0
+        depths = dict[str, int]()
+        outside = 0  # before the first layer
         for name, weight in self.named_parameters():
-            if id(weight) in depth_in_layers:
-                depths[name], depth_outside = depth_in_layers[id(weight)], len(layers) + 1
+            if id(weight) in in_layers:
+                depths[name] = in_layers[id(weight)]
+                outside = len(layers) + 1
             else:
-                depths[name] = 0 if id(weight) in tables else depth_outside
+                depths[name] = 0 if id(weight) in tables else outside
         return depths
 
     def recompute_layers(self) -> None:
@@ -208,3 +211,39 @@ class Encoder(nn.Module, ABC):
     def set_dropout(self, rate: float) -> None:
         """Set the dropout rate of all layers."""
         self.dropout = rate
+
+
+@final
+class StackedLinear(nn.Linear):
+    """Linear layer whose weight has several matrices of equal size, one below the other: query, key and value.
+
+    The method `lora` updates each of the matrices as a layer of its own, as it would if they were not stacked.
+    """
+
+    def __init__(self, inputs: int, outputs: int, *, count: int) -> None:
+        """Make `count` matrices (outputs, inputs)."""
+        super().__init__(inputs, count * outputs)
+        self.count = count
+
+
+def recompute(
+    layer: nn.Module, *, again: Callable[[], AbstractContextManager[None]] = lambda: nullcontext(None)
+) -> None:
+    """Let a layer keep only its input in a forward pass, and compute the rest again in the backward pass.
+
+    Torch's generators draw the same numbers in both passes. `again` is called in the forward pass, and returns the
+    context of the second pass: for models whose settings may have changed in between.
+    """
+    forward = layer.forward
+
+    def called(arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        return forward(*arguments, **named)
+
+    def recomputed(*arguments: Any, **named: Any) -> Any:
+        if not torch.is_grad_enabled():
+            return forward(*arguments, **named)
+        context = again()
+        # Arguments by name are passed on as values, so that torch sees on which devices they are.
+        return checkpoint(called, arguments, named, use_reentrant=False, context_fn=lambda: (nullcontext(), context))
+
+    layer.forward = recomputed

@@ -25,9 +25,12 @@ def not_finite(tensors: Iterable[tuple[str, torch.Tensor]]) -> list[str]:
         return []
     # A sum with a NaN or an infinity is not finite either, and is nine times as fast as looking at each value. A sum
     # of large finite values may overflow, so a suspicious tensor is looked at value by value.
-    sums = torch.stack([tensor.sum().float() for _, tensor in named]).isfinite().tolist()
-    suspicious = [part for part, has_finite_sum in zip(named, sums, strict=True) if not has_finite_sum]
-    return [name for name, tensor in suspicious if not tensor.isfinite().all()]
+    sums = torch.stack([tensor.sum().float() for _, tensor in named])
+    bad = []
+    for (name, tensor), has_finite_sum in zip(named, sums.isfinite().tolist(), strict=True):
+        if not has_finite_sum and not tensor.isfinite().all():
+            bad.append(name)
+    return bad
 
 
 def check_weights(tensors: Iterable[tuple[str, torch.Tensor]], owner: str) -> None:

@@ -67,9 +67,11 @@ class _Flash(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, qkv, batch, rate, site, direction, window):  # type: ignore[no-untyped-def]
-        starts, longest = batch.borders, batch.longest_border
+        starts = batch.borders
+        longest = batch.longest_border
         before, after = sides(direction, window)
-        ctx.places = starts, starts, longest, longest, rate if batch.dropping else 0.0, (before, after) == (-1, 0)
+        causal = (before, after) == (-1, 0)
+        ctx.places = (starts, starts, longest, longest, rate if batch.dropping else 0.0, causal)
         ctx.windows = {"window_size_left": before, "window_size_right": after}
         with batch.dropout.drawing(site, qkv.device):
             output, logsumexp, state, unused, _ = torch.ops.aten._flash_attention_forward(
@@ -93,11 +95,12 @@ class _Efficient(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, qkv, starts, batch, rate, site, causal):  # type: ignore[no-untyped-def]
-        longest, rate = batch.longest_border, rate if batch.dropping else 0.0
-        ctx.longest, ctx.rate, ctx.mask = longest, rate, _CAUSAL if causal else 0
+        ctx.longest = longest = batch.longest_border
+        ctx.rate = rate if batch.dropping else 0.0
+        ctx.mask = _CAUSAL if causal else 0
         with batch.dropout.drawing(site, qkv.device):
             output, logsumexp, seed, offset, _, _ = torch.ops.aten._efficient_attention_forward(
-                *qkv[None].unbind(2), None, starts, starts, longest, longest, rate, ctx.mask, True
+                *qkv[None].unbind(2), None, starts, starts, longest, longest, ctx.rate, ctx.mask, True
             )
         ctx.save_for_backward(qkv, starts, output, logsumexp, seed, offset)
         return output[0]
@@ -133,7 +136,8 @@ def _deterministic() -> Iterator[None]:
     also fills new tensors; this is switched off, since the kernels write all elements. The setting is changed
     directly, since `torch.use_deterministic_algorithms` imports torch's compiler.
     """
-    strict, warned = torch._C._get_deterministic_algorithms(), torch._C._get_deterministic_algorithms_warn_only()
+    strict = torch._C._get_deterministic_algorithms()
+    warned = torch._C._get_deterministic_algorithms_warn_only()
     filled = torch._C._get_deterministic_fill_uninitialized_memory()
     torch._C._set_deterministic_algorithms(True, warn_only=False)
     torch._C._set_deterministic_fill_uninitialized_memory(False)

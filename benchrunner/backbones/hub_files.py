@@ -36,7 +36,8 @@ def find_hub_file(repository: str, name: str, workspace: Workspace, commit: str 
         return None
     if isinstance(cached, str):
         return Path(cached)
-    offline, wanted = workspace.settings.offline, f"{name} of {repository}"
+    offline = workspace.settings.offline
+    wanted = f"{name} of {repository}"
     failure = None if offline else workspace.hub.failure(wanted)
     only_local = offline or failure is not None
     try:

@@ -30,13 +30,15 @@ def read_one_way(
     present = steps < lengths  # (steps, sequences)
     steps = np.minimum(steps, lengths - 1)
     places = starts + (lengths - 1 - steps if backward else steps)
-    arrays = {"read": places.reshape(-1), "present": present.reshape(-1).nonzero()[0], "written": places[present]}
+    arrays = {"read": places.ravel(), "present": present.ravel().nonzero()[0], "written": places[present]}
     indices = on_device(arrays, states.device)
     # Not every device has an LSTM in half precision.
     with torch.autocast(states.device.type, enabled=False), _without_onednn(lstm.proj_size):
         inputs = states.float().index_select(0, indices["read"]).view(*places.shape, -1)
-        outputs: torch.Tensor = lstm(inputs)[0].flatten(0, 1).index_select(0, indices["present"])
-    return outputs.new_zeros(len(states), outputs.shape[1]).index_copy(0, indices["written"], outputs)
+        read, _ = lstm(inputs)
+        outputs: torch.Tensor = read.flatten(0, 1).index_select(0, indices["present"])
+    result = outputs.new_zeros(len(states), outputs.shape[1])
+    return result.index_copy(0, indices["written"], outputs)
 
 
 @contextlib.contextmanager
@@ -46,7 +48,8 @@ def _without_onednn(projection: int) -> Iterator[None]:
         yield
         return
     switch: Any = torch.backends.mkldnn
-    before, switch.enabled = switch.enabled, False
+    before = switch.enabled
+    switch.enabled = False
     try:
         yield
     finally:

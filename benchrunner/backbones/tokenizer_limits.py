@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchrunner.errors import CheckpointError
+from benchrunner.features.word_cache import described_part
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -25,8 +25,9 @@ def check_limits(tokenizer: Tokenizer, origin: Path | str) -> None:
     No text is encoded, and the tokenizer is not copied: a copy needs memory for every id up to the largest.
     """
     check_ids(tokenizer.get_vocab(with_added_tokens=True).values(), origin)
-    growth, added = 1, 0
-    for step in _steps(_described(tokenizer.normalizer)):
+    growth = 1
+    added = 0
+    for step in _steps(described_part(tokenizer.normalizer)):
         if step.get("type") == "Replace":
             growth *= max(1, len(str(step.get("content", ""))))
         if step.get("type") == "Prepend":
@@ -50,11 +51,6 @@ def check_ids(ids: Iterable[object], origin: Path | str) -> None:
             f"{origin}: a token has the id {largest:,}; the largest vocabularies have a million tokens. Get the file "
             "again from its source."
         )
-
-
-def _described(part: Any) -> dict[str, Any]:
-    """Give the description of a part of a tokenizer, as tokenizer.json has it; empty where there is no such part."""
-    return {} if part is None else dict(json.loads(part.__getstate__()))
 
 
 def _steps(normalizer: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

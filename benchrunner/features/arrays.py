@@ -31,11 +31,9 @@ class Sequences:
         if len(parts) == 1:
             return parts[0]
         lengths = np.concatenate([np.diff(part.starts) for part in parts])
-        return cls(
-            np.concatenate([part.tokens for part in parts]),
-            np.concatenate([part.segments for part in parts]),
-            np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]),
-        )
+        tokens = np.concatenate([part.tokens for part in parts])
+        segments = np.concatenate([part.segments for part in parts])
+        return cls(tokens, segments, np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]))
 
 
 @dataclass(frozen=True)
@@ -128,8 +126,6 @@ class Features:
 
     def save(self, folder: Path) -> None:
         """Write each array to a file of its own, so that it can be memory-mapped."""
-        for name in _PARTS:
-            np.save(folder / f"{name}.npy", getattr(self, name))
         contents: dict[str, list[str]] = {}
         for group in _GROUPS:
             arrays = getattr(self, group)
@@ -137,7 +133,7 @@ class Features:
             for name, values in arrays.items():
                 np.save(folder / f"{group}-{name}.npy", values)
         contents["optional"] = [name for name in _OPTIONAL if getattr(self, name) is not None]
-        for name in contents["optional"]:
+        for name in (*_PARTS, *contents["optional"]):
             np.save(folder / f"{name}.npy", getattr(self, name))
         (folder / "contents.json").write_text(json.dumps(contents), encoding="utf-8")
 
@@ -154,7 +150,8 @@ class Features:
 
         contents = json.loads((folder / "contents.json").read_text(encoding="utf-8"))
         parts: dict[str, Any] = {name: array(name) for name in (*_PARTS, *contents["optional"])}
-        parts |= {group: {name: array(f"{group}-{name}") for name in contents[group]} for group in _GROUPS}
+        for group in _GROUPS:
+            parts[group] = {name: array(f"{group}-{name}") for name in contents[group]}
         return cls(**parts)
 
 

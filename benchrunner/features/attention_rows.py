@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +12,7 @@ import numpy as np
 import torch
 
 from benchrunner.features.blocks import Block, Bucket, buckets, ranges
-from benchrunner.features.uploads import on_device
+from benchrunner.features.uploads import tensor_on
 
 SHARED_ROW = 32
 """Most tokens of a row that short sequences share: products of smaller matrices take as long as those of this size."""
@@ -62,12 +63,12 @@ class Rows:
         """int64 (count * length,): the token in the flat batch of each place of the rows, and -1 for padding."""
         sources = np.full(self.count * self.length, -1, dtype=np.int64)
         sources[self._places] = np.arange(self.start, self.stop)
-        return on_device({"sources": sources}, self.device)["sources"]
+        return tensor_on(sources, self.device)
 
     @cached_property
     def places(self) -> torch.Tensor:
         """int64 (tokens,): the place in the rows of each token of the bucket."""
-        return on_device({"places": self._places}, self.device)["places"]
+        return tensor_on(self._places, self.device)
 
     @cached_property
     def bias(self) -> torch.Tensor | None:
@@ -82,7 +83,7 @@ class Rows:
         sequences[self._places] = np.repeat(np.arange(self.bucket.count), self.bucket.lengths)
         keys = sequences.reshape(self.count, 1, 1, self.length)
         hidden = keys < 0 if self.number == 1 else keys != keys.swapaxes(2, 3)
-        return on_device({"bias": np.where(hidden, _HIDDEN, np.float32(0))}, self.device)["bias"]
+        return tensor_on(np.where(hidden, _HIDDEN, np.float32(0)), self.device)
 
     @cached_property
     def _filled(self) -> np.ndarray:
@@ -101,7 +102,7 @@ def rows_of(blocks: Sequence[Block], device: torch.device) -> tuple[Rows, ...]:
     def cost(count: int, length: int) -> float:
         number = sequences_per_row(length)
         width = number * length
-        return -(-count // number) * width * (width + per_token) + overhead
+        return math.ceil(count / number) * width * (width + per_token) + overhead
 
     return tuple(Rows(bucket, sequences_per_row(bucket.longest), device) for bucket in buckets(blocks, cost))
 

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import torch
 
-from benchrunner.features.uploads import on_device
+from benchrunner.features.uploads import tensor_on
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Bucket:
     @cached_property
     def lengths(self) -> np.ndarray:
         """Tokens of each sequence, int64 (count,)."""
-        return np.repeat([block.length for block in self.blocks], [block.count for block in self.blocks])
+        return lengths_of(self.blocks)
 
     @cached_property
     def places(self) -> np.ndarray:
@@ -72,24 +72,28 @@ class Bucket:
 
     def pad(self, values: torch.Tensor, filling: float) -> torch.Tensor:
         """Turn values per token of the flat batch into a padded batch: (T, ...) -> (count, longest, ...)."""
-        flat, shape = values[self.start : self.stop], (self.count, self.longest, *values.shape[1:])
+        flat = values[self.start : self.stop]
+        shape = (self.count, self.longest, *values.shape[1:])
         if not self.padded:
             return flat.reshape(shape)
         padded = flat.new_full((self.count * self.longest, *flat.shape[1:]), filling)
-        return padded.index_copy_(0, self._places_on(values.device), flat).view(shape)
+        return padded.index_copy_(0, tensor_on(self.places, values.device), flat).view(shape)
 
     def mask(self, device: torch.device) -> torch.Tensor:
         """Return the attention mask, int64 (count, longest): 1 for tokens, 0 for padding."""
-        lengths = on_device({"lengths": self.lengths}, device)["lengths"]
+        lengths = tensor_on(self.lengths, device)
         return (torch.arange(self.longest, device=device) < lengths[:, None]).long()
 
     def unpad(self, states: torch.Tensor) -> torch.Tensor:
         """Turn values of the padded batch into those of its tokens: (count, longest, ...) -> (tokens, ...)."""
         flat = states[:, : self.longest].flatten(0, 1)
-        return flat.index_select(0, self._places_on(states.device)) if self.padded else flat
+        return flat.index_select(0, tensor_on(self.places, states.device)) if self.padded else flat
 
-    def _places_on(self, device: torch.device) -> torch.Tensor:
-        return on_device({"places": self.places}, device)["places"]
+
+def lengths_of(blocks: Sequence[Block]) -> np.ndarray:
+    """Return the tokens of each sequence of some blocks, int64 (sequences,)."""
+    counts = [block.count for block in blocks]
+    return np.repeat([block.length for block in blocks], counts)
 
 
 def buckets(
@@ -100,23 +104,25 @@ def buckets(
     `cost` takes the number of a bucket's sequences and the tokens of the longest of them. Only lengths of the same
     `group` share a bucket.
     """
-    costs, begins = [0.0], list[int]()  # by number of blocks: the smallest cost, and the first block of the last bucket
+    smallest = [0.0]  # by number of blocks: the smallest cost of the first blocks
+    begins = list[int]()  # by block: the first block of the bucket that ends with it
     for last, block in enumerate(blocks):
-        best, begin, count = None, last, 0
+        costs = dict[int, float]()  # first block of the bucket -> cost of all blocks up to this one
+        count = 0
         for first in range(last, -1, -1):
             if group(blocks[first].length) != group(block.length):
                 break
             count += blocks[first].count
-            whole = costs[first] + cost(count, block.length)
-            if best is None or whole < best:
-                best, begin = whole, first
-        assert best is not None
-        costs.append(best)
+            costs[first] = smallest[first] + cost(count, block.length)
+        begin = min(costs, key=costs.__getitem__)  # of equal costs, the one with the fewest blocks
         begins.append(begin)
-    result, stop = list[Bucket](), len(blocks)
+        smallest.append(costs[begin])
+    result = list[Bucket]()
+    stop = len(blocks)
     while stop:
-        result.append(Bucket(tuple(blocks[begins[stop - 1] : stop])))
-        stop = begins[stop - 1]
+        begin = begins[stop - 1]
+        result.append(Bucket(tuple(blocks[begin:stop])))
+        stop = begin
     return result[::-1]
 
 
@@ -124,13 +130,14 @@ def blocks_of(lengths: np.ndarray) -> Iterator[Block]:
     """Yield the blocks of sequences that are sorted by length, given their lengths."""
     start = 0
     for length, count in zip(*np.unique(lengths, return_counts=True), strict=True):
-        yield Block(start, int(count), int(length))
-        start += int(count) * int(length)
+        block = Block(start, int(count), int(length))
+        yield block
+        start = block.stop
 
 
 def ranges(starts: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Return start, start + 1, ... of `count` numbers for every (start, count), joined: int64 (sum of counts,)."""
-    ends = np.cumsum(counts)
-    total = int(ends[-1]) if len(ends) else 0
-    places: np.ndarray = np.arange(total, dtype=np.int64) + np.repeat(starts - (ends - counts), counts)
+    """Join the ranges start .. start + count - 1, int64: ranges([7, 2], [2, 3]) is [7, 8, 2, 3, 4]."""
+    before = np.cumsum(counts) - counts  # how many numbers stand before each range
+    places: np.ndarray = np.repeat(starts - before, counts)
+    places += np.arange(len(places))
     return places

@@ -12,10 +12,10 @@ from numpy.typing import DTypeLike
 
 from benchrunner.features.arrays import IGNORED, Features
 from benchrunner.features.attention_rows import Rows, rows_of
-from benchrunner.features.blocks import Block, Bucket, blocks_of, buckets, ranges
+from benchrunner.features.blocks import Block, Bucket, blocks_of, buckets, lengths_of, ranges
 from benchrunner.features.randomness import Dropout, NoDropout
 from benchrunner.features.static_shapes import StaticBorders, StaticShape, Untold
-from benchrunner.features.uploads import on_device
+from benchrunner.features.uploads import on_device, tensor_on
 
 FILLING = 0
 """The id of the filling tokens at the end of a batch: see `collate`."""
@@ -61,7 +61,7 @@ class FlatBatch:
     @property
     def lengths(self) -> np.ndarray:
         """int64 (N,): tokens of each sequence, on the CPU."""
-        return np.repeat([block.length for block in self.blocks], [block.count for block in self.blocks])
+        return lengths_of(self.blocks)
 
     @property
     def owner(self) -> torch.Tensor:
@@ -80,17 +80,22 @@ class FlatBatch:
     def attention_buckets(self) -> tuple[Bucket, ...]:
         """The blocks in buckets that cost attention the least time on a CPU: see `ATTENTION_COSTS`."""
         per_token, overhead = ATTENTION_COSTS
-        return tuple(buckets(self.blocks, lambda count, length: count * length * (length + per_token) + overhead))
+
+        def cost(count: int, length: int) -> float:
+            return count * length * (length + per_token) + overhead
+
+        return tuple(buckets(self.blocks, cost))
 
     def padded(self, values: torch.Tensor, filling: float) -> torch.Tensor:
         """Turn values per token into a padded batch: (T, ...) -> (N, longest, ...), in a few operators.
 
         The longest is that of `longest_border`, so that a batch of fixed shape has a result of fixed shape.
         """
-        first, end = self.starts[:-1, None], self.starts[1:, None]
-        places = first + torch.arange(self.longest_border, dtype=torch.int32, device=first.device)
+        steps = torch.arange(self.longest_border, dtype=torch.int32, device=self.starts.device)
+        places = self.starts[:-1, None] + steps
+        outside = places >= self.starts[1:, None]
         rows = values.index_select(0, places.clamp(max=len(values) - 1).flatten())
-        outside = (places >= end).view(*places.shape, *(1 for _ in values.shape[1:]))
+        outside = outside.view(*places.shape, *[1] * (values.dim() - 1))
         return rows.view(*places.shape, *values.shape[1:]).masked_fill(outside, filling)
 
     @cached_property
@@ -98,8 +103,9 @@ class FlatBatch:
         """int32: `starts`, with the filling as one more sequence if there is any."""
         if self.static is not None:
             return self.static.starts
-        filled = self.real < len(self.tokens)
-        return torch.nn.functional.pad(self.starts, (0, 1), value=len(self.tokens)) if filled else self.starts
+        if self.real == len(self.tokens):
+            return self.starts
+        return torch.nn.functional.pad(self.starts, (0, 1), value=len(self.tokens))
 
     @property
     def longest_border(self) -> int:
@@ -132,7 +138,8 @@ def collate(
     sequences = ranges(features.groups[units], counts)
     lengths = features.starts[sequences + 1] - features.starts[sequences]
     order = np.argsort(lengths, kind="stable")
-    sequences, lengths = sequences[order], lengths[order]
+    sequences = sequences[order]
+    lengths = lengths[order]
     places = ranges(features.starts[sequences], lengths)
     starts = np.zeros(len(lengths) + 1, dtype=np.int32)
     np.cumsum(lengths, out=starts[1:])
@@ -142,8 +149,8 @@ def collate(
     size = len(places) + -len(places) % multiple if shape is None else shape.tokens
 
     def filled(values: np.ndarray, filling: int, kind: DTypeLike = np.int64) -> np.ndarray:
-        result = np.empty(size, dtype=kind)
-        result[: len(values)], result[len(values) :] = values, filling
+        result = np.full(size, filling, dtype=kind)
+        result[: len(values)] = values
         return result
 
     arrays = {
@@ -176,9 +183,10 @@ def time_order(batch: FlatBatch) -> tuple[torch.Tensor, torch.Tensor]:
     """
     lengths = batch.lengths[::-1]
     starts = batch.real - np.cumsum(lengths)
-    present = np.arange(batch.longest)[:, None] < lengths
-    order = (starts + np.arange(batch.longest)[:, None])[present]
-    return on_device({"order": order}, batch.tokens.device)["order"], torch.from_numpy(present.sum(1))
+    steps = np.arange(batch.longest)[:, None]
+    present = steps < lengths
+    order = (starts + steps)[present]
+    return tensor_on(order, batch.tokens.device), torch.from_numpy(present.sum(1))
 
 
 def rounding(precision: str, tokens: int) -> int:
@@ -188,7 +196,10 @@ def rounding(precision: str, tokens: int) -> int:
     (CUDA), and without filling every flat batch has a new shape. At most a thirty-second of the tokens are filling, or
     15 of them.
     """
-    return min(max(16, 2 ** (max(tokens, 1).bit_length() - 6)), 64) if precision == "bf16" else 1
+    if precision != "bf16":
+        return 1
+    share = 1 << max(0, tokens.bit_length() - 6)  # a power of two
+    return min(max(16, share), 64)
 
 
 def micro_batches(units: np.ndarray, tokens: np.ndarray, budget: int) -> list[np.ndarray]:
@@ -198,11 +209,13 @@ def micro_batches(units: np.ndarray, tokens: np.ndarray, budget: int) -> list[np
     """
     if tokens[units].sum() <= budget:
         return [units]
-    parts, part, used = list[np.ndarray](), list[int](), 0
-    for unit in units[np.argsort(tokens[units], kind="stable")]:
-        if part and used + tokens[unit] > budget:
-            parts.append(np.array(part))
-            part, used = [], 0
-        part.append(int(unit))
-        used += int(tokens[unit])
-    return [*parts, np.array(part)]
+    parts = [list[int]()]
+    used = 0
+    for unit in units[np.argsort(tokens[units], kind="stable")].tolist():
+        size = int(tokens[unit])
+        if parts[-1] and used + size > budget:
+            parts.append([])
+            used = 0
+        parts[-1].append(unit)
+        used += size
+    return [np.array(part) for part in parts]

@@ -83,25 +83,25 @@ class Frame:
         """Make one sequence of each range of pieces, or of each pair of ranges."""
         if second is None and self.single is not None:
             return self.single.join(first)
-        between = self.between if second is not None else ()
-        counts = second.counts if second is not None else np.zeros_like(first.counts)
-        lengths = np.maximum(first.counts + counts + self.size(pair=second is not None), 1)
+        pair = second is not None
+        between = self.between if pair else ()
+        if second is None:
+            nothing = np.zeros_like(first.counts)
+            second = Part(first.tokens, nothing, nothing)
+        lengths = np.maximum(first.counts + second.counts + self.size(pair=pair), 1)
         starts = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
         first_begins = starts[:-1] + len(self.before)
         second_begins = first_begins + first.counts + len(between)
         tokens = np.full(starts[-1], self.unknown, dtype=np.int32)  # stays where a sequence has no token
         segments = np.full(starts[-1], self.segments[0], dtype=np.int8)
         tokens[ranges(first_begins, first.counts)] = first.tokens[ranges(first.begins, first.counts)]
-        if second is not None:
-            tokens[ranges(second_begins, counts)] = second.tokens[ranges(second.begins, counts)]
-            segments[ranges(second_begins, counts)] = self.segments[1]
-        special = zip(
-            (self.before, between, self.after),
-            (starts[:-1], first_begins + first.counts, second_begins + counts),
-            self._special_segments(pair=second is not None),
-            strict=True,
-        )
-        for special_tokens, places, special_segments in special:
+        of_second = ranges(second_begins, second.counts)
+        tokens[of_second] = second.tokens[ranges(second.begins, second.counts)]
+        segments[of_second] = self.segments[1]
+        special = (self.before, between, self.after)
+        begins = (starts[:-1], first_begins + first.counts, second_begins + second.counts)
+        kinds = self._special_segments(pair=pair)
+        for special_tokens, places, special_segments in zip(special, begins, kinds, strict=True):
             for offset, (token, segment) in enumerate(zip(special_tokens, special_segments, strict=False)):
                 tokens[places + offset] = token
                 segments[places + offset] = segment
@@ -111,7 +111,8 @@ class Frame:
         """Return the segments of the tokens of `before`, `between` and `after`."""
         if self.special_segments is not None:
             return self.special_segments
-        first, last = self.segments[0], self.segments[pair]
+        first = self.segments[0]
+        last = self.segments[pair]
         return (first,) * len(self.before), (first,) * len(self.between), (last,) * len(self.after)
 
 
@@ -121,7 +122,7 @@ def longest_first(first: np.ndarray, second: np.ndarray, room: int) -> tuple[np.
     Where both texts must be cut, each keeps half of the room. If the room is odd, the longer text keeps one token
     more; of two texts of equal length, the second.
     """
-    short, long = np.minimum(first, second), np.maximum(first, second)
-    half = np.minimum(short, room // 2)
-    kept = np.minimum(long, room - half)
-    return np.where(first > second, kept, half), np.where(first > second, half, kept)
+    of_shorter = np.minimum(np.minimum(first, second), room // 2)
+    of_longer = np.minimum(np.maximum(first, second), room - of_shorter)
+    first_is_longer = first > second
+    return np.where(first_is_longer, of_longer, of_shorter), np.where(first_is_longer, of_shorter, of_longer)

@@ -41,7 +41,10 @@ class Dropout:
 
     def __init__(self, seed: int, *step: object, generators: Generators | None = None) -> None:
         """Describe a forward pass by seed and step. `generators` are for passes that a CUDA graph records."""
-        self._seed, self._step, self._prefix, self._generators = seed, step, "", generators
+        self._seed = seed
+        self._step = step
+        self._prefix = ""
+        self._generators = generators
         self._streams: dict[tuple[torch.device, str], _Stream] = {}
         self._whole = self
 
@@ -69,7 +72,8 @@ class Dropout:
         # fast, and the rate is right to 1 / 65536.
         count = int(np.prod(shape, dtype=np.int64))
         words = np.random.SFC64(place).random_raw((count + 3) // 4)
-        keep = words.view(np.uint16)[:count] >= np.uint16(min(round(rate * 65536), 65535))
+        threshold = min(round(rate * 65536), 65535)
+        keep = words.view(np.uint16)[:count] >= np.uint16(threshold)
         # torch converts bytes four times as fast as truth values.
         return torch.from_numpy(keep.view(np.uint8)).view(shape).to(like.dtype)
 
@@ -100,7 +104,8 @@ class Dropout:
 
     def stream_seed(self, name: str) -> int:
         """Return the seed of a stream: "" names the stream that sites share; a site that is alone has its own."""
-        return derived(self._seed, "dropout", *self._step, *((name,) if name else ()))
+        names = (name,) if name else ()
+        return derived(self._seed, "dropout", *self._step, *names)
 
     def drawn_by(self, generators: Generators) -> Dropout:
         """Return the dropout of the same pass with other generators."""
@@ -109,7 +114,9 @@ class Dropout:
     def within(self, place: str) -> Dropout:
         """Return the dropout of one place in this pass, whose sites have masks of their own."""
         inner = Dropout(self._seed, *self._step, place, generators=self._generators)
-        inner._prefix, inner._streams, inner._whole = f"{self._prefix}{place}: ", self._streams, self._whole
+        inner._prefix = f"{self._prefix}{place}: "
+        inner._streams = self._streams
+        inner._whole = self._whole
         return inner
 
     def __call__(self, x: torch.Tensor, rate: float, site: str) -> torch.Tensor:
@@ -197,7 +204,8 @@ class _Stream:
     """The random numbers of one forward pass on one CUDA device, from a generator that is the pass's own."""
 
     def __init__(self, source: torch.Generator, *, recorded: bool) -> None:
-        self._source, self._recorded = source, recorded
+        self._source = source
+        self._recorded = recorded
         self._offsets: dict[str, int] = {}
 
     @contextmanager

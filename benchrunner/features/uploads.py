@@ -19,6 +19,11 @@ def on_device(arrays: Mapping[str, np.ndarray], device: torch.device) -> dict[st
     return copied(arrays, device)
 
 
+def tensor_on(values: np.ndarray, device: torch.device) -> torch.Tensor:
+    """Give one array as a tensor on a device."""
+    return on_device({"values": values}, device)["values"]
+
+
 def copied(arrays: Mapping[str, np.ndarray], device: torch.device) -> dict[str, torch.Tensor]:
     """Copy contiguous arrays to a device in one piece; the tensors are views of the piece.
 
@@ -28,17 +33,19 @@ def copied(arrays: Mapping[str, np.ndarray], device: torch.device) -> dict[str, 
     """
     if device.type == "cuda" and torch.cuda.is_current_stream_capturing():
         raise RuntimeError(f"a CUDA graph cannot copy from memory of the host again ({', '.join(arrays)})")
-    ends, end = list[int](), 0
-    for values in arrays.values():
-        end += -end % _ALIGNMENT + values.nbytes
-        ends.append(end)
-    buffer = torch.empty(end, dtype=torch.uint8, pin_memory=device.type == "cuda")
+    places = dict[str, slice]()
+    size = 0
+    for name, values in arrays.items():
+        begin = size + -size % _ALIGNMENT
+        size = begin + values.nbytes
+        places[name] = slice(begin, size)
+    buffer = torch.empty(size, dtype=torch.uint8, pin_memory=device.type == "cuda")
     content = buffer.numpy()
-    for values, stop in zip(arrays.values(), ends, strict=True):
-        content[stop - values.nbytes : stop] = values.reshape(-1).view(np.uint8)
+    for name, values in arrays.items():
+        content[places[name]] = values.reshape(-1).view(np.uint8)
     there = buffer.to(device, non_blocking=True)
     tensors = dict[str, torch.Tensor]()
-    for (name, values), stop in zip(arrays.items(), ends, strict=True):
+    for name, values in arrays.items():
         kind = torch.from_numpy(values).dtype
-        tensors[name] = there[stop - values.nbytes : stop].view(kind).view(values.shape)
+        tensors[name] = there[places[name]].view(kind).view(values.shape)
     return tensors

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, final
 
@@ -47,12 +47,12 @@ class WordCache:
         other types encodes every text as a whole. The normalizer has the settings `clean_text` and `lowercase`.
         """
         self._tokenizer = tokenizer
-        settings = _described(tokenizer.normalizer)
+        settings = described_part(tokenizer.normalizer)
         starts = {token.content[:1] for token in tokenizer.get_added_tokens_decoder().values()}
         self._looks_up = (
             settings.get("type") == normalizer
             and bool(settings.get("clean_text"))
-            and _described(tokenizer.pre_tokenizer).get("type") == pre_tokenizer
+            and described_part(tokenizer.pre_tokenizer).get("type") == pre_tokenizer
             and not any(start.isalnum() or start.isspace() or not start for start in starts)
         )
         self._lowercases = bool(settings.get("lowercase"))
@@ -62,11 +62,14 @@ class WordCache:
     def tokens(self, texts: Sequence[str]) -> Pieces:
         """Encode whole texts without special tokens. The spans of the result are left empty."""
         self._tokenizer.no_truncation()
-        parts = [self._chunk(texts[start : start + CHUNK]) for start in range(0, len(texts), CHUNK)]
-        empty = np.empty(0, dtype=np.int32)  # np.concatenate needs at least one array
-        counts = np.concatenate([empty.astype(np.int64), *(counts for _, counts in parts)])
-        starts = np.concatenate([[0], np.cumsum(counts)])
-        return Pieces(np.concatenate([empty, *(tokens for tokens, _ in parts)]), empty.reshape(0, 2), starts)
+        tokens = [np.empty(0, dtype=np.int32)]
+        counts = [np.zeros(1, dtype=np.int64)]
+        for start in range(0, len(texts), CHUNK):
+            chunk_tokens, chunk_counts = self._chunk(texts[start : start + CHUNK])
+            tokens.append(chunk_tokens)
+            counts.append(chunk_counts)
+        no_spans = np.empty((0, 2), dtype=np.int32)
+        return Pieces(np.concatenate(tokens), no_spans, np.cumsum(np.concatenate(counts)))
 
     def _chunk(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Return the tokens of some texts, int32 (tokens,), and their number in each text, int64 (texts,)."""
@@ -75,18 +78,23 @@ class WordCache:
         if len(self._numbers) > MOST_WORDS:
             self._clear()
         words = [self._words(text) for text in texts]
-        unknown = [word for word in dict.fromkeys(chain.from_iterable(words)) if word not in self._numbers]
+        self._learn(word for word in dict.fromkeys(chain.from_iterable(words)) if word not in self._numbers)
+        numbers = np.fromiter(map(self._numbers.__getitem__, chain.from_iterable(words)), dtype=np.int64)
+        counts = self._counts[numbers]
+        first_words = np.cumsum([0, *map(len, words)])  # of each text, and the end
+        first_tokens = np.concatenate([[0], np.cumsum(counts)])  # of each word, and the end
+        return self._tokens[ranges(self._starts[numbers], counts)], np.diff(first_tokens[first_words])
+
+    def _learn(self, words: Iterable[str]) -> None:
+        """Encode new words and add them to the cache."""
+        unknown = list(words)
         if unknown:
             tokens, counts = _encoded(self._tokenizer, unknown)
-            self._numbers |= zip(unknown, range(len(self._numbers), len(self._numbers) + len(unknown)), strict=True)
+            for number, word in enumerate(unknown, len(self._numbers)):
+                self._numbers[word] = number
             self._tokens = np.concatenate([self._tokens, tokens])
             self._counts = np.concatenate([self._counts, counts])
             self._starts = np.cumsum(self._counts) - self._counts
-        numbers = np.fromiter(map(self._numbers.__getitem__, chain.from_iterable(words)), dtype=np.int64)
-        counts = self._counts[numbers]
-        ends = np.cumsum(np.fromiter(map(len, words), dtype=np.int64, count=len(words)))
-        totals = np.concatenate([[0], np.cumsum(counts)])[np.concatenate([[0], ends])]
-        return self._tokens[ranges(self._starts[numbers], counts)], np.diff(totals)
 
     def _words(self, text: str) -> list[str]:
         """Cut a text into words that the tokenizer encodes one by one; the text itself if it must be encoded whole."""
@@ -95,7 +103,8 @@ class WordCache:
         return _WORDS.findall(text.lower() if self._lowercases else text)
 
     def _clear(self) -> None:
-        self._numbers, self._tokens = {}, np.empty(0, dtype=np.int32)
+        self._numbers = {}
+        self._tokens = np.empty(0, dtype=np.int32)
         self._counts = self._starts = np.empty(0, dtype=np.int64)
 
 
@@ -107,9 +116,10 @@ def _encoded(tokenizer: Tokenizer, texts: Sequence[str]) -> tuple[np.ndarray, np
     """Encode texts as wholes: return their tokens, int32, and their number in each text, int64."""
     ids = [encoding.ids for encoding in tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
     counts = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
-    return np.fromiter(chain.from_iterable(ids), dtype=np.int32, count=int(counts.sum())), counts
+    tokens = np.fromiter(chain.from_iterable(ids), dtype=np.int32, count=int(counts.sum()))
+    return tokens, counts
 
 
-def _described(part: Any) -> dict[str, Any]:
+def described_part(part: Any) -> dict[str, Any]:
     """Return the description of a part of a tokenizer, as tokenizer.json has it; empty where there is no such part."""
     return {} if part is None else dict(json.loads(part.__getstate__()))

@@ -12,7 +12,7 @@ from torch.nn import functional
 from torch.nn.utils import parametrize
 from torch.utils.hooks import RemovableHandle
 
-from benchrunner.backbones.stacked_linear import StackedLinear
+from benchrunner.backbones.encoder import StackedLinear
 from benchrunner.errors import RequestError
 from benchrunner.features.randomness import generator
 

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from benchrunner import Computing, Runner
-from benchrunner.backbones.recomputation import recompute
+from benchrunner.backbones.encoder import recompute
 from benchrunner.runs.orders import FitOrder
 from inline import QUICK, runner
 

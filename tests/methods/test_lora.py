@@ -17,7 +17,7 @@ from torch.func import functional_call
 from torch.nn import functional
 
 from benchrunner import Computing, RequestError, Runner
-from benchrunner.backbones.stacked_linear import StackedLinear
+from benchrunner.backbones.encoder import StackedLinear
 from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.features.randomness import generator
 from benchrunner.fits.fit import Fit
