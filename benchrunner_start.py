@@ -19,7 +19,7 @@ def main() -> int:
     for number, handler in ours.items():
         if signal.getsignal(number) is handler:  # not if it is ignored, as after nohup
             signal.signal(number, _end)
-    from benchrunner.commands.main import main
+    from benchrunner.command_line.main import main
 
     return main()
 

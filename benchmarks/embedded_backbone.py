@@ -22,7 +22,7 @@ TRAINED, TWIN = "bert/novels", "bert/random-4/192"
 
 def compared(asked: argparse.Namespace) -> dict[str, Any]:
     """What the command says."""
-    from benchrunner.commands.main import main
+    from benchrunner.command_line.main import main
 
     words = ["compare", TRAINED, TWIN, "--tasks", asked.tasks, "--data", asked.data, "--runs", f"{asked.out}/runs"]
     words += ["--restarts", str(asked.restarts), "--limit-train", str(asked.limit_train)]

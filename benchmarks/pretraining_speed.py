@@ -40,7 +40,7 @@ def words(asked: argparse.Namespace, home: Path, length: int, zero: int) -> list
 
 def engine(asked: argparse.Namespace, home: Path, length: int, zero: int) -> dict[str, float]:
     """Of the log that the command leaves."""
-    from benchrunner.commands.main import main
+    from benchrunner.command_line.main import main
 
     assert main(words(asked, home, length, zero)) == 0
     lines = (home / f"{length}-{zero}" / "log.jsonl").read_text(encoding="utf-8").splitlines()

@@ -1,6 +1,6 @@
 """`python -m benchrunner`: the program `benchrunner`."""
 
-# PYTHON_ARGCOMPLETE_OK: see benchrunner/commands/main.py
+# PYTHON_ARGCOMPLETE_OK: see benchrunner/command_line/main.py
 
 import sys
 

@@ -1,7 +1,8 @@
-"""Plugin of the core: the built-in methods and the local executor, registered through the same hooks as others."""
+"""Plugin of the core: the built-in methods, executor and commands, registered through the same hooks as others."""
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterator
 
 from benchrunner.fits.executor import Executor
@@ -13,6 +14,26 @@ from benchrunner.methods.method import Method
 from benchrunner.methods.probing.probe import Probe
 from benchrunner.plugins.hookspecs import hookimpl
 from benchrunner.runs.local_executor import Local
+
+COMMANDS = {
+    "demo": "run everything once on generated data with a small backbone: minutes on a CPU",
+    "list": "list tasks, backbones, methods, leaderboards, executors, recipes, studies and plugins",
+    "doctor": "show versions, devices, folders and plugins, what is wrong with them, and what to do",
+    "data": "show where each task's data was found and whether it can be used; download what is missing",
+    "run": "fit one backbone to one or a few tasks, and score dev",
+    "compare": "fit several backbones to several tasks with a grid and restarts, and print a table",
+    "predict": "answer a file or a split with a finished fit, or with several together",
+    "export": "write a finished fit as a checkpoint that other libraries load",
+    "submit": "fit what is not fitted, answer every test file, write the submission",
+    "check": "find every fault of a submission, whoever wrote it",
+    "runs": "list, show, compare and remove the fits in the runs folder",
+    "report": "write a kept study, or finished runs, as one file of HTML that opens without a network",
+    "share": "write a kept study to a folder that anybody verifies, with metadata for model cards; no upload",
+    "verify": "compute every score of a shared folder again from its answers and your data; say what differs",
+    "new": "write the package of a new plugin, with tests that pass, to start from",
+    "score": "score a prediction file against labelled rows, by the official rules",
+}
+"""Built-in command -> what it does. Its code is in `benchrunner/commands`, in the module NAME_command."""
 
 
 @hookimpl
@@ -31,3 +52,9 @@ def register_methods() -> Iterator[Method]:
 @hookimpl
 def register_executors() -> Iterator[Executor]:
     yield Local()
+
+
+@hookimpl
+def register_commands(cli: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    for name, about in COMMANDS.items():
+        cli.add_parser(name, help=about, module=f"benchrunner.commands.{name}_command")

@@ -50,7 +50,7 @@ def test_a_stop_while_the_program_is_loaded_is_quiet(program: str, moments: int,
 FIT = """
 import sys, inline
 from pathlib import Path
-from benchrunner.commands.main import main
+from benchrunner.command_line.main import main
 inline.files(1, Path("data"))
 code = main("run mood --backbone words --data data --runs runs --device cpu --quiet".split(), plugins=inline.plugins())
 print(code, sorted({name.partition(".")[0] for name in sys.modules} & {"transformers", "sklearn", "datasets", "scipy"}))

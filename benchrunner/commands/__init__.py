@@ -1,1 +1,1 @@
-"""The command line: one file a command."""
+"""Commands: a file for each built-in command, imported when the command is chosen."""

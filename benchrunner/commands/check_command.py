@@ -5,30 +5,29 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchrunner.commands import options
-from benchrunner.commands.output import DONE, FAILED, print_json
-from benchrunner.commands.parser import Commands
+from benchrunner.command_line import options
+from benchrunner.command_line.output import DONE, FAILED, print_json
 from benchrunner.console.printing import print_line, print_note
 
 
-def add(commands: Commands) -> None:
-    """Add the command `check` to the command line."""
-    check = commands.add_parser("check", help="find every fault of a submission, whoever wrote it")
-    check.add_argument("file", type=Path, metavar="FILE", help="an archive, a folder of its files, or one of its files")
-    check.add_argument(
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `check`."""
+    parser.add_argument(
+        "file", type=Path, metavar="FILE", help="an archive, a folder of its files, or one of its files"
+    )
+    parser.add_argument(
         "--board", metavar="BOARD", help="the leaderboard (default: recognised by the names of the files)"
     )
-    check.add_argument(
+    parser.add_argument(
         "--data", type=Path, metavar="DIR", help="folder of raw data files: ids and words are compared with its rows"
     )
-    check.add_argument("--gold", type=Path, metavar="FILE", help="file of the rows, in the task's own layout")
-    check.add_argument(
+    parser.add_argument("--gold", type=Path, metavar="FILE", help="file of the rows, in the task's own layout")
+    parser.add_argument(
         "--counts-from-manifest",
         action="store_true",
         help="expect the row counts of FILE.json beside FILE, not the official ones: for archives of demo data",
     )
-    options.add_json(check)
-    check.set_defaults(run=run)
+    options.add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

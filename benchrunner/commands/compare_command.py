@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchrunner.backbones.concatenation import PREFIX
-from benchrunner.commands import options
-from benchrunner.commands.output import (
+from benchrunner.command_line import options
+from benchrunner.command_line.output import (
     DONE,
     FAILED,
     FORMATS,
@@ -21,7 +21,6 @@ from benchrunner.commands.output import (
     print_table,
     reserved_for_json,
 )
-from benchrunner.commands.parser import Commands
 from benchrunner.commands.study_commands import finished_study, print_plan
 from benchrunner.errors import RequestError
 from benchrunner.studies.kept.naming import check_name
@@ -30,16 +29,13 @@ if TYPE_CHECKING:
     from benchrunner.study_files.table import StudyFileResult
 
 
-def add(commands: Commands) -> None:
-    """Add the command `compare` to the command line."""
-    compare = commands.add_parser(
-        "compare", help="fit several backbones to several tasks with a grid and restarts, and print a table"
-    )
-    backbones = compare.add_argument("backbones", nargs="+", metavar="B", help=options.BACKBONES)
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `compare`."""
+    backbones = parser.add_argument("backbones", nargs="+", metavar="B", help=options.BACKBONES)
     backbones.required = False  # not with --study; nargs="*" would take no backbones that follow another option
-    compare.add_argument("--tasks", nargs="+", metavar="TASK", help="tasks or suites, separated by blanks or commas")
-    options.add_planning(compare)
-    study = compare.add_argument_group("study", "instead of backbones and --tasks, a file that says what is compared")
+    parser.add_argument("--tasks", nargs="+", metavar="TASK", help="tasks or suites, separated by blanks or commas")
+    options.add_planning(parser)
+    study = parser.add_argument_group("study", "instead of backbones and --tasks, a file that says what is compared")
     study.add_argument(
         "--study", metavar="NAME", help="a study of 'benchrunner list studies', or the path of a .toml file"
     )
@@ -50,23 +46,22 @@ def add(commands: Commands) -> None:
         metavar="NAME",
         help="size of the study, where its file has several: tiny (minutes), small (an afternoon) or full (default)",
     )
-    options.add_family(compare)
-    options.add_published(compare)
-    options.add_split(compare)
-    options.add_recipe(compare)
-    options.add_workspace(compare)
-    options.add_computing(compare)
-    shown = compare.add_argument_group("output")
+    options.add_family(parser)
+    options.add_published(parser)
+    options.add_split(parser)
+    options.add_recipe(parser)
+    options.add_workspace(parser)
+    options.add_computing(parser)
+    shown = parser.add_argument_group("output")
     shown.add_argument(
         "--format",
         choices=FORMATS,
         default="table",
         help="table (default), markdown, csv with a line for every score, json with everything, or latex",
     )
-    options.add_json(compare, help="print the results as JSON, like --format json")
+    options.add_json(parser, help="print the results as JSON, like --format json")
     shown.add_argument("--best", action="store_true", help="show the selected restart too; it is optimistic")
     shown.add_argument("--run-ids", action="store_true", help="list the ids of the fits below the table")
-    compare.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

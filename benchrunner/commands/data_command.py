@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from benchrunner.commands import options
-from benchrunner.commands.output import DONE, FAILED, print_json
-from benchrunner.commands.parser import Commands
+from benchrunner.command_line import options
+from benchrunner.command_line.output import DONE, FAILED, print_json
 from benchrunner.console.printing import print_line, print_note
 
 if TYPE_CHECKING:
@@ -15,19 +14,15 @@ if TYPE_CHECKING:
     from benchrunner.workspace import Workspace
 
 
-def add(commands: Commands) -> None:
-    """Add the command `data` to the command line."""
-    data = commands.add_parser(
-        "data", help="show where each task's data was found and whether it can be used; download what is missing"
-    )
-    data.add_argument(
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `data`."""
+    parser.add_argument(
         "action", choices=("status", "fetch"), help="status looks only on this machine; fetch downloads what is missing"
     )
-    tasks = data.add_argument("tasks", nargs="*", metavar="TASK", help="only these tasks")
+    tasks = parser.add_argument("tasks", nargs="*", metavar="TASK", help="only these tasks")
     tasks.required = False  # argparse would list TASK among what is missing
-    options.add_workspace(data)
-    options.add_json(data)
-    data.set_defaults(run=run)
+    options.add_workspace(parser)
+    options.add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -7,35 +7,30 @@ import os
 import time
 from pathlib import Path
 
-from benchrunner.commands import options
-from benchrunner.commands.output import FAILED, print_result
-from benchrunner.commands.parser import Commands
+from benchrunner.command_line import options
+from benchrunner.command_line.output import FAILED, print_result
 from benchrunner.console.printing import print_line
 from benchrunner.process.platform_facts import available_cores, can_run_workers
 
 
-def add(commands: Commands) -> None:
-    """Add the command `demo` to the command line."""
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `demo`."""
     jobs = _default_jobs()
-    demo = commands.add_parser(
-        "demo", help="run everything once on generated data with a small backbone: minutes on a CPU"
-    )
-    demo.add_argument(
+    parser.add_argument(
         "--out",
         type=Path,
         default=Path("benchrunner-demo"),
         metavar="DIR",
-        help="folder for all files of the demo (default: benchrunner-demo)",
+        help="folder for all files of the demo (default: benchrunner-parser)",
     )
-    demo.add_argument(
+    parser.add_argument(
         "--tasks", nargs="+", metavar="TASK", help="only these tasks or suites, separated by blanks or commas"
     )
-    demo.add_argument("--backbone", metavar="B", help="backbone instead of the one that is meant for the demo")
-    options.add_family(demo)
-    demo.add_argument("--seed", type=int, default=0, help="seed of the generated data and of the fits")
-    demo.add_argument("--jobs", type=int, default=jobs, metavar="N", help=f"fits at the same time (default: {jobs})")
-    options.add_computing(demo)
-    demo.set_defaults(run=run)
+    parser.add_argument("--backbone", metavar="B", help="backbone instead of the one that is meant for the demo")
+    options.add_family(parser)
+    parser.add_argument("--seed", type=int, default=0, help="seed of the generated data and of the fits")
+    parser.add_argument("--jobs", type=int, default=jobs, metavar="N", help=f"fits at the same time (default: {jobs})")
+    options.add_computing(parser)
 
 
 def _default_jobs() -> int:

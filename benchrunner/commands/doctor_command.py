@@ -5,23 +5,19 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from benchrunner.commands import options
-from benchrunner.commands.output import DONE, FAILED, print_json
-from benchrunner.commands.parser import Commands
+from benchrunner.command_line import options
+from benchrunner.command_line.output import DONE, FAILED, print_json
 from benchrunner.console.printing import print_line
 
 if TYPE_CHECKING:
     from benchrunner.plugins.diagnosis import Diagnosis
 
 
-def add(commands: Commands) -> None:
-    """Add the command `doctor` to the command line."""
-    doctor = commands.add_parser(
-        "doctor", help="show versions, devices, folders and plugins, what is wrong with them, and what to do"
-    )
-    options.add_workspace(doctor)
-    options.add_json(doctor)
-    doctor.set_defaults(run=run, shows_set_aside=True)
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `doctor`."""
+    options.add_workspace(parser)
+    options.add_json(parser)
+    parser.set_defaults(shows_set_aside=True)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchrunner.commands import options
-from benchrunner.commands.output import DONE, print_json, reserved_for_json
-from benchrunner.commands.parser import Commands
+from benchrunner.command_line import options
+from benchrunner.command_line.output import DONE, print_json, reserved_for_json
 from benchrunner.console.printing import print_line
 
 
-def add(commands: Commands) -> None:
-    """Add the command `export` to the command line."""
-    parser = commands.add_parser("export", help="write a finished fit as a checkpoint that other libraries load")
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `export`."""
     parser.add_argument(
         "source",
         metavar="RUN",
@@ -23,7 +21,6 @@ def add(commands: Commands) -> None:
     options.add_workspace(parser)
     options.add_computing(parser)
     options.add_json(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Mapping
 
-from benchrunner.commands import options
-from benchrunner.commands.output import DONE, print_columns, print_json, print_table
-from benchrunner.commands.parser import Commands
+from benchrunner.command_line import options
+from benchrunner.command_line.output import DONE, print_columns, print_json, print_table
 from benchrunner.console.printing import print_line
 from benchrunner.errors import RequestError
 from benchrunner.leaderboards.leaderboard import Leaderboard
@@ -16,11 +15,8 @@ from benchrunner.parameters.named_recipes import NamedRecipe
 from benchrunner.plugins.listing import KINDS, Listed, list_offers
 
 
-def add(commands: Commands) -> None:
-    """Add the command `list` to the command line."""
-    parser = commands.add_parser(
-        "list", help="list tasks, backbones, methods, leaderboards, executors, recipes, studies and plugins"
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `list`."""
     parser.add_argument("kind", nargs="?", choices=KINDS, help="only this kind")
     parser.add_argument(
         "name",
@@ -29,7 +25,6 @@ def add(commands: Commands) -> None:
         help="with 'leaderboards': published results of this leaderboard; with 'recipes': values of this recipe",
     )
     options.add_json(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -4,32 +4,24 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Collection
 from pathlib import Path
 
-from benchrunner.commands import options
-from benchrunner.commands.output import DONE, print_json
-from benchrunner.commands.parser import Commands
+from benchrunner.command_line import options
+from benchrunner.command_line.output import DONE, print_json
 from benchrunner.console.printing import print_line
 from benchrunner.scaffolds.kinds import SCAFFOLDS
 
 
-def add(commands: Commands) -> None:
-    """Add the command `new` to the command line."""
-    new = commands.add_parser("new", help="write the package of a new plugin, with tests that pass, to start from")
-    new.add_argument("kind", choices=tuple(SCAFFOLDS), help="what the plugin offers")
-    new.add_argument("name", metavar="NAME", help="its name: lower-case letters, digits and underscores")
-    new.add_argument("--out", type=Path, metavar="DIR", help="folder to write, which must not exist (default: NAME)")
-    options.add_json(new, "print the folder and its files as JSON")
-
-    def run_with_commands(arguments: argparse.Namespace) -> int:
-        return run(arguments, commands.choices)
-
-    new.set_defaults(run=run_with_commands)
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `new`."""
+    parser.add_argument("kind", choices=tuple(SCAFFOLDS), help="what the plugin offers")
+    parser.add_argument("name", metavar="NAME", help="its name: lower-case letters, digits and underscores")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="folder to write, which must not exist (default: NAME)")
+    options.add_json(parser, "print the folder and its files as JSON")
 
 
-def run(arguments: argparse.Namespace, commands: Collection[str]) -> int:
-    """Write the package, and print what to do next. `commands` are the names of all commands."""
+def run(arguments: argparse.Namespace) -> int:
+    """Write the package, and print what to do next."""
     from benchrunner.scaffolds.writing import write_plugin
 
     folder = write_plugin(
@@ -37,7 +29,7 @@ def run(arguments: argparse.Namespace, commands: Collection[str]) -> int:
         arguments.name,
         Path(arguments.name) if arguments.out is None else arguments.out,
         plugins=arguments.plugins,
-        commands=commands,
+        commands=arguments.commands,
     )
     files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     if arguments.json:

@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchrunner.commands import options
-from benchrunner.commands.output import DONE, print_json, reserved_for_json
-from benchrunner.commands.parser import Commands
+from benchrunner.command_line import options
+from benchrunner.command_line.output import DONE, print_json, reserved_for_json
 from benchrunner.console.printing import print_data, print_line, print_note
 from benchrunner.errors import DataError, RequestError
 from benchrunner.io.files import write_atomically
@@ -23,12 +22,9 @@ if TYPE_CHECKING:
     from benchrunner.runs.answering import Answered
 
 
-def add(commands: Commands) -> None:
-    """Add the command `predict` to the command line."""
-    predict = commands.add_parser(
-        "predict", help="answer a file or a split with a finished fit, or with several together"
-    )
-    predict.add_argument(
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `predict`."""
+    parser.add_argument(
         "given",
         nargs="*",
         metavar="RUN FILE",
@@ -36,21 +32,20 @@ def add(commands: Commands) -> None:
         "task's own files, labelled or not, or '-' for standard input; without FILE, a split of the task's data is "
         "answered and scored",
     )
-    predict.add_argument("--ensemble", nargs="+", metavar="RUN", help="let these runs of one task answer together")
-    predict.add_argument("--split", help="the split to answer if no FILE is given (default: the first dev split)")
-    predict.add_argument(
+    parser.add_argument("--ensemble", nargs="+", metavar="RUN", help="let these runs of one task answer together")
+    parser.add_argument("--split", help="the split to answer if no FILE is given (default: the first dev split)")
+    parser.add_argument(
         "--board", metavar="BOARD", help="write this leaderboard's files of the task into the folder --out"
     )
-    predict.add_argument("--out", type=Path, metavar="PATH", help="file or folder instead of standard output")
-    predict.add_argument(
+    parser.add_argument("--out", type=Path, metavar="PATH", help="file or folder instead of standard output")
+    parser.add_argument(
         "--probabilities",
         action="store_true",
         help="write the probabilities of each answer, too, where the task's problem has them",
     )
-    options.add_workspace(predict)
-    options.add_computing(predict)
-    options.add_json(predict)
-    predict.set_defaults(run=run)
+    options.add_workspace(parser)
+    options.add_computing(parser)
+    options.add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -5,32 +5,27 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchrunner.commands import options
-from benchrunner.commands.output import DONE, print_json, reserved_for_json
-from benchrunner.commands.parser import Commands
+from benchrunner.command_line import options
+from benchrunner.command_line.output import DONE, print_json, reserved_for_json
 from benchrunner.console.printing import print_line
 from benchrunner.errors import RequestError
 
 
-def add(commands: Commands) -> None:
-    """Add the command `report` to the command line."""
-    report = commands.add_parser(
-        "report", help="write a kept study, or finished runs, as one file of HTML that opens without a network"
-    )
-    report.add_argument(
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `report`."""
+    parser.add_argument(
         "study",
         nargs="+",
         metavar="STUDY",
         help="name of a kept study, or ids of finished runs, see 'benchrunner runs'",
     )
-    report.add_argument(
-        "--out", type=Path, metavar="FILE", help="the file to write (default: STUDY.html, for runs report.html)"
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE", help="the file to write (default: STUDY.html, for runs parser.html)"
     )
-    report.add_argument("--title", default="", metavar="TEXT", help="title of the page")
-    options.add_published(report)
-    options.add_workspace(report)
-    options.add_json(report)
-    report.set_defaults(run=run)
+    parser.add_argument("--title", default="", metavar="TEXT", help="title of the page")
+    options.add_published(parser)
+    options.add_workspace(parser)
+    options.add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

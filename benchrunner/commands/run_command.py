@@ -7,9 +7,8 @@ import shlex
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from benchrunner.commands import options
-from benchrunner.commands.output import print_result
-from benchrunner.commands.parser import Commands
+from benchrunner.command_line import options
+from benchrunner.command_line.output import print_result
 from benchrunner.commands.study_commands import finished_study, print_plan
 from benchrunner.console.printing import print_line
 from benchrunner.errors import RequestError
@@ -20,9 +19,8 @@ if TYPE_CHECKING:
     from benchrunner.tasks.task import Task
 
 
-def add(commands: Commands) -> None:
-    """Add the command `run` to the command line."""
-    parser = commands.add_parser("run", help="fit one backbone to one or a few tasks, and score dev")
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `run`."""
     parser.add_argument("tasks", nargs="+", metavar="TASK", help="a task (suite/task), its short name, or a suite")
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--backbone", metavar="B", help=options.BACKBONES)
@@ -35,7 +33,6 @@ def add(commands: Commands) -> None:
     options.add_workspace(parser)
     options.add_computing(parser)
     options.add_json(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

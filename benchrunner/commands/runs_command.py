@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchrunner.commands import options
-from benchrunner.commands.output import DONE, print_columns, print_json
-from benchrunner.commands.parser import Commands
+from benchrunner.command_line import options
+from benchrunner.command_line.output import DONE, print_columns, print_json
 from benchrunner.console.printing import print_line, print_note, printable
 from benchrunner.errors import RequestError
 
@@ -38,9 +37,8 @@ _OPTIONS = {
 """Option -> the actions that it is for."""
 
 
-def add(commands: Commands) -> None:
-    """Add the command `runs` to the command line."""
-    parser = commands.add_parser("runs", help="list, show, compare and remove the fits in the runs folder")
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `runs`."""
     parser.add_argument(
         "action",
         nargs="?",
@@ -76,7 +74,7 @@ def add(commands: Commands) -> None:
         "--runs", type=Path, metavar="DIR", help="folder in which fits are kept (BENCHRUNNER_RUNS, else ./runs)"
     )
     options.add_json(parser)
-    parser.set_defaults(run=run, data=None, offline=False, leave_out_bad_rows=False)
+    parser.set_defaults(data=None, offline=False, leave_out_bad_rows=False)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -6,9 +6,8 @@ import argparse
 import re
 from pathlib import Path
 
-from benchrunner.commands import options
-from benchrunner.commands.output import DONE, json_of_scores, print_json
-from benchrunner.commands.parser import Commands
+from benchrunner.command_line import options
+from benchrunner.command_line.output import DONE, json_of_scores, print_json
 from benchrunner.console.printing import print_line, print_note
 from benchrunner.errors import PluginError
 from benchrunner.plugins.registry import Plugins
@@ -17,24 +16,22 @@ _FILES = "file of "
 """Prefix of the names under which scorers' options are stored: no other option has such a name."""
 
 
-def add(commands: Commands, plugins: Plugins) -> None:
-    """Add the command, with the options of the tasks' scorers."""
-    score = commands.add_parser("score", help="score a prediction file against labelled rows, by the official rules")
-    score.add_argument("task", metavar="TASK", help="a task (suite/task) or its short name")
-    score.add_argument(
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `score`."""
+    parser.add_argument("task", metavar="TASK", help="a task (suite/task) or its short name")
+    parser.add_argument(
         "file",
         type=Path,
         metavar="FILE",
         help="what the task's official scorer reads, or index<TAB>prediction with a header, or one answer a line",
     )
-    score.add_argument(
+    parser.add_argument(
         "--gold", type=Path, metavar="FILE", help="file of labelled rows in the task's own layout, instead of --split"
     )
-    score.add_argument("--split", help="a labelled split of the task's data (default: the first dev split)")
-    options.add_workspace(score)
-    options.add_json(score)
-    _add_files(score, plugins)
-    score.set_defaults(run=run)
+    parser.add_argument("--split", help="a labelled split of the task's data (default: the first dev split)")
+    options.add_workspace(parser)
+    options.add_json(parser)
+    _add_files(parser, parser.get_default("plugins"))
 
 
 def _add_files(parser: argparse.ArgumentParser, plugins: Plugins) -> None:

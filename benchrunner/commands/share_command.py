@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchrunner.commands import options
-from benchrunner.commands.output import DONE, print_json, reserved_for_json
-from benchrunner.commands.parser import Commands
+from benchrunner.command_line import options
+from benchrunner.command_line.output import DONE, print_json, reserved_for_json
 from benchrunner.console.printing import print_line
 from benchrunner.errors import UnknownName
 
@@ -19,35 +18,31 @@ if TYPE_CHECKING:
     from benchrunner.study_files.table import StudyFileResult
 
 
-def add(commands: Commands) -> None:
-    """Add the command `share` to the command line."""
-    share = commands.add_parser(
-        "share", help="write a kept study to a folder that anybody verifies, with metadata for model cards; no upload"
-    )
-    share.add_argument(
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `share`."""
+    parser.add_argument(
         "study",
         nargs="+",
         metavar="STUDY",
         help="name of a kept study, or ids of finished runs, see 'benchrunner runs'",
     )
-    share.add_argument(
+    parser.add_argument(
         "--out",
         type=Path,
         required=True,
         metavar="DIR",
         help="the folder to write; an older shared folder there is replaced",
     )
-    share.add_argument(
+    parser.add_argument(
         "--url", metavar="URL", help="where you will publish the folder, for the metadata of model cards"
     )
-    share.add_argument(
+    parser.add_argument(
         "--with-rows",
         action="store_true",
         help="show rows of the data in the report, with their texts: only where the licence of the data allows it",
     )
-    options.add_workspace(share)
-    options.add_json(share)
-    share.set_defaults(run=run)
+    options.add_workspace(parser)
+    options.add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

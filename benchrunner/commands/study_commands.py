@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from benchrunner.commands.output import print_dry_run, reserved_for_json
+from benchrunner.command_line.output import print_dry_run, reserved_for_json
 
 if TYPE_CHECKING:
     from benchrunner.fits.executor import Executor

@@ -6,9 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchrunner.commands import options
-from benchrunner.commands.output import DONE, FAILED, print_json, print_result, print_table, reserved_for_json
-from benchrunner.commands.parser import Commands
+from benchrunner.command_line import options
+from benchrunner.command_line.output import DONE, FAILED, print_json, print_result, print_table, reserved_for_json
 from benchrunner.console.printing import print_line
 from benchrunner.errors import RequestError
 from benchrunner.io.output_places import is_stream
@@ -19,31 +18,29 @@ if TYPE_CHECKING:
     from benchrunner.studies.submissions import Submission
 
 
-def add(commands: Commands) -> None:
-    """Add the command `submit` to the command line."""
-    submit = commands.add_parser("submit", help="fit what is not fitted, answer every test file, write the submission")
-    submit.add_argument("board", metavar="BOARD", help="a leaderboard of 'benchrunner list leaderboards'")
-    source = submit.add_mutually_exclusive_group(required=True)
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `submit`."""
+    parser.add_argument("board", metavar="BOARD", help="a leaderboard of 'benchrunner list leaderboards'")
+    source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--backbone", metavar="B", help=options.BACKBONES)
     source.add_argument(
         "--ensemble", nargs="+", metavar="RUN", help="finished fits; those of one task answer it together"
     )
     source.add_argument("--study", metavar="NAME", help="a kept study of 'benchrunner runs studies': its selected fits")
-    submit.add_argument("--of", metavar="B", help="with --study: which of its backbones or systems answers")
-    submit.add_argument("--tasks", nargs="+", metavar="TASK", help="answer only these tasks; the rest must be filled")
-    submit.add_argument(
+    parser.add_argument("--of", metavar="B", help="with --study: which of its backbones or systems answers")
+    parser.add_argument("--tasks", nargs="+", metavar="TASK", help="answer only these tasks; the rest must be filled")
+    parser.add_argument(
         "--fill", choices=("majority",), help="answer missing tasks by the majority; the manifest says so"
     )
-    submit.add_argument(
+    parser.add_argument(
         "--out", type=Path, default=Path(), metavar="PATH", help="the archive, or a folder for it (default: .)"
     )
-    options.add_family(submit)
-    options.add_published(submit)
-    options.add_recipe(submit)
-    options.add_workspace(submit)
-    options.add_computing(submit)
-    options.add_json(submit)
-    submit.set_defaults(run=run)
+    options.add_family(parser)
+    options.add_published(parser)
+    options.add_recipe(parser)
+    options.add_workspace(parser)
+    options.add_computing(parser)
+    options.add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

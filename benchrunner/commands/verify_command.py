@@ -5,21 +5,16 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchrunner.commands import options
-from benchrunner.commands.output import DONE, FAILED, print_json, reserved_for_json
-from benchrunner.commands.parser import Commands
+from benchrunner.command_line import options
+from benchrunner.command_line.output import DONE, FAILED, print_json, reserved_for_json
 from benchrunner.console.printing import print_line
 
 
-def add(commands: Commands) -> None:
-    """Add the command `verify` to the command line."""
-    verify = commands.add_parser(
-        "verify", help="compute every score of a shared folder again from its answers and your data; say what differs"
-    )
-    verify.add_argument("folder", type=Path, metavar="DIR", help="a folder that 'benchrunner share' wrote")
-    options.add_data(verify)
-    options.add_json(verify)
-    verify.set_defaults(run=run)
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `verify`."""
+    parser.add_argument("folder", type=Path, metavar="DIR", help="a folder that 'benchrunner share' wrote")
+    options.add_data(parser)
+    options.add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from benchrunner.commands.main import main
+from benchrunner.command_line.main import main
 from benchrunner.leaderboards.checking import find_faults, unchecked
 from benchrunner.leaderboards.file_kinds.file_kind import Answers
 from benchrunner.leaderboards.leaderboard import Leaderboard

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner.commands.main import main
+from benchrunner.command_line.main import main
 from command_line import Shell
 from inline import files, mood, pairs, plugins
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from benchrunner import discover
-from benchrunner.commands.main import main
+from benchrunner.command_line.main import main
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])

@@ -55,7 +55,7 @@ def test_a_shell_gets_commands_options_and_names(line: str, expected: list[str],
 def test_argcomplete_finds_its_mark_where_it_looks() -> None:
     """It reads the first 1,024 bytes of the module of the console script, and of `python -m benchrunner`."""
     folder = Path(benchrunner.__file__).parent
-    for name in ("commands/main.py", "__main__.py"):
+    for name in ("command_line/main.py", "__main__.py"):
         assert MARK in (folder / name).read_bytes()[:1024]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner.commands.main import main
+from benchrunner.command_line.main import main
 from benchrunner.testing import TinyBackbone, TinyEncoder
 from inline import board, mood, pairs, plugins
 

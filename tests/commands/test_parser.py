@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import re
+import subprocess
+import sys
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 import benchrunner
 from benchrunner import discover
-from benchrunner.commands.parser import Parser
+from benchrunner.command_line.parser import Parser
 from command_line import Shell
 from inline import own, plugin
 
@@ -75,6 +78,31 @@ def test_commands_of_plugins_suggest_too(shell: Shell) -> None:
     assert shell("hello", "--loudly")[0] == 0
     assert "benchrunner hello: there is no option --loudy. Did you mean --loudly?" in shell.refused("hello", "--loudy")
     assert "Did you mean hello?" in shell.refused("helo")
+
+
+def test_only_the_chosen_command_is_imported() -> None:
+    """A command has one line in the help of all; its own file is read when somebody asks for the command."""
+    code = "from benchrunner.command_line.main import main; main(['list', 'tasks'])"
+    code += "; import sys; print([name for name in sys.modules if name.startswith('benchrunner.commands.')])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "['benchrunner.commands.list_command']"
+
+
+def test_a_plugins_command_may_live_in_a_module(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    later = ModuleType("later")
+    later.add_options = lambda parser: parser.add_argument("--times", type=int)  # type: ignore[attr-defined]
+    later.run = lambda arguments: arguments.times  # type: ignore[attr-defined]
+
+    def hook(cli: Any) -> None:
+        cli.add_parser("later", help="in a module", module="later")
+
+    shell.plugins = discover(extra=[("own", plugin(register_commands=hook))], installed=False)
+    code, out, err = shell("later")
+    assert (code, out) == (1, "")
+    assert "The module later of 'benchrunner later' failed: ModuleNotFoundError: No module named 'later'." in err
+    monkeypatch.setitem(sys.modules, "later", later)
+    assert shell("later", "--times", "3")[0] == 3
+    assert "argument --times: 'x' is not a whole number" in shell.refused("later", "--times", "x")
 
 
 def test_the_version_is_the_one_that_fits_are_identified_by(shell: Shell) -> None:

@@ -44,7 +44,7 @@ from benchrunner import (
     write_report,
     write_submission,
 )
-from benchrunner.commands.main import parser
+from benchrunner.command_line.main import parser
 from benchrunner.studies.comparison.caption import footnotes
 from benchrunner.studies.comparison.json_values import as_json
 from benchrunner.study_files import table

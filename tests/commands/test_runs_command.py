@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchrunner import Recipe, Study, run_study
-from benchrunner.commands.main import main
+from benchrunner.command_line.main import main
 from benchrunner.runs.inventory.sizes import sizes_of
 from chancy import chancy
 from inline import plugins

@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 import inline
-from benchrunner.commands.main import main
+from benchrunner.command_line.main import main
 from command_line import Shell
 from distributions import ROOT
 
@@ -26,7 +26,7 @@ PAGE = (ROOT / "docs" / "scripts.md").read_text(encoding="utf-8")
 PROGRAM = """#!{python}
 import sys
 sys.path.insert(0, {path!r})
-from benchrunner.commands.main import main
+from benchrunner.command_line.main import main
 from inline import plugins
 sys.exit(main(plugins=plugins(register_backbones=[])))
 """

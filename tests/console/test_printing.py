@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import benchrunner
-from benchrunner.commands.main import main
-from benchrunner.commands.output import print_json
+from benchrunner.command_line.main import main
+from benchrunner.command_line.output import print_json
 from benchrunner.console import printing
 from benchrunner.console.printing import (
     LINE_WIDTH,

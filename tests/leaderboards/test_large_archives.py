@@ -88,7 +88,7 @@ CASES: dict[str, tuple[Callable[[], bytes] | int, str]] = {
 """Name of a case -> function that makes the archive, or its size if it is sparse, and what the error says."""
 PROGRAM = """
 import contextlib, io, json, resource, sys
-from benchrunner.commands.main import main
+from benchrunner.command_line.main import main
 from inline import mood, pairs, plugins
 
 found = plugins(register_tasks=[mood(), pairs()])

@@ -11,7 +11,7 @@ import pytest
 
 import benchrunner
 import benchrunner.engine
-from benchrunner.commands.main import parser
+from benchrunner.command_line.main import parser
 from benchrunner.errors import RequestError
 from benchrunner.plugins.discovery import discover
 from benchrunner.study_files.reading import read_study_file

@@ -46,7 +46,7 @@ def test_packages_only_re_export() -> None:
 
 def test_importing_loads_no_heavy_library() -> None:
     """Neither the core, nor the command line, nor any first-party plugin needs one to be imported."""
-    names = ["benchrunner.commands.main", *(package(home).name for home in HOMES)]
+    names = ["benchrunner.command_line.main", *(package(home).name for home in HOMES)]
     code = "import importlib, json, sys; [importlib.import_module(name) for name in sys.argv[1:]]"
     code += "; print(json.dumps(sorted({name.split('.')[0] for name in sys.modules})))"
     done = subprocess.run([sys.executable, "-c", code, *names], capture_output=True, text=True, check=True)

@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from test_probe_references import quiet_job
 
 from benchrunner import Fit, RequestError, Runner
-from benchrunner.commands.main import main
+from benchrunner.command_line.main import main
 from benchrunner.features.flat_batch import collate
 from benchrunner.methods import frozen_states
 from benchrunner.methods.probing.probe import UNTRAINED_POOLER

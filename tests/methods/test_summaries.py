@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from benchrunner import Tag
-from benchrunner.commands.main import main
+from benchrunner.command_line.main import main
 from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.methods.heads import LinearHead
 from benchrunner.methods.summaries import summarize

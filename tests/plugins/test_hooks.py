@@ -28,7 +28,7 @@ from benchrunner import (
     run_study,
     write_answers,
 )
-from benchrunner.commands.main import main
+from benchrunner.command_line.main import main
 from benchrunner.fits.progress import silent
 from benchrunner.plugins import hookspecs
 from benchrunner.plugins.hookspecs import GROUP

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from benchrunner import Backbone, BackboneFamily, Method, Plugins, Split, TextTable, Workspace, discover, hookimpl
-from benchrunner.commands.main import main
+from benchrunner.command_line.main import main
 from benchrunner.errors import CheckpointError, RequestError, UnknownName
 from benchrunner.plugins.versions import source_hash
 from benchrunner.testing import TinyBackbone, tiny_family
@@ -317,7 +317,7 @@ def test_importing_benchrunner_loads_nothing_heavy() -> None:
 
 
 def test_listing_what_there_is_loads_nothing_heavy() -> None:
-    assert loaded_after("from benchrunner.commands.main import main; main(['list'])") == set()
+    assert loaded_after("from benchrunner.command_line.main import main; main(['list'])") == set()
 
 
 def test_a_task_with_parts_of_two_plugins_has_both_as_suppliers() -> None:

@@ -56,7 +56,7 @@ PROGRAM = f"""
 import json, os, sys
 os.dup2(1, 2)
 sys.path.insert(0, {str(Path(inline.__file__).parent)!r})
-from benchrunner.commands.main import main
+from benchrunner.command_line.main import main
 from inline import plugins
 
 for words in json.loads(sys.argv[1]):

@@ -19,7 +19,7 @@ CODE = """
 import resource, sys, time
 from pathlib import Path
 import test_large_reports
-from benchrunner.commands.main import main
+from benchrunner.command_line.main import main
 runner = test_large_reports.runner(Path(sys.argv[1]))
 main(["report", "large", "--runs", str(runner.workspace.runs), "--out", sys.argv[2]], plugins=runner.plugins)
 print(time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000)

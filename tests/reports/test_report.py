@@ -11,7 +11,7 @@ import pytest
 
 import finished_studies
 from benchrunner import Grid, Prediction, PublishedRow, Record, Runner, Study, run_study
-from benchrunner.commands.main import main
+from benchrunner.command_line.main import main
 from benchrunner.reports.contents import Report
 from benchrunner.reports.disagreement import disagreement
 from benchrunner.reports.gathering import gather

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from benchrunner import BoardFile, Computing, Fit, Leaderboard, RequestError, Runner, Workspace, discover
-from benchrunner.commands.main import main
+from benchrunner.command_line.main import main
 from benchrunner.leaderboards.file_kinds.json_file import JsonMap
 from benchrunner.leaderboards.manifests import read_manifest
 from benchrunner.runs.answering import answer

@@ -150,7 +150,7 @@ def test_a_difference_tells_identity_from_numerics_and_names(tmp_path: Path) -> 
 
 def test_listing_loads_no_heavy_library(tmp_path: Path) -> None:
     made_run(tmp_path)
-    code = "import sys; from benchrunner.commands.main import main; main(['runs', '--runs', sys.argv[1]])"
+    code = "import sys; from benchrunner.command_line.main import main; main(['runs', '--runs', sys.argv[1]])"
     code += "; print(sorted({'torch', 'numpy', 'pyarrow', 'pandas', 'rich'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
@@ -164,7 +164,7 @@ def test_two_thousand_runs_are_listed_within_a_second(tmp_path: Path) -> None:
     """
     for seed in range(2000):
         made_run(tmp_path / "runs", seed=seed)
-    code = "import sys, time; from benchrunner.commands.main import main; main(['runs', '--runs', sys.argv[1]])"
+    code = "import sys, time; from benchrunner.command_line.main import main; main(['runs', '--runs', sys.argv[1]])"
     code += "; print(time.process_time(), file=sys.stderr)"
     command, seconds = [sys.executable, "-c", code, str(tmp_path / "runs")], []
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(tmp_path / "compiled")}

@@ -348,7 +348,7 @@ def test_workers_finish_fits_and_report_their_progress(start: Start) -> None:
 
 AUTOMATIC = """
 import sys
-from benchrunner.commands.main import main
+from benchrunner.command_line.main import main
 from benchrunner.runs import core_shares
 core_shares.WORTH_FLOPS, core_shares.available_cores = 0.0, lambda: 2
 sys.exit(main(sys.argv[1:]))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from benchrunner import Computing, Runner, Workspace, discover
-from benchrunner.commands.main import main
+from benchrunner.command_line.main import main
 from benchrunner.runs.folder import find_run
 from benchrunner.testing import tiny_family
 from inline import board, mood, own

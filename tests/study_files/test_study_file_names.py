@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 from benchrunner import discover
-from benchrunner.commands.main import main
+from benchrunner.command_line.main import main
 from benchrunner.errors import RequestError, UnknownName
 from benchrunner.plugins.hookspecs import hookimpl
 from inline import mood, own

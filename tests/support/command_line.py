@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner.commands.main import main
+from benchrunner.command_line.main import main
 from benchrunner.plugins.registry import Plugins
 from inline import files, mood, pairs
 from inline import plugins as inline_plugins

@@ -24,7 +24,7 @@ SCRIPT = """
 import os, pathlib, sys, time
 import benchrunner.runs.planner
 from benchrunner import discover
-from benchrunner.commands.main import main
+from benchrunner.command_line.main import main
 from inline import own, plugin
 
 starts = pathlib.Path("starts.txt")

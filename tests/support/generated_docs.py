@@ -19,7 +19,7 @@ from types import ModuleType
 import benchrunner
 import benchrunner.engine
 import benchrunner.testing
-from benchrunner.commands.main import parser
+from benchrunner.command_line.main import parser
 from benchrunner.plugins import hookspecs
 from benchrunner.plugins.discovery import discover
 from distributions import HOMES, ROOT, package, project

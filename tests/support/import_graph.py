@@ -34,6 +34,7 @@ ORDER = (
     "reports",
     "sharing",
     "scaffolds",
+    "command_line",
     "commands",
 )
 """The core's packages and lone modules in the order of their imports: each imports only what stands before it."""

@@ -121,6 +121,6 @@ def runner(folder: Path, *, seed: int = 1, **hooks: Any) -> Runner:
 
 
 if __name__ == "__main__":
-    from benchrunner.commands.main import main
+    from benchrunner.command_line.main import main
 
     sys.exit(main(plugins=plugins(register_tasks=[mood(), pairs()])))

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from benchrunner import Task, Workspace, discover
-from benchrunner.commands.main import main
+from benchrunner.command_line.main import main
 from benchrunner.testing import TinyBackbone, tiny_family
 from inline import files, mood, own, pairs
 
 BAKE = """
 import json, os, pathlib, shutil, sys
 from benchrunner import CommandEstimate, RequestError, discover
-from benchrunner.commands.main import main
+from benchrunner.command_line.main import main
 from inline import plugin
 
 def register_commands(cli):

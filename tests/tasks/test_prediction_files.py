@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import inline
-from benchrunner.commands.main import main
+from benchrunner.command_line.main import main
 from benchrunner.data.delimited import TextTable
 from benchrunner.data.hub import HubTable
 from benchrunner.data.rows import Rows

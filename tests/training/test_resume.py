@@ -149,7 +149,7 @@ def test_a_killed_transformer_ends_bit_identical(tmp_path: Path) -> None:
     pytest.importorskip("benchrunner_bert", reason="needs the plugin with a small transformer")
     code = (
         "import sys, inline, benchrunner_bert; from benchrunner import discover;"
-        "from benchrunner.commands.main import main;"
+        "from benchrunner.command_line.main import main;"
         "extra = [('own', inline.own(register_backbones=[])), ('bert', benchrunner_bert)];"
         "sys.argv = [word.replace('tiny/words', 'bert/random-tiny') for word in sys.argv];"
         "sys.exit(main(plugins=discover(extra=extra, installed=False)))"
@@ -190,7 +190,7 @@ def test_a_second_sigterm_is_held_back_too() -> None:
 
 @pytest.mark.parametrize("every", ["-1", "nan", "soon"])
 def test_the_time_between_checkpoints_is_a_number_of_seconds(every: str, tmp_path: Path) -> None:
-    from benchrunner.commands.main import main
+    from benchrunner.command_line.main import main
     from inline import plugins
 
     words = [*WORDS, "--data", str(tmp_path), f"--checkpoint-every={every}"]

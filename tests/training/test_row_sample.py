@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from benchrunner import Choose, Classify, Recipe, Regress, RequestError, Rows
-from benchrunner.commands.main import main
+from benchrunner.command_line.main import main
 from benchrunner.training.row_sample import stratified_sample, training_rows
 from inline import QUICK, plugins, runner
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from benchrunner import BackboneFamily, NamedRecipe, hookimpl
 from benchrunner_bert.elmo.family import ElmoFamily
 from benchrunner_bert.family import BertFamily
-from benchrunner_bert.pretraining import command
 from benchrunner_bert.recipes import BERT, MOSBACH
 
 
@@ -26,4 +25,5 @@ def register_recipes() -> Iterator[NamedRecipe]:
 
 @hookimpl
 def register_commands(cli: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    command.add(cli)
+    about = "train a BERT from raw text; the result is a backbone"
+    cli.add_parser("pretrain", help=about, module="benchrunner_bert.pretraining.command")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import forked
-from benchrunner.commands.main import main
+from benchrunner.command_line.main import main
 from benchrunner_bert.pretraining.deepspeed import launch
 
 QUICK = ["--vocab-size", "300", "--batch-size", "8", "--length", "24", "--long-length", "48", "--long-share", "0.25"]

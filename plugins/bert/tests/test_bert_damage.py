@@ -12,7 +12,7 @@ from bert_samples import FIRST, fresh
 
 from bad_checkpoints import DAMAGES, Damage, check_damage, settings, tokenizer
 from benchrunner import RequestError, Settings, Workspace, discover
-from benchrunner.commands.main import main
+from benchrunner.command_line.main import main
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.elmo.configuration import ElmoConfiguration
 from benchrunner_bert.elmo.encoder import Elmo

@@ -55,7 +55,7 @@ def all_systems(name: str) -> list[str]:
 def pretrain_options(words: tuple[str, ...]) -> argparse.Namespace:
     """Read a command of a study with the command line of `pretrain`."""
     parser = argparse.ArgumentParser()
-    command.add(parser.add_subparsers())
+    command.add_options(parser.add_subparsers().add_parser("pretrain"))
     return parser.parse_args(words)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pretraining_runs import corpus, run, words
 
-from benchrunner.commands.main import main
+from benchrunner.command_line.main import main
 
 
 def estimate(capsys: pytest.CaptureFixture[str], folder: Path, *options: str) -> dict[str, Any]:

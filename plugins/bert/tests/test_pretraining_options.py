@@ -20,7 +20,7 @@ NOT_OPTIONS = {"beta1", "beta2", "epsilon"}
 
 def requested(*words: str, size: str = "tiny") -> Request:
     parser = argparse.ArgumentParser()
-    command.add(parser.add_subparsers())
+    command.add_options(parser.add_subparsers().add_parser("pretrain"))
     asked = ["pretrain", size, "--corpus", "texts", "--out", "out", *words]
     return request_of(parser.parse_args(asked, argparse.Namespace(words=asked)))
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from pretraining_runs import corpus, losses, run, words
 
-from benchrunner.commands.main import main
+from benchrunner.command_line.main import main
 from benchrunner.errors import RequestError
 from benchrunner_bert.pretrained import register
 from benchrunner_bert.pretraining.checks import _check_gpus

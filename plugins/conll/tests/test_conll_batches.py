@@ -11,7 +11,7 @@ from conll_samples import workspace
 
 import benchrunner_conll
 from benchrunner import Plugins, discover, hookimpl
-from benchrunner.commands.main import main
+from benchrunner.command_line.main import main
 from benchrunner.testing import tiny_family
 from benchrunner_conll import demo
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchrunner import Executor, RequestError, discover
-from benchrunner.commands.main import main
+from benchrunner.command_line.main import main
 from benchrunner_ray import RayExecutor, RaySettings
 from cluster_plugin import Home
 

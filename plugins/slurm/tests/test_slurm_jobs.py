@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from benchrunner import Event, Executor, Fit, FitError, Local, RequestError, discover
-from benchrunner.commands.main import main
+from benchrunner.command_line.main import main
 from benchrunner_slurm import SlurmExecutor, SlurmSettings
 from cluster_plugin import Home, results
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner.commands.main import main
+from benchrunner.command_line.main import main
 from benchrunner.fits.computing import Computing
 from benchrunner.leaderboards import writing
 from benchrunner.leaderboards.checking import find_faults

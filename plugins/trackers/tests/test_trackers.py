@@ -16,7 +16,7 @@ import pytest
 
 import benchrunner_trackers
 from benchrunner import Computing, Event, Fit, Runner, Study, discover, run_study
-from benchrunner.commands.main import main
+from benchrunner.command_line.main import main
 from benchrunner_trackers.observer import observer
 from benchrunner_trackers.settings import TRACKERS
 from benchrunner_trackers.tracker import run_name

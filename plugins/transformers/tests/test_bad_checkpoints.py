@@ -176,7 +176,7 @@ def test_an_unknown_architecture_is_refused(folder: Path) -> None:
 def test_a_command_with_a_bad_checkpoint_exits_with_2(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from benchrunner.commands.main import main
+    from benchrunner.command_line.main import main
 
     change_settings(folder, num_hidden_layers=10**9)
     for name in ("RUNS", "CACHE"):

@@ -17,7 +17,7 @@ import os, signal, sys
 sys.path.insert(0, sys.argv.pop(1))
 import inline, benchrunner_transformers
 from benchrunner import discover
-from benchrunner.commands.main import main
+from benchrunner.command_line.main import main
 from benchrunner.training.checkpoints import Checkpoint
 save, last = Checkpoint.save, int(sys.argv.pop(1))
 def save_and_die(checkpoint, step, *more, **named):

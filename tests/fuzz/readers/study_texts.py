@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchrunner import Computing, Plugins, Runner
-from benchrunner.commands.main import main
+from benchrunner.command_line.main import main
 from benchrunner.studies.study_options import StudyOptions
 from benchrunner.study_files.reading import read_study_file
 from inline import mood, pairs

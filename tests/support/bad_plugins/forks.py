@@ -117,7 +117,7 @@ def _run(case: Case, folder: Path, out: Path, err: Path) -> None:
 def _main(site: Path) -> int:
     import importlib.metadata
 
-    from benchrunner.commands.main import main
+    from benchrunner.command_line.main import main
 
     everything = importlib.metadata.distributions
     importlib.metadata.distributions = lambda **wanted: everything(**{"path": [str(site)], **wanted})  # type: ignore[assignment]
@@ -145,7 +145,7 @@ def preload() -> None:
     import torch  # noqa: F401
 
     import benchrunner.builtin
-    import benchrunner.commands.main
+    import benchrunner.command_line.main
     import benchrunner.leaderboards.published_choice
     import benchrunner.runs.runner
     import benchrunner.studies.study_options

@@ -21,14 +21,10 @@ _INTERRUPTED = 130
 """Exit code of a run that was stopped and can continue, as after Ctrl-C."""
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to the command line."""
-    parser = commands.add_parser("pretrain", help="train a BERT from raw text; the result is a backbone")
-    add_options(parser)
-    parser.set_defaults(run=pretrain_command, estimate=estimate_command)
+__all__ = ["add_options", "estimate", "run"]
 
 
-def estimate_command(arguments: argparse.Namespace) -> CommandEstimate:
+def estimate(arguments: argparse.Namespace) -> CommandEstimate:
     """Say what is left to do, and change nothing."""
     from benchrunner_bert.pretraining.checks import check
     from benchrunner_bert.pretraining.estimate import estimate
@@ -38,7 +34,7 @@ def estimate_command(arguments: argparse.Namespace) -> CommandEstimate:
     return estimate(request)
 
 
-def pretrain_command(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Run the command; heavy libraries are imported here, not when the command line starts."""
     from benchrunner import RequestError
     from benchrunner_bert.pretraining.checks import check

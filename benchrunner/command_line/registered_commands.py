@@ -1,4 +1,4 @@
-"""Commands of plugins: a broken command is set aside, and none can change the core's commands."""
+"""Commands that plugins register: a broken command is set aside, and none can change those of another plugin."""
 
 from __future__ import annotations
 
@@ -7,23 +7,20 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from benchrunner.commands.parser import Commands, Parser
+from benchrunner.command_line.parser import Commands, Parser
 from benchrunner.console.printing import value_text
 from benchrunner.errors import BenchrunnerError, PluginError
 from benchrunner.plugins.loading import Loading
 from benchrunner.plugins.registry import Plugins
 
 
-def add_plugin_commands(commands: Commands, plugins: Plugins, *, prog: str) -> None:
-    """Add the commands of the plugins; commands of a plugin that fails are left out, and `doctor` says why."""
-    hooks = plugins.hook.register_commands.get_hookimpls()
-    if not hooks:
-        return
+def add_commands(commands: Commands, plugins: Plugins, *, prog: str) -> None:
+    """Add the commands of all plugins; commands of a plugin that fails are left out, and `doctor` says why."""
     with Loading() as loading:
-        for hook in hooks:
+        for hook in plugins.hook.register_commands.get_hookimpls():
             try:
                 with loading.plugin(hook.plugin_name):
-                    own: Commands = Parser(prog=prog).add_subparsers()  # the core's are out of the plugin's reach
+                    own: Commands = Parser(prog=prog).add_subparsers()  # others' are out of the plugin's reach
                     hook.function(*([own] if hook.argnames else []))
                     for name, parser in own.choices.items():
                         _check(name, parser, commands.choices)
@@ -33,6 +30,7 @@ def add_plugin_commands(commands: Commands, plugins: Plugins, *, prog: str) -> N
                 continue
             for name, parser in own.choices.items():
                 parser.set_defaults(plugin_of_command=hook.plugin_name, name_of_command=name)
+                parser.set_defaults(plugins=plugins, commands=commands.choices)
                 commands.choices[name] = parser
             commands._choices_actions += summaries
 
@@ -43,10 +41,10 @@ def _check(name: Any, parser: Any, known: Mapping[str, Any]) -> None:
         raise PluginError(f"{value_text(name)} is not a name of a command: it must be of letters, digits and hyphens")
     if name in known:
         owner = known[name].get_default("plugin_of_command")
-        raise PluginError(f"there is a command '{name}' already, {f'from {owner}' if owner else 'from benchrunner'}")
+        raise PluginError(f"there is a command '{name}' already, from the plugin '{owner}'")
     if not isinstance(parser, argparse.ArgumentParser):
         raise PluginError(f"the command '{name}' is no parser but {value_text(parser)}: add it with add_parser")
-    if parser.get_default("run") is None:
+    if parser.get_default("run") is None and not getattr(parser, "module", ""):
         raise PluginError(f"the command '{name}' has no set_defaults(run=...)")
     for default in ("run", "estimate"):
         value = parser.get_default(default)

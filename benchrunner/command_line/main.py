@@ -13,27 +13,9 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from benchrunner.commands import (
-    check_command,
-    compare_command,
-    data_command,
-    demo_command,
-    doctor_command,
-    export_command,
-    list_command,
-    new_command,
-    predict_command,
-    report_command,
-    run_command,
-    runs_command,
-    score_command,
-    share_command,
-    submit_command,
-    verify_command,
-)
-from benchrunner.commands.completion import complete
-from benchrunner.commands.failures import estimate_of, exit_code_of, parsed, print_traceback
-from benchrunner.commands.output import (
+from benchrunner.command_line.completion import complete
+from benchrunner.command_line.failures import estimate_of, exit_code_of, parsed, print_traceback
+from benchrunner.command_line.output import (
     DONE,
     FAILED,
     MISUNDERSTOOD,
@@ -41,8 +23,8 @@ from benchrunner.commands.output import (
     print_json,
     reserved_for_json,
 )
-from benchrunner.commands.parser import Commands, Parser
-from benchrunner.commands.plugin_commands import add_plugin_commands
+from benchrunner.command_line.parser import Commands, Parser
+from benchrunner.command_line.registered_commands import add_commands
 from benchrunner.console.printing import message_of, print_note
 from benchrunner.console.standard_streams import prepare_streams
 from benchrunner.errors import BenchrunnerError, RequestError
@@ -100,7 +82,7 @@ def _run(words: Sequence[str], plugins: Plugins, *, ends_process: bool) -> int:
     arguments = parsed(command_line, words, plugins)
     if arguments.parse_only:
         return DONE
-    arguments.plugins, arguments.words = plugins, list(words)
+    arguments.words = list(words)
     if arguments.only_estimate:
         return _print_estimate(arguments)
     if not getattr(arguments, "shows_set_aside", False):
@@ -117,10 +99,10 @@ def _run(words: Sequence[str], plugins: Plugins, *, ends_process: bool) -> int:
 
 
 def _prints_data(arguments: argparse.Namespace) -> bool:
-    """Return whether a command of the core prints what a program reads; a plugin's command prints as it likes."""
-    if hasattr(arguments, "plugin_of_command"):
+    """Return whether a command prints what a program reads. A command without `add_json` prints as it likes."""
+    if not getattr(arguments, "reserves_output", False):
         return False
-    return getattr(arguments, "json", False) or getattr(arguments, "format", "table") != "table"
+    return arguments.json or getattr(arguments, "format", "table") != "table"
 
 
 def _print_estimate(arguments: argparse.Namespace) -> int:
@@ -165,7 +147,7 @@ def _end_at_signals(code: int) -> None:
 
 
 def parser(plugins: Plugins) -> Parser:
-    """Make the parser of every command of the core, then of the plugins' own commands."""
+    """Make the parser of every command that the plugins offer, those of the core first."""
     command_line = Parser(
         prog="benchrunner",
         description="Fine-tune, evaluate and submit language-model backbones.",
@@ -179,13 +161,5 @@ def parser(plugins: Plugins) -> Parser:
         "--estimate", dest="only_estimate", action="store_true", help="only say what the command that follows would do"
     )
     commands: Commands = command_line.add_subparsers(metavar="COMMAND", required=True)
-    core = (
-        *(demo_command, list_command, doctor_command, data_command, run_command, compare_command),
-        *(predict_command, export_command, submit_command, check_command, runs_command),
-        *(report_command, share_command, verify_command, new_command),
-    )
-    for command in core:
-        command.add(commands)
-    score_command.add(commands, plugins)
-    add_plugin_commands(commands, plugins, prog=command_line.prog)
+    add_commands(commands, plugins, prog=command_line.prog)
     return command_line

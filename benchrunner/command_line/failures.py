@@ -8,12 +8,12 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from benchrunner.commands.output import DONE, FAILED
+from benchrunner.command_line.output import DONE, FAILED
 from benchrunner.console.printing import print_note, value_text
 from benchrunner.errors import PluginError
 from benchrunner.plugin_code import passes, reason
 from benchrunner.plugins.registry import Plugins
-from benchrunner.plugins.versions import top_package
+from benchrunner.plugins.versions import Plugin, top_package
 
 TRACEBACK = "BENCHRUNNER_TRACEBACK"
 """Environment variable that shows where an error was raised, for authors of plugins."""
@@ -51,13 +51,13 @@ def estimate_of(arguments: argparse.Namespace) -> Any:
 
 
 def _called(function: Callable[[argparse.Namespace], Any], arguments: argparse.Namespace) -> Any:
-    """Call a function of a command; errors of a plugin's command become a `PluginError`."""
-    plugin = getattr(arguments, "plugin_of_command", None)
+    """Call a function of a command; what nobody expected becomes a `PluginError` that names the culprit."""
+    plugins: Plugins = arguments.plugins
     try:
         return function(arguments)
     except SystemExit as ended:
-        if plugin is None:  # no command of the core ends so: a task's or a backbone's code did
-            raise PluginError(_explained(ended, arguments.plugins)) from ended
+        if not _is_of_command(ended, arguments):  # a task's or a backbone's code ended the process
+            raise PluginError(_explained(ended, plugins)) from ended
         if isinstance(ended.code, str):
             print_note(ended.code)
             return FAILED
@@ -67,10 +67,19 @@ def _called(function: Callable[[argparse.Namespace], Any], arguments: argparse.N
     except BaseException as error:
         if passes(error):
             raise
-        what = (
-            _explained(error, arguments.plugins) if plugin is None else f"{_name(arguments)} failed: {reason(error)}."
-        )
-        raise PluginError(what) from error
+        if not _is_of_command(error, arguments):
+            raise PluginError(_explained(error, plugins)) from error
+        raise PluginError(f"{_name(arguments)} failed: {reason(error)}.") from error
+
+
+def _is_of_command(error: BaseException, arguments: argparse.Namespace) -> bool:
+    """Return whether the command's plugin raised an error, which may be a request to end the process.
+
+    The core's commands neither end the process nor fail so: code of a plugin that they called did.
+    """
+    plugins, owner = arguments.plugins, arguments.plugin_of_command
+    culprit = _culprit(error, plugins)
+    return owner != plugins.core.name and (culprit is None or culprit.name == owner)
 
 
 def _name(arguments: argparse.Namespace) -> str:
@@ -79,14 +88,20 @@ def _name(arguments: argparse.Namespace) -> str:
 
 def _explained(error: BaseException, plugins: Plugins) -> str:
     """Name the plugin whose code raised an error that nothing expected, or benchrunner."""
-    plugin, trace = None, error.__traceback__
-    while trace is not None:
-        module = str(trace.tb_frame.f_globals.get("__name__"))
-        plugin = plugins.plugin_of_package(top_package(module)) or plugin
-        trace = trace.tb_next
+    plugin = _culprit(error, plugins)
     if plugin is not None:
         return f"The plugin '{plugin.name}' failed: {reason(error)}."
     return f"An unexpected error, a fault of benchrunner or of a plugin: {reason(error)}. {TRACEBACK}=1 shows where."
+
+
+def _culprit(error: BaseException, plugins: Plugins) -> Plugin | None:
+    """Return the plugin whose code is the innermost among that which an error went through; None if there is none."""
+    culprit, trace = None, error.__traceback__
+    while trace is not None:
+        package = top_package(str(trace.tb_frame.f_globals.get("__name__")))
+        culprit = plugins.plugin_of_package(package) or culprit
+        trace = trace.tb_next
+    return culprit
 
 
 def print_traceback(error: BaseException) -> None:

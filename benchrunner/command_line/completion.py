@@ -6,6 +6,7 @@ import argparse
 import os
 from collections.abc import Callable, Iterable, Iterator
 
+from benchrunner.command_line.parser import Parser
 from benchrunner.plugins.listing import list_offers
 from benchrunner.plugins.registry import Plugins
 
@@ -51,6 +52,8 @@ def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
         if isinstance(action, argparse._SubParsersAction):
             parsers: Iterable[argparse.ArgumentParser] = action.choices.values()
             for command in parsers:
+                if isinstance(command, Parser):
+                    command.load_module()
                 yield from _actions(command)
         else:
             yield action

@@ -6,10 +6,12 @@ import argparse
 import difflib
 import sys
 from collections.abc import Iterable, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias, final
 
 from benchrunner.console.printing import printable
+from benchrunner.plugin_code import PluginCode
 
 Commands: TypeAlias = "argparse._SubParsersAction[Any]"
 """The collection that commands are added to: `register_commands` hands it to plugins."""
@@ -38,12 +40,25 @@ class Parser(argparse.ArgumentParser):
     Python 3.11 has no `suggest_on_error`, and the one of later versions suggests no options.
     """
 
-    def __init__(self, *arguments: Any, **settings: Any) -> None:
+    def __init__(self, *arguments: Any, module: str = "", **settings: Any) -> None:
+        """Take the settings of `argparse`. `module` has the options of a command and its code; see `load_module`."""
         super().__init__(*arguments, **{"formatter_class": HelpTexts, **settings})
+        self.module = module
         self._words: Sequence[str] = ()
+
+    def load_module(self) -> None:
+        """Import the module of the command, if it has one: `add_options` adds options, `run` is the command."""
+        if not self.module:
+            return
+        name, self.module = self.module, ""
+        with PluginCode(f"The module {name} of '{self.prog}'"):
+            module = import_module(name)
+            self.set_defaults(run=module.run, estimate=getattr(module, "estimate", None))
+            module.add_options(self)
 
     def parse_known_args(self, args: Iterable[str] | None = None, namespace: Any = None) -> tuple[Any, list[str]]:
         """Parse words; refuse those that are not known, so that the error is about the command that they belong to."""
+        self.load_module()
         self._words = tuple(sys.argv[1:] if args is None else args)
         namespace, unknown = super().parse_known_args(self._words, namespace)
         if unknown:

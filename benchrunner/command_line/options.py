@@ -101,8 +101,9 @@ def add_family(parser: argparse.ArgumentParser) -> None:
 
 
 def add_json(parser: argparse.ArgumentParser, help: str = "print the results as JSON") -> None:
-    """Add the option for output as JSON."""
+    """Add the option for output as JSON; with it, standard output is for `print_json` and its like alone."""
     parser.add_argument("--json", action="store_true", help=help)
+    parser.set_defaults(reserves_output=True)
 
 
 def add_published(parser: argparse.ArgumentParser) -> None:

@@ -1,0 +1,1 @@
+"""The command line as a whole: its parser, options and output that commands share, and how failures are told."""
