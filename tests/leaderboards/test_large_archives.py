@@ -54,8 +54,14 @@ def manifest(rows: int) -> dict[str, Any]:
         "split": "test",
         "rows": rows,
         "official_rows": 20,
-        "sha256": "0",
+        "fit": "",
+        "method": "majority",
+        "backbone": "",
+        "limit_train": None,
+        "limit_dev": None,
         "dev": {},
+        "filled": "",
+        "sha256": "0",
     }
     return {"format": 2, "board": "moods", "archive_sha256": "0", "date": "2025", "files": [entry]}
 
