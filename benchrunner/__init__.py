@@ -107,12 +107,10 @@ from benchrunner.plugins.listing import Listed, list_offers
 from benchrunner.plugins.registry import Plugins
 from benchrunner.problems.candidates import Candidates
 from benchrunner.problems.choose import Choose
-from benchrunner.problems.classify import Classify
 from benchrunner.problems.marked_words import ClassifyWords
 from benchrunner.problems.multi_label import MultiLabel
 from benchrunner.problems.problem import HeadShape, Problem
-from benchrunner.problems.regress import Regress
-from benchrunner.problems.sentences import SentenceProblem
+from benchrunner.problems.sentences import Classify, Regress, SentenceProblem
 from benchrunner.problems.span import Span
 from benchrunner.problems.tag import Tag
 from benchrunner.process.interrupts import HeldBack

@@ -7,6 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
 
 _LARGEST = 2**31 - 1
@@ -29,6 +30,15 @@ def arrow_array(values: Sequence[Any], kind: pa.DataType | None = None) -> pa.Ar
 
     array = _built(values, kind or _inferred(values))
     return pa.array(values, kind) if array is None else array
+
+
+def list_starts(column: pa.ChunkedArray) -> np.ndarray:
+    """Return the place of each row's first value among the values of all rows, then their number: int64 (rows + 1,)."""
+    import numpy as np
+    import pyarrow.compute as pc
+
+    counts = pc.list_value_length(column).to_numpy()
+    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
 
 
 def _inferred(values: Sequence[Any]) -> pa.DataType | None:

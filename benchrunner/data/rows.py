@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from benchrunner.errors import DataError
+from benchrunner.io.file_faults import shown, some_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,6 +35,36 @@ class Rows:
     def where(self, row: int) -> str:
         """Describe for messages where a row was read: file and line, or data set and row."""
         return f"{self.origin}:{self.lines[row]}" if self.lines is not None else f"{self.origin}, row {row}"
+
+    def require(self, columns: Iterable[str]) -> None:
+        """Raise a `DataError` with the names of those of the columns that the rows lack."""
+        names = self.table.column_names
+        if missing := [name for name in columns if name not in names]:
+            raise DataError(f"{self.origin}: no column {', '.join(missing)}; found {some_names(names)}.")
+
+    def texts(self, column: str) -> list[str]:
+        """Return the values of a column, or raise a `DataError` for the first value that is no text."""
+        texts: list[str] = self.table.column(column).to_pylist()
+        for row, text in enumerate(texts):
+            if not isinstance(text, str):
+                raise DataError(f"{self.where(row)}: column '{column}' must be text, found {shown(text)}.")
+        return texts
+
+    def labels(self, column: str, parse: Callable[[Any], Any], *, required: bool) -> list[Any] | None:
+        """Return the labels as `parse` reads them; None if they are not `required`, and none is given.
+
+        Where `parse` raises a `ValueError`, which says what was expected, a `DataError` names the row.
+        """
+        labels = self.table.column(column).to_pylist() if column in self.table.column_names else []
+        if not required and all(label is None for label in labels):
+            return None
+        parsed = []
+        for row, label in enumerate(labels):
+            try:
+                parsed.append(parse(label))
+            except ValueError as expected:
+                raise DataError(f"{self.where(row)}: {column} {shown(label)} is not {expected}.") from None
+        return parsed
 
     def without(self, bad: Mapping[int, str]) -> Rows:
         """Return the other rows, with a note that names the bad rows. `bad` maps a row to what is wrong with it."""

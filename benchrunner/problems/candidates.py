@@ -8,11 +8,11 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.backbones.export_kind import ExportKind
-from benchrunner.data.arrow_arrays import arrow_array
+from benchrunner.data.arrow_arrays import arrow_array, list_starts
 from benchrunner.errors import DataError
 from benchrunner.io.file_faults import quoted
+from benchrunner.problems.probabilities import log_of_mean
 from benchrunner.problems.problem import HeadShape, Problem
-from benchrunner.problems.row_checks import check_columns, checked_texts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,21 +58,20 @@ class Candidates(Problem):
     def check(self, rows: Rows, *, labelled: bool) -> pa.Table:
         import pyarrow as pa
 
-        names = rows.table.column_names
-        check_columns(rows, ("a", "choices", *["label"] * labelled))
+        rows.require(("a", "choices", "label") if labelled else ("a", "choices"))
         choices = _lists_of_texts(rows, "choices")
         columns = {
-            "a": arrow_array(checked_texts(rows, "a"), pa.string()),
+            "a": arrow_array(rows.texts("a"), pa.string()),
             "choices": arrow_array(choices, pa.list_(pa.string())),
         }
-        if "names" in names:
+        if "names" in rows.table.column_names:
             called = _lists_of_texts(rows, "names")
             for row, (offered, calls) in enumerate(zip(choices, called, strict=True)):
                 if len(offered) != len(calls):
                     raise DataError(f"{rows.where(row)}: {len(calls)} names for {len(offered)} choices.")
             columns["names"] = arrow_array(called, pa.list_(pa.string()))
-        labels = rows.table.column("label").to_pylist() if "label" in names else []
-        if labelled or any(label is not None for label in labels):
+        labels = rows.labels("label", lambda label: label, required=labelled)
+        if labels is not None:
             columns["label"] = _labels(rows, labels, choices)
         return pa.table(columns)
 
@@ -81,10 +80,10 @@ class Candidates(Problem):
 
         from benchrunner.features.arrays import Features
 
-        choices, starts = table.column("choices").to_pylist(), _starts(table)
+        starts = _starts(table)
         counts = np.diff(starts)
         first = [text for text, count in zip(table.column("a").to_pylist(), counts, strict=True) for _ in range(count)]
-        second = list(chain.from_iterable(choices))
+        second = list(chain.from_iterable(table.column("choices").to_pylist()))
         sequences = encoder.assemble(first, second, min(recipe.max_length, encoder.max_length))
         targets = {}
         if (gold := self.gold(table)) is not None:
@@ -98,12 +97,15 @@ class Candidates(Problem):
     def loss(self, outputs: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
         import torch
 
-        count, right = batch.targets["count"], batch.targets["right"]
-        offered = torch.arange(right.shape[1], device=count.device) < count[:, None]
-        places = (count.cumsum(0) - count)[:, None] + torch.arange(right.shape[1], device=count.device)
+        count = batch.targets["count"]
+        right = batch.targets["right"]  # (rows, candidates)
+        numbers = torch.arange(right.shape[1], device=count.device)
+        offered = numbers < count[:, None]
         # Row by row, as the sequences are. A GPU would have to wait for `masked_scatter`'s backward pass.
+        places = (count.cumsum(0) - count)[:, None] + numbers
         scores = outputs.float().squeeze(-1)[places.clamp(max=len(outputs) - 1)].masked_fill(~offered, -torch.inf)
-        return (scores.logsumexp(dim=1) - scores.masked_fill(~right, -torch.inf).logsumexp(dim=1)).sum()
+        of_right = scores.masked_fill(~right, -torch.inf).logsumexp(dim=1)
+        return (scores.logsumexp(dim=1) - of_right).sum()
 
     def output_count(self, table: pa.Table) -> int:
         """Return the number of candidates of all rows."""
@@ -113,11 +115,12 @@ class Candidates(Problem):
         """Return the log of each candidate's probability among the candidates of its row, fp32 (candidates,)."""
         import numpy as np
 
-        scores, starts = outputs.reshape(-1).astype(np.float64), _starts(table)
+        scores = outputs.reshape(-1).astype(np.float64)
         if not len(scores):
             return scores.astype(np.float32)
+        starts = _starts(table)
         counts = np.diff(starts)
-        scores = scores - np.repeat(np.maximum.reduceat(scores, starts[:-1]), counts)
+        scores -= np.repeat(np.maximum.reduceat(scores, starts[:-1]), counts)
         totals = np.add.reduceat(np.exp(scores), starts[:-1])
         return np.asarray(scores - np.repeat(np.log(totals), counts), dtype=np.float32)
 
@@ -130,11 +133,10 @@ class Candidates(Problem):
 
         called = table.column("names" if "names" in table.column_names else "choices").to_pylist()
         answers = self.decode(outputs, table, settings)
-        probabilities = np.exp(outputs)
-        return {
-            "probabilities": [probabilities[start:end].tolist() for start, end in pairwise(_starts(table).tolist())],
-            "choice": [texts[number] for texts, number in zip(called, answers, strict=True)],
-        }
+        choices = [texts[number] for texts, number in zip(called, answers, strict=True)]
+        probabilities = np.exp(outputs).tolist()
+        by_row = [probabilities[start:end] for start, end in pairwise(_starts(table).tolist())]
+        return {"probabilities": by_row, "choice": choices}
 
     def average(self, outputs: Sequence[np.ndarray]) -> np.ndarray:
         """Return the log of the mean of the members' probabilities."""
@@ -142,8 +144,7 @@ class Candidates(Problem):
 
         if len(outputs) == 1:
             return outputs[0]
-        mean = np.mean([np.exp(member.astype(np.float64)) for member in outputs], axis=0)
-        return np.asarray(np.log(np.maximum(mean, np.finfo(np.float32).tiny)), dtype=np.float32)
+        return log_of_mean([np.exp(member.astype(np.float64)) for member in outputs])
 
     def parse(self, text: str) -> int:
         if not text.isascii() or not text.isdigit() or int(text[:9]) >= MOST_CANDIDATES:
@@ -162,11 +163,7 @@ class Candidates(Problem):
 
 def _starts(table: pa.Table) -> np.ndarray:
     """Return each row's first candidate, counted over all rows, then the number of candidates: int64 (rows + 1,)."""
-    import numpy as np
-    import pyarrow.compute as pc
-
-    counts = pc.list_value_length(table.column("choices")).to_numpy()
-    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+    return list_starts(table.column("choices"))
 
 
 def _lists_of_texts(rows: Rows, name: str) -> list[list[str]]:
@@ -184,7 +181,6 @@ def _lists_of_texts(rows: Rows, name: str) -> list[list[str]]:
 
 def _labels(rows: Rows, labels: Sequence[Any], choices: Sequence[Sequence[str]]) -> pa.Array:
     """Return the labels: numbers, or lists of numbers if any row has a list."""
-
     for row, label in enumerate(labels):
         numbers = label if isinstance(label, list) else [label]
         count = len(choices[row])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
@@ -11,9 +10,8 @@ from benchrunner.backbones.export_kind import ExportKind
 from benchrunner.data.arrow_arrays import arrow_array
 from benchrunner.errors import DataError, PluginError
 from benchrunner.io.file_faults import shown
-from benchrunner.problems.probabilities import mean_probability, softmax
+from benchrunner.problems.probabilities import majority_scores, mean_probability, softmax
 from benchrunner.problems.problem import HeadShape, Problem
-from benchrunner.problems.row_checks import check_columns, checked_texts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,15 +57,14 @@ class Choose(Problem):
     def check(self, rows: Rows, *, labelled: bool) -> pa.Table:
         import pyarrow as pa
 
-        names = rows.table.column_names
-        check_columns(rows, ("a", "choices", *["label"] * labelled))
+        rows.require(("a", "choices", "label") if labelled else ("a", "choices"))
         columns = {
-            "a": arrow_array(checked_texts(rows, "a"), pa.string()),
+            "a": arrow_array(rows.texts("a"), pa.string()),
             "choices": arrow_array(self._choices(rows), pa.list_(pa.string())),
         }
-        labels = rows.table.column("label").to_pylist() if "label" in names else []
-        if labelled or any(label is not None for label in labels):
-            columns["label"] = arrow_array([self._checked_label(rows, row, label) for row, label in enumerate(labels)])
+        labels = rows.labels("label", lambda label: self.parse(str(label)), required=labelled)
+        if labels is not None:
+            columns["label"] = arrow_array(labels)
         return pa.table(columns)
 
     def _choices(self, rows: Rows) -> list[list[str]]:
@@ -79,12 +76,6 @@ class Choose(Problem):
                     f"{rows.where(row)}: column 'choices' must hold {self.choices} texts, found {shown(value)}."
                 )
         return choices
-
-    def _checked_label(self, rows: Rows, row: int, value: Any) -> int:
-        try:
-            return self.parse(str(value))
-        except ValueError as expected:
-            raise DataError(f"{rows.where(row)}: label {shown(value)} is not {expected}.") from None
 
     def encode(self, table: pa.Table, encoder: Encoder, recipe: Recipe, *, training: bool) -> Features:
         import numpy as np
@@ -133,14 +124,7 @@ class Choose(Problem):
         return self.gold(table)
 
     def majority_output(self, table: pa.Table) -> np.ndarray:
-        """Choose the number that is right most often; among equally frequent numbers, the smallest."""
-        import numpy as np
-
-        counts = Counter(table.column("label").to_pylist())
-        majority = max(range(self.choices), key=lambda number: counts[number])
-        return np.asarray(np.eye(self.choices, dtype=np.float32)[majority])
+        return majority_scores(range(self.choices), table.column("label").to_pylist())
 
     def fallback_output(self) -> np.ndarray:
-        import numpy as np
-
-        return np.asarray(np.eye(self.choices, dtype=np.float32)[0])
+        return majority_scores(range(self.choices), ())

@@ -30,22 +30,21 @@ def marked_sequences(table: pa.Table, encoder: Encoder, recipe: Recipe) -> tuple
     free = min(recipe.max_length, encoder.max_length) - encoder.frame.size(pair=len(texts) > 1)
     if free < len(texts):
         raise RequestError(f"A max_length of {recipe.max_length} leaves no room beside the special tokens.")
-    pieces = [_first_pieces(text, marks, number) for number, text in enumerate(texts)]
     rooms = _rooms([text.counts for text in texts], free)
-    begins = [_begins(text.counts, room, piece) for text, room, piece in zip(texts, rooms, pieces, strict=True)]
-    parts = [
-        Part(text.tokens, text.starts[:-1] + begin, room)
-        for text, begin, room in zip(texts, begins, rooms, strict=True)
-    ]
+    parts = []
+    offsets = []  # of each text: the place of each mark in the pieces that are shown, -1 for marks that are not
+    for number, (text, room) in enumerate(zip(texts, rooms, strict=True)):
+        pieces = _first_pieces(text, marks, number)
+        begin = _begins(text.counts, room, pieces)
+        parts.append(Part(text.tokens, text.starts[:-1] + begin, room))
+        offset = pieces - begin[:, None]
+        offsets.append(np.where((pieces >= 0) & (offset < room[:, None]), offset, -1))
     joined = encoder.frame.join(*parts)
     starts = joined.sequences.starts
     summary = starts[:-1] if encoder.summary_place == "first" else starts[1:] - 1
     places = np.repeat(summary[:, None], 1 + marks.shape[1], axis=1)
-    shown = zip((joined.first, joined.second), begins, rooms, pieces, strict=False)
-    for first, begin, room, piece in shown:
-        offset = piece - begin[:, None]
-        inside = (piece >= 0) & (offset >= 0) & (offset < room[:, None])
-        places[:, 1:] = np.where(inside, first[:, None] + offset, places[:, 1:])
+    for first, offset in zip((joined.first, joined.second), offsets, strict=False):
+        places[:, 1:] = np.where(offset >= 0, first[:, None] + offset, places[:, 1:])
     return joined.sequences, places
 
 
@@ -57,7 +56,8 @@ def _first_pieces(text: Pieces, marks: np.ndarray, number: int) -> np.ndarray:
         for place, (where, begin, end) in enumerate(marks[row]):
             if where == number:
                 piece = int(np.searchsorted(spans[:, 1], begin, side="right"))
-                first[row, place] = piece if piece < len(spans) and spans[piece, 0] < end else -1
+                if piece < len(spans) and spans[piece, 0] < end:
+                    first[row, place] = piece
     return first
 
 
@@ -74,7 +74,7 @@ def _rooms(counts: Sequence[np.ndarray], free: int) -> list[np.ndarray]:
 
 def _begins(counts: np.ndarray, room: np.ndarray, pieces: np.ndarray) -> np.ndarray:
     """Return the first piece that is shown of each text: the marks are in the middle of a text that is cut."""
-    low = np.where(pieces >= 0, pieces, np.iinfo(np.int64).max).min(axis=1)
-    high = pieces.max(axis=1)
-    middle = np.where(high >= 0, (np.minimum(low, counts) + high) // 2, 0)
+    first = np.where(pieces >= 0, pieces, counts[:, None]).min(axis=1)
+    last = pieces.max(axis=1)
+    middle = np.where(last >= 0, (first + last) // 2, 0)
     return np.asarray(np.clip(middle - room // 2, 0, counts - room))

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, final
 from benchrunner.data.arrow_arrays import arrow_array
 from benchrunner.errors import DataError, PluginError
 from benchrunner.io.file_faults import quoted
-from benchrunner.problems.classify import Classify
 from benchrunner.problems.problem import HeadShape, Problem
-from benchrunner.problems.row_checks import check_columns
+from benchrunner.problems.sentences import Classify
 
 if TYPE_CHECKING:
     import numpy as np
@@ -67,7 +66,7 @@ class ClassifyWords(Problem):
     def check(self, rows: Rows, *, labelled: bool) -> pa.Table:
         import pyarrow as pa
 
-        check_columns(rows, ("marks",))
+        rows.require(("marks",))
         table = self._classify.check(rows, labelled=labelled)
         texts = [table.column(name).to_pylist() for name in ("a", "b") if name in table.column_names]
         marks = rows.table.column("marks").to_pylist()
@@ -99,31 +98,31 @@ class ClassifyWords(Problem):
         from benchrunner.problems.marked_sequences import marked_sequences
 
         sequences, places = marked_sequences(table, encoder, recipe)
-        labels = self._classify.gold(table)
-        targets = {"places": places - sequences.starts[:-1, None]}
+        labels = self.gold(table)
+        targets = {}
         if labels is not None:
-            targets["label"] = self._classify.targets(labels)
-        return Features.of(sequences, targets={} if labels is None else targets, guides={"places": places})
+            in_sequence = places - sequences.starts[:-1, None]
+            targets = {"places": in_sequence, "label": self._classify.targets(labels)}
+        return Features.of(sequences, targets=targets, guides={"places": places})
 
     def loss(self, outputs: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
         import torch
 
         first = batch.starts[:-1].long().index_select(0, batch.restore)
         read = outputs.float()[first[:, None] + batch.targets["places"]]  # (rows, places, width)
-        scores = sum(read[:, place, self._columns(place)] for place in range(1 + self.marks))
-        assert isinstance(scores, torch.Tensor)
+        scores: Any = self._sum(read)
         return torch.nn.functional.cross_entropy(scores, batch.targets["label"], reduction="sum")
 
-    def _columns(self, place: int) -> slice:
-        """Return the columns of the outputs that a token gives as the summary token (0) or as a mark (1, 2, ...)."""
-        return slice(place * len(self.labels), (place + 1) * len(self.labels))
+    def _sum(self, read: Any) -> Any:
+        """Add up the shares of the outputs (rows, places, width) that belong to their places: (rows, labels)."""
+        width = len(self.labels)
+        return sum(read[:, place, place * width : (place + 1) * width] for place in range(1 + self.marks))
 
     def gather(self, outputs: np.ndarray, features: Features, table: pa.Table) -> np.ndarray:
         """Return the scores of each row's labels, (rows, labels)."""
         import numpy as np
 
-        read = outputs[np.asarray(features.guides["places"])]
-        return np.asarray(sum(read[:, place, self._columns(place)] for place in range(1 + self.marks)))
+        return np.asarray(self._sum(outputs[np.asarray(features.guides["places"])]))
 
     def decode(self, outputs: np.ndarray, table: pa.Table, settings: Mapping[str, Any]) -> list[Any]:
         return self._classify.decode(outputs, table, settings)

@@ -103,8 +103,10 @@ class MultiLabel(SentenceProblem):
         """Return 1 for each label of a row and 0 for the others, fp32 (rows, labels)."""
         import numpy as np
 
-        rows = [[label in row_labels for label in self.labels] for row_labels in labels]
-        return np.array(rows, dtype=np.float32).reshape(-1, len(self.labels))
+        targets = np.zeros((len(labels), len(self.labels)), dtype=np.float32)
+        for row, row_labels in enumerate(labels):
+            targets[row] = [label in row_labels for label in self.labels]
+        return targets
 
     def loss(self, outputs: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
         import torch
@@ -116,7 +118,10 @@ class MultiLabel(SentenceProblem):
         return self._above(sigmoid(outputs), settings.get("threshold", self.threshold))
 
     def _above(self, probabilities: np.ndarray, threshold: float) -> list[Any]:
-        return [[self.labels[index] for index in row.nonzero()[0]] for row in probabilities > threshold]
+        import numpy as np
+
+        labels = np.array(self.labels, dtype=object)
+        return [labels[is_above].tolist() for is_above in probabilities > threshold]
 
     def tune(self, outputs: np.ndarray, table: pa.Table, metric: Metric) -> Mapping[str, Any]:
         """Choose the threshold out of `THRESHOLDS` with the best score; among equal scores, the nearest to `threshold`.
@@ -126,7 +131,8 @@ class MultiLabel(SentenceProblem):
         gold = self.gold(table)
         if not self.tunes or gold is None:
             return {}
-        probabilities, values = sigmoid(outputs), dict[float, float]()
+        probabilities = sigmoid(outputs)
+        values = dict[float, float]()
         for threshold in (self.threshold, *THRESHOLDS):
             answers = self._above(probabilities, threshold)
             value = scores([metric], gold, {ANSWERS: answers}, table)[metric.name].value

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,15 +27,35 @@ def mean_probability(members: Sequence[np.ndarray]) -> np.ndarray:
 
     if len(members) == 1:
         return members[0]
-    mean = np.mean([softmax(scores.astype(np.float64)) for scores in members], axis=0)
+    return log_of_mean([softmax(scores.astype(np.float64)) for scores in members])
+
+
+def log_of_mean(probabilities: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the log of the mean of several models' probabilities, fp32; finite also where the mean is 0."""
+    import numpy as np
+
+    mean = np.mean(probabilities, axis=0)
     return np.asarray(np.log(np.maximum(mean, np.finfo(np.float32).tiny)), dtype=np.float32)
+
+
+def majority_scores(labels: Sequence[Any], values: Iterable[Any]) -> np.ndarray:
+    """Return 1 for the most frequent of the values and 0 for other labels, fp32 (labels,).
+
+    Among equally frequent labels, it is the first in the order of `labels`.
+    """
+    import numpy as np
+
+    counts = Counter(values)
+    majority = max(labels, key=lambda label: counts[label])
+    return np.array([label == majority for label in labels], dtype=np.float32)
 
 
 def sigmoid(logits: np.ndarray) -> np.ndarray:
     """Return the probability of each logit by itself, as fp64."""
     import numpy as np
 
-    return np.asarray(1 / (1 + np.exp(-np.clip(logits.astype(np.float64), -500, 500))))
+    inside = np.clip(logits.astype(np.float64), -500, 500)
+    return np.asarray(1 / (1 + np.exp(-inside)))
 
 
 def logit(probabilities: np.ndarray) -> np.ndarray:

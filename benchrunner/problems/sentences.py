@@ -1,28 +1,36 @@
-"""Base of the questions about a text or a pair of texts: a row is one sequence, and its outputs are one vector."""
+"""Questions about a text or a pair of texts: a row is one sequence; the answer is a label, or a number."""
 
 from __future__ import annotations
 
+import math
+import re
 from abc import abstractmethod
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
 
+from benchrunner.backbones.export_kind import ExportKind
 from benchrunner.data.arrow_arrays import arrow_array
-from benchrunner.errors import DataError
-from benchrunner.io.file_faults import shown, some_names
+from benchrunner.errors import DataError, PluginError
+from benchrunner.io.file_faults import some_names
+from benchrunner.problems.probabilities import majority_scores, mean_probability, softmax
 from benchrunner.problems.problem import HeadShape, Problem
-from benchrunner.problems.row_checks import checked_texts
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
+    import torch
 
     from benchrunner.backbones.encoder import Encoder
     from benchrunner.data.rows import Rows
     from benchrunner.features.arrays import Features
+    from benchrunner.features.flat_batch import FlatBatch
     from benchrunner.parameters.recipes import Recipe
 
 ENCODED_ROWS = 16_384
 """Number of rows that are encoded at once: Python strings take more memory than the texts in the table."""
+_NO_NUMBER = re.compile(r"[^0-9+\-.eE \t]")
+"""What no decimal number has. `float` also reads underscores, the digits of other scripts, "nan" and "inf"."""
 
 
 class SentenceProblem(Problem):
@@ -52,35 +60,24 @@ class SentenceProblem(Problem):
         return HeadShape("sequence", self.width)
 
     def fallback_output(self) -> np.ndarray:
-        import numpy as np
-
-        return np.asarray(np.eye(self.width, dtype=np.float32)[0])
+        return majority_scores(range(self.width), ())
 
     def check(self, rows: Rows, *, labelled: bool) -> pa.Table:
         import pyarrow as pa
 
-        names, label_column = rows.table.column_names, self.label_columns[0]
+        names = rows.table.column_names
+        label_column = self.label_columns[0]
         if "a" not in names or (labelled and label_column not in names):
             raise DataError(f"{rows.origin}: columns a, [b,] {label_column} are needed; found {some_names(names)}.")
-        columns = {name: arrow_array(checked_texts(rows, name), pa.string()) for name in ("a", "b") if name in names}
-        if label_column in names:
-            values = rows.table.column(label_column).to_pylist()
-            if labelled or any(value is not None for value in values):
-                columns[label_column] = self.label_array(
-                    [self._checked_label(rows, row, value) for row, value in enumerate(values)]
-                )
+        columns = {name: arrow_array(rows.texts(name), pa.string()) for name in ("a", "b") if name in names}
+        labels = rows.labels(label_column, self.parse_label, required=labelled)
+        if labels is not None:
+            columns[label_column] = self.label_array(labels)
         return pa.table(columns)
 
     def label_array(self, labels: Sequence[Any]) -> pa.Array:
         """Return the checked labels as a column. Arrow infers its type, unless a subclass states it."""
-
         return arrow_array(labels)
-
-    def _checked_label(self, rows: Rows, row: int, value: Any) -> Any:
-        try:
-            return self.parse_label(value)
-        except ValueError as expected:
-            raise DataError(f"{rows.where(row)}: {self.label_columns[0]} {shown(value)} is not {expected}.") from None
 
     def parse(self, text: str) -> Any:
         return self.parse_label(text)
@@ -88,10 +85,140 @@ class SentenceProblem(Problem):
     def encode(self, table: pa.Table, encoder: Encoder, recipe: Recipe, *, training: bool) -> Features:
         from benchrunner.features.arrays import Features, Sequences
 
-        length, parts = min(recipe.max_length, encoder.max_length), list[Sequences]()
+        length = min(recipe.max_length, encoder.max_length)
+        parts = list[Sequences]()
         for start in range(0, max(1, table.num_rows), ENCODED_ROWS):
             rows = table.slice(start, ENCODED_ROWS)
             second = rows.column("b").to_pylist() if "b" in rows.column_names else None
             parts.append(encoder.assemble(rows.column("a").to_pylist(), second, length))
         labels = self.gold(table)
-        return Features.of(Sequences.joined(parts), targets={} if labels is None else {"label": self.targets(labels)})
+        targets = {} if labels is None else {"label": self.targets(labels)}
+        return Features.of(Sequences.joined(parts), targets=targets)
+
+
+@final
+@dataclass(frozen=True)
+class Classify(SentenceProblem):
+    """One of several labels: softmax over the labels; the answer is the label with the highest probability."""
+
+    labels: tuple[str, ...]
+    """The labels, in the order of the head's outputs."""
+    name: str = "classify"
+
+    def __post_init__(self) -> None:
+        if len(set(self.labels)) != len(self.labels) or len(self.labels) < 2:
+            raise PluginError(f"Classify needs two or more different labels, not {self.labels}.")
+
+    def identity(self) -> dict[str, Any]:
+        return {"kind": self.name, "labels": list(self.labels)}
+
+    @property
+    def export_kind(self) -> ExportKind:
+        return ExportKind("single_label_classification", self.labels)
+
+    @property
+    def width(self) -> int:
+        return len(self.labels)
+
+    def parse_label(self, value: Any) -> str:
+        if value not in self.labels:
+            raise ValueError(f"one of {', '.join(self.labels)}")
+        return str(value)
+
+    def targets(self, labels: Sequence[Any]) -> np.ndarray:
+        """Return the index of each label, int64 (rows,)."""
+        import numpy as np
+
+        index_of = {label: index for index, label in enumerate(self.labels)}
+        return np.array([index_of[label] for label in labels], dtype=np.int64)
+
+    def loss(self, outputs: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
+        import torch
+
+        return torch.nn.functional.cross_entropy(outputs.float(), batch.targets["label"], reduction="sum")
+
+    def decode(self, outputs: np.ndarray, table: pa.Table, settings: Mapping[str, Any]) -> list[Any]:
+        return [self.labels[index] for index in outputs.argmax(axis=-1)]
+
+    def extra_figures(self, outputs: np.ndarray, table: pa.Table, settings: Mapping[str, Any]) -> dict[str, list[Any]]:
+        """Return `probabilities`: for each row a list with one probability per label, in the order of the labels."""
+        return {"probabilities": softmax(outputs).tolist()}
+
+    def average(self, outputs: Sequence[np.ndarray]) -> np.ndarray:
+        return mean_probability(outputs)
+
+    def strata(self, table: pa.Table) -> list[Any] | None:
+        return self.gold(table)
+
+    def majority_output(self, table: pa.Table) -> np.ndarray:
+        return majority_scores(self.labels, table.column("label").to_pylist())
+
+
+@final
+@dataclass(frozen=True)
+class Regress(SentenceProblem):
+    """A number: one output, squared error. The answer is the output as it is, even outside the range of the labels."""
+
+    low: float
+    """The smallest label; a smaller label is an error in the data."""
+    high: float
+    """The largest label; a larger label is an error in the data."""
+    name: str = "regress"
+
+    def identity(self) -> dict[str, Any]:
+        return {"kind": self.name, "range": [self.low, self.high]}
+
+    @property
+    def export_kind(self) -> ExportKind:
+        return ExportKind("regression", ("score",))
+
+    @property
+    def width(self) -> int:
+        return 1
+
+    def parse_label(self, value: Any) -> float:
+        number = _number(value)
+        if not self.low <= number <= self.high:
+            raise ValueError(f"a number from {self.low:g} to {self.high:g}")
+        return number
+
+    def parse(self, text: str) -> float:
+        """Read a predicted number, which may lie outside the range of the labels."""
+        number = _number(text)
+        if not math.isfinite(number):
+            raise ValueError("a finite number")
+        return number
+
+    def targets(self, labels: Sequence[Any]) -> np.ndarray:
+        """Return the labels as fp32 (rows,)."""
+        import numpy as np
+
+        return np.array(labels, dtype=np.float32)
+
+    def loss(self, outputs: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
+        import torch
+
+        return torch.nn.functional.mse_loss(outputs.float().squeeze(-1), batch.targets["label"], reduction="sum")
+
+    def decode(self, outputs: np.ndarray, table: pa.Table, settings: Mapping[str, Any]) -> list[Any]:
+        return [float(number) for number in outputs[:, 0]]
+
+    def average(self, outputs: Sequence[np.ndarray]) -> np.ndarray:
+        import numpy as np
+
+        return np.asarray(np.mean(np.stack(outputs), axis=0))
+
+    def majority_output(self, table: pa.Table) -> np.ndarray:
+        """Return the mean of the training labels: the constant with the smallest squared error."""
+        import numpy as np
+
+        labels = table.column("label").to_pylist()
+        return np.array([math.fsum(labels) / len(labels)], dtype=np.float32)
+
+
+def _number(value: Any) -> float:
+    """Read a number. A text holds ASCII digits, without the underscores and foreign digits that `float` accepts."""
+    try:
+        return math.nan if isinstance(value, str) and _NO_NUMBER.search(value) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.backbones.export_kind import ExportKind
+from benchrunner.errors import BadRows, DataError
+from benchrunner.io.file_faults import quoted, shown
 from benchrunner.metrics import gold_rows
 from benchrunner.problems.problem import HeadShape, Problem
-from benchrunner.problems.span_rows import BEYOND, checked_rows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     from benchrunner.features.flat_batch import FlatBatch
     from benchrunner.metrics import Metric
     from benchrunner.parameters.recipes import Recipe
+
+BEYOND = 2.0**24
+"""Character position after the end of every context. Raw outputs keep positions as fp32, which represents every whole
+number up to this limit exactly."""
 
 
 @final
@@ -70,7 +75,7 @@ class Span(Problem):
         return HeadShape("token", 2, dropout=False)
 
     def check(self, rows: Rows, *, labelled: bool) -> pa.Table:
-        return checked_rows(rows, labelled=labelled, unanswerable=self.unanswerable)
+        return _checked_rows(rows, labelled=labelled, unanswerable=self.unanswerable)
 
     def encode(self, table: pa.Table, encoder: Encoder, recipe: Recipe, *, training: bool) -> Features:
         """Encode each row as windows over its context; a window is a unit."""
@@ -87,19 +92,18 @@ class Span(Problem):
 
         scores = outputs.float()
         if scores.device.type == "cpu" and batch.static is None:
-            totals = torch.cat(
-                [
-                    scores[block.start : block.stop].view(block.count, block.length, 2).logsumexp(dim=1)
-                    for block in batch.blocks
-                ]
-            )
+            parts = []
+            for block in batch.blocks:
+                part = scores[block.start : block.stop].view(block.count, block.length, 2)
+                parts.append(part.logsumexp(dim=1))
+            totals = torch.cat(parts)
         else:  # a few operators, and not some for each length
             totals = batch.padded(scores, -torch.inf).logsumexp(dim=1)
         total = totals.index_select(0, batch.restore)  # (rows, 2)
         first = batch.starts[:-1].long().index_select(0, batch.restore)
-        places = [first + batch.targets[name] for name in ("start", "end")]
-        right = torch.stack([scores.index_select(0, place)[:, side] for side, place in enumerate(places)], dim=1)
-        return (total - right).sum() / 2
+        start = scores.index_select(0, first + batch.targets["start"])[:, 0]
+        end = scores.index_select(0, first + batch.targets["end"])[:, 1]
+        return (total - torch.stack([start, end], dim=1)).sum() / 2
 
     def gather(self, outputs: np.ndarray, features: Features, table: pa.Table) -> np.ndarray:
         """Return the best spans of each row, (rows, 1 + n_best, 3), in the layout of `span_candidates`."""
@@ -118,7 +122,8 @@ class Span(Problem):
             for window in range(borders[row], borders[row + 1]):
                 place = int(guides["place"][window])
                 scores = outputs[place : place + int(guides["count"][window])]
-                begin, null_score = int(guides["begin"][window]), float(null_scores[window])
+                begin = int(guides["begin"][window])
+                null_score = float(null_scores[window])
                 is_piece = self.unanswerable and place <= none[window] < place + len(scores)
                 null_piece = int(none[window]) - place if is_piece else -1
                 windows.append(Window(begin, scores[:, 0], scores[:, 1], null_score, null_piece))
@@ -144,10 +149,10 @@ class Span(Problem):
 
         from benchrunner.problems.span_candidates import NONE, SCORE
 
-        best, none = (outputs[:, line, SCORE].astype(np.float64) for line in (1, NONE))
+        best = outputs[:, 1, SCORE].astype(np.float64)
         if not self.unanswerable:
             return np.where(np.isfinite(best), np.inf, -np.inf)
-        return np.asarray(best - none)
+        return np.asarray(best - outputs[:, NONE, SCORE].astype(np.float64))
 
     def tune(self, outputs: np.ndarray, table: pa.Table, metric: Metric) -> Mapping[str, Any]:
         """Choose the `tau` with the best mean of the metric over the rows; it lies midway between two rows' margins.
@@ -168,11 +173,12 @@ class Span(Problem):
             return {}
         margin = margin[order]
         texts = self.decode(outputs, table, {"tau": -np.inf})
-        gains = np.array([metric.per_row(right[row], texts[row]) - metric.per_row(right[row], "") for row in order])
-        totals = np.concatenate([[0.0], np.cumsum(gains)])
-        cuts = np.concatenate([[margin[0] + 1], (margin[:-1] + margin[1:]) / 2, [margin[-1] - 1]])
-        possible = np.concatenate([[True], margin[:-1] > margin[1:], [True]])  # no tau lies between equal margins
-        return {"tau": float(cuts[np.where(possible, totals, -np.inf).argmax()])}
+        gains = [metric.per_row(right[row], texts[row]) - metric.per_row(right[row], "") for row in order]
+        # Entry k: the first k rows have their best span as the answer, with the tau between margins k - 1 and k.
+        totals = np.cumsum([0.0, *gains])
+        taus = np.concatenate([[margin[0] + 1], (margin[:-1] + margin[1:]) / 2, [margin[-1] - 1]])
+        totals[1:-1][margin[:-1] == margin[1:]] = -np.inf  # no tau lies between equal margins
+        return {"tau": float(taus[totals.argmax()])}
 
     def extra_figures(self, outputs: np.ndarray, table: pa.Table, settings: Mapping[str, Any]) -> dict[str, list[Any]]:
         """Return `no_answer`: the probability of "no answer" in a softmax over it and the best span."""
@@ -208,3 +214,69 @@ class Span(Problem):
         if not self.unanswerable or all(self.gold(table) or []):
             output[1] = (0.0, BEYOND, BEYOND)
         return output
+
+
+def _checked_rows(rows: Rows, *, labelled: bool, unanswerable: bool) -> pa.Table:
+    """Return the columns of span tasks: unique ids, contexts that are not empty, answers that are at their offsets.
+
+    Raises a `DataError`, or `BadRows` with the reason for each bad row.
+
+    `unanswerable` says whether rows without an answer are allowed.
+    """
+    import pyarrow as pa
+
+    names = rows.table.column_names
+    labelled = labelled or ("answers" in names and rows.table.column("answers").null_count < len(rows))
+    needed = ["id", "question", "context", *["answers", "starts"] * labelled]
+    rows.require(needed)
+    types = {"answers": pa.list_(pa.string()), "starts": pa.list_(pa.int64())}
+    try:
+        table = pa.table({name: rows.table.column(name).cast(types.get(name, pa.string())) for name in needed})
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise DataError(f"{rows.origin}: a column is of the wrong kind: {error}.") from None
+    if faults := dict(_faults(table, labelled, unanswerable)):
+        raise BadRows({row: rows.where(row) for row in faults}, faults)
+    return table
+
+
+def _faults(table: pa.Table, labelled: bool, unanswerable: bool) -> Iterator[tuple[int, str]]:
+    """Yield each bad row with the reason."""
+    row_of = dict[str, int]()
+    for row, (name, question, context, answers, starts) in enumerate(_values(table)):
+        if any(not isinstance(text, str) for text in (name, question, context)):
+            yield row, "id, question and context must be texts"
+        elif name in row_of:
+            yield row, f"the id {quoted(name)} stands at row {row_of[name]} already"
+        elif not context.strip():
+            yield row, f"{quoted(name)} has an empty context"
+        elif len(context) > BEYOND:
+            yield row, f"{quoted(name)} has a context of {len(context):,} characters; {BEYOND:,.0f} is the limit"
+        elif answers is None or starts is None:
+            if labelled:
+                yield row, f"{quoted(name)} is not labelled: its list of answers is missing"
+        elif not answers and not unanswerable:
+            yield row, f"{quoted(name)} has no answer"
+        elif reason := _answer_fault(context, answers, starts):
+            yield row, f"{quoted(name)} {reason}"
+        row_of.setdefault(name, row)
+
+
+def _answer_fault(context: str, answers: list[Any], starts: list[Any]) -> str:
+    """Say what is wrong with the answers of a row, or return an empty text."""
+    if len(answers) != len(starts):
+        return f"has {len(answers)} answers and {len(starts)} places for them"
+    for answer, start in zip(answers, starts, strict=True):
+        if not isinstance(answer, str) or not answer or not isinstance(start, int):
+            return f"has the answer {shown(answer)} at {shown(start)}; expected a text and a whole number"
+        if start < 0 or context[start : start + len(answer)] != answer:
+            text = context[max(start, 0) : max(start, 0) + len(answer)]
+            return f"has the answer {quoted(answer)} at character {start}, where the context has {quoted(text)}"
+    return ""
+
+
+def _values(table: pa.Table) -> Iterator[tuple[Any, ...]]:
+    """Yield id, question, context, answers and starts of each row, with None for columns that the table lacks."""
+    columns = []
+    for name in ("id", "question", "context", "answers", "starts"):
+        columns.append(table.column(name).to_pylist() if name in table.column_names else [None] * table.num_rows)
+    return zip(*columns, strict=True)

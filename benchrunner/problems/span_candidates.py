@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -46,36 +47,40 @@ def nbest(windows: Sequence[Window], spans: np.ndarray, *, size: int, longest: i
     array = np.zeros((1 + size, 3), dtype=np.float32)
     array[:, SCORE] = -np.inf
     array[NONE, SCORE] = min(window.null for window in windows)
-    candidates = [
-        _best(window, owned, spans, size=size, longest=longest)
-        for window, owned in zip(windows, _owned(windows), strict=True)
-    ]
-    scores, first, last = (np.concatenate(parts) for parts in zip(*candidates, strict=True))
-    order = np.argsort(-scores, kind="stable")[:size]
-    lines = array[1 : 1 + len(order)]
-    lines[:, FROM], lines[:, TO], lines[:, SCORE] = spans[first[order], 0], spans[last[order], 1], scores[order]
+    candidates = []
+    for window, owned in zip(windows, _owned(windows), strict=True):
+        candidates.append(_best(window, owned, spans, size=size, longest=longest))
+    lines = np.concatenate(candidates)
+    order = np.argsort(-lines[:, SCORE], kind="stable")[:size]
+    array[1 : 1 + len(order)] = lines[order]
     return array
 
 
-def _best(
-    window: Window, owned: np.ndarray, spans: np.ndarray, *, size: int, longest: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return scores, first pieces and last pieces of the best of all spans of a window with up to `longest` pieces."""
+def _best(window: Window, owned: np.ndarray, spans: np.ndarray, *, size: int, longest: int) -> np.ndarray:
+    """Return the best spans of a window with up to `longest` pieces, fp32 (spans, 3), in the order of their pieces."""
     pieces = len(window.starts)
-    width = min(longest, max(pieces, 1))
-    has_text = np.less(*spans[window.first : window.first + pieces].T)
-    starts = np.where(owned & has_text, window.starts, -np.inf).astype(np.float32)
-    ends = np.where(has_text, window.ends, -np.inf).astype(np.float32)
-    ends = np.concatenate([ends, np.full(width - 1, -np.inf, dtype=np.float32)])
     if not pieces:
-        return starts, np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+        return np.empty((0, 3), dtype=np.float32)
+    characters = spans[window.first : window.first + pieces]
+    has_text = characters[:, 0] < characters[:, 1]
+    starts = np.where(owned & has_text, window.starts, -np.inf).astype(np.float32)
+    width = min(longest, pieces)
+    ends = np.full(pieces + width - 1, -np.inf, dtype=np.float32)
+    ends[:pieces][has_text] = window.ends[has_text]
+    # The score of the span from piece i to piece i + j stands at [i, j].
     scores = (starts[:, None] + np.lib.stride_tricks.sliding_window_view(ends, width)).ravel()
     if window.null_piece >= 0:
         scores[window.null_piece * width] = -np.inf
-    chosen = np.sort(np.argpartition(-scores, size - 1)[:size]) if len(scores) > size else np.arange(len(scores))
+    chosen = np.arange(len(scores))
+    if len(scores) > size:
+        chosen = np.sort(np.argpartition(-scores, size - 1)[:size])
     chosen = chosen[np.isfinite(scores[chosen])]
     first, length = np.divmod(chosen, width)
-    return scores[chosen], window.first + first, window.first + first + length
+    lines = np.empty((len(chosen), 3), dtype=np.float32)
+    lines[:, FROM] = characters[first, 0]
+    lines[:, TO] = characters[first + length, 1]
+    lines[:, SCORE] = scores[chosen]
+    return lines
 
 
 def _owned(windows: Sequence[Window]) -> list[np.ndarray]:
@@ -85,7 +90,8 @@ def _owned(windows: Sequence[Window]) -> list[np.ndarray]:
     """
     if len(windows) == 1:
         return [np.ones(len(windows[0].starts), dtype=bool)]
-    context = np.full((len(windows), max(window.first + len(window.starts) for window in windows)), -1.0)
+    pieces = max(window.first + len(window.starts) for window in windows)
+    context = np.full((len(windows), pieces), -1.0)
     for number, window in enumerate(windows):
         size = len(window.starts)
         place = np.arange(size)
@@ -104,18 +110,17 @@ def average(lists: Sequence[np.ndarray]) -> np.ndarray:
 
 def _average_of_question(members: Iterable[np.ndarray]) -> np.ndarray:
     members = list(members)
-    scores_of, lowest = [], []
+    scores_of = []
     for array in members:
         scores = dict[Character, float]()
         for first, end, score in array[1:][np.isfinite(array[1:, SCORE])].tolist():
             scores.setdefault((first, end), score)  # several pieces may have the same characters: the best comes first
         scores_of.append(scores)
-        lowest.append(min(scores.values(), default=-np.inf))
-    union = dict.fromkeys(span for scores in scores_of for span in scores)
-    means = {
-        span: float(np.mean([scores.get(span, low) for scores, low in zip(scores_of, lowest, strict=True)]))
-        for span in union
-    }
+    lowest = [min(scores.values(), default=-np.inf) for scores in scores_of]
+    means = dict[Character, float]()
+    for span in chain.from_iterable(scores_of):
+        scores_of_span = [scores.get(span, low) for scores, low in zip(scores_of, lowest, strict=True)]
+        means[span] = float(np.mean(scores_of_span))
     best = sorted(means, key=lambda span: -means[span])[: len(members[0]) - 1]
     array = np.zeros_like(members[0])
     array[:, SCORE] = -np.inf

@@ -26,9 +26,9 @@ def encoded_windows(table: pa.Table, encoder: Encoder, recipe: Recipe, *, max_qu
     place of the encoder's summary token, such as [CLS], where the window does not hold the whole answer.
 
     Guides, for each window: `none`, the token of the features that stands for "no answer"; `place`, the token of the
-    features at which the context begins; `begin`, the number of the
-    first piece in the context; `count`, the number of pieces; `text`, the row of `spans` that is the context's first
-    piece. `spans` holds the characters of all pieces of all contexts.
+    features at which the context begins; `begin`, the number of the first piece in the context; `count`, the number of
+    pieces; `text`, the row of `spans` that is the context's first piece. `spans` holds the characters of all pieces of
+    all contexts.
     """
     contexts, context_of = _distinct_contexts(table, encoder)
     questions = encoder.pieces(table.column("question").to_pylist())
@@ -37,15 +37,15 @@ def encoded_windows(table: pa.Table, encoder: Encoder, recipe: Recipe, *, max_qu
         raise RequestError(f"max_length must be at least {recipe.max_length - free + 2} to hold a pair.")
     question_counts = np.minimum(questions.counts, min(max_question, free // 2))
     room = free - question_counts
-    size, step = contexts.counts[context_of], np.minimum(room, recipe.stride)
-    windows = 1 + np.maximum(0, -(-(size - room) // step))
+    size = contexts.counts[context_of]
+    step = np.minimum(room, recipe.stride)
+    windows = 1 + np.maximum(0, -((room - size) // step))  # the division is rounded up
     row = np.repeat(np.arange(table.num_rows), windows)
     begins = ranges(np.zeros_like(windows), windows) * step[row]
     counts = np.minimum(room[row], size[row] - begins)
     first = contexts.starts[context_of[row]] + begins  # the first piece of each window, counted over all contexts
-    joined = encoder.frame.join(
-        Part(questions.tokens, questions.starts[row], question_counts[row]), Part(contexts.tokens, first, counts)
-    )
+    question = Part(questions.tokens, questions.starts[row], question_counts[row])
+    joined = encoder.frame.join(question, Part(contexts.tokens, first, counts))
     starts = joined.sequences.starts
     none = starts[:-1] if encoder.summary_place == "first" else starts[1:] - 1
     targets = dict[str, np.ndarray]()
@@ -82,13 +82,12 @@ def _answer_pieces(table: pa.Table, context_of: np.ndarray, contexts: Pieces) ->
     """
     if "answers" not in table.column_names:
         return None
-    answers, starts = (table.column(name).to_pylist() for name in ("answers", "starts"))
-    begin = np.array([places[0] if places else -1 for places in starts])
-    end = begin + np.array([len(texts[0]) if texts else 0 for texts in answers])
+    begin = np.array([starts[0] if starts else -1 for starts in table.column("starts").to_pylist()])
+    end = begin + np.array([len(texts[0]) if texts else 0 for texts in table.column("answers").to_pylist()])
     # Characters of all contexts on one line of numbers: context c has those from c * length on.
     length = 1 + int(contexts.spans.max(initial=0))
-    offset = np.repeat(np.arange(len(contexts.counts)), contexts.counts) * length
-    first = np.searchsorted(offset + contexts.spans[:, 1], context_of * length + np.maximum(begin, 0), side="right")
-    last = np.searchsorted(offset + contexts.spans[:, 0], context_of * length + end, side="left") - 1
+    line = contexts.spans + np.repeat(np.arange(len(contexts.counts)), contexts.counts)[:, None] * length
+    first = np.searchsorted(line[:, 1], context_of * length + np.maximum(begin, 0), side="right")
+    last = np.searchsorted(line[:, 0], context_of * length + end, side="left") - 1
     exists = (begin >= 0) & (first <= last)
     return np.where(exists, first, -1), np.where(exists, last, -1)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.backbones.export_kind import ExportKind
-from benchrunner.errors import PluginError
-from benchrunner.problems.probabilities import mean_probability
+from benchrunner.data.arrow_arrays import arrow_array, list_starts
+from benchrunner.errors import DataError, PluginError
+from benchrunner.io.file_faults import shown, some_names
+from benchrunner.problems.probabilities import majority_scores, mean_probability
 from benchrunner.problems.problem import HeadShape, Problem
-from benchrunner.problems.tag_rows import checked_rows, sentence_starts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,11 +61,11 @@ class Tag(Problem):
         return HeadShape("token", len(self.labels))
 
     def check(self, rows: Rows, *, labelled: bool) -> pa.Table:
-        return checked_rows(rows, self.labels, labelled=labelled)
+        return _checked_rows(rows, self.labels, labelled=labelled)
 
     def encode(self, table: pa.Table, encoder: Encoder, recipe: Recipe, *, training: bool) -> Features:
         """Encode the sentences as windows; the recipe's `context` says whether these show neighbouring sentences."""
-        from benchrunner.problems.tag_sequences import encoded_words
+        from benchrunner.problems.tag_windows import encoded_words
 
         return encoded_words(table, encoder, recipe, self._targets(table), training=training)
 
@@ -92,23 +92,23 @@ class Tag(Problem):
         """Return the outputs of the words, (words, labels)."""
         import numpy as np
 
-        from benchrunner.problems.tag_sequences import word_tokens
+        from benchrunner.problems.tag_windows import word_tokens
 
         return np.asarray(outputs[word_tokens(features, self.output_count(table))])
 
     def recurrent_sequences(self, features: Features, table: pa.Table) -> tuple[np.ndarray, Features]:
         """Let recurrent heads read one state per word, and one sequence per sentence."""
-        from benchrunner.problems.tag_sequences import sentences_of_words
+        from benchrunner.problems.tag_windows import sentences_of_words
 
         return sentences_of_words(table, features)
 
     def output_count(self, table: pa.Table) -> int:
         """Return the number of words of all rows."""
-        return int(sentence_starts(table)[-1])
+        return int(list_starts(table.column("words"))[-1])
 
     def decode(self, outputs: np.ndarray, table: pa.Table, settings: Mapping[str, Any]) -> list[Any]:
         answers = [self.labels[index] for index in outputs.argmax(axis=-1)]
-        return [answers[start:end] for start, end in pairwise(sentence_starts(table).tolist())]
+        return [answers[start:end] for start, end in pairwise(list_starts(table.column("words")).tolist())]
 
     def average(self, outputs: Sequence[np.ndarray]) -> np.ndarray:
         return mean_probability(outputs)
@@ -123,13 +123,83 @@ class Tag(Problem):
         return answer
 
     def majority_output(self, table: pa.Table) -> np.ndarray:
-        """Choose the most frequent label; among equally frequent labels, the first in the problem's order."""
-        import numpy as np
-
-        counts = Counter(chain.from_iterable(table.column("labels").to_pylist()))
-        majority = max(self.labels, key=lambda label: counts[label])
-        return np.array([float(label == majority) for label in self.labels], dtype=np.float32)
+        return majority_scores(self.labels, chain.from_iterable(table.column("labels").to_pylist()))
 
     def is_constant(self, answers: Sequence[Any]) -> bool:
         """Say whether all words of all sentences have the same label."""
         return len(answers) > 1 and len(set(chain.from_iterable(answers))) == 1
+
+
+def _checked_rows(rows: Rows, labels: Sequence[str], *, labelled: bool) -> pa.Table:
+    """Return the columns `words`, `labels`, `document` and further lists of texts, or raise `DataError`.
+
+    Only `words` is required; `labels` too, if the rows are to be labelled.
+    """
+    import pyarrow as pa
+
+    names = rows.table.column_names
+    if "words" not in names or (labelled and "labels" not in names):
+        raise DataError(f"{rows.origin}: columns words, labels are needed; found {some_names(names)}.")
+    words = _lists(rows, "words")
+    columns: dict[str, pa.Array] = {"words": arrow_array(words, pa.list_(pa.string()))}
+    for name in names:
+        unlabelled = name == "labels" and not labelled and rows.table.column(name).null_count == len(rows)
+        is_kept = name == "labels" or _is_list_of_texts(rows.table.column(name).type)
+        if name not in ("words", "document") and is_kept and not unlabelled:
+            columns[name] = arrow_array(_lists(rows, name, words), pa.list_(pa.string()))
+    if "labels" in columns:
+        _check_labels(rows, columns["labels"].to_pylist(), labels)
+    if "document" in names:
+        columns["document"] = arrow_array(_documents(rows), pa.int64())
+    return pa.table(columns)
+
+
+def _lists(rows: Rows, name: str, words: Sequence[Sequence[str]] | None = None) -> list[list[str]]:
+    """Return a column of lists of texts, or raise `DataError`. If `words` is given, the lists must be as long."""
+    lists: list[list[str]] = rows.table.column(name).to_pylist()
+    for row, texts in enumerate(lists):
+        if not isinstance(texts, list) or not texts:
+            raise DataError(
+                f"{rows.where(row)}: column '{name}' must be a list of one text or more, found {shown(texts)}."
+            )
+        if wrong := [text for text in texts if not isinstance(text, str)]:
+            raise DataError(f"{rows.where(row)}: column '{name}' must hold nothing but texts, found {shown(wrong[0])}.")
+        if words is not None and len(texts) != (count := len(words[row])):
+            raise DataError(
+                f"{rows.where(row)}: column '{name}' has {len(texts)} entries for a sentence of {count} words."
+            )
+    return lists
+
+
+def _is_list_of_texts(column_type: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    is_list = pa.types.is_list(column_type) or pa.types.is_large_list(column_type)
+    return bool(is_list and column_type.value_type in (pa.string(), pa.large_string()))
+
+
+def _check_labels(rows: Rows, sentences: Sequence[Sequence[str]], labels: Sequence[str]) -> None:
+    known = set(labels)
+    for row, sentence in enumerate(sentences):
+        for number, label in enumerate(sentence, start=1):
+            if label not in known:
+                raise DataError(
+                    f"{rows.where(row)}: word {number} of this sentence has the label {shown(label)}, "
+                    f"which is not one of {', '.join(labels)}."
+                )
+
+
+def _documents(rows: Rows) -> list[int]:
+    """Return the number of each row's document; the rows of a document must be neighbours."""
+    documents: list[int] = rows.table.column("document").to_pylist()
+    seen = set[int]()
+    for row, document in enumerate(documents):
+        if not isinstance(document, int):
+            raise DataError(f"{rows.where(row)}: column 'document' must be a whole number, found {shown(document)}.")
+        if document in seen and document != documents[row - 1]:
+            raise DataError(
+                f"{rows.where(row)}: document {document} continues here, after a sentence of document "
+                f"{documents[row - 1]}; the sentences of a document must be neighbours."
+            )
+        seen.add(document)
+    return documents

@@ -1,14 +1,25 @@
-"""Windows over sentences and documents: which words share a sequence, and in which sequence each word is scored."""
+"""Encode sentences of words: windows of pieces, with a target at the piece at which each word is scored."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from benchrunner.data.arrow_arrays import list_starts
+from benchrunner.errors import PluginError, RequestError
+from benchrunner.features.arrays import IGNORED, Features, Sequences
 from benchrunner.features.blocks import ranges
+from benchrunner.features.pieces import Part
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from benchrunner.backbones.encoder import Encoder
+    from benchrunner.parameters.recipes import Recipe
 
 
 @dataclass(frozen=True)
@@ -43,7 +54,9 @@ def windows(borders: Borders, context: str, room: int, *, training: bool) -> Win
     more. A word is scored in the window where the smaller of the numbers of pieces on its two sides is largest. The
     context `window` shows a sentence with as much of its document on both sides as there is room for.
     """
-    words, sentences, documents = borders.words, borders.sentences, borders.documents
+    words = borders.words
+    sentences = borders.sentences
+    documents = borders.documents
     if documents is None:
         if context != "sentence":
             raise ValueError(f"the context '{context}' needs documents")
@@ -53,11 +66,11 @@ def windows(borders: Borders, context: str, room: int, *, training: bool) -> Win
         parts = _packed(words, sentences, room)
         if context == "document":
             parts = parts[_packed(words[parts], np.searchsorted(parts, documents), room)]
-        first, end = parts[:-1], parts[1:]
+        own = (parts[:-1], parts[1:])
     else:
-        first, end = _overlapping(words, whole, room)
-    shown = _widened(words, documents, first, end, room) if context == "window" else (first, end)
-    used, scored_in = np.unique(_best(words, (first, end), shown), return_inverse=True)
+        own = _overlapping(words, whole, room)
+    shown = _widened(words, documents, *own, room) if context == "window" else own
+    used, scored_in = np.unique(_best(words, own, shown), return_inverse=True)
     return Windows(shown[0][used], shown[1][used], scored_in.reshape(-1).astype(np.int64))
 
 
@@ -66,11 +79,17 @@ def _packed(places: np.ndarray, borders: np.ndarray, room: int) -> np.ndarray:
 
     `places` holds the first piece of each item, and the end of the last item.
     """
-    first_piece, cuts = places.tolist(), [0]
+    first_piece = places.tolist()
+    cuts = [0]
     for border in borders[1:].tolist():
         while cuts[-1] < border:
-            cuts.append(min(bisect_right(first_piece, first_piece[cuts[-1]] + room, lo=cuts[-1]) - 1, border))
+            cuts.append(min(_fitting(first_piece, cuts[-1], room), border))
     return np.array(cuts, dtype=np.int64)
+
+
+def _fitting(first_piece: list[int], first: int, room: int) -> int:
+    """Return the end of the longest run of items from `first` on that fits into `room` pieces."""
+    return bisect_right(first_piece, first_piece[first] + room, lo=first) - 1
 
 
 def _overlapping(places: np.ndarray, borders: np.ndarray, room: int) -> tuple[np.ndarray, np.ndarray]:
@@ -78,13 +97,14 @@ def _overlapping(places: np.ndarray, borders: np.ndarray, room: int) -> tuple[np
 
     A window begins half a window after the window before it. The last window of a part begins early enough to be full.
     """
-    first_piece, pairs = places.tolist(), list[tuple[int, int]]()
+    first_piece = places.tolist()
+    pairs = list[tuple[int, int]]()
     for start, border in pairwise(borders.tolist()):
         first = start
         while first_piece[border] - first_piece[first] > room:
-            end = bisect_right(first_piece, first_piece[first] + room, lo=first) - 1
+            end = _fitting(first_piece, first, room)
             pairs.append((first, end))
-            half = bisect_right(first_piece, first_piece[first] + room // 2, lo=first) - 1
+            half = _fitting(first_piece, first, room // 2)
             first = min(max(half, first + 1), end)
         pairs.append((bisect_left(first_piece, first_piece[border] - room, lo=start), border))
     array = np.array(pairs, dtype=np.int64).reshape(-1, 2)
@@ -96,7 +116,8 @@ def _widened(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Extend each window on both sides by whole words of its document, as far as there is room."""
     document = np.searchsorted(documents, first, side="right") - 1
-    start, stop = words[documents[document]], words[documents[document + 1]]
+    start = words[documents[document]]
+    stop = words[documents[document + 1]]
     spare = room - (words[end] - words[first])
     begin = np.maximum(start, np.minimum(words[first] - spare // 2, stop - room))
     close = np.minimum(begin + room, stop)
@@ -116,3 +137,89 @@ def _best(words: np.ndarray, own: tuple[np.ndarray, np.ndarray], shown: tuple[np
     order = np.lexsort((window, -np.minimum(before, after), word))
     _, best = np.unique(word[order], return_index=True)
     return np.asarray(window[order][best])
+
+
+def encoded_words(
+    table: pa.Table, encoder: Encoder, recipe: Recipe, labels: np.ndarray | None, *, training: bool
+) -> Features:
+    """Encode the sentences as windows. A window is a unit; its loss is a sum over the words that are scored in it.
+
+    `labels` are the numbers of the words' labels, int64 (words,). A unit counts as many units of the batch size as
+    sentences begin in it. The owner of a sequence is the row of the first word that is scored in it. The guide `word`
+    holds at each token the number of the word that is scored there, counted over all rows, or -1.
+    """
+    room = min(recipe.max_length, encoder.max_length) - encoder.frame.size(pair=False)
+    if room < 1:
+        raise RequestError(f"A max_length of {recipe.max_length} leaves no room beside the special tokens.")
+    pieces, borders = _pieces_of_words(table, encoder, recipe.context, room)
+    shown = windows(borders, recipe.context, room, training=training)
+    begins = borders.words[shown.first]
+    joined = encoder.frame.join(Part(pieces, begins, borders.words[shown.end] - begins))
+    places = joined.first[shown.scored_in] + borders.words[:-1] - begins[shown.scored_in]
+
+    def at_places(values: np.ndarray, elsewhere: int) -> np.ndarray:
+        tokens = np.full(len(joined.sequences.tokens), elsewhere, dtype=np.int64)
+        tokens[places] = values
+        return tokens
+
+    count = len(shown.first)
+    _, first_scored = np.unique(shown.scored_in, return_index=True)
+    return Features.of(
+        joined.sequences,
+        owner=np.searchsorted(borders.sentences, first_scored, side="right") - 1,
+        token_targets={} if labels is None else {"label": at_places(labels, IGNORED)},
+        guides={"word": at_places(np.arange(len(places)), -1)},
+        counts=np.bincount(shown.scored_in[borders.sentences[:-1]], minlength=count),
+        loss_weights=np.bincount(shown.scored_in, minlength=count),
+    )
+
+
+def sentences_of_words(table: pa.Table, features: Features) -> tuple[np.ndarray, Features]:
+    """Return the token of each word, int64 (words,), and the words as one sequence per sentence."""
+    starts = list_starts(table.column("words"))
+    count = int(starts[-1])
+    tokens = word_tokens(features, count)
+    words = Sequences(np.arange(count, dtype=np.int32), np.zeros(count, dtype=np.int8), starts)
+    sentences = Features.of(
+        words,
+        token_targets={name: np.asarray(values[tokens]) for name, values in features.token_targets.items()},
+        guides={"word": np.arange(count, dtype=np.int64)},
+        loss_weights=np.diff(starts),
+    )
+    return tokens, sentences
+
+
+def word_tokens(features: Features, words: int) -> np.ndarray:
+    """Return the token at which each word is scored, int64 (words,)."""
+    word = np.asarray(features.guides["word"])
+    tokens = np.flatnonzero(word >= 0)
+    order = np.argsort(word[tokens], kind="stable")
+    if not np.array_equal(word[tokens[order]], np.arange(words)):
+        raise PluginError(f"These features do not score each of the {words:,} words once: they are of other rows.")
+    return np.asarray(tokens[order])
+
+
+def _pieces_of_words(table: pa.Table, encoder: Encoder, context: str, room: int) -> tuple[np.ndarray, Borders]:
+    """Return the pieces of all words, int32 (pieces,), and the borders.
+
+    A word without pieces gets the unknown token; a word of more than `room` pieces is cut.
+    """
+    sentences = list_starts(table.column("words"))
+    documents = None
+    if context != "sentence":
+        if "document" not in table.column_names:
+            raise RequestError(
+                f"The context '{context}' needs to know where documents begin, and these rows do not say it (data sets "
+                "on the hub seldom do): ask for --context sentence, or give files with document borders."
+            )
+        number = table.column("document").to_numpy()
+        documents = sentences[np.concatenate([[0], np.flatnonzero(np.diff(number)) + 1, [len(number)]])]
+    texts = table.column("words").combine_chunks().flatten().dictionary_encode()
+    distinct = encoder.words(texts.dictionary.to_pylist())
+    distinct_of = texts.indices.to_numpy()
+    counts = np.minimum(distinct.counts, room)[distinct_of]
+    begins = distinct.starts[:-1][distinct_of]
+    words = np.concatenate([[0], np.cumsum(np.maximum(counts, 1), dtype=np.int64)])
+    pieces = np.full(words[-1], encoder.frame.unknown, dtype=np.int32)
+    pieces[ranges(words[:-1], counts)] = distinct.tokens[ranges(begins, counts)]
+    return pieces, Borders(words, sentences, documents)

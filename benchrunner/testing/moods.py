@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from benchrunner.problems.classify import Classify
+from benchrunner.problems.sentences import Classify
 
 MOOD = Classify(("glad", "sad"))
 """The problem of `sentences`: is a text glad or sad?"""

@@ -17,9 +17,8 @@ from benchrunner.errors import DataError, PluginError
 from benchrunner.features.arrays import Sequences
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.problems import sentences
-from benchrunner.problems.classify import Classify
 from benchrunner.problems.problem import HeadShape, Problem
-from benchrunner.problems.regress import Regress
+from benchrunner.problems.sentences import Classify, Regress
 from benchrunner.testing.tiny_encoder import TinyEncoder
 
 MOOD = Classify(("glad", "sad", "calm"))

@@ -25,9 +25,8 @@ from benchrunner.leaderboards.leaderboard import BoardFile, Leaderboard
 from benchrunner.metrics import Metric, Score
 from benchrunner.metrics.classification import ACCURACY, f1
 from benchrunner.metrics.correlation import PEARSON
-from benchrunner.problems.classify import Classify
 from benchrunner.problems.problem import Problem
-from benchrunner.problems.regress import Regress
+from benchrunner.problems.sentences import Classify, Regress
 from benchrunner.problems.span import Span
 from benchrunner.tasks.prediction_files import scores_of_file
 from benchrunner.tasks.scorers import Scored, Scorer

@@ -10,7 +10,7 @@ from benchrunner.data.delimited import TextTable
 from benchrunner.data.sources import RowsFrom
 from benchrunner.errors import DataError, PluginError, RequestError
 from benchrunner.metrics.classification import ACCURACY
-from benchrunner.problems.classify import Classify
+from benchrunner.problems.sentences import Classify
 from benchrunner.tasks.suites import Average, Term
 from benchrunner.tasks.task import Split, Task
 from benchrunner.workspace import Workspace

@@ -16,8 +16,8 @@ import pytest
 
 from benchrunner.features.arrays import Sequences
 from benchrunner.parameters.recipes import Recipe
-from benchrunner.problems.classify import Classify
 from benchrunner.problems.problem import Problem
+from benchrunner.problems.sentences import Classify
 from benchrunner.testing import MOOD, TinyEncoder
 from benchrunner.testing import sentences as columns
 from benchrunner.training.feature_cache import Cache

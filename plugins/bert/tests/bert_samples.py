@@ -18,8 +18,8 @@ from benchrunner.features.arrays import Features
 from benchrunner.features.randomness import generator
 from benchrunner.methods.heads import LinearHead
 from benchrunner.parameters.recipes import Recipe
-from benchrunner.problems.classify import Classify
 from benchrunner.problems.problem import Problem
+from benchrunner.problems.sentences import Classify
 from benchrunner_bert.backbones import VOCABULARY
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.model import Bert

@@ -12,7 +12,7 @@ from bert_samples import fresh
 
 from benchrunner.features.arrays import Features
 from benchrunner.parameters.recipes import Recipe
-from benchrunner.problems.classify import Classify
+from benchrunner.problems.sentences import Classify
 from benchrunner.training.steps import Captured
 from benchrunner_bert.backbones import VOCABULARY
 from benchrunner_bert.configuration import Configuration

@@ -15,7 +15,7 @@ from benchrunner.features.arrays import Features
 from benchrunner.features.flat_batch import collate
 from benchrunner.features.randomness import Dropout
 from benchrunner.methods.heads import LinearHead
-from benchrunner.problems.regress import Regress
+from benchrunner.problems.sentences import Regress
 from benchrunner_bert.checkpoint import read
 from benchrunner_bert.model import Bert
 

@@ -10,7 +10,7 @@ import pytest
 from benchrunner.data.delimited import TextTable
 from benchrunner.data.hub import HubTable
 from benchrunner.parameters.recipes import Recipe
-from benchrunner.problems.classify import Classify
+from benchrunner.problems.sentences import Classify
 from benchrunner.tasks.suites import Average, Term
 from benchrunner.tasks.task import Task
 from benchrunner_glue import GLUE, register_tasks
