@@ -23,10 +23,9 @@ from benchrunner.features.randomness import Dropout, NoDropout, derived, generat
 from benchrunner.features.uploads import on_device
 from benchrunner.features.word_cache import WordCache
 from benchrunner.training import step_log
-from benchrunner.training.adamw import AdamW, clipping_divisor
-from benchrunner.training.denormals import flushed_denormals
 from benchrunner.training.feature_cache import Cache
-from benchrunner.training.optimizer import decay_groups
+from benchrunner.training.machine import flushed_denormals
+from benchrunner.training.optimizer import AdamW, clipping_divisor, decay_groups
 from benchrunner.training.schedule import share_of_peak
 
 __all__ = [

@@ -19,8 +19,8 @@ from benchrunner.parameters.recipes import SPECIAL, STEP_FIELDS, Recipe
 from benchrunner.plugin_code import PluginCode
 from benchrunner.plugins.registry import Plugins
 from benchrunner.runs import fitted_backbone
+from benchrunner.tasks.row_sample import dev_rows, training_rows
 from benchrunner.tasks.task import Task
-from benchrunner.training.row_sample import dev_rows, training_rows
 from benchrunner.workspace import Workspace
 
 CACHED_SPLITS = 6

@@ -94,7 +94,7 @@ class Runner:
         """Return the precision that a name means; `auto` is bf16 on GPUs that have bf16 units, and fp32 elsewhere."""
         if name != "auto":
             return name
-        from benchrunner.training.precision import resolved_precision
+        from benchrunner.training.machine import resolved_precision
 
         return resolved_precision(name, self.device)
 

@@ -25,9 +25,11 @@ class Average:
 
     def of(self, cells: Mapping[Term, float]) -> float | None:
         """Compute the average; None if a figure is missing."""
-        if any(term not in cells for group in self.terms for term in group):
-            return None
-        means = [sum(cells[term] for term in group) / len(group) for group in self.terms]
+        means = []
+        for group in self.terms:
+            if not all(term in cells for term in group):
+                return None
+            means.append(sum(cells[term] for term in group) / len(group))
         return sum(means) / len(means)
 
 

@@ -120,7 +120,8 @@ class Task:
     @property
     def kept_columns(self) -> tuple[str, ...]:
         """Names of the columns that are kept besides those of the problem: `columns`, and what the metrics read."""
-        return tuple(dict.fromkeys((*self.columns, *(name for metric in self.metrics for name in metric.columns))))
+        of_metrics = [name for metric in self.metrics for name in metric.columns]
+        return tuple(dict.fromkeys([*self.columns, *of_metrics]))
 
     @property
     def selection_splits(self) -> tuple[str, ...]:

@@ -49,26 +49,35 @@ def _read_layout(task: Task, path: Path, sources: Sequence[Source], workspace: W
 def _read_table(task: Task, path: Path, tables: Sequence[TextTable]) -> Rows:
     """Read a table in one of the task's own layouts, or with the names of its columns, or a text per line."""
     workspace = Workspace(runs=Path(), cache=Path(), data=path.parent)
-    own = [replace(table.unlabelled(task.problem.label_columns), path=path.name, counted=None) for table in tables]
-    own = [replace(table, breaks_inside_fields=False) for table in own]  # each row wants an answer
-    columns = [table.columns for table in own]
-    columns.append({name: name for layout in columns for name in layout})
+    own = []
+    for table in tables:  # each row wants an answer, so that no row may be left out
+        unlabelled = table.unlabelled(task.problem.label_columns)
+        own.append(replace(unlabelled, path=path.name, counted=None, breaks_inside_fields=False))
+    encoding = own[0].encoding
+    layouts = [table.columns for table in own]
+    layouts.append({name: name for layout in layouts for name in layout})
     if path.suffix == ".txt":
-        return _text_per_line(task, path, list(columns[-1]), own[0].encoding).read(workspace)
+        return _text_per_line(task, path, list(layouts[-1]), encoding).read(workspace)
     if _is_json_lines(path):
-        return _json_table(path, columns, own[0].encoding).read(workspace)
-    named = [table for table in own if table.names is None]
-    table = next((table for table in named if table.quoted == (path.suffix == ".csv") and _fits(path, table)), None)
-    table = table or _with_header(path, columns, own[0].encoding)
-    table = table or next((table for table in own if table.names is not None and _fits(path, table)), None)
-    if table is None:
-        header = _header(path, "," if path.suffix == ".csv" else "\t", own[0].encoding)
-        known = " or ".join(dict.fromkeys(", ".join(layout.values()) for layout in columns))
+        return _json_table(path, layouts, encoding).read(workspace)
+    with_header = [table for table in own if table.names is None and table.quoted == (path.suffix == ".csv")]
+    headerless = [table for table in own if table.names is not None]
+    table_of_file = (
+        next((table for table in with_header if _fits(path, table)), None)
+        or _with_header(path, layouts, encoding)
+        or next((table for table in headerless if _fits(path, table)), None)
+    )
+    if table_of_file is None:
+        header = _header(path, "," if path.suffix == ".csv" else "\t", encoding)
         found = quoted(", ".join(header)) if any(header) else "an empty line"
-        headerless = [len(table.names) for table in own if table.names is not None]
-        also = f", or the file has {headerless[0]} columns and no header" if headerless else ""
-        raise DataError(f"{path}:1: the header must name {known}{also}; found {found}.")
-    return table.read(workspace)
+        also = f", or the file has {len(headerless[0].names or ())} columns and no header" if headerless else ""
+        raise DataError(f"{path}:1: the header must name {_known(layouts)}{also}; found {found}.")
+    return table_of_file.read(workspace)
+
+
+def _known(layouts: Sequence[Mapping[str, str]]) -> str:
+    """List the columns of each layout, for an error."""
+    return " or ".join(dict.fromkeys(", ".join(layout.values()) for layout in layouts))
 
 
 def _with_header(path: Path, columns: Sequence[Mapping[str, str]], encoding: str) -> TextTable | None:
@@ -112,8 +121,7 @@ def _json_table(path: Path, columns: Sequence[Mapping[str, str]], encoding: str)
     _, first = next(json_lines(path, encoding))
     layout = next((layout for layout in columns if set(layout.values()) <= first.keys()), None)
     if layout is None:
-        known = " or ".join(dict.fromkeys(", ".join(layout.values()) for layout in columns))
-        raise DataError(f"{path}:1: the keys must be {known}; found {quoted(', '.join(first))}.")
+        raise DataError(f"{path}:1: the keys must be {_known(columns)}; found {quoted(', '.join(first))}.")
     return JsonTable(path.name, layout, encoding=encoding)
 
 

@@ -23,7 +23,8 @@ class Checkpoint:
 
     def __init__(self, folder: Path, *, of: str = "") -> None:
         """`of` is the id of the fit."""
-        self._file, self._of = folder / "state.safetensors", of
+        self._file = folder / "state.safetensors"
+        self._of = of
         self.threads = [torch.get_num_threads()]
         """Numbers of threads that computed the steps, in order: several if the fit was resumed with another number."""
         self.captured = dict[int, bool]()
@@ -52,7 +53,8 @@ class Checkpoint:
         try:
             facts, tensors = self._read()
             step = int(facts["step"])
-            budgets, captured = _history(facts["micro_tokens"]), _history(facts.get("captured", ""))
+            budgets = _history(facts["micro_tokens"])
+            captured = _history(facts["captured"])
             earlier = [int(count) for count in facts["threads"].split(",")]
             if fault := _fault(optimizer, tensors, step, steps):
                 raise ValueError(fault)
@@ -100,7 +102,8 @@ def _checksum(facts: Mapping[str, str], tensors: Mapping[str, torch.Tensor]) -> 
 def _fault(optimizer: Optimizer, tensors: Mapping[str, torch.Tensor], step: int, steps: int | None) -> str:
     """Say what is wrong with a state for this fit; give an empty text if nothing is."""
     if step < 1 or (steps is not None and step > steps):
-        return f"it is said to be of step {step:,}" + (f", and the fit has {steps:,}" if steps is not None else "")
+        of_all = "" if steps is None else f", and the fit has {steps:,}"
+        return f"it is said to be of step {step:,}{of_all}"
     for name, weight in optimizer.named.items():
         kept = [tensors.get(f"{part}/{name}") for part in ("weight", "exp_avg", "exp_avg_sq")]
         if kept[0] is None or (kept[1] is None) != (kept[2] is None):

@@ -38,7 +38,8 @@ class WordsInUse:
 
     def __init__(self, embedding: nn.Embedding, features: Features) -> None:
         self._embedding = embedding
-        self._full, self._padding = embedding.weight.detach(), embedding.padding_idx
+        self._full = embedding.weight.detach()
+        self._padding = embedding.padding_idx
         used = np.unique(features.tokens)
         if self._padding is not None:  # torch gives this row no gradient: it needs a row of its own
             used = np.union1d(used, [self._padding])
@@ -74,7 +75,8 @@ def narrowed(encoder: Encoder, features: Features) -> list[WordsInUse]:
     """
     if not encoder.word_embeddings:
         return []
-    tables, whole = [], _states(encoder, features)
+    tables = []
+    whole = _states(encoder, features)
     for embedding in encoder.word_embeddings:
         words = WordsInUse(embedding, features)
         try:

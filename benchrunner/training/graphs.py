@@ -30,7 +30,8 @@ class CudaGraph:
     """
 
     def __init__(self, pool: Any) -> None:
-        self._graph, self._pool = torch.cuda.CUDAGraph(), pool
+        self._graph = torch.cuda.CUDAGraph()
+        self._pool = pool
 
     def record(self, function: Callable[[], torch.Tensor], generators: Generators) -> torch.Tensor:
         for generator in generators.named.values():
@@ -50,7 +51,8 @@ def _cleared_up(pool: Any) -> Iterator[None]:
     generators of the recording cannot be used any more up to torch 2.12. One of them is always the default one: it has
     a state of its own during the recording.
     """
-    device, stream = torch.device("cuda", torch.cuda.current_device()), torch.cuda.current_stream()
+    device = torch.device("cuda", torch.cuda.current_device())
+    stream = torch.cuda.current_stream()
     default = torch.cuda.default_generators[device.index]
     own = default.graphsafe_get_state()
     default.graphsafe_set_state(torch.Generator(device))

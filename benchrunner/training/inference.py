@@ -32,7 +32,8 @@ def predict(
     A batch holds units of similar length, so that it has few distinct lengths. Batches become smaller if memory runs
     out. Raises `Diverged` for outputs that are not finite numbers.
     """
-    result, done = np.empty(0, dtype=np.float32), 0
+    result = np.empty(0, dtype=np.float32)
+    done = 0
     count = len(features.tokens) if level == "token" else len(features.owner)
 
     def compute(units: np.ndarray) -> tuple[FlatBatch, np.ndarray]:
@@ -44,18 +45,15 @@ def predict(
     with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16"):
         for units, (batch, outputs) in parts:
             if not np.isfinite(outputs).all():
-                raise Diverged(f"the outputs of {_count(outputs)} of {len(outputs):,} {level}s are not finite numbers")
+                bad = (~np.isfinite(outputs)).reshape(len(outputs), -1).any(axis=1).sum()
+                raise Diverged(f"the outputs of {bad:,} of {len(outputs):,} {level}s are not finite numbers")
             if not done:
                 result = np.empty((count, *outputs.shape[1:]), dtype=np.float32)
             if level == "token":
                 result[batch.feature_positions[: batch.real]] = outputs[: batch.real]
             else:
-                result[ranges(features.groups[units], np.diff(features.groups)[units])] = outputs
+                first = features.groups[units]
+                result[ranges(first, features.groups[units + 1] - first)] = outputs
             done += len(units)
             report(done, features.units)
     return result
-
-
-def _count(outputs: np.ndarray) -> str:
-    """Count the rows of outputs that are not finite."""
-    return f"{int((~np.isfinite(outputs)).reshape(len(outputs), -1).any(axis=1).sum()):,}"

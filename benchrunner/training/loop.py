@@ -23,13 +23,17 @@ from benchrunner.parameters.recipes import Recipe
 from benchrunner.problems.problem import Problem
 from benchrunner.process.interrupts import HeldBack
 from benchrunner.training import step_log
-from benchrunner.training.allocator import keep_freed_memory
 from benchrunner.training.checkpoints import Checkpoint
-from benchrunner.training.denormals import Denormals, flushed_denormals
 from benchrunner.training.graphs import CudaGraph, Graph
+from benchrunner.training.machine import (
+    Denormals,
+    emulates_bf16,
+    emulation_note,
+    flushed_denormals,
+    keep_freed_memory,
+)
 from benchrunner.training.memory import halved, out_of_memory
 from benchrunner.training.optimizer import Optimizer
-from benchrunner.training.precision import emulates_bf16, emulation_note
 from benchrunner.training.schedule import Schedule
 from benchrunner.training.steps import Captured, Eager, Steps, Work
 
@@ -131,15 +135,15 @@ class Training:
     def work(self) -> dict[str, float]:
         """Amount of computation of the whole training, also of steps before a resumption: see `Record.work`."""
         tokens = sum(int(self._unit_tokens[self.schedule.batch(step)].sum()) for step in range(self.schedule.steps))
-        layers = [layer for module in self.modules.values() for layer in module.modules()]
-        tables = {id(layer.weight) for layer in layers if isinstance(layer, nn.Embedding)}
-        weights = {id(weight): weight for module in self.modules.values() for weight in module.parameters()}
-        matrices = [weight for name, weight in weights.items() if weight.ndim > 1 and name not in tables]
-        return {
-            "train_tokens": tokens,
-            "trained_weights": sum(weight.numel() for weight in matrices if weight.requires_grad),
-            "frozen_weights": sum(weight.numel() for weight in matrices if not weight.requires_grad),
-        }
+        tables = set[torch.Tensor]()
+        weights = set[nn.Parameter]()
+        for module in self.modules.values():
+            weights.update(module.parameters())
+            tables.update(layer.weight for layer in module.modules() if isinstance(layer, nn.Embedding))
+        matrices = [weight for weight in weights - tables if weight.ndim > 1]
+        trained = sum(weight.numel() for weight in matrices if weight.requires_grad)
+        frozen = sum(weight.numel() for weight in matrices if not weight.requires_grad)
+        return {"train_tokens": tokens, "trained_weights": trained, "frozen_weights": frozen}
 
     def decay_without_gradient(self, weight: nn.Parameter) -> float:
         """Give the factor by which weight decay shrinks the rows of a trained weight that have no gradient."""
@@ -173,12 +177,12 @@ class Training:
 
         The loss of a step is computed before the step changes the weights, so that no loss shows this.
         """
-        weights = ((name, weight) for name, weight in self.optimizer.named.items())
         try:
-            check_weights(weights, f"after the last of {self.schedule.steps} steps, the weights")
+            check_weights(self.optimizer.named.items(), f"after the last of {self.schedule.steps} steps, the weights")
             check_outputs(self._outputs_of_one_unit(), f"a training example after all {self.schedule.steps} steps")
         except Diverged as fault:
-            self.diverged, self._fault = self.schedule.steps, str(fault)
+            self.diverged = self.schedule.steps
+            self._fault = str(fault)
 
     def _outputs_of_one_unit(self) -> np.ndarray:
         """Compute the outputs of the first unit without dropout."""
@@ -228,7 +232,8 @@ class Training:
 
     def _go_on_with(self, way: Steps, step: int) -> None:
         """Compute gradients in this way from a step on."""
-        self._way, fixed = way, isinstance(way, Captured)
+        self._way = way
+        fixed = isinstance(way, Captured)
         history = {first: earlier for first, earlier in self.captured.items() if first < step}
         if not history or list(history.values())[-1] != fixed:
             history[step] = fixed
@@ -270,9 +275,10 @@ class Training:
         """Add up the gradients of a batch, micro-batch by micro-batch, and return its mean loss."""
         self._way.clear()
         # The mean is taken over the recipe's batch, not over the micro-batch.
-        total, weight = torch.zeros((), device=self.device), self._loss_divisor(units)
+        divisor = self._loss_divisor(units)
+        total = torch.zeros((), device=self.device)
         for part, part_units in enumerate(micro_batches(units, self._unit_tokens, self.micro_tokens)):
-            total += self._way.add(part_units, Dropout(self.seed, step, part), weight)
+            total += self._way.add(part_units, Dropout(self.seed, step, part), divisor)
         return total
 
     def _loss_divisor(self, units: np.ndarray) -> float:
@@ -310,7 +316,8 @@ class Speed:
 
     def start(self) -> None:
         """Begin to count anew."""
-        self._count, self._started = 0, time.perf_counter()
+        self._count = 0
+        self._started = time.perf_counter()
 
     def count(self, units: np.ndarray) -> None:
         """Count the examples of a batch of units."""

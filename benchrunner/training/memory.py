@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import chain
 from typing import TypeVar
 
 import numpy as np
@@ -39,7 +40,8 @@ def halved(units: np.ndarray, tokens: np.ndarray, budget: int, device: torch.dev
 
     `tokens` holds the number of tokens of every unit. Raises a `FitError` if a part is a single unit already.
     """
-    largest, used = int(tokens[units].max()), min(budget, int(tokens[units].sum()))
+    largest = int(tokens[units].max())
+    used = min(budget, int(tokens[units].sum()))
     if used <= largest:
         raise FitError(
             f"Out of memory on {device} with a single unit of {largest} tokens: "
@@ -59,13 +61,24 @@ def computed_in_parts(
     """
     parts = micro_batches(np.arange(len(tokens)), tokens, budget)
     while parts:
-        try:
-            yield parts[0], compute(parts[0])
-            del parts[0]
+        result = _attempt(partial(compute, parts[0]))
+        if result:
+            yield parts.pop(0), result.pop()
             continue
-        except (RuntimeError, MemoryError) as error:
-            if not out_of_memory(error):
-                raise
-        # Not inside `except`: there, the traceback of the error keeps the tensors of the failed part in memory.
         budget = halved(parts[0], tokens, budget, device)
-        parts = list(itertools.chain.from_iterable(micro_batches(part, tokens, budget) for part in parts))
+        smaller = [micro_batches(part, tokens, budget) for part in parts]
+        parts = list(chain.from_iterable(smaller))
+
+
+def _attempt(compute: Callable[[], T]) -> list[T]:
+    """Return the result in a list, or an empty list if memory ran out.
+
+    When this function has ended, nothing refers to the traceback of the error, which keeps the tensors of the failed
+    part in memory.
+    """
+    try:
+        return [compute()]
+    except (RuntimeError, MemoryError) as error:
+        if not out_of_memory(error):
+            raise
+        return []

@@ -17,23 +17,28 @@ from benchrunner.training.loop import Training
 
 def of(training: Training) -> dict[str, Any]:
     """Describe how a finished training was computed, for its record."""
-    device, threads, recipe = training.device, training.checkpoint.threads, training.recipe
+    device = training.device
+    recipe = training.recipe
+    threads = training.checkpoint.threads
     budgets = [[step, budget] for step, budget in training.budgets.items()]
     captured = [[step, fixed] for step, fixed in training.captured.items()]
-    return {
+    described = {
         **_machine(device, recipe),
         # A list if the fit was resumed with another number of threads: its last bits may then differ.
         "threads": threads[0] if len(threads) == 1 else threads,
         "attention": {name: _kernel(device, recipe, dropping=name == "train") for name in ("train", "predict")},
         "denormals": training.denormals if device.type == "cpu" else "kept",
-        **({"dropout_masks": "torch"} if torch_draws_masks(device) else {}),  # on the CPU numpy draws them
-        # Pairs of a step and whether graphs were used from there on, if this changed: shapes change the last bits.
-        **({"cuda_graphs": captured if len(captured) > 1 else True} if any(training.captured.values()) else {}),
         # Pairs of a step and a budget if memory ran out after the first step: dropout is drawn for each micro-batch.
         "micro_tokens": training.micro_tokens if len(budgets) == 1 else budgets,
         "micro_tokens_asked": recipe.micro_tokens,
         "versions": _versions(_libraries(training)),
     }
+    if torch_draws_masks(device):  # on the CPU numpy draws them
+        described["dropout_masks"] = "torch"
+    if any(training.captured.values()):
+        # Pairs of a step and whether graphs were used from there on, if this changed: shapes change the last bits.
+        described["cuda_graphs"] = captured if len(captured) > 1 else True
+    return described
 
 
 def of_frozen(device_name: str, recipe: Recipe, *, libraries: Sequence[str]) -> dict[str, Any]:
@@ -50,19 +55,12 @@ def of_frozen(device_name: str, recipe: Recipe, *, libraries: Sequence[str]) -> 
 
 
 def _machine(device: torch.device, recipe: Recipe) -> dict[str, Any]:
-    processor = platform.processor() or platform.machine()
-    return {
-        "device": device.type,
-        "device_name": torch.cuda.get_device_name(device) if device.type == "cuda" else processor,
-        **(_cuda(device) if device.type == "cuda" else {}),
-        "precision": recipe.precision,
-        "python": platform.python_version(),
-    }
-
-
-def _cuda(device: torch.device) -> dict[str, Any]:
-    """Describe what computes on a GPU: results may differ in their last bits with each of these."""
-    return {
+    """Describe what computes: on a GPU, results may differ in their last bits with each of the further facts."""
+    machine = {"device": device.type, "precision": recipe.precision, "python": platform.python_version()}
+    if device.type != "cuda":
+        return machine | {"device_name": platform.processor() or platform.machine()}
+    return machine | {
+        "device_name": torch.cuda.get_device_name(device),
         "capability": ".".join(map(str, torch.cuda.get_device_capability(device))),
         "cuda": torch.version.cuda or f"ROCm {torch.version.hip}",
         "cudnn": torch.backends.cudnn.version(),  # type: ignore[no-untyped-call]
@@ -71,8 +69,11 @@ def _cuda(device: torch.device) -> dict[str, Any]:
 
 def _libraries(training: Training) -> list[str]:
     """Return the names of the libraries that compute the encoder's states besides torch."""
-    parts = [part for module in training.modules.values() for part in module.modules()]
-    return sorted({library for part in parts for library in getattr(part, "libraries", ())})
+    libraries = set[str]()
+    for module in training.modules.values():
+        for part in module.modules():
+            libraries.update(getattr(part, "libraries", ()))
+    return sorted(libraries)
 
 
 def _versions(further: Sequence[str] = ()) -> dict[str, str]:

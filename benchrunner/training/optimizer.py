@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -10,7 +10,71 @@ import torch
 from torch import nn
 
 from benchrunner.parameters.recipes import Recipe
-from benchrunner.training.adamw import AdamW, clipping_divisor
+
+
+@final
+@dataclass(frozen=True)
+class AdamW:
+    """AdamW with decoupled weight decay.
+
+    The fused kernel is called directly: a `torch.optim.AdamW` computes the same bits, but the first one in a process
+    imports torch's compiler, which costs more time than fifty steps of a small model.
+    """
+
+    beta1: float
+    beta2: float
+    epsilon: float
+    bias_correction: bool
+    """Whether the moments are corrected for having begun with zero."""
+
+    def change(
+        self,
+        weights: Sequence[torch.Tensor],
+        gradients: Sequence[torch.Tensor],
+        means: Sequence[torch.Tensor],
+        squares: Sequence[torch.Tensor],
+        steps: Sequence[torch.Tensor],
+        *,
+        step: int,
+        rate: float,
+        decay: float,
+        excess: torch.Tensor | None = None,
+    ) -> None:
+        """Change weights and moments of one device and one type.
+
+        `steps` has the number of the step of each weight as a float32 scalar on its device, and `step` is that of the
+        training, counted from 1. `excess` divides the gradients: see `clipping_divisor`.
+        """
+        epsilon = self.epsilon
+        if not self.bias_correction:
+            # The kernel computes m / (1 - b1^t) / (sqrt(v / (1 - b2^t)) + e). With this rate and epsilon, that is
+            # lr * m / (sqrt(v) + e). The kernel multiplies the decay by its rate, so the decay is divided by it.
+            of_mean = 1 - self.beta1**step
+            of_root = (1 - self.beta2**step) ** 0.5
+            rate = rate * of_mean / of_root
+            epsilon = epsilon / of_root
+            decay = decay * of_root / of_mean
+        torch._fused_adamw_(
+            list(weights),
+            list(gradients),
+            list(means),
+            list(squares),
+            [],
+            list(steps),
+            lr=rate,
+            beta1=self.beta1,
+            beta2=self.beta2,
+            weight_decay=decay,
+            eps=epsilon,
+            amsgrad=False,
+            maximize=False,
+            grad_scale=excess,
+        )
+
+
+def clipping_divisor(gradients: Sequence[torch.Tensor], limit: float) -> torch.Tensor:
+    """Return the number that divides gradients so that their norm is at most `limit`: 1 if the norm is below."""
+    return ((torch.nn.utils.get_total_norm(gradients) + 1e-6) / limit).clamp(min=1.0)
 
 
 def decay_groups(parameters: Iterable[nn.Parameter], weight_decay: float) -> list[dict[str, Any]]:
@@ -19,11 +83,12 @@ def decay_groups(parameters: Iterable[nn.Parameter], weight_decay: float) -> lis
     Biases and the weights of LayerNorm are exactly the parameters with one dimension.
     """
     parameters = list(parameters)
-    groups = [
-        {"params": [weight for weight in parameters if weight.ndim > 1], "weight_decay": weight_decay},
-        {"params": [weight for weight in parameters if weight.ndim <= 1], "weight_decay": 0.0},
-    ]
-    return [group for group in groups if group["params"]]
+    groups = []
+    if matrices := [weight for weight in parameters if weight.ndim > 1]:
+        groups.append({"params": matrices, "weight_decay": weight_decay})
+    if vectors := [weight for weight in parameters if weight.ndim <= 1]:
+        groups.append({"params": vectors, "weight_decay": 0.0})
+    return groups
 
 
 @final
@@ -63,26 +128,22 @@ class Optimizer:
     ) -> None:
         self._recipe = recipe
         self._adam = AdamW(recipe.beta1, recipe.beta2, recipe.epsilon, recipe.bias_correction)
-        self.named = {
-            f"{part}.{name}": weight
-            for part, module in modules.items()
-            for name, weight in module.named_parameters()
-            if weight.requires_grad
-        }
+        self.named = dict[str, nn.Parameter]()
+        for part, module in modules.items():
+            for name, weight in module.named_parameters():
+                if weight.requires_grad:
+                    self.named[f"{part}.{name}"] = weight
         self._rates = {id(weight): (rates or {}).get(name, 1.0) for name, weight in self.named.items()}
-        self._groups = [
-            _Group(tuple(group["params"]), rate, group["weight_decay"])
-            for rate in sorted(set(self._rates.values()))
-            for group in decay_groups(self._of_rate(rate), recipe.weight_decay)
-        ]
+        self._groups = list[_Group]()
+        for rate in sorted(set(self._rates.values())):
+            weights = [weight for weight in self.named.values() if self.rate_of(weight) == rate]
+            for group in decay_groups(weights, recipe.weight_decay):
+                self._groups.append(_Group(tuple(group["params"]), rate, group["weight_decay"]))
         self._moments: dict[nn.Parameter, _Moments] = {}
 
     def rate_of(self, weight: nn.Parameter) -> float:
         """Give the factor between the learning rates of a weight and those that `step` is given."""
         return self._rates[id(weight)]
-
-    def _of_rate(self, rate: float) -> Iterator[nn.Parameter]:
-        return (weight for weight in self.named.values() if self._rates[id(weight)] == rate)
 
     def clear(self) -> None:
         """Remove all gradients."""
@@ -107,13 +168,15 @@ class Optimizer:
             if not gradients:  # these weights and their moments stay as they are
                 continue
             moments = [self._moments[weight] for weight in gradients]
+            means = [moment.mean for moment in moments]
+            squares = [moment.square for moment in moments]
             steps = [moment.step for moment in moments]
             torch._foreach_add_(steps, 1)
             self._adam.change(
                 list(gradients),
                 list(gradients.values()),
-                [moment.mean for moment in moments],
-                [moment.square for moment in moments],
+                means,
+                squares,
                 steps,
                 step=step + 1,
                 rate=lr * group.rate,

@@ -48,9 +48,9 @@ class Schedule:
     @cached_property
     def first_steps(self) -> list[int]:
         """The first step of each epoch, then the number of all steps."""
-        size, units = self.recipe.batch_size, len(self.counts)
         if (self.counts == 1).all():
-            return [epoch * math.ceil(units / size) for epoch in range(self.recipe.epochs + 1)]
+            batches = math.ceil(len(self.counts) / self.recipe.batch_size)
+            return [epoch * batches for epoch in range(self.recipe.epochs + 1)]
         first_steps = [0]
         for epoch in range(self.recipe.epochs):
             first_steps.append(first_steps[-1] + len(self._batches(epoch)))

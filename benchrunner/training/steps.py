@@ -113,7 +113,8 @@ class Captured:
         self._generators = Generators()
         self._warm = set[tuple[int, ...]]()
         self._gradients = dict[torch.nn.Parameter, torch.Tensor]()
-        self._records, self._compared = True, False
+        self._records = True
+        self._compared = False
         self._longest = int(self.work.features.lengths.max())
 
     def clear(self) -> None:
@@ -186,7 +187,8 @@ class Captured:
 
     def _record(self, batch: FlatBatch, share: torch.Tensor) -> _Recording:
         """Record a graph that reads the tensors of this batch from now on. Nothing is computed."""
-        graph, generators = self.graph(), self._generators.for_a_graph()
+        graph = self.graph()
+        generators = self._generators.for_a_graph()
         recorded = replace(batch, dropout=batch.dropout.drawn_by(generators))
         loss = graph.record(lambda: self.work.add(recorded, share), generators)
         return _Recording(graph, generators, _inputs(batch, share), loss)
@@ -197,21 +199,20 @@ class Captured:
         The batch is not the one from which the graph was recorded: a graph that keeps a value of that batch is found.
         The gradients that the weights had before are restored.
         """
-        gradients, results = list(self._gradients.values()), list[list[torch.Tensor]]()
+        gradients = list(self._gradients.values())
         before = [gradient.clone() for gradient in gradients]
         again = replace(batch, dropout=batch.dropout.drawn_by(self._generators))
         try:
-            for replayed in (False, True):
-                torch._foreach_zero_(gradients)
-                if replayed:
-                    self._replay(recording, batch, share)
-                else:
-                    self.work.add(again, share)
-                results.append([gradient.clone() for gradient in gradients])
+            torch._foreach_zero_(gradients)
+            self.work.add(again, share)
+            expected = [gradient.clone() for gradient in gradients]
+            torch._foreach_zero_(gradients)
+            self._replay(recording, batch, share)
+            differences = [(right - gradient).abs().max() for right, gradient in zip(expected, gradients, strict=True)]
         finally:
             torch._foreach_copy_(gradients, before)
-        largest = torch.stack([gradient.abs().max() for gradient in results[0]]).max()
-        apart = torch.stack([(left - right).abs().max() for left, right in zip(*results, strict=True)]).max()
+        largest = torch.stack([gradient.abs().max() for gradient in expected]).max()
+        apart = torch.stack(differences).max()
         if not apart <= TOLERANCE * largest:
             raise RuntimeError("the first graph computed other gradients than its operators one by one")
         return recording

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchrunner import Computing, RequestError, Runner, Study, StudyOptions, Workspace, read_study, run_study
-from benchrunner.training.row_sample import stratified_sample
+from benchrunner.tasks.row_sample import stratified_sample
 from command_line import Shell
 from inline import mood
 

@@ -10,7 +10,7 @@ import pytest
 
 STEPS = """
 import resource, torch
-from benchrunner.training.allocator import keep_freed_memory
+from benchrunner.training.machine import keep_freed_memory
 torch.set_num_threads(1)
 def faults():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt

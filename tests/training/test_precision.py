@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchrunner.training.precision import emulates_bf16, emulation_note, resolved_precision
+from benchrunner.training.machine import emulates_bf16, emulation_note, resolved_precision
 from gpus import pretend
 from tiny_fits import RECIPE, fitted
 

@@ -12,7 +12,7 @@ import pytest
 
 from benchrunner import Choose, Classify, Recipe, Regress, RequestError, Rows
 from benchrunner.command_line.main import main
-from benchrunner.training.row_sample import stratified_sample, training_rows
+from benchrunner.tasks.row_sample import stratified_sample, training_rows
 from inline import QUICK, plugins, runner
 
 LABELS = ["a"] * 60 + ["b"] * 30 + ["c"] * 9 + ["d"]

@@ -1,4 +1,4 @@
-"""Denormal numbers, which are so close to zero that processors compute with them slowly: flushed to zero."""
+"""The machine that trains: denormal numbers flushed to zero, freed memory kept, bf16 that a GPU only emulates."""
 
 from __future__ import annotations
 
@@ -13,6 +13,11 @@ import torch
 
 Denormals = Literal["flushed", "flushed by one thread", "kept"]
 """What becomes of denormal numbers on the CPU; part of the numerics. "By one thread": only by the training's own."""
+_KEPT = {-3: 2**30, -1: 2**30, -2: 2**26}
+"""M_MMAP_THRESHOLD, M_TRIM_THRESHOLD and M_TOP_PAD of malloc.h -> their value in bytes."""
+_NATIVE_BF16 = 8
+"""Major compute capability of NVIDIA's first GPUs with bf16 units (Ampere). Older GPUs, such as T4 and V100, emulate
+bf16, and torch reports bf16 as supported there too."""
 
 
 @contextlib.contextmanager
@@ -65,6 +70,43 @@ def _in_all_threads(call: Callable[[], None]) -> bool:
         begin = ctypes.CDLL(str(Path(torch.__file__).parent / "lib" / "libtorch_cpu.so")).GOMP_parallel
     except (AttributeError, OSError):
         return False
-    begin.argtypes, begin.restype = [kind, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint], None
+    begin.argtypes = [kind, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint]
+    begin.restype = None
     begin(kind(lambda _: call()), None, torch.get_num_threads(), 0)
     return True
+
+
+def keep_freed_memory() -> bool:
+    """Let this process keep freed memory instead of giving it back to the kernel; return whether it does.
+
+    A training step frees large tensors, and the next step asks for them again. With glibc's own settings the kernel
+    takes the pages back and gives out new ones that it fills with zeros: 8 to 15% of a short step on a CPU. Other C
+    libraries have no such settings, and are left as they are.
+    """
+    try:
+        set_option = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError, TypeError):
+        return False
+    answers = [set_option(setting, value) for setting, value in _KEPT.items()]
+    return 0 not in answers
+
+
+def emulates_bf16(device: torch.device) -> bool:
+    """Whether a device is a GPU that computes bf16 by way of fp32, which saves memory but no time."""
+    if device.type != "cuda" or torch.version.hip is not None:  # all of AMD's GPUs that torch supports have bf16
+        return False
+    major: int = torch.cuda.get_device_capability(device)[0]
+    return major < _NATIVE_BF16
+
+
+def emulation_note(device: torch.device) -> str:
+    """Say that a GPU emulates the precision that was asked for."""
+    return f"The GPU {torch.cuda.get_device_name(device)} emulates bf16, which is slower than --precision fp32."
+
+
+def resolved_precision(name: str, device: str) -> str:
+    """Return the precision that a name means; `auto` is bf16 on GPUs that have bf16 units, and fp32 elsewhere."""
+    if name != "auto":
+        return name
+    place = torch.device(device)
+    return "bf16" if place.type == "cuda" and not emulates_bf16(place) else "fp32"
