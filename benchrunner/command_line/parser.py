@@ -7,6 +7,7 @@ import difflib
 import sys
 from collections.abc import Iterable, Sequence
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias, final
 
@@ -80,8 +81,10 @@ class Parser(argparse.ArgumentParser):
 
     def _unknown_option(self) -> str | None:
         """Find the first long option that this parser does not have."""
-        for word in self._words:
-            if word == "--" or (self._subparsers is not None and not word.startswith("-")):
+        for previous, word in pairwise(("", *self._words)):
+            known = self._option_string_actions.get(previous)
+            is_value = known is not None and known.nargs != 0
+            if word == "--" or (self._subparsers is not None and not word.startswith("-") and not is_value):
                 return None  # what follows is no option, or belongs to a command
             name = word.split("=", 1)[0]
             is_option = word.startswith("--") and " " not in name
@@ -111,7 +114,8 @@ class Parser(argparse.ArgumentParser):
         choices = [str(choice) for choice in action.choices]
         close, listed = _suggestion(str(value), choices), f" Choose from {', '.join(choices)}."
         if isinstance(action, argparse._SubParsersAction):
-            raise argparse.ArgumentError(None, f"there is no command '{value}'.{close or listed}")
+            kind = str(action.metavar).lower()
+            raise argparse.ArgumentError(None, f"there is no {kind} '{value}'.{close or listed}")
         raise argparse.ArgumentError(action, f"there is no choice '{value}'.{close}{listed}")
 
 

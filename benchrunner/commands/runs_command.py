@@ -19,93 +19,84 @@ if TYPE_CHECKING:
     from benchrunner.studies.kept.removal import Removal
     from benchrunner.tasks.task import Task
 
-ACTIONS = ("list", "show", "diff", "rm", "prune", "du", "studies")
-"""What the command does; `list` if nothing is said."""
+LISTING = ("task", "backbone", "status", "sort")
+"""Options of the list."""
 
-_COUNTS = {"list": (0, 0), "show": (1, 1), "diff": (2, 2), "rm": (1, None), "prune": (0, 0), "du": (0, 0)}
-"""Action -> the smallest and the largest number of runs that it takes; None is any number."""
-
-_OPTIONS = {
-    "task": ("list",),
-    "backbone": ("list",),
-    "status": ("list",),
-    "sort": ("list",),
-    "keep": ("prune",),
-    "dry_run": ("rm", "prune"),
-    "force": ("rm",),
-}
-"""Option -> the actions that it is for."""
+RUN = "id of a run, or the beginning of an id; 'benchrunner runs' lists them"
+"""Help on how to name a run."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `runs`."""
-    parser.add_argument(
-        "action",
-        nargs="?",
-        choices=ACTIONS,
-        default="list",
-        help="list (default); show RUN; diff RUN RUN; rm RUN ...: remove whole runs; prune: remove weights; "
-        "du: sizes; studies: the kept studies",
+    """Add the options of `runs` and its actions; without an action, `runs` lists, so it has the list's options, too."""
+    _add_listing(parser)
+    _add_shared(parser)
+    parser.set_defaults(action="list", act=_list, data=None, offline=False, leave_out_bad_rows=False)
+    actions = parser.add_subparsers(metavar="ACTION", title="actions")
+
+    def add(name: str, about: str, act: Callable[[argparse.Namespace, Path], None]) -> argparse.ArgumentParser:
+        # Without defaults of its own, an action keeps what was given before its name: runs --json show RUN.
+        action = actions.add_parser(name, help=about, argument_default=argparse.SUPPRESS)
+        action.set_defaults(action=name, act=act)
+        _add_shared(action)
+        return action
+
+    _add_listing(add("list", "a line for each fit (default)", _list))
+    show = add("show", "everything about a fit: identity, numerics, scores, sizes", _show)
+    show.add_argument("id", metavar="RUN", help=RUN)
+    diff = add("diff", "what differs between two fits", _diff)
+    diff.add_argument("id", metavar="RUN", help=RUN)
+    diff.add_argument("other", metavar="OTHER", help="the run to compare with")
+    remove = add("rm", "remove whole runs", _remove)
+    remove.add_argument("ids", nargs="+", metavar="RUN", help=RUN)
+    _add_dry_run(remove)
+    remove.add_argument(
+        "--force", action="store_true", default=False, help="remove also runs that a kept study selected"
     )
-    names = parser.add_argument("ids", nargs="*", metavar="RUN", help="an id of a run, or the beginning of an id")
-    names.required = False  # argparse would list RUN among what is missing
-    listing = parser.add_argument_group("options of 'list'")
-    listing.add_argument("--task", nargs="+", metavar="TASK", help="only runs of these tasks or suites")
-    listing.add_argument("--backbone", nargs="+", metavar="B", help="only runs of these backbones")
-    listing.add_argument(
+    prune = add("prune", "remove weights", _prune)
+    prune.add_argument(
+        "--keep",
+        choices=("selected", "none"),
+        default="selected",
+        help="keep the weights that a kept study selected (default), or none",
+    )
+    _add_dry_run(prune)
+    add("du", "sizes of weights, outputs, predictions and records", _usage)
+    add("studies", "the kept studies", _studies)
+
+
+def _add_listing(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--task", nargs="+", metavar="TASK", help="only runs of these tasks or suites")
+    parser.add_argument("--backbone", nargs="+", metavar="B", help="only runs of these backbones")
+    parser.add_argument(
         "--status", nargs="+", metavar="S", help="only runs that are done, diverged, failed, running or unfinished"
     )
-    listing.add_argument(
+    parser.add_argument(
         "--sort",
         metavar="BY",
         help="date (default; newest first); score, size or seconds (largest first); task, backbone or id",
     )
-    removing = parser.add_argument_group("options of 'rm' and 'prune'")
-    removing.add_argument(
-        "--keep",
-        choices=("selected", "none"),
-        help="with prune: keep the weights that a kept study selected (default), or none",
-    )
-    removing.add_argument("--dry-run", action="store_true", default=None, help="only say what would be removed")
-    removing.add_argument(
-        "--force", action="store_true", default=None, help="with rm: also runs that a kept study selected"
-    )
+
+
+def _add_shared(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--runs", type=Path, metavar="DIR", help="folder in which fits are kept (BENCHRUNNER_RUNS, else ./runs)"
     )
     options.add_json(parser)
-    parser.set_defaults(data=None, offline=False, leave_out_bad_rows=False)
+
+
+def _add_dry_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--dry-run", action="store_true", default=False, help="only say what would be removed")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Do what the action says."""
-    _check(arguments)
-    actions: Mapping[str, Callable[[argparse.Namespace, Path], None]] = {
-        "list": _list,
-        "show": _show,
-        "diff": _diff,
-        "rm": _remove,
-        "prune": _prune,
-        "du": _usage,
-        "studies": _studies,
-    }
-    actions[arguments.action](arguments, options.workspace(arguments).runs)
-    return DONE
-
-
-def _check(arguments: argparse.Namespace) -> None:
-    """Raise a `RequestError` for a missing folder, and for options and counts of runs that the action does not take."""
-    action, count = arguments.action, len(arguments.ids)
-    least, most = _COUNTS.get(action, (0, 0))
-    if count < least or (most is not None and count > most):
-        wanted = "no run" if most == 0 else f"{least} run{'s' * (least > 1)}" + (" or more" if most is None else "")
-        raise RequestError(f"'runs {action}' takes {wanted}, not {count}: 'benchrunner runs' lists their ids.")
-    for option, users in _OPTIONS.items():
-        if getattr(arguments, option) is not None and action not in users:
-            name = option.replace("_", "-")
-            raise RequestError(f"--{name} is for 'runs {users[0]}': leave it out.")
+    for name in LISTING:
+        if arguments.action != "list" and getattr(arguments, name) is not None:
+            raise RequestError(f"--{name} is for 'runs list': leave it out.")
     if arguments.runs is not None and not arguments.runs.exists():
         raise RequestError(f"--runs {arguments.runs}: there is no such folder.")
+    arguments.act(arguments, options.workspace(arguments).runs)
+    return DONE
 
 
 def _list(arguments: argparse.Namespace, runs: Path) -> None:
@@ -187,7 +178,7 @@ def _show(arguments: argparse.Namespace, runs: Path) -> None:
     from benchrunner.runs.inventory.details import run_details
     from benchrunner.studies.kept.removal import studies_of
 
-    details = run_details(runs, arguments.ids[0])
+    details = run_details(runs, arguments.id)
     studies = studies_of(runs).get(details.fit.id, [])
     if arguments.json:
         print_json({**details.as_json(), "selected_by": studies})
@@ -224,7 +215,7 @@ def _figure(value: float | None) -> str:
 def _diff(arguments: argparse.Namespace, runs: Path) -> None:
     from benchrunner.runs.inventory.details import diff_runs
 
-    difference = diff_runs(runs, *arguments.ids)
+    difference = diff_runs(runs, arguments.id, arguments.other)
     if arguments.json:
         print_json(difference.as_json())
         return
@@ -247,15 +238,14 @@ def _text(value: Any) -> str:
 def _remove(arguments: argparse.Namespace, runs: Path) -> None:
     from benchrunner.studies.kept.removal import remove_runs
 
-    dry_run = bool(arguments.dry_run)
-    removal = remove_runs(runs, arguments.ids, force=bool(arguments.force), dry_run=dry_run)
+    removal = remove_runs(runs, arguments.ids, force=arguments.force, dry_run=arguments.dry_run)
     _print_removal(removal, "run(s)", arguments)
 
 
 def _prune(arguments: argparse.Namespace, runs: Path) -> None:
     from benchrunner.studies.kept.removal import prune_runs
 
-    removal = prune_runs(runs, keep=arguments.keep or "selected", dry_run=bool(arguments.dry_run))
+    removal = prune_runs(runs, keep=arguments.keep, dry_run=arguments.dry_run)
     _print_removal(removal, "run(s): their weights", arguments)
 
 
@@ -263,7 +253,7 @@ def _print_removal(removal: Removal, what: str, arguments: argparse.Namespace) -
     from benchrunner.runs.inventory.sizes import size_text
 
     if arguments.json:
-        print_json({**removal.as_json(), "dry_run": bool(arguments.dry_run)})
+        print_json({**removal.as_json(), "dry_run": arguments.dry_run})
         return
     for run in removal.removed:
         print_line(f"  {run}")

@@ -103,24 +103,45 @@ def test_rm_prune_and_du_say_what_they_remove(runs: Runs) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["show"], "'runs show' takes 1 run, not 0"),
-        (["diff", "a"], "'runs diff' takes 2 runs, not 1"),
-        (["rm"], "'runs rm' takes 1 run or more, not 0"),
-        (["prune", "a"], "'runs prune' takes no run, not 1"),
         (["show", "abc"], "There is no run 'abc'"),
         (["--sort", "scor"], "There is no order 'scor' of runs. Did you mean score"),
         (["--sort", ""], "There is no order '' of runs"),
         (["--status", "don"], "There is no status 'don' of runs. Did you mean done?"),
         (["--task", ""], "--task names nothing: give a name, or leave the option out."),
-        (["--force"], "--force is for 'runs rm'"),
-        (["rm", "a", "--keep", "none"], "--keep is for 'runs prune'"),
-        (["show", "a", "--task", "b"], "--task is for 'runs list'"),
+        (["--sort", "date", "show", "a"], "--sort is for 'runs list': leave it out."),
     ],
 )
 def test_a_wrong_request_is_one_sentence(words: list[str], message: str, runs: Runs) -> None:
     code, out, err = runs(*words)
     assert (code, out) == (2, "")
     assert message in err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("show", "benchrunner runs show: the following arguments are required: RUN."),
+        ("diff a", "benchrunner runs diff: the following arguments are required: OTHER."),
+        ("rm", "benchrunner runs rm: the following arguments are required: RUN."),
+        ("prune a", "benchrunner runs prune: these words have no meaning here: a."),
+        ("--force", "benchrunner runs: there is no option --force."),
+        ("--sort date --statsu done", "benchrunner runs: there is no option --statsu. Did you mean --status?"),
+        ("rm a --keep none", "benchrunner runs rm: there is no option --keep."),
+        ("show a --task b", "benchrunner runs show: there is no option --task."),
+        ("lits", "benchrunner runs: there is no action 'lits'. Did you mean list?"),
+    ],
+)
+def test_each_action_has_its_own_words(words: str, message: str, runs: Runs) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["runs", *words.split()], plugins=runs.plugins)
+    assert stopped.value.code == 2
+    assert runs.printed()[1].startswith(message)
+
+
+def test_options_before_an_action_are_the_actions_too(runs: Runs) -> None:
+    run = made_run(runs.folder)
+    assert main(["runs", "--runs", str(runs.folder), "--json", "show", run], plugins=runs.plugins) == 0
+    assert json.loads(runs.printed()[0])["id"] == run
 
 
 @pytest.mark.parametrize("action", ["list", "prune", "du", "studies"])
@@ -136,11 +157,6 @@ def test_an_empty_path_is_not_this_folder(runs: Runs) -> None:
         main(["runs", "prune", "--runs", ""], plugins=runs.plugins)
     assert stopped.value.code == 2
     assert "argument --runs: the path is empty; this folder is named '.'." in runs.printed()[1]
-
-
-def test_a_wrong_action_gets_a_suggestion(runs: Runs) -> None:
-    with pytest.raises(SystemExit):
-        runs("lits")
 
 
 def test_studies_are_listed_with_what_they_compare(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
