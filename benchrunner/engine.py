@@ -22,6 +22,8 @@ from benchrunner.features.pieces import Frame, Joined, Part, Pieces, longest_fir
 from benchrunner.features.randomness import Dropout, NoDropout, derived, generator, permutation, torch_draws_masks
 from benchrunner.features.uploads import on_device
 from benchrunner.features.word_cache import WordCache
+from benchrunner.methods import steps
+from benchrunner.methods.heads import Head, summarize
 from benchrunner.training import step_log
 from benchrunner.training.adamw import AdamW, clipping_divisor
 from benchrunner.training.denormals import flushed_denormals
@@ -41,6 +43,7 @@ __all__ = [
     "Features",
     "FlatBatch",
     "Frame",
+    "Head",
     "Joined",
     "NoDropout",
     "Part",
@@ -73,5 +76,7 @@ __all__ = [
     "rounding",
     "share_of_peak",
     "step_log",
+    "steps",
+    "summarize",
     "torch_draws_masks",
 ]
