@@ -79,6 +79,7 @@ from benchrunner.leaderboards.manifests import read_manifest
 from benchrunner.leaderboards.published import PublishedColumn, PublishedFigure, PublishedRow
 from benchrunner.leaderboards.published_choice import PublishedChoice, choose_published
 from benchrunner.leaderboards.writing import write_answers
+from benchrunner.methods.finetune import Finetune
 from benchrunner.methods.method import Job, Method, Outcome
 from benchrunner.metrics.classification import (
     ACCURACY,
@@ -208,6 +209,7 @@ __all__ = [
     "FileKind",
     "FileScores",
     "Filtered",
+    "Finetune",
     "Fit",
     "FitAnswer",
     "FitCost",

@@ -22,6 +22,8 @@ from benchrunner.features.pieces import Frame, Joined, Part, Pieces, longest_fir
 from benchrunner.features.randomness import Dropout, NoDropout, derived, generator, permutation, torch_draws_masks
 from benchrunner.features.uploads import on_device
 from benchrunner.features.word_cache import WordCache
+from benchrunner.methods import steps
+from benchrunner.methods.heads import Head, summarize
 from benchrunner.training import step_log
 from benchrunner.training.feature_cache import Cache
 from benchrunner.training.machine import flushed_denormals
@@ -40,6 +42,7 @@ __all__ = [
     "Features",
     "FlatBatch",
     "Frame",
+    "Head",
     "Joined",
     "NoDropout",
     "Part",
@@ -72,5 +75,7 @@ __all__ = [
     "rounding",
     "share_of_peak",
     "step_log",
+    "steps",
+    "summarize",
     "torch_draws_masks",
 ]

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 BACKBONES = (
-    "a name, a folder, a hub id, run:ID of a finished fit, or concat:A,B for several side by side; PLUGIN:B asks one "
-    "plugin only"
+    "a name, a folder, a hub id, run:ID of a finished fit, or PREFIX:A,B for several as one ('benchrunner list "
+    "backbones' shows each PREFIX); PLUGIN:B asks one plugin only"
 )
 """Help on how to name a backbone."""
 

@@ -8,7 +8,6 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchrunner.backbones.concatenation import PREFIX
 from benchrunner.command_line import options
 from benchrunner.command_line.output import (
     DONE,
@@ -92,7 +91,7 @@ def _run_backbones(arguments: argparse.Namespace) -> int:
             "'benchrunner list studies'."
         )
     for reference in arguments.backbones:
-        if "," in reference and not reference.startswith(PREFIX) and not Path(reference).exists():
+        if "," in reference and ":" not in reference and not Path(reference).exists():
             raise RequestError(
                 f"Backbones are separated by blanks: {' '.join(reference.split(','))}, not '{reference}'."
             )

@@ -40,8 +40,10 @@ def run(arguments: argparse.Namespace) -> int:
         print_line(f"{kind}{'' if values else ': none'}")
         print_columns(line for listed in values for line in _lines(listed))
         if kind == "backbones":
-            print_line("  ... and any folder or hub id (owner/name) with a checkpoint, run:ID of a finished fit,")
-            print_line("      and concat:A,B for several backbones side by side")
+            print_line("  ... and any folder or hub id (owner/name) with a checkpoint, and run:ID of a finished fit")
+            for family in arguments.plugins.families:
+                if family.prefix:
+                    print_line(f"  ... and {family.prefix}:A,B, several of these as one backbone")
         if kind == "recipes":
             print_line("  Without --recipe, every backbone gets the same recipe, each task's own: a fair comparison.")
     return DONE

@@ -15,7 +15,7 @@ from benchrunner.features.attention_rows import Rows, rows_of
 from benchrunner.features.blocks import Block, Bucket, blocks_of, buckets, lengths_of, ranges
 from benchrunner.features.randomness import Dropout, NoDropout
 from benchrunner.features.static_shapes import StaticBorders, StaticShape, Untold
-from benchrunner.features.uploads import on_device, tensor_on
+from benchrunner.features.uploads import on_device
 
 FILLING = 0
 """The id of the filling tokens at the end of a batch: see `collate`."""
@@ -173,20 +173,6 @@ def collate(
         dropout=dropout or NoDropout(),
         static=None if shape is None else StaticBorders(tensors["borders"], shape.longest),
     )
-
-
-def time_order(batch: FlatBatch) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the order of tokens that torch's `PackedSequence` needs, and the number of sequences at each time step.
-
-    The order has the first token of every sequence, the longest sequence first, then every second token, and so on. The
-    numbers are on the CPU, where `PackedSequence` wants them.
-    """
-    lengths = batch.lengths[::-1]
-    starts = batch.real - np.cumsum(lengths)
-    steps = np.arange(batch.longest)[:, None]
-    present = steps < lengths
-    order = (starts + steps)[present]
-    return tensor_on(order, batch.tokens.device), torch.from_numpy(present.sum(1))
 
 
 def rounding(precision: str, tokens: int) -> int:

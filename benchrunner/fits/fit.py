@@ -50,7 +50,7 @@ class Fit:
 
     task: str
     backbone: str
-    """Name, path or hub id of the backbone, `run:ID` or `concat:A,B`; empty for a method that needs no backbone."""
+    """Name, path or hub id of the backbone, `run:ID` or `PREFIX:A,B`; empty for a method that needs no backbone."""
     method: str
     recipe: Recipe
     seed: int

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
+from benchrunner.backbones.backbone import check_redrawn
 from benchrunner.methods.method import Job, Method, Outcome
 
 if TYPE_CHECKING:
@@ -13,32 +15,45 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from benchrunner.backbones.encoder import Encoder
-    from benchrunner.methods.heads import Head, Kind
+    from benchrunner.methods.heads import Head
 
 ENCODER_FIELDS = ("layer_decay", "redraw_layers")
 """Recipe fields that say how the layers of the encoder are trained."""
 
 
+def linear_head(encoder: Encoder, job: Job) -> Head:
+    """Make a linear head with fresh weights, as the problem of a job needs it."""
+    from benchrunner.methods.heads import LinearHead
+
+    return LinearHead(
+        encoder.hidden_size,
+        job.problem.head,
+        seed=job.fit.seed,
+        summary_bias=encoder.summary_head_bias,
+        summary=job.fit.recipe.summary,
+    )
+
+
 @final
 @dataclass(frozen=True)
 class Finetune(Method):
-    """Trains the encoder and a head together."""
+    """Trains the encoder and a head together. `fresh_head` makes the head; by default it is linear."""
 
     name: str = "finetune"
     about: str = "train all weights with a linear layer on top"
-    head: Kind = "linear"
+    fresh_head: Callable[[Encoder, Job], Head] = linear_head
     exports: bool = True
     recipe_fields: tuple[str, ...] = ("summary", *ENCODER_FIELDS)
     training_fields: tuple[str, ...] = ENCODER_FIELDS
 
     def fit(self, job: Job) -> Outcome:
-        from benchrunner.methods import encoder_layers, steps
+        from benchrunner.methods import steps
         from benchrunner.training.embedding_rows import WHOLE_TABLE, narrowed
 
         assert job.train is not None
         encoder = steps.load_trained_encoder(job, seed=job.fit.seed)
         recipe = job.fit.recipe
-        encoder_layers.redraw(encoder, recipe.redraw_layers, seed=job.fit.seed)
+        redraw(encoder, recipe.redraw_layers, seed=job.fit.seed)
         head = self.make_head(encoder, job)
         notes = [*encoder.notes, *steps.take_over_head(job, {"head": head})]
         started = time.monotonic()
@@ -48,7 +63,7 @@ class Finetune(Method):
         if len(rows_in_use) < len(encoder.word_embeddings):
             notes.append(WHOLE_TABLE)
         modules = {"encoder": encoder.to(job.computing.device), "head": head.to(job.computing.device)}
-        rates = {f"encoder.{name}": rate for name, rate in encoder_layers.learning_rates(encoder, recipe.layer_decay)}
+        rates = {f"encoder.{name}": rate for name, rate in learning_rates(encoder, recipe.layer_decay)}
         training = steps.train(
             job,
             lambda batch: head(encoder, batch),
@@ -64,11 +79,11 @@ class Finetune(Method):
         return steps.outcome(training, encode_seconds, notes)
 
     def predict(self, job: Job, table: pa.Table) -> np.ndarray:
-        from benchrunner.methods import saved_model, steps
+        from benchrunner.methods import steps
 
         encoder = steps.load_fitted_encoder(job)
         head = self.make_head(encoder, job)
-        saved_model.load({"head": head}, job.model)
+        steps.load_learned(job.model, {"head": head})
         encoder.to(job.computing.device).eval()
         head.to(job.computing.device).eval()
         features = steps.encode(job, table, encoder, training=False)
@@ -77,11 +92,38 @@ class Finetune(Method):
 
     def make_head(self, encoder: Encoder, job: Job) -> Head:
         """Make the head of a job, with fresh weights, and prepare the encoder for this kind of head."""
-        from benchrunner.methods.heads import BiLstmHead, LinearHead
-
         encoder.prepare_for(job.problem.export_kind)
-        size, shape, seed = encoder.hidden_size, job.problem.head, job.fit.seed
-        if self.head == "bilstm":
-            return BiLstmHead(size, shape, seed=seed, width=job.fit.recipe.bilstm_width)
-        bias, summary = encoder.summary_head_bias, job.fit.recipe.summary
-        return LinearHead(size, shape, seed=seed, summary_bias=bias, summary=summary)
+        return self.fresh_head(encoder, job)
+
+
+def learning_rates(encoder: Encoder, decay: float) -> Iterator[tuple[str, float]]:
+    """Give the factor of the learning rate of each weight of an encoder, by the weight's name.
+
+    The formula is that of ELECTRA's released code (Clark et al. 2020, `optimization.py`): in an encoder of L layers, a
+    weight of depth d has the factor decay ** (L + 2 - d). Embeddings have the depth 0, the lowest layer 1 and the
+    highest L. The head has the depth L + 2, which is the whole rate; so have the encoder's fresh modules. ELECTRA has
+    no pre-trained weights between the highest layer and the head; a pooler gets the depth between them, L + 1.
+    """
+    if decay == 1:
+        return
+    head_depth = len(encoder.layers) + 2
+    weights = dict(encoder.named_parameters())
+    fresh = {weight for module in encoder.fresh_modules for weight in module.parameters()}
+    for name, depth in encoder.depths().items():
+        yield name, 1.0 if weights[name] in fresh else decay ** (head_depth - depth)
+
+
+def redraw(encoder: Encoder, count: int, *, seed: int) -> None:
+    """Initialise the highest `count` layers and the weights of the summary again (Zhang et al. 2021).
+
+    The weights of a layer depend on the seed and the layer, but not on `count`.
+    """
+    from benchrunner.features.randomness import generator
+
+    if not count:
+        return
+    layers = len(encoder.layers)
+    check_redrawn(count, layers)
+    for index in range(layers - count, layers):
+        encoder.draw_layer(index, generator(seed, "layer", index))
+    encoder.draw_summary(generator(seed, "summary"))

@@ -1,27 +1,21 @@
-"""Heads: the layers that methods put on top of an encoder."""
+"""Heads: the layers that methods put on top of an encoder, and the summaries of sequences that they read."""
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 import torch
 from torch import nn
 
 from benchrunner.backbones.encoder import Encoder
-from benchrunner.features.flat_batch import FlatBatch, time_order
+from benchrunner.features.flat_batch import FlatBatch
 from benchrunner.features.randomness import generator
-from benchrunner.methods.summaries import summarize
 from benchrunner.problems.problem import HeadShape
 
 INITIAL_DEVIATION = 0.02
 """Standard deviation of fresh weights, drawn from a truncated normal (Devlin et al. 2019, released code)."""
-BILSTM_LAYERS = 2
-"""Devlin et al. 2019, 5.3."""
-
-Kind = Literal["linear", "bilstm"]
 
 
 class Head(nn.Module, ABC):
@@ -66,57 +60,6 @@ class LinearHead(Head):
         return outputs.index_select(0, batch.restore) if self.level == "sequence" else outputs
 
 
-class BiLstmHead(Head):
-    """Two BiLSTM layers over each sequence, then a linear layer over each token, or over both ends of the sequence."""
-
-    def __init__(self, hidden: int, shape: HeadShape, *, seed: int, width: int) -> None:
-        """Draw fresh weights. `width` is the size of a layer's output for a token, both directions together."""
-        super().__init__()
-        self.level, self.width, half = shape.level, width, width // 2
-        sizes = (hidden, *[width] * (BILSTM_LAYERS - 1))
-        self.layers = nn.ModuleList(nn.LSTM(size, half, bidirectional=True) for size in sizes)
-        self.output = nn.Linear(width, shape.width)
-        source, bound = generator(seed, "head"), 1 / math.sqrt(half)
-        for weight in self.layers.parameters():
-            nn.init.uniform_(weight, -bound, bound, generator=source)
-        draw(self.output.weight, source)
-        nn.init.zeros_(self.output.bias)
-
-    def forward(self, encoder: Encoder, batch: FlatBatch) -> torch.Tensor:
-        return self.read(encoder(batch), batch, rate=encoder.dropout)
-
-    def read(self, hidden: torch.Tensor, batch: FlatBatch, *, rate: float) -> torch.Tensor:
-        """Compute the outputs from any states (T, hidden). `rate` is the dropout before each layer."""
-        order, sizes = time_order(batch)
-        with torch.autocast(hidden.device.type, enabled=False):  # not every device has an LSTM in half precision
-            states = hidden.float()[order]
-            for number, layer in enumerate(self.layers):
-                states = batch.dropout(states, rate, f"bilstm {number}")
-                states = layer(nn.utils.rnn.PackedSequence(states, sizes))[0].data
-            states = torch.zeros(len(hidden), self.width, device=hidden.device).index_copy(0, order, states)
-        if self.level == "sequence":
-            first, last = batch.starts[:-1].long(), batch.starts[1:].long() - 1
-            half = self.width // 2
-            states = torch.cat([states[last, :half], states[first, half:]], dim=1).index_select(0, batch.restore)
-        return _in_full_precision(self.output, batch.dropout(states, rate, "head"))
-
-
-class LayerMix(nn.Module):
-    """A learned weighted sum of layers: softmax weights and one factor (Peters et al. 2018)."""
-
-    def __init__(self, layers: int) -> None:
-        super().__init__()
-        self.weights = nn.Parameter(torch.zeros(layers))
-        self.factor = nn.Parameter(torch.ones(()))
-
-    def forward(self, layers: Sequence[torch.Tensor]) -> torch.Tensor:
-        shares = torch.softmax(self.weights, 0)
-        total = torch.zeros_like(layers[0])
-        for share, layer in zip(shares, layers, strict=True):
-            total = total + share * layer
-        return self.factor * total
-
-
 def _in_full_precision(layer: nn.Linear, states: torch.Tensor) -> torch.Tensor:
     """Compute outputs in fp32. Half precision has so few different values that scores would often be equal."""
     with torch.autocast(states.device.type, enabled=False):
@@ -129,3 +72,42 @@ def draw(weight: torch.Tensor, source: torch.Generator) -> None:
     nn.init.trunc_normal_(
         weight, std=INITIAL_DEVIATION, a=-2 * INITIAL_DEVIATION, b=2 * INITIAL_DEVIATION, generator=source
     )
+
+
+def summarize(choice: str, encoder: Encoder, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
+    """Compute the summary that a recipe's `summary` names: (T, hidden) -> (N, hidden), in the order of the batch."""
+    if choice == "pooler":
+        return encoder.summary(hidden, batch)
+    return _SUMMARIES[choice](hidden, batch)
+
+
+def _first(hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
+    return hidden.index_select(0, batch.starts[:-1])
+
+
+def _last(hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
+    return hidden.index_select(0, batch.starts[1:] - 1)
+
+
+def _mean(hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
+    return torch.cat([block.mean(1) for block in _blocks(hidden, batch)])
+
+
+def _max(hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
+    return torch.cat([block.amax(1) for block in _blocks(hidden, batch)])
+
+
+def _blocks(hidden: torch.Tensor, batch: FlatBatch) -> list[torch.Tensor]:
+    """Return the states of each block, fp32 (sequences, length, hidden): a mean in half precision would lose bits."""
+    return [
+        hidden[block.start : block.stop].float().view(block.count, block.length, hidden.shape[1])
+        for block in batch.blocks
+    ]
+
+
+_SUMMARIES: Mapping[str, Callable[[torch.Tensor, FlatBatch], torch.Tensor]] = {
+    "first": _first,
+    "last": _last,
+    "mean": _mean,
+    "max": _max,
+}

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
+from safetensors.torch import load_file, save_file
 
 from benchrunner.backbones.finite_numbers import check_weights
 from benchrunner.fits.progress import Event
 from benchrunner.io.files import write_folder_atomically
-from benchrunner.methods import saved_model
 from benchrunner.methods.method import Job, Outcome
 from benchrunner.training import inference, numerics
 from benchrunner.training.checkpoints import Checkpoint
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from benchrunner.features.arrays import Features
     from benchrunner.features.flat_batch import FlatBatch
 
+HEAD = "head.safetensors"
+"""Name of the file with the weights that were learned on top of the encoder."""
 HANDED_ON = "the head goes on from the head of the earlier fit, whose problem is the same"
 """Note of a fit that begins with the head of the finished fit that is its backbone."""
 
@@ -70,7 +74,7 @@ def take_over_head(job: Job, learned: Mapping[str, nn.Module]) -> list[str]:
     """Load the head of the finished fit that is the backbone, if its problem is the same; return notes that say so."""
     if job.head is None:
         return []
-    saved_model.load(learned, job.head)
+    load_learned(job.head, learned)
     return [HANDED_ON]
 
 
@@ -122,15 +126,37 @@ def train(
 
 
 def save(job: Job, encoder: Encoder, learned: Mapping[str, nn.Module]) -> None:
-    """Write the encoder and what was learned on top of it to the job's model folder.
+    """Write the encoder and the modules that were learned on top of it to the job's model folder.
 
-    Raises `Diverged` if a weight that was learned on top is not a finite number.
+    The folder gets the files that the encoder saves, the modules' weights in `head.safetensors`, and what the head is
+    for in `head.json`. Raises `Diverged` if a weight that was learned on top is not a finite number.
     """
-    learned = {name: module.cpu() for name, module in learned.items()}
+    tensors: dict[str, torch.Tensor] = {}
     for part, module in learned.items():
-        weights = ((f"{part}.{name}", tensor) for name, tensor in module.state_dict().items())
-        check_weights(weights, "the learned weights")
-    write_folder_atomically(job.model, lambda folder: saved_model.save(folder, encoder.cpu(), learned, job))
+        weights = module.cpu().state_dict()
+        check_weights(((f"{part}.{name}", tensor) for name, tensor in weights.items()), "the learned weights")
+        tensors |= {_key(part, name): tensor.contiguous() for name, tensor in weights.items()}
+    facts = {"problem": job.problem.identity(), "method": job.fit.method}
+
+    def write(folder: Path) -> None:
+        encoder.cpu().save(folder)
+        save_file(tensors, folder / HEAD)
+        (folder / "head.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+
+    write_folder_atomically(job.model, write)
+
+
+def load_learned(folder: Path, learned: Mapping[str, nn.Module]) -> None:
+    """Load the weights that `save` wrote into the learned modules; raise `Diverged` if one is not a finite number."""
+    tensors = load_file(folder / HEAD)
+    check_weights(tensors.items(), f"the weights in {folder / HEAD}")
+    for part, module in learned.items():
+        module.load_state_dict({name: tensors[_key(part, name)] for name in module.state_dict()})
+
+
+def _key(part: str, name: str) -> str:
+    """Name a learned weight in the file: the weights of the module `head` keep their names, others get a prefix."""
+    return name if part == "head" else f"{part}.{name}"
 
 
 def outcome(training: Training, encode_seconds: float, notes: Sequence[str]) -> Outcome:
@@ -157,3 +183,23 @@ def predict(job: Job, model: Model, features: Features, level: Literal["sequence
         micro_tokens=job.fit.recipe.micro_tokens,
         report=lambda done, total: job.report(Event("predicting", done, total)),
     )
+
+
+def visit_batches(job: Job, visit: Callable[[FlatBatch, np.ndarray], None], features: Features) -> None:
+    """Call `visit` with batches of all units, and with the units of each batch, without gradients.
+
+    Batches become smaller where memory runs out: `visit` is then called again with parts of the batch that failed.
+    """
+    inference.visit_batches(
+        visit,
+        features,
+        torch.device(job.computing.device),
+        precision=job.fit.recipe.precision,
+        micro_tokens=job.fit.recipe.micro_tokens,
+        report=lambda done, total: job.report(Event("predicting", done, total)),
+    )
+
+
+def numerics_of_frozen(job: Job, *, libraries: Sequence[str]) -> dict[str, Any]:
+    """Describe how a fit over a frozen encoder was computed whose head other libraries fitted, for its record."""
+    return numerics.of_frozen(job.computing.device, job.fit.recipe, libraries=libraries)

@@ -137,7 +137,7 @@ class Recipe:
     states of all tokens of the sequence, special tokens included."""
     layer_decay: float = 1.0
     """Factor between the learning rates of an encoder's layers, from the top down; 1 gives all layers the same rate.
-    `methods.encoder_layers.learning_rates` has the formula (Clark et al. 2020)."""
+    `methods.finetune.learning_rates` has the formula (Clark et al. 2020)."""
     redraw_layers: int = 0
     """Number of top layers that are initialised again before training, with the pooler (Zhang et al. 2021)."""
     warmup: float = 0.1

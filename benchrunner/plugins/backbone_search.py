@@ -10,13 +10,11 @@ from typing import final
 from benchrunner.backbones.backbone import Backbone, BackboneFamily
 from benchrunner.console.printing import value_text
 from benchrunner.errors import CheckpointError, PluginError, RequestError, UnknownName, closest_names
+from benchrunner.io.file_faults import either
 from benchrunner.plugin_code import PluginCode
 from benchrunner.plugins.offers import Offer, Offers, claims, mistyped_prefix, split_prefix
 from benchrunner.plugins.versions import Plugin
 from benchrunner.workspace import Workspace
-
-OTHER_BACKBONES = "A folder, a hub id ('owner/name'), PLUGIN:NAME, run:ID and concat:A,B are understood as well."
-"""Advice for a backbone's name that no plugin knows."""
 
 
 @final
@@ -37,7 +35,7 @@ class BackboneSearch:
 
     def check_family(self, plugin: str) -> None:
         """Raise a `RequestError` if there is no plugin of that name that offers backbones."""
-        offering = {family.plugin.name for family in self.families}
+        offering = {family.plugin.name for family in self.families if not family.value.prefix}
         if plugin in offering:
             return
         if plugin in self.idle:
@@ -45,6 +43,34 @@ class BackboneSearch:
             raise RequestError(f"The plugin '{plugin}' offers no backbones: {self.idle[plugin]}.{others}")
         advice = "'benchrunner list plugins' shows all plugins."
         raise UnknownName("plugin", plugin, offering, advice, where="with backbones")
+
+    def combining(self, reference: str) -> BackboneFamily | None:
+        """Return the family that combines the backbones which `PREFIX:A,B` names; None for other references."""
+        prefix, colon, _ = reference.partition(":")
+        for family in self.families:
+            if colon and family.value.prefix == prefix:
+                return family.value
+        return None
+
+    def part_names(self, reference: str) -> list[str]:
+        """Return the backbones that a reference names: the parts of `PREFIX:A,B`, or the reference itself.
+
+        Raises a `RequestError` if a combination does not name two or more backbones, or has a combination as a part.
+        """
+        family = self.combining(reference)
+        if family is None:
+            return [reference]
+        names = [text.strip() for text in reference.removeprefix(f"{family.prefix}:").split(",")]
+        if len(names) < 2 or not all(names):
+            raise RequestError(
+                f"'{reference}' does not name two or more backbones. Separate their names by commas: "
+                f"{family.prefix}:A,B."
+            )
+        if any(self.combining(name) is not None for name in names):
+            raise RequestError(
+                f"'{reference}' has a combination as a part. Name all parts in one list: {family.prefix}:A,B,C."
+            )
+        return names
 
     def find(self, reference: str, workspace: Workspace) -> tuple[Backbone, BackboneFamily]:
         """Return the backbone that a name, path, hub id or `PLUGIN:REFERENCE` means, and the family that loads it."""
@@ -98,7 +124,9 @@ class BackboneSearch:
         if elsewhere:
             return RequestError(elsewhere)
         asked = "" if plugin is None else f"Only the plugin '{plugin}' was asked. "
-        return UnknownName("backbone", name, known, asked + OTHER_BACKBONES)
+        combined = [f"{family.value.prefix}:A,B" for family in self.families if family.value.prefix]
+        forms = either(["A folder, a hub id ('owner/name')", "PLUGIN:NAME", "run:ID", *combined])
+        return UnknownName("backbone", name, known, f"{asked}{forms} is understood as well.")
 
     def _elsewhere(self, plugin: str, name: str) -> str:
         """Say which other plugin lists a backbone of a name that one plugin was asked for; empty if none does."""

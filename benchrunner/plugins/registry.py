@@ -105,7 +105,8 @@ class Plugins:
         idle = {failure.plugin: f"it is set aside ({failure.reason})" for failure in self._failures}
         idle |= {plugin.name: "it brings other things" for plugin in self.loaded}
         for family in self._families:
-            idle.pop(family.plugin.name, None)
+            if not family.value.prefix:
+                idle.pop(family.plugin.name, None)
         return BackboneSearch(self.backbones, self._families, idle)
 
     def fail(self, plugin: str, error: BaseException, where: str = "") -> None:
@@ -163,7 +164,10 @@ class Plugins:
                 self._failures.append(SetAside(offer.plugin.name, f"{place}: {message_of(error)}"))
 
     def supplier(self, value: object) -> Plugin:
-        """Return the plugin that offers a value, for example a task or a family; the core for other values."""
+        """Return the plugin that offers a value, for example a task or a family.
+
+        For a value that no plugin offers, this is the plugin whose code made it, or else the core.
+        """
         for kind in self._kinds.values():
             for offer in kind.by_name.values():
                 if offer.value is value:
@@ -171,7 +175,7 @@ class Plugins:
         for family in self._families:
             if family.value is value:
                 return family.plugin
-        return self.core
+        return self._packages.get(top_package(type(value).__module__), self.core)
 
     def plugin_of_package(self, package: str) -> Plugin | None:
         """Return the plugin whose code is in a package of this name; None if there is none."""

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from benchrunner.backbones.backbone import Backbone, BackboneFamily
-from benchrunner.backbones.concatenation import ConcatenatedFamily
 from benchrunner.errors import CheckpointError, RequestError
 from benchrunner.plugins.backbone_search import ask
 from benchrunner.runs.folder import Family, RunFolder, find_run
@@ -126,11 +125,10 @@ def _makers(folder: RunFolder, plugins: Plugins) -> list[BackboneFamily]:
 
 def _recorded(made: Family, folder: RunFolder, plugins: Plugins) -> BackboneFamily:
     """Return the recorded family, or raise a `CheckpointError` that says what is missing."""
-    if made.parts:
-        return ConcatenatedFamily(tuple(_recorded(part, folder, plugins) for part in made.parts))
     for family in plugins.families:
         if (plugins.supplier(family).title, family.name) == (made.plugin, made.name):
-            return family
+            parts = [_recorded(part, folder, plugins) for part in made.parts]
+            return family.with_parts(parts) if parts else family
     installed = any(made.plugin == plugin.title for plugin in plugins.loaded)
     missing = "which is installed but has no such family" if installed else "which is not installed or set aside"
     raise CheckpointError(

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import combinations
 from pathlib import Path
 
-from benchrunner.backbones import concatenation
 from benchrunner.backbones.backbone import Backbone, BackboneFamily, check_redrawn
-from benchrunner.backbones.concatenation_layout import LAYOUT, read_layout
 from benchrunner.data.rows import Rows
 from benchrunner.errors import DataError, RequestError
 from benchrunner.fits.fit import Fit, identity
@@ -75,32 +74,41 @@ class Planner:
         return fit
 
     def backbone(self, reference: str) -> tuple[Backbone, BackboneFamily]:
-        """Return the backbone that a name, path, hub id, `run:ID` or `concat:A,B` means, and its family."""
+        """Return the backbone that a name, path, hub id, `run:ID` or `PREFIX:A,B` means, and its family."""
         check_is_text(reference)
-        if reference.startswith(concatenation.PREFIX):
-            return concatenation.concatenate(reference, self.backbone)
+        combining = self.plugins.backbone_search.combining(reference)
+        if combining is not None:
+            return self._combined(reference, combining)
         if reference.startswith(fitted_backbone.PREFIX):
             return fitted_backbone.find(reference, self.plugins, self.workspace)
         if reference not in self.plugins.backbones and (run := fitted_backbone.run_of(Path(reference))) is not None:
             return fitted_backbone.saved(run, self.plugins, self.workspace)
-        if (Path(reference) / LAYOUT).is_file():
-            parts = ",".join(map(str, read_layout(Path(reference))))
-            raise RequestError(
-                f"{reference} holds the parts of a concatenation. Name the parts: {concatenation.PREFIX}{parts}."
-            )
         return self.plugins.backbone_search.find(reference, self.workspace)
+
+    def _combined(self, reference: str, combining: BackboneFamily) -> tuple[Backbone, BackboneFamily]:
+        """Return the backbone that a family makes of those that `PREFIX:A,B` names, and the family with its parts."""
+        backbones, families = [], []
+        for name in self.plugins.backbone_search.part_names(reference):
+            try:
+                backbone, family = self.backbone(name)
+            except RequestError:
+                _refuse_commas(reference.removeprefix(f"{combining.prefix}:"))
+                raise
+            backbones.append(backbone)
+            families.append(family)
+        return combining.combined(reference, backbones), combining.with_parts(families)
 
     def checked_backbone(self, reference: str) -> tuple[Backbone, BackboneFamily]:
         """Return what `backbone` returns; raise a `CheckpointError` if the parts of a backbone do not fit together.
 
-        The parts are loaded for this, once for each concatenation: the cache remembers which parts fit together.
+        The parts are loaded for this, once for each combination: the cache remembers which parts fit together.
         """
         backbone, family = self.backbone(reference)
         if family.parts:
             makers = map(self.plugins.supplier, _with_parts(family))
             code = {maker.title: maker.version for maker in makers}
             key = identity({"revision": backbone.revision(self.workspace), "code": code})
-            memory = self.workspace.cache / "concatenations" / key
+            memory = self.workspace.cache / "combinations" / key
             if not memory.exists():
                 backbone.load(self.workspace, seed=0)
                 write_json(memory, backbone.name)
@@ -179,6 +187,18 @@ class Planner:
             raise RequestError(
                 f"The fit {fit.id} was planned with {planned}; installed is {installed}. Repeat the command that "
                 "planned it: other code makes another fit."
+            )
+
+
+def _refuse_commas(names: str) -> None:
+    """Raise a `RequestError` if some of the names, joined by their commas, are a path that exists."""
+    texts = names.split(",")
+    for first, end in combinations(range(len(texts) + 1), 2):
+        path = ",".join(texts[first:end])
+        if end - first > 1 and Path(path).exists():
+            raise RequestError(
+                f"The name of {path} has a comma, and commas separate the parts of a combination. Rename the folder, "
+                "or make a link to it whose name has no comma."
             )
 
 

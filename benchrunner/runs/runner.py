@@ -123,7 +123,7 @@ class Runner:
         )
 
     def backbone(self, reference: str) -> Backbone:
-        """Return the backbone that a name, path, hub id, `run:ID` or `concat:A,B` means."""
+        """Return the backbone that a name, path, hub id, `run:ID` or `PREFIX:A,B` means."""
         return self._planner.checked_backbone(reference)[0]
 
     def rows(self, task: Task, split: str) -> Rows:

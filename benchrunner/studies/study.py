@@ -76,7 +76,7 @@ class Study:
     """A comparison of backbones x methods x tasks x grid points x seeds, which `run_study` runs."""
 
     backbones: tuple[str, ...]
-    """Names, folders, hub ids, `run:ID` of finished fits, or `concat:A,B` of several backbones side by side."""
+    """Names, folders, hub ids, `run:ID` of finished fits, or `PREFIX:A,B` of several backbones as one."""
     tasks: tuple[Task, ...]
     grid: Grid = field(default_factory=Grid)
     seeds: tuple[int, ...] = (0,)

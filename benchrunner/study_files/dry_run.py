@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import final
 
-from benchrunner.backbones.concatenation import parts_of
 from benchrunner.errors import CheckpointError, DataError, first_line
 from benchrunner.fits.estimates import CommandEstimate
 from benchrunner.fits.record import Record
@@ -300,7 +299,8 @@ def _line(
     )
     if first:
         return PlannedFits(systems, columns, fits, "which fits are finished is known after the first task")
-    if any(part in built and not Path(without_prefix(part, runner.plugins)).exists() for part in parts_of(backbone)):
+    parts = runner.plugins.backbone_search.part_names(backbone)
+    if any(part in built and not Path(without_prefix(part, runner.plugins)).exists() for part in parts):
         return PlannedFits(systems, columns, fits, "the backbone is not built yet")
     try:
         (cell,) = plan_study(study, runner)

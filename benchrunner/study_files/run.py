@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from benchrunner.backbones.concatenation import parts_of
 from benchrunner.console.printing import print_note
 from benchrunner.fits.executor import Executor
 from benchrunner.fits.notebook_bar import in_notebook
@@ -117,16 +116,16 @@ def _request(
     }
 
 
-def _existing(system: System, study: StudyFile) -> list[str]:
+def _existing(system: System, study: StudyFile, runner: Runner) -> list[str]:
     """Name the backbones of a system that must exist before any command runs.
 
-    This is the system's backbone, unless commands build it. If commands build parts of a concatenation, these are its
+    This is the system's backbone, unless commands build it. If commands build parts of a combination, these are its
     other parts.
     """
     if system.make:
         return []
     built = {builder.backbone for builder in study.systems if builder.make}
-    parts = parts_of(system.backbone)
+    parts = runner.plugins.backbone_search.part_names(system.backbone)
     existing = [part for part in parts if part not in built]
     return existing if len(existing) < len(parts) else [system.backbone]
 
@@ -136,7 +135,7 @@ def _check_backbones(
 ) -> None:
     for system in systems:
         with naming(f"{study.name}, system {system.name}"):
-            for backbone in _existing(system, study) if before_commands else [system.backbone]:
+            for backbone in _existing(system, study, runner) if before_commands else [system.backbone]:
                 runner.backbone(backbone)
 
 

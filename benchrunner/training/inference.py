@@ -1,4 +1,4 @@
-"""Inference: a model's outputs for all features."""
+"""Inference: all features in batches, without gradients."""
 
 from __future__ import annotations
 
@@ -29,31 +29,55 @@ def predict(
 ) -> np.ndarray:
     """Compute the model's outputs for each sequence or each token, in the order of the features, in fp32.
 
-    A batch holds units of similar length, so that it has few distinct lengths. Batches become smaller if memory runs
-    out. Raises `Diverged` for outputs that are not finite numbers.
+    Raises `Diverged` for outputs that are not finite numbers.
     """
     result = np.empty(0, dtype=np.float32)
-    done = 0
     count = len(features.tokens) if level == "token" else len(features.owner)
 
-    def compute(units: np.ndarray) -> tuple[FlatBatch, np.ndarray]:
-        multiple = rounding(precision, features.tokens_in(units))
-        batch = collate(features, units, device, multiple=multiple)
-        return batch, model(batch).float().cpu().numpy()
+    def visit(batch: FlatBatch, units: np.ndarray) -> None:
+        nonlocal result
+        outputs = model(batch).float().cpu().numpy()
+        if not np.isfinite(outputs).all():
+            raise Diverged(f"the outputs of {_count(outputs)} of {len(outputs):,} {level}s are not finite numbers")
+        if not len(result):
+            result = np.empty((count, *outputs.shape[1:]), dtype=np.float32)
+        if level == "token":
+            result[batch.feature_positions[: batch.real]] = outputs[: batch.real]
+        else:
+            first = features.groups[units]
+            result[ranges(first, features.groups[units + 1] - first)] = outputs
 
-    parts = computed_in_parts(compute, features.unit_tokens, micro_tokens, device)
+    visit_batches(visit, features, device, precision=precision, micro_tokens=micro_tokens, report=report)
+    return result
+
+
+def visit_batches(
+    visit: Callable[[FlatBatch, np.ndarray], None],
+    features: Features,
+    device: torch.device,
+    *,
+    precision: str,
+    micro_tokens: int,
+    report: Callable[[int, int], None] = lambda done, total: None,
+) -> None:
+    """Call `visit` with batches of all units, and with the units of each batch, without gradients.
+
+    A batch holds units of similar length, so that it has few distinct lengths. Batches become smaller where memory runs
+    out: `visit` is then called again with parts of the batch that failed.
+    """
+    done = 0
+
+    def compute(units: np.ndarray) -> None:
+        multiple = rounding(precision, features.tokens_in(units))
+        visit(collate(features, units, device, multiple=multiple), units)
+
     with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16"):
-        for units, (batch, outputs) in parts:
-            if not np.isfinite(outputs).all():
-                bad = (~np.isfinite(outputs)).reshape(len(outputs), -1).any(axis=1).sum()
-                raise Diverged(f"the outputs of {bad:,} of {len(outputs):,} {level}s are not finite numbers")
-            if not done:
-                result = np.empty((count, *outputs.shape[1:]), dtype=np.float32)
-            if level == "token":
-                result[batch.feature_positions[: batch.real]] = outputs[: batch.real]
-            else:
-                first = features.groups[units]
-                result[ranges(first, features.groups[units + 1] - first)] = outputs
+        for units, _ in computed_in_parts(compute, features.unit_tokens, micro_tokens, device):
             done += len(units)
             report(done, features.units)
-    return result
+
+
+def _count(outputs: np.ndarray) -> str:
+    """Count the rows of outputs that are not finite."""
+    bad = (~np.isfinite(outputs)).reshape(len(outputs), -1).any(axis=1).sum()
+    return f"{bad:,}"

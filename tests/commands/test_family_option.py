@@ -123,7 +123,6 @@ def test_a_prefix_stands_before_each_part() -> None:
         "owner/name": "rival:owner/name",
         "run:abc": "run:abc",
         "name:encoder": "rival:name:encoder",
-        "concat:a,own:b,run:c": "concat:rival:a,own:b,run:c",
     }
     assert {name: with_family(name, "rival", plugins()) for name in expected} == expected
     assert with_family("model", None, plugins()) == "model"

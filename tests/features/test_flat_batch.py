@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from benchrunner.features.arrays import Features
 from benchrunner.features.blocks import ranges
-from benchrunner.features.flat_batch import collate, micro_batches, rounding, time_order
+from benchrunner.features.flat_batch import collate, micro_batches, rounding
 from benchrunner.features.randomness import Dropout
 
 CPU = torch.device("cpu")
@@ -51,13 +51,6 @@ def test_a_batch_sorts_by_length_and_can_restore_the_unit_order() -> None:
     ]
     assert batch.longest == 3
     assert batch.starts.dtype == torch.int32 and batch.tokens.dtype == torch.int64
-
-
-def test_packed_sequences_begin_with_the_longest() -> None:
-    batch = collate(made([[[5, 6, 7]], [[8]], [[9, 10]]]), np.arange(3), CPU, multiple=4)
-    order, sizes = time_order(batch)
-    assert batch.tokens[order].tolist() == [5, 9, 8, 6, 10, 7]
-    assert sizes.tolist() == [3, 2, 1]
 
 
 @given(UNITS, st.randoms(use_true_random=False))

@@ -15,7 +15,7 @@ from torch.nn import functional
 from benchrunner import Record, RequestError, Runner
 from benchrunner.features.flat_batch import collate
 from benchrunner.features.randomness import generator
-from benchrunner.methods.encoder_layers import learning_rates, redraw
+from benchrunner.methods.finetune import learning_rates, redraw
 from benchrunner.methods.heads import LinearHead
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.testing import MOOD, WEIGHTS, TinyEncoder

@@ -12,8 +12,7 @@ import torch
 from benchrunner import Tag
 from benchrunner.command_line.main import main
 from benchrunner.features.flat_batch import FlatBatch, collate
-from benchrunner.methods.heads import LinearHead
-from benchrunner.methods.summaries import summarize
+from benchrunner.methods.heads import LinearHead, summarize
 from benchrunner.parameters.recipes import SUMMARIES, Recipe
 from benchrunner.problems.problem import HeadShape
 from benchrunner.testing import TinyEncoder

@@ -15,12 +15,12 @@ from benchrunner.leaderboards.manifests import read_manifest
 from benchrunner.runs.answering import answer
 from benchrunner.runs.ensembles import Ensemble
 from benchrunner.studies.submission_answers import ensembles_of
-from inline import files, mood, own, plugins, runner
+from inline import METHODS, files, mood, own, plugins, runner
 from trees import trees
 
 
 def made_with_trees(folder: Path) -> Runner:
-    found = discover(extra=[("own", own(register_tasks=[trees(), mood()]))], installed=False)
+    found = discover(extra=[METHODS, ("own", own(register_tasks=[trees(), mood()]))], installed=False)
     return Runner(found, Workspace(folder / "runs", folder / "cache", data=folder / "data"), Computing("cpu"))
 
 

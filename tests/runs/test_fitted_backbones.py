@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 import forked
 import inline
 from benchrunner import Computing, Fit, Runner, Workspace, discover
-from inline import own, plugin
+from inline import METHODS, own, plugin
 from trees import trees
 
 NAMES = ("mine/trees", "mine/later")
@@ -26,7 +26,7 @@ def made(folder: Path, *, die_at: int | None = None) -> Runner:
             os.kill(os.getpid(), signal.SIGKILL)
 
     offered = own(register_tasks=[trees(name) for name in NAMES])
-    found = discover(extra=[("own", offered), ("deadly", plugin(on_progress=on_progress))], installed=False)
+    found = discover(extra=[METHODS, ("own", offered), ("deadly", plugin(on_progress=on_progress))], installed=False)
     workspace = Workspace(folder / "runs", folder / "cache", data=folder / "data")
     return Runner(found, workspace, Computing("cpu", checkpoint_seconds=0))
 

@@ -60,5 +60,5 @@ def test_a_fit_with_features_is_answered_and_goes_on_frozen(made: Runner) -> Non
         made.plan(task, f"run:{fit.id}")
 
 
-def test_the_check_of_backbones_fits_a_frozen_one_with_features(made: Runner, tmp_path: Path) -> None:
+def test_a_frozen_backbone_keeps_its_contract(made: Runner, tmp_path: Path) -> None:
     check_backbone(FROZEN, FAMILY, made.workspace, tmp_path / "saved")

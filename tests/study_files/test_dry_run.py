@@ -11,7 +11,7 @@ from benchrunner import Runner, discover
 from benchrunner.io.seals import read_sealed, write_sealed
 from benchrunner.runs import core_shares
 from benchrunner.testing import tiny_family
-from inline import own
+from inline import METHODS, own
 from kitchen import STUDY, Kitchen, staged
 
 pytestmark = pytest.mark.usefixtures("narrow_bilstm")
@@ -102,14 +102,14 @@ def test_a_dry_run_tells_columns_without_data_and_bad_commands(kitchen: Kitchen)
 
 def test_a_dry_run_of_backbones_and_tasks_needs_no_study(kitchen: Kitchen) -> None:
     words = ["words", "--tasks", "mood", "--restarts", "2", "--epochs", "3"]
-    kitchen.plugins = discover(extra=[("own", own(register_backbones=[tiny_family()]))], installed=False)
+    kitchen.plugins = discover(extra=[METHODS, ("own", own(register_backbones=[tiny_family()]))], installed=False)
     (line,) = dry_run(kitchen, *words)["fits"]
     assert (line["systems"], line["columns"], line["fits"], line["rows"]) == (["words"], ["mine/mood"], 2, 2 * 3 * 48)
     assert not (kitchen.folder / "fits").exists()
 
 
 def test_a_dry_run_tells_the_jobs_that_are_chosen(kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch) -> None:
-    kitchen.plugins = discover(extra=[("own", own(register_backbones=[tiny_family()]))], installed=False)
+    kitchen.plugins = discover(extra=[METHODS, ("own", own(register_backbones=[tiny_family()]))], installed=False)
     words = ["words", "--tasks", "mood", "--restarts", "3"]
     assert dry_run(kitchen, *words)["jobs"] == 1  # too little work to share
     monkeypatch.setattr(core_shares, "available_cores", lambda: 2)
@@ -120,7 +120,7 @@ def test_a_dry_run_tells_the_jobs_that_are_chosen(kitchen: Kitchen, monkeypatch:
 
 
 def test_a_dry_run_estimates_from_finished_fits(kitchen: Kitchen) -> None:
-    kitchen.plugins = discover(extra=[("own", own(register_backbones=[tiny_family()]))], installed=False)
+    kitchen.plugins = discover(extra=[METHODS, ("own", own(register_backbones=[tiny_family()]))], installed=False)
     kitchen("words", "--tasks", "mood", "--epochs", "1")
     (path,) = [
         path for path in (kitchen.folder / "fits").glob("*/record.json") if json.loads(path.read_text())["numerics"]

@@ -22,7 +22,7 @@ from benchrunner import (
 from benchrunner.study_files import table
 from benchrunner.testing import tiny_family
 from chancy import Chancy
-from inline import mood, own
+from inline import METHODS, mood, own
 from kitchen import Kitchen
 
 GUESSERS = """
@@ -67,7 +67,9 @@ metric = "matthews"
 def guessers(kitchen: Kitchen) -> Kitchen:
     """Systems whose fits answer lr * (1 + seed) of 24 rows correctly."""
     offers = {"register_tasks": [mood(method="chancy")], "register_methods": [Chancy()]}
-    kitchen.plugins = discover(extra=[("own", own(**offers, register_backbones=[tiny_family()]))], installed=False)
+    kitchen.plugins = discover(
+        extra=[METHODS, ("own", own(**offers, register_backbones=[tiny_family()]))], installed=False
+    )
     (kitchen.folder / "study.toml").write_text(GUESSERS)
     return kitchen
 

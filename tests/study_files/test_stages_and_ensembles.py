@@ -12,7 +12,7 @@ from benchrunner import Computing, Runner, Workspace, discover
 from benchrunner.command_line.main import main
 from benchrunner.runs.folder import find_run
 from benchrunner.testing import tiny_family
-from inline import board, mood, own
+from inline import METHODS, board, mood, own
 from kitchen import STAGED, Kitchen, staged
 
 pytestmark = pytest.mark.usefixtures("narrow_bilstm")
@@ -50,7 +50,7 @@ def test_an_ensemble_answers_by_the_mean_of_its_restarts(kitchen: Kitchen) -> No
 
 def test_a_study_says_how_to_submit_without_fitting_again(kitchen: Kitchen) -> None:
     moods = own(register_tasks=[mood()], register_backbones=[tiny_family()], register_leaderboards=[board()])
-    kitchen.plugins = discover(extra=[("own", moods)], installed=False)
+    kitchen.plugins = discover(extra=[METHODS, ("own", moods)], installed=False)
     text = STAGED.replace("title = ", 'board = "moods"\ntitle = ').replace("known", "mood")
     (kitchen.folder / "study.toml").write_text(text)
     code, out, err = kitchen("--study", "study.toml", "--json")

@@ -16,7 +16,7 @@ import pytest
 
 from benchrunner import Fit, RequestError, discover
 from benchrunner.study_files.system_commands import check_not_running, wait_passing_signals
-from inline import mood, own, pairs, plugin
+from inline import METHODS, mood, own, pairs, plugin
 from kitchen import STUDY, Kitchen
 
 pytestmark = pytest.mark.usefixtures("narrow_bilstm")
@@ -62,7 +62,7 @@ def test_an_observer_refuses_before_commands_and_fits(refused_fits: bool, kitche
         if bool(fits) == refused_fits:
             raise RequestError("no baking today")
 
-    extra = [("own", own(register_tasks=[mood(), pairs()])), ("closed", plugin(before_study=before_study))]
+    extra = [METHODS, ("own", own(register_tasks=[mood(), pairs()])), ("closed", plugin(before_study=before_study))]
     kitchen.plugins = discover(extra=extra, installed=False)
     assert "no baking today" in kitchen.refused("--quiet")
     assert kitchen.made() == ["rye", "spelt"] * refused_fits

@@ -1,6 +1,6 @@
 """A task, a backbone and a board that live nowhere but here; `python inline.py WORDS` is a command line of them alone.
 
-What the core's tests work with: no other plugin is asked, and no network.
+What the core's tests work with: of the installed plugins, only the methods are asked, and no network.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import benchrunner_methods
 from benchrunner import (
     ACCURACY,
     MATTHEWS,
@@ -36,6 +37,8 @@ from benchrunner import (
 ROWS = {"train": 48, "dev": 24, "test": 20}
 QUICK = Recipe(lr=0.02, epochs=2, batch_size=8, bilstm_width=32)
 SUITE = Suite("mine")
+METHODS = ("methods", benchrunner_methods)
+"""The plugin of the first-party methods, for `discover`."""
 
 
 def files(seed: int, folder: Path) -> None:
@@ -106,8 +109,8 @@ def own(**hooks: Any) -> SimpleNamespace:
 
 
 def plugins(**hooks: Any) -> Plugins:
-    """That plugin alone, its hooks replaced by those given."""
-    found = discover(extra=[("own", own(**hooks))], installed=False)
+    """That plugin, its hooks replaced by those given, and the first-party methods; no other plugin."""
+    found = discover(extra=[("own", own(**hooks)), METHODS], installed=False)
     assert not found.set_aside, found.set_aside
     return found
 

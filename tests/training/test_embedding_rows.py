@@ -13,13 +13,13 @@ from torch import nn
 from torch.nn import functional
 
 from benchrunner import OneBackbone, Workspace
-from benchrunner.backbones.concatenated_encoder import ConcatenatedEncoder
 from benchrunner.backbones.encoder import Encoder
 from benchrunner.errors import PluginError
 from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.testing import TinyBackbone, TinyEncoder, check_backbone
 from benchrunner.testing.tiny_encoder import VOCABULARY
 from benchrunner.training.embedding_rows import WHOLE_TABLE, WordsInUse, narrowed
+from benchrunner_methods.concatenated_encoder import ConcatenatedEncoder
 from inline import QUICK, runner
 from tiny_fits import features
 

@@ -14,10 +14,10 @@ from torch.func import functional_call
 
 from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.features.randomness import Dropout
-from benchrunner.methods.low_rank import LowRankUpdates
 from benchrunner_bert.checkpoint import read
 from benchrunner_bert.model import Bert
 from benchrunner_bert.weight_names import published_names, published_weights
+from benchrunner_methods.low_rank import LowRankUpdates
 
 RANK, ALPHA = 4, 12.0
 

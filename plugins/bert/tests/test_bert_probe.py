@@ -17,7 +17,7 @@ import benchrunner_bert
 from benchrunner import ACCURACY, Classify, Computing, Fit, RowsFrom, Runner, Split, Task, Workspace, discover
 from benchrunner.runs.answering import export
 from benchrunner.testing import sentences
-from inline import plugin
+from inline import METHODS, plugin
 
 ROWS = {"train": 60, "dev": 40}
 
@@ -33,7 +33,7 @@ def mood() -> Task:
 
 @pytest.fixture
 def runner(tmp_path: Path) -> Runner:
-    offers = [("own", plugin(register_tasks=[mood()])), ("bert", benchrunner_bert)]
+    offers = [("own", plugin(register_tasks=[mood()])), ("bert", benchrunner_bert), METHODS]
     workspace = Workspace(tmp_path / "runs", tmp_path / "cache")
     return Runner(discover(extra=offers, installed=False), workspace, Computing("cpu"))
 

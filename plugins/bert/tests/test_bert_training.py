@@ -14,7 +14,7 @@ from transformers import BertForSequenceClassification, get_linear_schedule_with
 import benchrunner.training.loop
 from benchrunner.features.arrays import Features
 from benchrunner.fits.computing import Computing
-from benchrunner.methods.encoder_layers import learning_rates
+from benchrunner.methods.finetune import learning_rates
 from benchrunner.methods.heads import LinearHead
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.training.checkpoints import Checkpoint

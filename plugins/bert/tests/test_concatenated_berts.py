@@ -12,8 +12,6 @@ import torch
 
 import benchrunner_bert
 from benchrunner import Recipe, Workspace, discover
-from benchrunner.backbones.concatenated_encoder import ConcatenatedEncoder
-from benchrunner.backbones.concatenation import ConcatenatedFamily, concatenate
 from benchrunner.engine import collate, generator
 from benchrunner.testing import MOOD, check_backbone, sentences
 from benchrunner_bert.backbones import VOCABULARY
@@ -21,8 +19,10 @@ from benchrunner_bert.configuration import Configuration, Direction
 from benchrunner_bert.family import BertFamily
 from benchrunner_bert.model import Bert
 from benchrunner_bert.tokenizer import BertTokenizer
+from benchrunner_methods.concatenated_encoder import ConcatenatedEncoder
+from benchrunner_methods.concatenation import ConcatenatedFamily
 from command_line import CommandLine
-from inline import files, own
+from inline import METHODS, files, own
 
 
 def bert(size: str, direction: Direction, *, seed: int) -> Bert:
@@ -53,18 +53,18 @@ def test_left_to_right_and_right_to_left_keep_their_states() -> None:
 def test_two_berts_keep_a_backbones_contract(tmp_path: Path) -> None:
     family, workspace = BertFamily(), Workspace(tmp_path, tmp_path)
 
-    def find(name: str):  # type: ignore[no-untyped-def]
-        return family.find(name, workspace), family
-
-    backbone, _ = concatenate("concat:bert/random-2/128,bert/random-2/64/1", find)
-    check_backbone(backbone, ConcatenatedFamily((family, family)), workspace, tmp_path / "saved")
+    parts = [family.find(name, workspace) for name in ("bert/random-2/128", "bert/random-2/64/1")]
+    both = ConcatenatedFamily((family, family))
+    backbone = both.combined("concat:bert/random-2/128,bert/random-2/64/1", [part for part in parts if part])
+    check_backbone(backbone, both, workspace, tmp_path / "saved")
 
 
 def test_two_fresh_berts_are_fitted_from_the_command_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files(1, tmp_path / "data")
-    plugins = discover(extra=[("bert", benchrunner_bert), ("own", own(register_backbones=[]))], installed=False)
+    extra = [("bert", benchrunner_bert), METHODS, ("own", own(register_backbones=[]))]
+    plugins = discover(extra=extra, installed=False)
     command = CommandLine(tmp_path, plugins, capsys, monkeypatch)
     two = "concat:bert/random-2/128,bert/random-2/128"
     code, written = command("run", "mood", "--backbone", two, "--max-length", "16", "--lr", "1e-3", "--device", "cpu")

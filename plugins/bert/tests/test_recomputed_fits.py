@@ -10,7 +10,7 @@ import benchrunner_bert
 from benchrunner import Plugins, discover
 from benchrunner_bert.model import Layer
 from command_line import CommandLine
-from inline import QUICK, files, mood, own
+from inline import METHODS, QUICK, files, mood, own
 
 ONCE = 2 * (QUICK.epochs * 48 // QUICK.batch_size)
 """Passes through the layers of a fit: two layers in each step."""
@@ -32,7 +32,7 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def plugins() -> Plugins:
-    return discover(extra=[("own", own(register_tasks=[mood()])), ("bert", benchrunner_bert)], installed=False)
+    return discover(extra=[METHODS, ("own", own(register_tasks=[mood()])), ("bert", benchrunner_bert)], installed=False)
 
 
 @pytest.mark.parametrize("method", ["finetune", "lora"])

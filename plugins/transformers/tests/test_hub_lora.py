@@ -12,8 +12,8 @@ from torch import nn
 
 from benchrunner import Workspace
 from benchrunner.engine import Encoder, Features, FlatBatch, collate
-from benchrunner.methods.encoder_layers import learning_rates
-from benchrunner.methods.low_rank import LowRankUpdates
+from benchrunner.methods.finetune import learning_rates
+from benchrunner_methods.low_rank import LowRankUpdates
 from benchrunner_transformers.family import TransformersFamily
 
 TRAINED_WHOLE = {"bart": True, "roberta": True, "distilbert": True, "electra": True, "gpt2": False, "modernbert": True}

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from command_line import Shell
+from pathlib import Path
+
+import pytest
 from concatenations import drawn_family
+
+from command_line import Shell
 from inline import plugins
 
 
-def test_the_command_line_fits_predicts_and_refuses(shell: Shell) -> None:
+def test_the_command_line_fits_predicts_and_refuses(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BENCHRUNNER_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    shell = Shell(tmp_path, capsys)
     shell.plugins = plugins(
         register_backbones=[drawn_family(name) for name in ("one", "two", "deep", "foreign", "frozen")]
     )

@@ -7,44 +7,39 @@ from dataclasses import replace
 from pathlib import Path
 from typing import cast, final
 
-import numpy as np
 import torch
 from torch import nn
 
-from benchrunner.backbones.concatenation_layout import write_layout
-from benchrunner.backbones.encoder import Encoder, ExportedHead
-from benchrunner.backbones.export_kind import ExportKind
-from benchrunner.errors import CheckpointError, RequestError
-from benchrunner.features.arrays import Features, Sequences
-from benchrunner.features.flat_batch import FlatBatch, collate
-from benchrunner.features.pieces import Frame, Pieces
+from benchrunner import CheckpointError, ExportKind, RequestError
+from benchrunner.engine import Encoder, ExportedHead, Features, FlatBatch, Frame, Pieces, Sequences
+from benchrunner_methods.frozen_states import depth
+from benchrunner_methods.saved_parts import write_layout
 
 
 def check_compatible(names: Sequence[str], encoders: Sequence[Encoder]) -> None:
     """Raise a `CheckpointError` if encoders read text as different tokens, or have different numbers of layers."""
-    first, depth = encoders[0], _depth(encoders[0])
+    first = encoders[0]
+    layers = _layer_count(first)
     for name, encoder in zip(names[1:], encoders[1:], strict=True):
         if encoder.tokenizer_fingerprint != first.tokenizer_fingerprint:
             raise CheckpointError(
                 f"{names[0]} and {name} cannot be concatenated: they have different tokenizers, and all parts read the "
                 "same tokens. Choose models with the same vocabulary and the same treatment of capital letters."
             )
-        if (layers := _depth(encoder)) != depth:
+        if (others := _layer_count(encoder)) != layers:
             raise CheckpointError(
-                f"{names[0]} and {name} cannot be concatenated: they have {depth} and {layers} layers, and layers are "
+                f"{names[0]} and {name} cannot be concatenated: they have {layers} and {others} layers, and layers are "
                 "concatenated one by one. Choose models with the same number of layers."
             )
 
 
-def _depth(encoder: Encoder) -> int:
+def _layer_count(encoder: Encoder) -> int:
     """Count the layers above the embeddings, with one short sequence."""
     features = Features.of(encoder.assemble(["a"], None, encoder.max_length))
-    batch = collate(features, np.arange(1), next(encoder.parameters()).device)
     training = encoder.training
     encoder.eval()
     try:
-        with torch.inference_mode():
-            return sum(1 for _ in encoder.hidden_states(batch)) - 1
+        return depth(encoder, features, next(encoder.parameters()).device)
     finally:
         encoder.train(training)
 
@@ -60,8 +55,12 @@ class ConcatenatedEncoder(Encoder):
         self.max_length = min(part.max_length for part in parts)
         self.dropout = max(part.dropout for part in parts)
         """The rate for a head. Each part keeps the rate of its own configuration until `set_dropout`."""
-        self.tokenizer_fingerprint, self.summary_place = parts[0].tokenizer_fingerprint, parts[0].summary_place
-        self.notes = tuple(f"{name}: {note}" for name, part in zip(names, parts, strict=True) for note in part.notes)
+        self.tokenizer_fingerprint = parts[0].tokenizer_fingerprint
+        self.summary_place = parts[0].summary_place
+        notes: list[str] = []
+        for name, part in zip(names, parts, strict=True):
+            notes += [f"{name}: {note}" for note in part.notes]
+        self.notes = tuple(notes)
 
     @property
     def word_embeddings(self) -> Sequence[nn.Embedding]:
@@ -77,11 +76,10 @@ class ConcatenatedEncoder(Encoder):
         return [nn.ModuleList(layer) for layer in zip(*(encoder.layers for encoder in self._encoders), strict=True)]
 
     def depths(self) -> dict[str, int]:
-        return {
-            f"parts.{number}.{name}": depth
-            for number, encoder in enumerate(self._encoders)
-            for name, depth in encoder.depths().items()
-        }
+        depths: dict[str, int] = {}
+        for number, encoder in enumerate(self._encoders):
+            depths |= {f"parts.{number}.{name}": place for name, place in encoder.depths().items()}
+        return depths
 
     def draw_layer(self, index: int, source: torch.Generator) -> None:
         for encoder in self._encoders:

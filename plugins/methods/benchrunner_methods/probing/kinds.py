@@ -5,12 +5,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import final
 
-if TYPE_CHECKING:
-    import numpy as np
+import numpy as np
+from scipy.special import log_softmax
 
-    from benchrunner.methods.probing.linear import Layer
+from benchrunner_methods.probing.linear import (
+    Layer,
+    difference_layer,
+    one_versus_rest_layer,
+    ridge_layer,
+    softmax_layer,
+)
 
 
 @final
@@ -66,15 +72,11 @@ class OneLabel(Kind):
         return samples.targets
 
     def fit(self, samples: Samples, penalty: float) -> Layer:
-        from benchrunner.methods.probing.linear import softmax_layer
-
         return softmax_layer(samples.inputs, samples.targets, samples.outputs, penalty)
 
     def losses(self, samples: Samples, outputs: np.ndarray) -> np.ndarray:
-        import numpy as np
-        from scipy.special import log_softmax
-
-        return np.asarray(-np.take_along_axis(log_softmax(outputs, axis=1), samples.targets[:, None], axis=1)[:, 0])
+        logs = log_softmax(outputs, axis=1)
+        return np.asarray(-np.take_along_axis(logs, samples.targets[:, None], axis=1)[:, 0])
 
 
 @final
@@ -82,13 +84,9 @@ class SeveralLabels(Kind):
     """Any number of labels: a logistic regression for each label (one versus rest)."""
 
     def fit(self, samples: Samples, penalty: float) -> Layer:
-        from benchrunner.methods.probing.linear import one_versus_rest_layer
-
         return one_versus_rest_layer(samples.inputs, samples.targets, penalty)
 
     def losses(self, samples: Samples, outputs: np.ndarray) -> np.ndarray:
-        import numpy as np
-
         return np.asarray(np.logaddexp(0, np.where(samples.targets > 0, -outputs, outputs)).mean(axis=1))
 
 
@@ -99,13 +97,9 @@ class Number(Kind):
     parameter = "alpha"
 
     def fit(self, samples: Samples, penalty: float) -> Layer:
-        from benchrunner.methods.probing.linear import ridge_layer
-
         return ridge_layer(samples.inputs, samples.targets, penalty)
 
     def losses(self, samples: Samples, outputs: np.ndarray) -> np.ndarray:
-        import numpy as np
-
         return np.asarray((outputs[:, 0] - samples.targets) ** 2)
 
 
@@ -120,26 +114,19 @@ class Choice(Kind):
 
     def samples(self, inputs: np.ndarray, labels: np.ndarray, units: np.ndarray, outputs: int) -> Samples:
         """Make a sample for each wrong text. The signs of differences alternate: a regression needs two labels."""
-        import numpy as np
-
         rows = inputs.reshape(len(labels), -1, inputs.shape[1])
         is_right = np.arange(rows.shape[1]) == labels[:, None]
-        differences = (rows[is_right][:, None] - rows[~is_right].reshape(len(rows), -1, inputs.shape[1])).reshape(
-            -1, inputs.shape[1]
-        )
+        wrong = rows[~is_right].reshape(len(rows), -1, inputs.shape[1])
+        differences = (rows[is_right][:, None] - wrong).reshape(-1, inputs.shape[1])
         targets = np.arange(len(differences)) % 2
         signs = np.where(targets, 1, -1)[:, None].astype(inputs.dtype)
         owners = np.repeat(np.arange(len(rows)), rows.shape[1] - 1)
         return Samples(differences * signs, targets, owners, outputs, self)
 
     def fit(self, samples: Samples, penalty: float) -> Layer:
-        from benchrunner.methods.probing.linear import difference_layer
-
         return difference_layer(samples.inputs, samples.targets, penalty)
 
     def losses(self, samples: Samples, outputs: np.ndarray) -> np.ndarray:
-        import numpy as np
-
         return np.asarray(np.logaddexp(0, np.where(samples.targets > 0, -outputs[:, 0], outputs[:, 0])))
 
 

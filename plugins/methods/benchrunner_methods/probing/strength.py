@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from benchrunner.features.randomness import permutation
-from benchrunner.fits.progress import Event
+from benchrunner import Event
+from benchrunner.engine import permutation
 
 if TYPE_CHECKING:
-    from benchrunner.methods.method import Job
-    from benchrunner.methods.probing.kinds import Samples
-    from benchrunner.methods.probing.linear import Layer
+    from benchrunner import Job
+    from benchrunner_methods.probing.kinds import Samples
+    from benchrunner_methods.probing.linear import Layer
 
 PENALTIES = (1e5, 1e4, 1e3, 1e2, 1e1, 1.0, 0.1)
 """Strengths to choose from, the strongest first: `alpha` of a ridge regression, 1 / `C` of a logistic regression, for
@@ -42,7 +42,8 @@ class Fitted:
 def fitted(samples: Samples, job: Job) -> Fitted:
     """Choose the penalty and fit the layer to all samples."""
     folds = _folds(samples, job.fit.seed)
-    penalty, note = LONE_PENALTY, f"one training row is too few for cross-validation: the penalty is {LONE_PENALTY:g}"
+    penalty = LONE_PENALTY
+    note = f"one training row is too few for cross-validation: the penalty is {LONE_PENALTY:g}"
     if folds.max() > 0:
         penalty = _best_penalty(samples.of(folds >= 0), folds[folds >= 0], job)
         value = penalty if samples.kind.parameter == "alpha" else 1 / penalty
@@ -56,12 +57,18 @@ def fitted(samples: Samples, job: Job) -> Fitted:
 
 def _best_penalty(samples: Samples, folds: np.ndarray, job: Job) -> float:
     """Return the penalty with the lowest mean loss over the held-out folds; among equal losses, the strongest."""
-    best, lowest, worse = PENALTIES[0], np.inf, 0
+    best = PENALTIES[0]
+    lowest_loss = np.inf
+    worse_in_a_row = 0
     for number, penalty in enumerate(PENALTIES):
         job.report(Event("step", number, len(PENALTIES) + 1))
         loss = _held_out_loss(samples, folds, penalty)
-        best, lowest, worse = (penalty, loss, 0) if loss < lowest else (best, lowest, worse + 1)
-        if worse == PATIENCE:
+        if loss < lowest_loss:
+            best, lowest_loss = penalty, loss
+            worse_in_a_row = 0
+        else:
+            worse_in_a_row += 1
+        if worse_in_a_row == PATIENCE:
             break
     return best
 
@@ -85,7 +92,8 @@ def _folds(samples: Samples, seed: int) -> np.ndarray:
     units, first = np.unique(samples.units, return_index=True)
     order = permutation(len(units), seed, "folds")
     sizes = np.bincount(samples.units)[units]
-    taken = order[: max(1, int((np.cumsum(sizes[order]) <= CHOOSING_SAMPLES).sum()))]
+    fitting = int((np.cumsum(sizes[order]) <= CHOOSING_SAMPLES).sum())
+    taken = order[: max(1, fitting)]
     strata = samples.kind.strata(samples)
     if strata is not None:
         taken = taken[np.argsort(strata[first][taken], kind="stable")]

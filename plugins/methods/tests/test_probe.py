@@ -20,10 +20,10 @@ from test_probe_references import quiet_job
 from benchrunner import Fit, RequestError, Runner
 from benchrunner.command_line.main import main
 from benchrunner.features.flat_batch import collate
-from benchrunner.methods import frozen_states
-from benchrunner.methods.probing.probe import UNTRAINED_POOLER
 from benchrunner.problems.span import Span
 from benchrunner.testing import TinyEncoder
+from benchrunner_methods import frozen_states
+from benchrunner_methods.probing.probe import UNTRAINED_POOLER
 from inline import plugins, runner
 from kinds_of_tasks import task_of_kind
 
@@ -112,7 +112,7 @@ def test_a_probe_reads_the_cache_and_leaves_the_encoder(tmp_path: Path, monkeypa
 
 
 def test_a_probe_killed_after_its_states_begins_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from benchrunner.methods.probing import strength
+    from benchrunner_methods.probing import strength
 
     unbroken = runner(tmp_path / "unbroken")
     fit = probe(unbroken, "mood")
@@ -160,7 +160,7 @@ def test_only_what_a_probe_reads_changes_its_identity(tmp_path: Path) -> None:
 
 
 def test_weighted_sums_of_layers_are_means(tmp_path: Path) -> None:
-    from benchrunner.methods.probing import inputs
+    from benchrunner_methods.probing import inputs
 
     made = runner(tmp_path)
     parts = {}

@@ -15,10 +15,10 @@ from sklearn.preprocessing import StandardScaler
 
 from benchrunner import Fit
 from benchrunner.methods.method import Job
-from benchrunner.methods.probing.kinds import KINDS, Samples
-from benchrunner.methods.probing.linear import ABSENT, Layer, Scaling
-from benchrunner.methods.probing.strength import PENALTIES, fitted
 from benchrunner.parameters.recipes import Recipe
+from benchrunner_methods.probing.kinds import KINDS, Samples
+from benchrunner_methods.probing.linear import ABSENT, Layer, Scaling
+from benchrunner_methods.probing.strength import PENALTIES, fitted
 
 
 def vectors(count: int = 60, width: int = 5) -> np.ndarray:
@@ -120,7 +120,7 @@ def quiet_job(seed: int = 0) -> Job:
 
 def test_the_penalty_has_the_least_held_out_loss() -> None:
     """The reference is scikit-learn's own cross-validation, over the same folds and all penalties."""
-    from benchrunner.methods.probing.strength import _folds
+    from benchrunner_methods.probing.strength import _folds
 
     targets = labels(300, 2)
     inputs = np.random.default_rng(2).normal(size=(300, 20))
@@ -137,7 +137,7 @@ def test_the_penalty_has_the_least_held_out_loss() -> None:
 
 
 def test_folds_keep_units_together_and_the_shares_of_labels() -> None:
-    from benchrunner.methods.probing.strength import _folds
+    from benchrunner_methods.probing.strength import _folds
 
     units = np.repeat(np.arange(50), 3)
     samples = Samples(np.zeros((150, 1)), np.repeat(np.arange(50) % 2, 3), units, 2, KINDS["token_classification"])
@@ -148,7 +148,7 @@ def test_folds_keep_units_together_and_the_shares_of_labels() -> None:
 
 
 def test_the_penalty_is_chosen_on_a_limited_number_of_samples(monkeypatch: pytest.MonkeyPatch) -> None:
-    from benchrunner.methods.probing import strength
+    from benchrunner_methods.probing import strength
 
     monkeypatch.setattr(strength, "CHOOSING_SAMPLES", 40)
     samples = Samples(np.zeros((90, 1)), labels(90, 2), np.repeat(np.arange(30), 3), 2, KINDS["token_classification"])

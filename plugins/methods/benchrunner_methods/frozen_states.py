@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, final
@@ -13,21 +12,12 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 import torch
 
-from benchrunner.errors import DamagedFile, Diverged, FitError, first_line
-from benchrunner.features.arrays import Features
-from benchrunner.features.blocks import ranges
-from benchrunner.features.flat_batch import FlatBatch, collate, rounding
-from benchrunner.fits.progress import Event
-from benchrunner.io.files import remove
-from benchrunner.io.leftovers import remove_leftovers, temporary_folder
-from benchrunner.io.locks import held
-from benchrunner.io.seals import check_seal, seal_files
-from benchrunner.methods.summaries import summarize
-from benchrunner.training.memory import computed_in_parts
+from benchrunner import Diverged, FitError, RequestError
+from benchrunner.engine import Features, FlatBatch, collate, ranges, steps, summarize
 
 if TYPE_CHECKING:
-    from benchrunner.backbones.encoder import Encoder
-    from benchrunner.methods.method import Job
+    from benchrunner import Job
+    from benchrunner.engine import Encoder
 
 
 class Content(ABC):
@@ -89,6 +79,30 @@ class Summaries(Content):
         return summarize(self.choice, encoder, hidden, batch).index_select(0, batch.restore)
 
 
+def chosen_layers(choice: str, layers: int) -> list[int]:
+    """Give the layers that a recipe's `features` names: 0 is the embeddings, `layers` the last layer."""
+    layers_of = {
+        "embeddings": [0],
+        "second-to-last": [layers - 1],
+        "last": [layers],
+        "weighted-sum-last-4": list(range(layers - 3, layers + 1)),
+        "concat-last-4": list(range(layers - 3, layers + 1)),
+        "weighted-sum-all": list(range(1, layers + 1)),
+        "weighted-sum-with-embeddings": list(range(layers + 1)),
+    }
+    possible = []
+    for name, numbers in layers_of.items():
+        lowest = 0 if name.endswith("embeddings") else 1
+        if numbers[0] >= lowest:
+            possible.append(name)
+    if choice not in possible:
+        raise RequestError(
+            f"--features {choice} needs a deeper encoder: this encoder has {layers} layer(s), enough for: "
+            f"{', '.join(possible)}."
+        )
+    return layers_of[choice]
+
+
 def depth(encoder: Encoder, features: Features, device: torch.device) -> int:
     """Count the encoder's layers above the embeddings."""
     batch = collate(features, np.arange(1), device)
@@ -109,67 +123,13 @@ def summaries(encoder: Encoder, features: Features, layers: Sequence[int], job: 
 def _vectors(
     content: Content, encoder: Encoder, features: Features, layers: Sequence[int], job: Job
 ) -> list[np.ndarray]:
-    folder = job.cache.folder / "states" / _key(features, job)
-    files = {layer: folder / f"layer-{layer:02}{content.suffix}.npy" for layer in layers}
-    states = _opened(files)
-    remove_leftovers(folder)
-    if len(states) < len(files):
-        if folder.exists() and not folder.is_dir():
-            remove(folder)
-        waiting = Event("waiting", text="another process computes the same states")
-        with held(folder, lambda: job.report(waiting)):
-            states |= _fill(
-                folder, content, {layer: files[layer] for layer in files if layer not in states}, encoder, features, job
-            )
-    return [states[layer] for layer in layers]
+    names = [f"layer-{layer:02}{content.suffix}" for layer in layers]
 
+    def write(folder: Path, missing: Sequence[str]) -> None:
+        files = {layer: folder / f"{name}.npy" for layer, name in zip(layers, names, strict=True) if name in missing}
+        _compute(content, encoder, features, files, job)
 
-def _fill(
-    folder: Path, content: Content, files: Mapping[int, Path], encoder: Encoder, features: Features, job: Job
-) -> dict[int, np.ndarray]:
-    """Compute the states of the layers whose files are missing or damaged, write the files, and open all of them.
-
-    The caller holds the folder's lock.
-    """
-    states = _opened(files, damaged=lambda reason: job.report(Event("note", text=reason)))
-    if missing := [layer for layer in files if layer not in states]:
-        part = temporary_folder(folder / "layers")
-        try:
-            _compute(content, encoder, features, {layer: part / files[layer].name for layer in missing}, job)
-            for layer in missing:
-                seal_files(_seal(part / files[layer].name), _name(files[layer]), [part / files[layer].name])
-                for path in (files[layer], _seal(files[layer])):
-                    if path.is_dir():
-                        remove(path)
-                    (part / path.name).replace(path)
-        finally:
-            shutil.rmtree(part, ignore_errors=True)
-        states |= _opened({layer: files[layer] for layer in missing})
-    return states
-
-
-def _opened(files: Mapping[int, Path], damaged: Callable[[str], None] = lambda reason: None) -> dict[int, np.ndarray]:
-    """Open the layers that are cached and as they were written; call `damaged` for a layer that is not.
-
-    The seal of a layer names the layer and the key of its folder, so that exchanged files are noticed.
-    """
-    states = {}
-    for layer, file in files.items():
-        if file.exists() or _seal(file).exists():
-            try:
-                check_seal(_seal(file), _name(file), "")
-                states[layer] = np.load(file, mmap_mode="r", allow_pickle=False)
-            except (DamagedFile, OSError, ValueError) as error:
-                damaged(f"cached states are damaged and computed again ({first_line(error)})")
-    return states
-
-
-def _name(file: Path) -> str:
-    return f"{file.parent.name}/{file.name}"
-
-
-def _seal(file: Path) -> Path:
-    return file.with_suffix(".json")
+    return job.cache.arrays(f"states/{_key(features, job)}", names, write, job.report)
 
 
 def _key(features: Features, job: Job) -> str:
@@ -187,28 +147,21 @@ def _key(features: Features, job: Job) -> str:
     return digest.hexdigest()[:16]
 
 
-def _compute(content: Content, encoder: Encoder, features: Features, files: dict[int, Path], job: Job) -> None:
+def _compute(content: Content, encoder: Encoder, features: Features, files: Mapping[int, Path], job: Job) -> None:
     """Run the encoder over all features and write the vectors of each layer to its file."""
-    shape, recipe = (content.count(features), encoder.hidden_size), job.fit.recipe
-    arrays = {
-        layer: np.lib.format.open_memmap(file, mode="w+", dtype=content.kind, shape=shape)
-        for layer, file in files.items()
-    }
-    device, done = torch.device(job.computing.device), 0
+    shape = (content.count(features), encoder.hidden_size)
+    arrays = {}
+    for layer, file in files.items():
+        arrays[layer] = np.lib.format.open_memmap(file, mode="w+", dtype=content.kind, shape=shape)
 
-    def compute(units: np.ndarray) -> None:
-        multiple = rounding(recipe.precision, features.tokens_in(units))
-        batch = collate(features, units, device, multiple=multiple)
+    def visit(batch: FlatBatch, units: np.ndarray) -> None:
         places = content.places(features, batch, units)
         for layer, hidden in enumerate(encoder.hidden_states(batch)):
             if layer in arrays:
                 exact = content.vectors(encoder, hidden, batch).float().cpu().numpy()
                 arrays[layer][places] = _checked(exact, layer, content, job)
 
-    with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=recipe.precision == "bf16"):
-        for units, _ in computed_in_parts(compute, features.unit_tokens, recipe.micro_tokens, device):
-            done += len(units)
-            job.report(Event("predicting", done, features.units))
+    steps.visit_batches(job, visit, features)
     for array in arrays.values():
         array.flush()
 

@@ -8,21 +8,21 @@ import shutil
 import signal
 from pathlib import Path
 
+import concatenations
 import numpy as np
 import pytest
 import torch
+from concatenations import Drawn, drawn_family
 from safetensors.torch import load_file
 
-import concatenations
 import forked
 import inline
 from benchrunner import CheckpointError, Computing, Fit, RequestError, Runner, Workspace, discover
-from benchrunner.backbones.concatenated_encoder import ConcatenatedEncoder
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.runs.answering import export
 from benchrunner.testing import WEIGHTS, TinyEncoder
-from concatenations import Drawn, drawn_family
-from inline import QUICK, files, own, plugin
+from benchrunner_methods.concatenated_encoder import ConcatenatedEncoder
+from inline import METHODS, QUICK, files, own, plugin
 
 NAMES = ("one", "two", "deep", "foreign")
 
@@ -39,6 +39,7 @@ def made(folder: Path, *, die_at: int | None = None) -> Runner:
         ("own", own(register_backbones=[drawn_family("one")])),
         ("others", plugin(register_backbones=[drawn_family(name) for name in NAMES[1:]])),
         ("deadly", plugin(on_progress=on_progress)),
+        METHODS,
     ]
     plugins = discover(extra=extra, installed=False)
     assert not plugins.set_aside, plugins.set_aside
@@ -105,7 +106,8 @@ def test_a_fit_records_the_family_and_plugin_of_each_part(tmp_path: Path) -> Non
 def test_a_fit_whose_parts_plugin_is_gone_says_which(tmp_path: Path) -> None:
     runner = made(tmp_path)
     fit = fitted(runner)
-    alone = discover(extra=[("own", own(register_backbones=[drawn_family("one")]))], installed=False)
+    extra = [("own", own(register_backbones=[drawn_family("one")])), METHODS]
+    alone = discover(extra=extra, installed=False)
     with pytest.raises(CheckpointError, match=r"family 'two' of the plugin others \(others\), which is not installed"):
         Runner(alone, runner.workspace).backbone(f"run:{fit.id}")
 

@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 import torch
 
-from benchrunner.errors import PluginError
-from benchrunner.features.arrays import Features
-from benchrunner.methods import frozen_states, steps
-from benchrunner.methods.frozen_layers import chosen_layers
-from benchrunner.methods.probing.kinds import KINDS, Samples
+from benchrunner import PluginError
+from benchrunner.engine import Features, steps
+from benchrunner_methods import frozen_states
+from benchrunner_methods.probing.kinds import KINDS, Samples
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from benchrunner.backbones.encoder import Encoder
-    from benchrunner.methods.method import Job
-    from benchrunner.methods.probing.linear import Scaling
+    from benchrunner import Job
+    from benchrunner.engine import Encoder
+    from benchrunner_methods.probing.linear import Scaling
 
 
 @final
@@ -45,7 +44,7 @@ def read(encoder: Encoder, job: Job, table: pa.Table) -> Vectors:
     device, shape = torch.device(job.computing.device), job.problem.head
     encoder.to(device).eval()
     choice = job.fit.recipe.features
-    layers = chosen_layers(choice, frozen_states.depth(encoder, features, device))
+    layers = frozen_states.chosen_layers(choice, frozen_states.depth(encoder, features, device))
     if shape.level == "sequence":
         sequences, summary = features, job.fit.recipe.summary if shape.reads_summary else "first"
         parts = frozen_states.summaries(encoder, features, layers, job, summary)
@@ -68,7 +67,8 @@ def samples(read: Vectors, scaling: Scaling, job: Job) -> Samples:
     targets = {**read.sequences.targets, **read.sequences.token_targets}
     if "label" not in targets:
         raise PluginError(
-            f"The problem '{job.problem.name}' has no target 'label' in its features, which the method 'probe' learns."
+            f"The problem '{job.problem.name}' has no target 'label' in its features, so that the method "
+            "'probe' cannot learn it. Choose --method finetune."
         )
     kind = KINDS[job.problem.export_kind.name]
     units = np.repeat(np.arange(read.sequences.units), read.sequences.unit_tokens)

@@ -10,10 +10,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from benchrunner.backbones.recurrence import read_one_way
-from benchrunner.features.flat_batch import FlatBatch
-from benchrunner.features.randomness import generator
-from benchrunner.methods import heads
+from benchrunner.engine import FlatBatch, generator, read_one_way
+from benchrunner_methods.bilstm_head import draw_linear
 
 CLASSIFIER_WIDTH = 512
 """Hidden units of the classifier (Wang et al. 2018, 4.1)."""
@@ -39,13 +37,12 @@ class AttentionHead(nn.Module):
         self.second = BiLstm(2 * width, width) if pairs else None
         self.inner = nn.Linear(4 * width if pairs else width, CLASSIFIER_WIDTH)
         self.output = nn.Linear(CLASSIFIER_WIDTH, outputs)
-        source, bound = generator(seed, "head"), 1 / math.sqrt(width // 2)
-        for lstm in (*self.first, *([self.second] if self.second is not None else [])):
-            for weight in lstm.parameters():
-                nn.init.uniform_(weight, -bound, bound, generator=source)
-        for layer in (self.inner, self.output):
-            heads.draw(layer.weight, source)
-            nn.init.zeros_(layer.bias)
+        source = generator(seed, "head")
+        bound = 1 / math.sqrt(width // 2)
+        for weight in [*self.first.parameters(), *(self.second.parameters() if self.second is not None else ())]:
+            nn.init.uniform_(weight, -bound, bound, generator=source)
+        draw_linear(self.inner, source)
+        draw_linear(self.output, source)
 
     def forward(self, hidden: torch.Tensor, batch: FlatBatch, *, rate: float) -> torch.Tensor:
         """Compute the outputs, in the order of the units, from states (T, hidden)."""
@@ -73,13 +70,13 @@ class BiLstm(nn.Module):
 
     def __init__(self, inputs: int, width: int) -> None:
         super().__init__()
-        self.forwards, self.backwards = (nn.LSTM(inputs, width // 2) for _ in range(2))
+        self.forwards = nn.LSTM(inputs, width // 2)
+        self.backwards = nn.LSTM(inputs, width // 2)
 
     def forward(self, texts: Texts, states: torch.Tensor) -> torch.Tensor:
         forwards = read_one_way(self.forwards, states, texts.starts, texts.lengths)
-        return torch.cat(
-            [forwards, read_one_way(self.backwards, states, texts.starts, texts.lengths, backward=True)], 1
-        )
+        backwards = read_one_way(self.backwards, states, texts.starts, texts.lengths, backward=True)
+        return torch.cat([forwards, backwards], dim=1)
 
 
 @final

@@ -6,9 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
-from benchrunner.methods.finetune import Finetune
-from benchrunner.methods.method import Job, Method, Outcome
-from benchrunner.parameters.method_parameters import MethodParameter
+from benchrunner import Finetune, Job, Method, MethodParameter, Outcome
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,8 +40,8 @@ class Lora(Method):
     (github.com/microsoft/LoRA, examples/NLU); some small tasks have 4e-4."""
 
     def fit(self, job: Job) -> Outcome:
-        from benchrunner.methods import steps
-        from benchrunner.methods.low_rank import LowRankUpdates
+        from benchrunner.engine import steps
+        from benchrunner_methods.low_rank import LowRankUpdates
 
         assert job.train is not None
         seed = job.fit.seed

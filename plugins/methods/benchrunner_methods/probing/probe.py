@@ -6,17 +6,13 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, final
 
-from benchrunner.errors import RequestError
-from benchrunner.methods.method import Job, Method, Outcome
-from benchrunner.methods.probing.kinds import KINDS
-from benchrunner.parameters.recipes import Recipe
-from benchrunner.problems.problem import Problem
+from benchrunner import Job, Method, Outcome, Problem, Recipe, RequestError
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-    from benchrunner.backbones.encoder import Encoder
+    from benchrunner.engine import Encoder
 
 UNTRAINED_POOLER = (
     "the encoder's own summary has weights that are drawn at random, because the checkpoint has none: --summary mean "
@@ -38,6 +34,8 @@ class Probe(Method):
     recipe_defaults = {"features": "last", "summary": "pooler"}
 
     def check(self, problem: Problem) -> None:
+        from benchrunner_methods.probing.kinds import KINDS
+
         if problem.export_kind is None or problem.export_kind.name not in KINDS:
             raise RequestError(
                 f"The method 'probe' has no linear model for problems of the kind '{problem.name}': it fits labels, "
@@ -52,15 +50,15 @@ class Probe(Method):
             )
 
     def fit(self, job: Job) -> Outcome:
-        from benchrunner.methods import steps
-        from benchrunner.methods.probing import inputs, linear, strength
-        from benchrunner.training import numerics
+        from benchrunner.engine import steps
+        from benchrunner_methods.probing import inputs, linear, strength
 
         assert job.train is not None
         encoder = steps.load_encoder(job, seed=0)  # the encoder is frozen: its weights do not depend on the seed
         started = time.monotonic()
         read = inputs.read(encoder, job, job.train.table)
-        encode_seconds, started = time.monotonic() - started, time.monotonic()
+        encode_seconds = time.monotonic() - started
+        started = time.monotonic()
         scaling = linear.Scaling.of(read.vectors)
         samples = inputs.samples(read, scaling, job)
         model = strength.fitted(samples, job)
@@ -74,17 +72,17 @@ class Probe(Method):
                 "examples_per_second": len(job.train) / seconds,
             },
             work={"train_tokens": read.tokens, "trained_weights": layer.weight.size},
-            numerics=numerics.of_frozen(job.computing.device, job.fit.recipe, libraries=("scikit-learn", "scipy")),
+            numerics=steps.numerics_of_frozen(job, libraries=("scikit-learn", "scipy")),
             notes=(*encoder.notes, *_notes(encoder, job), model.note),
         )
 
     def predict(self, job: Job, table: pa.Table) -> np.ndarray:
-        from benchrunner.methods import saved_model, steps
-        from benchrunner.methods.probing import inputs, linear
+        from benchrunner.engine import steps
+        from benchrunner_methods.probing import inputs, linear
 
         read = inputs.read(steps.load_fitted_encoder(job), job, table)
         module = linear.empty_module(read.vectors.shape[1], job.problem.head.width)
-        saved_model.load({"head": module}, job.model)
+        steps.load_learned(job.model, {"head": module})
         return job.problem.gather(linear.Layer.of(module).outputs(read.vectors), read.sequences, table)
 
 

@@ -7,16 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from concatenations import Drawn, drawn, drawn_family
 
 from benchrunner import CheckpointError, OneBackbone, RequestError, Workspace
-from benchrunner.backbones.concatenated_encoder import ConcatenatedEncoder
-from benchrunner.backbones.concatenation import ConcatenatedFamily, Concatenation, concatenate
 from benchrunner.backbones.encoder import Encoder, ExportedHead
 from benchrunner.backbones.export_kind import ExportKind
 from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.features.randomness import Dropout
 from benchrunner.testing import TinyEncoder, check_backbone
-from concatenations import Drawn, drawn, drawn_family
+from benchrunner_methods.concatenated_encoder import ConcatenatedEncoder
+from benchrunner_methods.concatenation import ConcatenatedFamily, Concatenation
 from tiny_fits import features
 
 WORKSPACE = Workspace(Path("runs"), Path("cache"))
@@ -24,7 +24,7 @@ CPU = torch.device("cpu")
 
 
 def concatenation(*names: str) -> Concatenation:
-    return concatenate(f"concat:{','.join(names)}", lambda name: (drawn(name), drawn_family(name)))[0]
+    return ConcatenatedFamily().combined(f"concat:{','.join(names)}", [drawn(name) for name in names])
 
 
 def loaded(*names: str) -> ConcatenatedEncoder:
@@ -164,20 +164,6 @@ def test_a_family_that_fails_on_its_part_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("names", "reason"),
     [
-        ((), "'concat:' does not name two or more backbones"),
-        (("one",), "'concat:one' does not name two or more backbones. Separate their names by commas: concat:A,B"),
-        (("one", ""), "does not name two or more backbones"),
-        (("one", "concat:two", "three"), "has a concatenation as a part. Name all parts in one list"),
-    ],
-)
-def test_a_name_that_is_no_concatenation_is_refused(names: tuple[str, ...], reason: str) -> None:
-    with pytest.raises(RequestError, match=reason):
-        concatenation(*names)
-
-
-@pytest.mark.parametrize(
-    ("names", "reason"),
-    [
         (("one", "two", "foreign"), "one and foreign cannot be concatenated: they have different tokenizers"),
         (("one", "deep"), "one and deep cannot be concatenated: they have 1 and 2 layers"),
     ],
@@ -192,21 +178,6 @@ def test_a_frozen_part_freezes_all_parts() -> None:
     assert concatenation("one", "frozen").frozen and concatenation("frozen", "one").frozen
 
 
-def test_blanks_around_the_names_do_not_count() -> None:
-    assert [part.name for part in concatenation("one ", " two").parts] == ["one", "two"]
-
-
-def test_a_folder_with_a_comma_in_its_name_is_explained(tmp_path: Path) -> None:
-    def find(name: str) -> tuple[Drawn, object]:
-        raise RequestError(f"There is no backbone '{name}'.")
-
-    (tmp_path / "a,b").mkdir()
-    with pytest.raises(RequestError, match=r"a,b has a comma, and commas separate the parts"):
-        concatenate(f"concat:one,{tmp_path / 'a,b'}", find)  # type: ignore[arg-type]
-    with pytest.raises(RequestError, match="There is no backbone 'one'"):
-        concatenate(f"concat:one,{tmp_path / 'c,d'}", find)  # type: ignore[arg-type]
-
-
 def test_missing_weights_of_two_parts_are_drawn_apart() -> None:
     seeds = list[int]()
 
@@ -216,6 +187,6 @@ def test_missing_weights_of_two_parts_are_drawn_apart() -> None:
             return super().load(workspace, seed=seed)
 
     for seed in (0, 0, 1):
-        Concatenation.of("concat:one,one", [Seeing("one"), Seeing("one")]).load(WORKSPACE, seed=seed)
+        Concatenation("concat:one,one", (Seeing("one"), Seeing("one")), frozen=False).load(WORKSPACE, seed=seed)
     assert len(set(seeds)) == 4 and seeds[:2] == seeds[2:4]
     assert all(0 <= seed < 2**32 for seed in seeds)

@@ -10,19 +10,16 @@ import numpy as np
 import torch
 from torch import nn
 
-from benchrunner.features.arrays import Features
-from benchrunner.features.blocks import ranges
-from benchrunner.features.flat_batch import FlatBatch
-from benchrunner.methods import frozen_states, steps
-from benchrunner.methods.attention_head import AttentionHead
-from benchrunner.methods.frozen_layers import chosen_layers
-from benchrunner.methods.heads import BiLstmHead, LayerMix
+from benchrunner.engine import Features, FlatBatch, ranges, steps
+from benchrunner_methods import frozen_states
+from benchrunner_methods.attention_head import AttentionHead
+from benchrunner_methods.bilstm_head import BiLstmHead, LayerMix
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from benchrunner.backbones.encoder import Encoder
-    from benchrunner.methods.method import Job
+    from benchrunner import Job
+    from benchrunner.engine import Encoder
 
 
 class Reader(ABC):
@@ -39,7 +36,7 @@ class Reader(ABC):
         choice = job.fit.recipe.features
         sources, self._positions, self.sequences = self._read(encoder, job, table)
         encoder.to(self._device).eval()
-        layers = chosen_layers(choice, frozen_states.depth(encoder, sources[0], self._device))
+        layers = frozen_states.chosen_layers(choice, frozen_states.depth(encoder, sources[0], self._device))
         self._states = [frozen_states.states(encoder, source, layers, job) for source in sources]
         self._ends = np.cumsum([len(source.tokens) for source in sources])
         concatenated = len(layers) if choice.startswith("concat") else 1

@@ -12,12 +12,11 @@ from torch.nn import functional
 from torch.nn.utils import parametrize
 from torch.utils.hooks import RemovableHandle
 
-from benchrunner.backbones.encoder import StackedLinear
-from benchrunner.errors import RequestError
-from benchrunner.features.randomness import generator
+from benchrunner import RequestError
+from benchrunner.engine import StackedLinear, generator
 
 if TYPE_CHECKING:
-    from benchrunner.backbones.encoder import Encoder
+    from benchrunner.engine import Encoder
 
 
 class LowRank(nn.Module):
@@ -144,8 +143,8 @@ class LowRankUpdates(nn.Module):
 def _is_linear(layer: nn.Module) -> bool:
     """Whether a layer is linear.
 
-    The layer `Conv1D` of transformers' GPT models, whose weight is (inputs, outputs), is known by its name, because the
-    core does not depend on transformers.
+    The layer `Conv1D` of transformers' GPT models, whose weight is (inputs, outputs), is known by its name, because
+    this package does not depend on transformers.
     """
     if type(layer).__name__ == "Conv1D":
         return "weight" in dict(layer.named_parameters()) and layer.get_parameter("weight").ndim == 2

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchrunner.errors import CheckpointError
-from benchrunner.io.files import write_json
-from benchrunner.io.json_files import read_json_object
+from benchrunner import CheckpointError, read_json_object, write_json
 
 LAYOUT = "concat.json"
 """Name of the file that lists the sub-folders."""

@@ -9,17 +9,14 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, final
 
-from benchrunner.errors import RequestError
-from benchrunner.methods.method import Job, Method, Outcome
-from benchrunner.problems.problem import Problem
-from benchrunner.problems.sentences import SentenceProblem
+from benchrunner import Job, Method, Outcome, Problem, RequestError, SentenceProblem
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-    from benchrunner.backbones.encoder import Encoder
-    from benchrunner.methods.frozen_readers import Reader
+    from benchrunner.engine import Encoder
+    from benchrunner_methods.frozen_readers import Reader
 
 
 @final
@@ -44,7 +41,7 @@ class FrozenFeatures(Method):
             )
 
     def fit(self, job: Job) -> Outcome:
-        from benchrunner.methods import steps
+        from benchrunner.engine import steps
 
         assert job.train is not None
         encoder = steps.load_encoder(job, seed=0)  # the encoder is frozen: seeds change only the layers on top
@@ -58,16 +55,16 @@ class FrozenFeatures(Method):
         return steps.outcome(training, encode_seconds, notes)
 
     def predict(self, job: Job, table: pa.Table) -> np.ndarray:
-        from benchrunner.methods import saved_model, steps
+        from benchrunner.engine import steps
 
         reader = self._reader(steps.load_fitted_encoder(job), job, table)
-        saved_model.load(reader.learned, job.model)
+        steps.load_learned(job.model, reader.learned)
         for module in reader.learned.values():
             module.eval()
         outputs = steps.predict(job, reader, reader.sequences, job.problem.head.level)
         return job.problem.gather(outputs, reader.sequences, table)
 
     def _reader(self, encoder: Encoder, job: Job, table: pa.Table) -> Reader:
-        from benchrunner.methods.frozen_readers import READERS
+        from benchrunner_methods.frozen_readers import READERS
 
         return READERS[self.reader](encoder, job, table)

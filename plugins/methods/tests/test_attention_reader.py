@@ -15,10 +15,10 @@ from benchrunner import ACCURACY, Classify, Computing, RequestError, Runner, Spl
 from benchrunner.features.arrays import Features, Sequences
 from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.features.randomness import Dropout
-from benchrunner.methods.attention_head import AttentionHead, BiLstm
-from benchrunner.methods.frozen_readers import joined
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.testing import TinyEncoder
+from benchrunner_methods.attention_head import AttentionHead, BiLstm
+from benchrunner_methods.frozen_readers import joined
 from inline import runner
 
 pytestmark = pytest.mark.usefixtures("narrow_bilstm")

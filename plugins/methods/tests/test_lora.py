@@ -22,12 +22,12 @@ from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.features.randomness import generator
 from benchrunner.fits.fit import Fit
 from benchrunner.methods.heads import LinearHead
-from benchrunner.methods.low_rank import LowRankUpdates
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.runs.planner import Planner
 from benchrunner.testing import MOOD, WEIGHTS, TinyEncoder
 from benchrunner.training.checkpoints import Checkpoint
 from benchrunner.training.schedule import Schedule
+from benchrunner_methods.low_rank import LowRankUpdates
 from inline import QUICK, mood, runner
 from tiny_fits import CPU, features
 
