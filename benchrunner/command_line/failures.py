@@ -11,6 +11,7 @@ from typing import Any
 from benchrunner.command_line.output import DONE, FAILED
 from benchrunner.console.printing import print_note, value_text
 from benchrunner.errors import PluginError
+from benchrunner.fits.estimates import CommandEstimate
 from benchrunner.plugin_code import passes, reason
 from benchrunner.plugins.registry import Plugins
 from benchrunner.plugins.versions import Plugin, top_package
@@ -45,9 +46,9 @@ def estimate_of(arguments: argparse.Namespace) -> Any:
     if estimate is None:
         return None
     value = _called(estimate, arguments)
-    if not hasattr(value, "as_json"):
+    if not isinstance(value, CommandEstimate | None):
         raise PluginError(f"The estimate of {_name(arguments)} is {value_text(value)}, not a CommandEstimate.")
-    return value.as_json()
+    return value
 
 
 def _called(function: Callable[[argparse.Namespace], Any], arguments: argparse.Namespace) -> Any:

@@ -107,7 +107,7 @@ def _prints_data(arguments: argparse.Namespace) -> bool:
 
 def _print_estimate(arguments: argparse.Namespace) -> int:
     """Print the estimate of a command as JSON: null for a command that has none."""
-    with reserved_for_json(as_json=True):
+    with reserved_for_json(is_wanted=True):
         result = estimate_of(arguments)
     print_json(result)
     return DONE

@@ -5,17 +5,17 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from benchrunner.console.printing import new_console, print_data, print_line
 from benchrunner.console.reserved_output import ReservedOutput, is_reserved, own_output
+from benchrunner.io.decoding import as_json
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from benchrunner.leaderboards.published_choice import PublishedChoice
-    from benchrunner.metrics import Score
     from benchrunner.studies.study import Result
     from benchrunner.study_files.dry_run import DryRun
 
@@ -29,7 +29,11 @@ PLAIN_WIDTH = 140
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON; characters that standard output cannot encode or a terminal would obey are escaped."""
+    """Print a value as `as_json` gives it.
+
+    Characters that standard output cannot encode or a terminal would obey are escaped.
+    """
+    value = as_json(value)
     text = json.dumps(value, indent=2, ensure_ascii=False)
     with own_output() as output:
         unicode = output is None or (output.encoding or "").lower().replace("-", "").startswith("utf")
@@ -64,16 +68,16 @@ def print_result(
 
     `form` is one of `FORMATS`. `best` shows the score of the selected restart too, and `run_ids` the ids of the fits.
     """
+    from benchrunner.studies.comparison import json_values
     from benchrunner.studies.comparison.caption import NOTHING_PUBLISHED, gathered, remarks
     from benchrunner.studies.comparison.formats import as_text
-    from benchrunner.studies.comparison.json_values import as_json
     from benchrunner.studies.comparison.layout import WIDTH
     from benchrunner.studies.comparison.table import as_table
 
     published = published or NOTHING_PUBLISHED
     statistics, facts = gathered(result)
     if form == "json":
-        print_json(as_json(result, published, statistics, facts))
+        print_json(json_values.as_json(result, published, statistics, facts))
     elif form == "table":
         notes = remarks(result, published, statistics, facts, run_ids=run_ids)
         print_table(as_table(result, published, statistics, best=best), notes, plain_width=WIDTH)
@@ -89,11 +93,6 @@ def print_kept(name: str) -> None:
         print_line(f"  kept as the study {name}")
 
 
-def json_of_scores(scores: Mapping[str, Score]) -> dict[str, Any]:
-    """Return scores as JSON values."""
-    return {name: score.as_json() for name, score in scores.items()}
-
-
 def print_columns(rows: Iterable[tuple[str, str]]) -> None:
     """Print names with a line about each."""
     rows = list(rows)
@@ -102,9 +101,9 @@ def print_columns(rows: Iterable[tuple[str, str]]) -> None:
         print_line(f"  {name:<{width}}  {about}")
 
 
-def reserved_for_json(as_json: bool) -> contextlib.AbstractContextManager[Any]:
+def reserved_for_json(is_wanted: bool) -> contextlib.AbstractContextManager[Any]:
     """Send what plugins print to standard error if standard output is for JSON, and is not reserved for it already."""
-    return ReservedOutput() if as_json and not is_reserved() else contextlib.nullcontext()
+    return ReservedOutput() if is_wanted and not is_reserved() else contextlib.nullcontext()
 
 
 def print_dry_run(plan: DryRun, *, as_json: bool) -> int:

@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
         counts_from_manifest=arguments.counts_from_manifest,
     )
     if arguments.json:
-        print_json(checked.as_json())
+        print_json(checked)
         return FAILED if checked.faults else DONE
     board = checked.board
     for reason in checked.not_found:

@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     tasks = options.tasks(arguments, arguments.tasks) if arguments.tasks else arguments.plugins.tasks.values()
     splits = data_status(tasks, workspace)
     if arguments.json:
-        print_json([status.as_json() for status in splits])
+        print_json(splits)
     else:
         for status in splits:
             print_line(_line(status, workspace, fetch=fetch))

@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     diagnosis = diagnose(arguments.plugins, options.workspace(arguments))
     if arguments.json:
-        print_json(diagnosis.as_json())
+        print_json(diagnosis)
     else:
         _print(diagnosis)
     return DONE if diagnosis.is_sound else FAILED

@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     offers = list_offers(arguments.plugins)
     chosen = {kind: offers[kind] for kind in ([arguments.kind] if arguments.kind else KINDS)}
     if arguments.json:
-        print_json({kind: [listed.as_json() for listed in values] for kind, values in chosen.items()})
+        print_json(chosen)
         return DONE
     for kind, values in chosen.items():
         print_line(f"{kind}{'' if values else ': none'}")
@@ -61,7 +61,7 @@ def _show_named(arguments: argparse.Namespace) -> int:
 def _show_recipe(arguments: argparse.Namespace, recipe: NamedRecipe) -> int:
     """Print the values of a named recipe, with their source."""
     if arguments.json:
-        print_json({"recipes": [recipe.as_dict()]})
+        print_json({"recipes": [recipe]})
         return DONE
     print_line(f"{recipe.name}: {recipe.about} ({recipe.source})")
     print_columns(
@@ -84,7 +84,7 @@ def _show_board(arguments: argparse.Namespace, board: Leaderboard) -> int:
     """Print all published results of one leaderboard, with their sources."""
     if arguments.json:
         listed = next(listed for listed in list_offers(arguments.plugins)["leaderboards"] if listed.name == board.name)
-        print_json({"leaderboards": [listed.as_json()]})
+        print_json({"leaderboards": [listed]})
         return DONE
     print_line(f"{board.title} ({board.url})" + ("" if board.published else ": no published results"))
     for source in source_tables(board):

@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
         write_atomically(arguments.out, lambda part: part.write_text(text, encoding="utf-8", newline="\n"))
         paths = [arguments.out]
     if arguments.json:
-        print_json({**answered.as_json(probabilities=arguments.probabilities), "files": [str(path) for path in paths]})
+        print_json({**answered.as_json(probabilities=arguments.probabilities), "files": paths})
     elif paths:
         for path in paths:
             # Standard output may be the place of the answers: nothing else is written there.

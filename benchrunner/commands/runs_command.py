@@ -111,7 +111,7 @@ def _list(arguments: argparse.Namespace, runs: Path) -> None:
     )
     chosen = sorted_runs(chosen, "date" if arguments.sort is None else arguments.sort)
     if arguments.json:
-        print_json({"folder": str(runs), "runs": [run.as_json() for run in chosen], "notes": notes})
+        print_json({"folder": str(runs), "runs": chosen, "notes": notes})
         return
     tasks = arguments.plugins.tasks
     _print_rows(_HEADER, [_row(run, tasks) for run in chosen])
@@ -200,10 +200,10 @@ def _lines(details: RunDetails, studies: Sequence[str]) -> Iterator[tuple[str, s
         yield "timings", ", ".join(f"{name} {value:.4g}" for name, value in record.timings.items()) or "-"
         yield "numerics", ", ".join(f"{name} {value}" for name, value in record.numerics.items()) or "-"
         yield from (("note", note) for note in record.notes)
-    for description, prediction in details.predictions:
-        scores = ", ".join(f"{name} {_figure(score.value)}" for name, score in prediction.scores.items())
-        flags = f" ({', '.join(prediction.flags)})" if prediction.flags else ""
-        yield f"prediction of {description['split']}", (scores or "no labels to score with") + flags
+    for prediction, predicted in details.predictions:
+        scores = ", ".join(f"{name} {_figure(score.value)}" for name, score in predicted.scores.items())
+        flags = f" ({', '.join(predicted.flags)})" if predicted.flags else ""
+        yield f"prediction of {prediction.split}", (scores or "no labels to score with") + flags
     yield "size", ", ".join(f"{kind} {size_text(size)}" for kind, size in details.sizes.of_kinds.items() if size)
     yield "selected by", ", ".join(studies) or "no kept study"
 
@@ -217,7 +217,7 @@ def _diff(arguments: argparse.Namespace, runs: Path) -> None:
 
     difference = diff_runs(runs, arguments.id, arguments.other)
     if arguments.json:
-        print_json(difference.as_json())
+        print_json(difference)
         return
     titles = {
         "names, which are not part of the identity": difference.names,
@@ -253,7 +253,7 @@ def _print_removal(removal: Removal, what: str, arguments: argparse.Namespace) -
     from benchrunner.runs.inventory.sizes import size_text
 
     if arguments.json:
-        print_json({**removal.as_json(), "dry_run": arguments.dry_run})
+        print_json({**vars(removal), "dry_run": arguments.dry_run})
         return
     for run in removal.removed:
         print_line(f"  {run}")
@@ -270,8 +270,7 @@ def _usage(arguments: argparse.Namespace, runs: Path) -> None:
     sizes, removal = disk_usage(runs)
     total = sum_of(sizes.values())
     if arguments.json:
-        each = {run: size.as_json() for run, size in sizes.items()}
-        print_json({"folder": str(runs), "total": total.as_json(), "prunable": removal.as_json(), "runs": each})
+        print_json({"folder": runs, "total": total, "prunable": removal, "runs": sizes})
         return
     print_columns((kind, size_text(size)) for kind, size in total.of_kinds.items())
     print_line(f"{len(sizes):,} run(s) in {runs}, {size_text(total.total)}")
@@ -285,7 +284,7 @@ def _studies(arguments: argparse.Namespace, runs: Path) -> None:
 
     studies, faults = kept_studies(runs)
     if arguments.json:
-        print_json({"folder": str(runs), "studies": [study.as_json() for study in studies], "notes": faults})
+        print_json({"folder": str(runs), "studies": studies, "notes": faults})
         return
     rows = [_study_row(study) for study in studies]
     _print_rows(("study", "date (UTC)", "fits", "backbones", "tasks"), rows)

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from benchrunner.command_line import options
-from benchrunner.command_line.output import DONE, json_of_scores, print_json
+from benchrunner.command_line.output import DONE, print_json
 from benchrunner.console.printing import print_line, print_note
 from benchrunner.errors import PluginError
 from benchrunner.plugins.registry import Plugins
@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
     for note in scored.notes:
         print_note(note)
     if arguments.json:
-        print_json(json_of_scores(scored.scores))
+        print_json(scored.scores)
     else:
         print_line(scored.text)
     return DONE

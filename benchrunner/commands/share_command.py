@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
         study = study_or_runs(arguments.study, runner)
         shared = share_study(study, arguments.out, runner, url=arguments.url, with_rows=arguments.with_rows)
     if arguments.json:
-        print_json(shared.as_json())
+        print_json(shared)
         return DONE
     verified = shared.verification
     print_line(

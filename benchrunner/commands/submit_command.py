@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
             published=published,
         )
     if arguments.json:
-        print_json(submission.as_json())
+        print_json(submission)
     else:
         _print(submission, published)
     return FAILED if submission.faults else DONE

@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
     with reserved_for_json(arguments.json):
         verified = verify_folder(arguments.folder, arguments.plugins, options.workspace(arguments))
     if arguments.json:
-        print_json(verified.as_json())
+        print_json(verified)
         return DONE if verified.is_equal else FAILED
     for finding in (*verified.differences, *verified.unverified):
         print_line(finding)

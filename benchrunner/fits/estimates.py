@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 
 @final
@@ -27,12 +25,3 @@ class CommandEstimate:
     def is_done(self) -> bool:
         """Whether the command has nothing left to do, because its result is there already."""
         return not self.left
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the estimate as JSON values."""
-        return dataclasses.asdict(self)
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> CommandEstimate:
-        """Make an estimate from the JSON values that `as_json` returns."""
-        return cls(**data)

@@ -6,10 +6,11 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from benchrunner.io.decoding import WHEN_GIVEN, as_json
 from benchrunner.parameters.recipes import Recipe
 
 LATER_FIELDS = (
@@ -101,17 +102,10 @@ class Prediction:
     """Fingerprint of the rows: other questions or other labels make another prediction."""
     settings: Mapping[str, Any]
     """Settings of decoding, such as a threshold that was tuned on dev."""
-    limit_dev: int | None = None
+    limit_dev: int | None = field(default=None, metadata=WHEN_GIVEN)
     """Number of rows of the dev split that are answered; None is all rows."""
 
     @property
     def id(self) -> str:
         """Hash of the whole prediction."""
-        return identity(self.as_dict())
-
-    def as_dict(self) -> dict[str, Any]:
-        """Give the prediction as JSON, the content of `prediction.json`; without a limit, no limit is named."""
-        values = dataclasses.asdict(self)
-        if self.limit_dev is None:
-            del values["limit_dev"]
-        return values
+        return identity(as_json(self))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -37,13 +36,3 @@ class Record:
     prediction, its answers."""
     notes: tuple[str, ...] = ()
     """Remarks for the reader: rows left out, counts that differ from the official ones, a head that was dropped."""
-
-    def as_json(self) -> dict[str, Any]:
-        """Give the record as JSON values."""
-        return {**dataclasses.asdict(self), "scores": {name: score.as_json() for name, score in self.scores.items()}}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Record:
-        """Make a record from what `as_json` gives."""
-        scores = {name: Score.from_json(score) for name, score in data["scores"].items()}
-        return cls(**{**data, "scores": scores, "flags": tuple(data["flags"]), "notes": tuple(data["notes"])})

@@ -2,7 +2,8 @@
 
 `decoded` reads what people write, `from_json` what `as_json` gave. Both refuse keys that no field has, and values of
 another type: true is no number, 3.0 is no whole number, and no number is infinite. A class with another form in files
-gives it in its method `as_json`, and reads it in its class method `from_json`.
+gives it in its method `as_json`, whose inner values need not be JSON values yet, and reads it in its class method
+`from_json`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import math
 import re
 import types
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar, final
@@ -46,38 +47,40 @@ def decoded(
     try:
         return _Decoder(special, refuses_empty=True).read(kind, data, **known)
     except Mistake as mistake:
-        raise _named(mistake, file, error) from None
+        raise error(f"{file}: {mistake}") from None
 
 
-def from_json(kind: type[T], data: Any, file: Path | str, error: type[BenchrunnerError] = DataError) -> T:
-    """Make a value of a type from what `as_json` gave; every mistake is an `error` with file and key."""
+def from_json(
+    kind: type[T], data: Any, file: Path | str, error: type[BenchrunnerError] = DataError, advice: str = ""
+) -> T:
+    """Make a value of a type from what `as_json` gave; every mistake is an `error` with file, key and the advice."""
     try:
         value: T = _decoder_of_json().reader(kind)(data)
         return value
     except Mistake as mistake:
-        raise _named(mistake, file, error) from None
+        raise error(f"{file}: {mistake} {advice}".rstrip()) from None
 
 
 def as_json(value: Any, *, defaults: bool = True) -> Any:
     """Return a value as JSON values, which `from_json` reads.
 
     Dataclasses become objects, tuples lists, and paths texts. Without `defaults`, fields with their default value are
-    left out. Raises a `ValueError` for a number that is not finite, and a `TypeError` for what JSON cannot hold.
+    left out. Raises a `Mistake` for a number that is not finite, and for other values that JSON cannot hold.
     """
     if value is None or isinstance(value, str | int):
         return value
     if isinstance(value, float):
-        if not math.isfinite(value):
-            raise ValueError(f"{value} is no number of JSON")
-        return value
+        return _finite(value)
     if isinstance(value, Mapping):
-        return {str(key): as_json(inner, defaults=defaults) for key, inner in value.items()}
+        return _object(value.items(), defaults)
     if isinstance(value, list | tuple):
         return [as_json(inner, defaults=defaults) for inner in value]
     if isinstance(value, Path):
         return str(value)
-    if hasattr(value, "as_json"):
-        return value.as_json()
+    if own := getattr(value, "as_json", None) or getattr(value, "as_dict", None):
+        return as_json(own(), defaults=defaults)
+    if not dataclasses.is_dataclass(value):
+        raise Mistake(f"JSON has no {type(value).__name__}, found {shown(value)}.")
     return fields_json(value, defaults=defaults)
 
 
@@ -86,22 +89,40 @@ def fields_json(value: Any, *, defaults: bool = True) -> dict[str, Any]:
     values = {}
     for part in dataclasses.fields(value):
         inner = getattr(value, part.name)
-        if defaults or inner != _default(part):
-            values[_keys(part)[0]] = as_json(inner, defaults=defaults)
-    return values
+        may_be_left_out = not defaults or part.metadata.get(_WHEN_GIVEN)
+        if not may_be_left_out or inner != _default(part):
+            values[_keys(part)[0]] = inner
+    return _object(values.items(), defaults)
+
+
+def _object(values: Iterable[tuple[Any, Any]], defaults: bool) -> dict[str, Any]:
+    written = {}
+    for key, value in values:
+        try:
+            written[str(key)] = as_json(value, defaults=defaults)
+        except Mistake as mistake:
+            raise mistake.under(str(key)) from None
+    return written
+
+
+_KEYS, _WHEN_GIVEN = "keys", "when_given"
 
 
 def key_of(*names: str) -> Mapping[str, Any]:
     """Return the metadata of a field whose key in files is not its name; several names are alternatives."""
-    return {"keys": names}
+    return {_KEYS: names}
+
+
+WHEN_GIVEN: Mapping[str, Any] = types.MappingProxyType({_WHEN_GIVEN: True})
+"""Metadata of a field that `as_json` always leaves out at its default value."""
 
 
 @final
-class Mistake(Exception):
-    """Why a value cannot be made, and where in the file it stands."""
+class Mistake(ValueError):
+    """Why a value cannot be read or written, and under which keys it stands."""
 
     def __init__(self, sentence: str, where: str = "") -> None:
-        super().__init__(sentence)
+        super().__init__(f"{where}: {sentence}" if where else sentence)
         self.sentence, self.where = sentence, where
 
     def under(self, key: str) -> Mistake:
@@ -198,7 +219,7 @@ class _Decoder:
             int: _exactly(int),
             float: _number,
             Path: lambda value: Path(_exactly(str)(value)),
-            Any: lambda value: value,
+            Any: as_json,
         }
 
     def reader(self, kind: Any) -> Reader:
@@ -240,8 +261,8 @@ class _Decoder:
             kinds = [part for part in inner if part is not ...]
             readers = [self.reader(part) for part in kinds]
             return functools.partial(_entries, kinds, readers, origin is tuple and ... not in inner)
-        if hasattr(kind, "from_json"):
-            return functools.partial(_own_form, kind.from_json)
+        if own := getattr(kind, "from_json", None) or getattr(kind, "from_dict", None):
+            return functools.partial(_own_form, own)
         if isinstance(kind, type) and dataclasses.is_dataclass(kind):
             return functools.partial(self.read, kind)
         raise TypeError(f"{kind} cannot be read from TOML or JSON")
@@ -250,11 +271,6 @@ class _Decoder:
 @functools.cache
 def _decoder_of_json() -> _Decoder:
     return _Decoder({})
-
-
-def _named(mistake: Mistake, file: Path | str, error: type[BenchrunnerError]) -> BenchrunnerError:
-    where = f"{mistake.where}: " if mistake.where else ""
-    return error(f"{file}: {where}{mistake.sentence}")
 
 
 def _values(read_key: Reader, read: Reader, value: Any) -> dict[Any, Any]:
@@ -304,7 +320,7 @@ def _one_of(kind: Any, readers: Sequence[Reader], may_be_none: bool, value: Any)
 def _own_form(read: Reader, value: Any) -> Any:
     try:
         return read(_mapping(value))
-    except (BenchrunnerError, ValueError, TypeError) as reason:
+    except (BenchrunnerError, ValueError, TypeError, KeyError) as reason:
         raise Mistake(str(reason)) from None
 
 
@@ -324,10 +340,14 @@ def _number(value: Any) -> float:
         number = float(value)
     except OverflowError:
         number = math.inf
-    if not math.isfinite(number):
-        raise Mistake(f"expected a finite number, found {shown(value)}.")
-    if number != value:
+    if _finite(number) != value:
         raise Mistake(f"{value} has more digits than a number keeps.")
+    return number
+
+
+def _finite(number: float) -> float:
+    if not math.isfinite(number):
+        raise Mistake(f"expected a finite number, found {number}.")
     return number
 
 
@@ -358,7 +378,7 @@ def _default(part: dataclasses.Field[Any]) -> Any:
 
 
 def _keys(part: dataclasses.Field[Any]) -> Sequence[str]:
-    keys: Sequence[str] = part.metadata.get("keys", (part.name,))
+    keys: Sequence[str] = part.metadata.get(_KEYS, (part.name,))
     return keys
 
 

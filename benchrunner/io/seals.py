@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchrunner.errors import DamagedFile, DataError
+from benchrunner.io.decoding import as_json
 from benchrunner.io.files import read_regular_file, write_atomically
 from benchrunner.io.json_files import JSON_LIMIT, parse_json
 
@@ -102,15 +103,15 @@ def checked_content(path: Path, expected: str | None, remedy: str) -> bytes:
     return content
 
 
-def write_sealed(path: Path, value: Mapping[str, Any]) -> None:
-    """Write a JSON object with its own checksum as the last key, in one step."""
+def write_sealed(path: Path, value: Any) -> None:
+    """Write a dataclass or a mapping as a JSON object with its own checksum as the last key, in one step."""
     content = sealed(value)
     write_atomically(path, lambda part: part.write_bytes(content))
 
 
-def sealed(value: Mapping[str, Any]) -> bytes:
-    """Return a JSON object that is not empty as a file's content, with the content's checksum as the last key."""
-    text = json.dumps(value, indent=2, ensure_ascii=False).removesuffix("\n}")
+def sealed(value: Any) -> bytes:
+    """Return a dataclass or a mapping that is not empty as a file's content, with its checksum as the last key."""
+    text = json.dumps(as_json(value), indent=2, ensure_ascii=False).removesuffix("\n}")
     content = text.encode("utf-8", "backslashreplace")  # a lone surrogate becomes its escape in JSON
     return content + _KEY + checksum(content).encode() + _END
 

@@ -116,24 +116,11 @@ class PublishedFigure:
 
     def as_json(self) -> dict[str, Any]:
         """Return the figure as JSON values. The key `kind` says whether it was measured on dev or on test."""
-        row, measures = self.row, self.measures
-        return {
-            "system": row.system,
-            "variant": row.variant or None,
-            "figure": self.value,
-            "kind": measures.kind,
-            "task": measures.task or None,
-            "split": measures.split or None,
-            "suite": measures.suite or None,
-            "metric": measures.metric,
-            "source": row.source,
-            "version": row.version or None,
-            "notes": row.notes or None,
-            "other_data": row.other_data or None,
-            "by_default": row.by_default,
-            "board": self.board,
-            "column": self.column,
-        }
+        facts = {**vars(self.row), **vars(self.measures)}
+        for name in ("cells", "backbones", "beside"):
+            del facts[name]
+        texts = {name: None if value == "" else value for name, value in facts.items()}
+        return {"figure": self.value, **texts, "board": self.board, "column": self.column}
 
 
 def figure_text(value: float) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.errors import Undefined
+from benchrunner.io.decoding import WHEN_GIVEN
 from benchrunner.metrics.weighting import RowSums, Weighted
 
 if TYPE_CHECKING:
@@ -110,16 +111,7 @@ class Score:
     """The value of a metric, or None with the reason why there is no value."""
 
     value: float | None
-    reason: str = ""
-
-    def as_json(self) -> dict[str, Any]:
-        """Give the value, or None with the reason, as JSON."""
-        return {"value": self.value} if self.value is not None else {"value": None, "reason": self.reason}
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Score:
-        """Make a score from what `as_json` gives."""
-        return cls(data["value"], data.get("reason", ""))
+    reason: str = field(default="", metadata=WHEN_GIVEN)
 
 
 def score(metric: Metric, gold: Sequence[Any], predicted: Sequence[Any] | None) -> Score:

@@ -39,12 +39,12 @@ class Diagnosis:
         return {
             "python": self.python,
             "versions": self.versions,
-            "devices": list(self.devices),
+            "devices": self.devices,
             "plugins": [f"{plugin.name} ({plugin.distribution} {plugin.version})" for plugin in self.plugins],
             "set_aside": [{"plugin": part.plugin, "reason": part.reason} for part in self.set_aside],
-            "data": str(self.workspace.data) if self.workspace.data else None,
-            "runs": str(self.workspace.runs),
-            "cache": str(self.workspace.cache),
+            "data": self.workspace.data,
+            "runs": self.workspace.runs,
+            "cache": self.workspace.cache,
             "offline": self.workspace.settings.offline,
         }
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any, final
 
 from benchrunner.errors import RequestError
-from benchrunner.io.strict_tables import StrictTable
+from benchrunner.io.decoding import fields_json, from_json
+from benchrunner.io.toml_files import read_toml
 from benchrunner.leaderboards.leaderboard import Leaderboard
 from benchrunner.leaderboards.published import PublishedFigure
 from benchrunner.methods.method import Method
@@ -61,14 +62,7 @@ class Listed:
 
     def as_json(self) -> dict[str, Any]:
         """Return what is not empty, as JSON values."""
-        texts = {name: text for name, text in vars(self).items() if name in ("name", "about") or text}
-        if self.recipe is not None:
-            return self.recipe.as_dict()
-        if self.parameters:
-            texts["parameters"] = [vars(parameter) for parameter in self.parameters]
-        if self.published:
-            texts["published"] = [figure.as_json() for figure in self.published]
-        return texts
+        return fields_json(self, defaults=False) if self.recipe is None else self.recipe.as_dict()
 
 
 def list_offers(plugins: Plugins) -> dict[str, list[Listed]]:
@@ -107,6 +101,6 @@ def _listed_board(name: str, board: Leaderboard) -> Listed:
 def _study_title(path: Path) -> str:
     """Read a study file's title; a broken file is listed with its error, so that the others are listed too."""
     try:
-        return StrictTable.toml(path, RequestError).text("title")
+        return from_json(str, read_toml(path, RequestError).get("title"), f"{path}: title", RequestError)
     except RequestError as error:
         return f"cannot be used: {error}"

@@ -70,9 +70,9 @@ class Answered:
             "by": self.by,
             "data": self.rows.origin,
             "rows": len(self.rows),
-            "scores": {name: score.as_json() for name, score in self.scores.items()},
-            "answers": list(self.answers),
-            "notes": list(self.rows.notes),
+            "scores": self.scores,
+            "answers": self.answers,
+            "notes": self.rows.notes,
         }
 
     def as_text(self, *, probabilities: bool = False) -> str:

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from benchrunner.errors import DamagedFile, RequestError, UnknownName, described
 from benchrunner.fits.fit import Fit, Prediction
 from benchrunner.fits.record import Record
+from benchrunner.io.decoding import from_json
 from benchrunner.io.locks import held, is_read_only
 from benchrunner.io.seals import (
     check_files,
@@ -27,9 +28,6 @@ from benchrunner.io.seals import (
 )
 
 T = TypeVar("T")
-
-_REASON = 200
-"""Most characters that an error shows of the reason why a file cannot be read."""
 
 OTHER_RUNS = "--runs DIR names another folder of fits."
 """Advice where a run or a study is not found."""
@@ -50,10 +48,14 @@ class Family:
     parts: tuple[Family, ...] = ()
     """See `BackboneFamily.parts`."""
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Family:
-        """Make a family from the content of `family.json`."""
-        return cls(data["plugin"], data["name"], tuple(cls.from_dict(part) for part in data.get("parts", ())))
+
+@dataclass(frozen=True)
+class _Tuned:
+    """Settings that were tuned on the rows of dev."""
+
+    key: str
+    """Names the task and the rows."""
+    settings: Mapping[str, Any]
 
 
 class RunFolder:
@@ -83,7 +85,7 @@ class RunFolder:
     def fit(self) -> Fit:
         """Read the fit; raise a `RequestError` if the file is missing or belongs to another fit."""
         path = self.path / "fit.json"
-        fit = _read(path, Fit.from_dict, self._remedy)
+        fit = _read(Fit, path, self._remedy)
         if fit is None:
             raise RequestError(
                 f"{path}: there is no such file. It says what the run is; without it, remove the folder."
@@ -96,7 +98,7 @@ class RunFolder:
 
     def family(self) -> Family | None:
         """Read which backbone family made the fit; None for fits of versions that did not record it."""
-        return _read(self.path / "family.json", Family.from_dict, self._remedy)
+        return _read(Family, self.path / "family.json", self._remedy)
 
     def keep_fit(self, fit: Fit) -> None:
         """Write the fit to `fit.json`, before training starts."""
@@ -104,11 +106,11 @@ class RunFolder:
 
     def keep_family(self, family: Family) -> None:
         """Write which backbone family makes the fit."""
-        write_sealed(self.path / "family.json", dataclasses.asdict(family))
+        write_sealed(self.path / "family.json", family)
 
     def keep_record(self, record: Record) -> None:
         """Write the fit's record, which makes the fit finished; remove the traceback of an earlier failure."""
-        write_sealed(self.path / "record.json", record.as_json())
+        write_sealed(self.path / "record.json", record)
         if record.status == "done":
             (self.path / _TRACEBACK).unlink(missing_ok=True)
 
@@ -128,7 +130,7 @@ class RunFolder:
     def record(self) -> Record | None:
         """Read the fit's record; None if the fit is not finished."""
         path = self.path / "record.json"
-        return _of(self.path.name, path, _read(path, Record.from_json, self._remedy), self._remedy)
+        return _of(self.path.name, path, _read(Record, path, self._remedy), self._remedy)
 
     def check_model(self, record: Record) -> None:
         """Raise a `DamagedFile` if the files of the model are not those that the fit left."""
@@ -149,7 +151,7 @@ class RunFolder:
         for folder in (path.parent.parent, path.parent):
             check_is_folder(folder)
         remedy = _prediction_remedy(path.parent)
-        return _of(prediction, path, _read(path, Record.from_json, remedy), remedy)
+        return _of(prediction, path, _read(Record, path, remedy), remedy)
 
     def outputs(self, outputs: str) -> Path:
         """Return the file of raw outputs with this id."""
@@ -159,12 +161,12 @@ class RunFolder:
     def tuned(self, key: str) -> dict[str, Any]:
         """Read the settings that were tuned under this key; an empty key accepts any. Empty if there are none."""
         path = self.path / "tuned.json"
-        kept = _read(path, dict, f"Remove {path} and repeat the command: the settings are tuned again.") or {}
-        return dict(kept["settings"]) if kept and key in ("", kept.get("key")) else {}
+        kept = _read(_Tuned, path, f"Remove {path} and repeat the command: the settings are tuned again.")
+        return dict(kept.settings) if kept is not None and key in ("", kept.key) else {}
 
     def keep_tuned(self, key: str, settings: Mapping[str, Any]) -> None:
         """Write tuned settings; the key names the task and the rows they were tuned on."""
-        write_sealed(self.path / "tuned.json", {"key": key, "settings": dict(settings)})
+        write_sealed(self.path / "tuned.json", _Tuned(key, settings))
 
     def sweep(self) -> None:
         """Remove temporary files of killed processes, and the checkpoint of a fit that is done.
@@ -184,16 +186,10 @@ class RunFolder:
         return held(self.path, waiting)
 
 
-def _read(path: Path, understand: Callable[[Mapping[str, Any]], T], remedy: str) -> T | None:
-    """Read a sealed JSON file; None if it is missing, a `RequestError` with the remedy if it is damaged or edited."""
+def _read(kind: type[T], path: Path, remedy: str) -> T | None:
+    """Read a sealed JSON file; None if it is missing, a `DamagedFile` with the remedy if it is damaged or edited."""
     data = find_sealed(path, remedy)
-    if data is None:
-        return None
-    try:
-        return understand(data)
-    except (ValueError, KeyError, TypeError, AttributeError, RequestError) as error:
-        reason = described(error)[:_REASON]
-        raise RequestError(f"{path}: cannot be read by this version ({reason}). {remedy}") from None
+    return None if data is None else from_json(kind, data, path, DamagedFile, remedy)
 
 
 def _of(name: str, path: Path, record: Record | None, remedy: str) -> Record | None:
@@ -221,14 +217,14 @@ def write_prediction(folder: Path, prediction: Prediction, record: Record, lines
     content = "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace")
     (folder / ANSWERS).write_bytes(content)
     record = dataclasses.replace(record, checksums={ANSWERS: checksum(content)})
-    (folder / "prediction.json").write_bytes(sealed(prediction.as_dict()))
-    (folder / "record.json").write_bytes(sealed(record.as_json()))
+    (folder / "prediction.json").write_bytes(sealed(prediction))
+    (folder / "record.json").write_bytes(sealed(record))
 
 
 def read_prediction(folder: Path) -> Prediction:
     """Read what a prediction answers; raise a `RequestError` if the file is missing, damaged or not its folder's."""
     path, remedy = folder / "prediction.json", _prediction_remedy(folder)
-    prediction = _read(path, lambda data: Prediction(**data), remedy)
+    prediction = _read(Prediction, path, remedy)
     if prediction is None:
         raise DamagedFile(f"{path}: there is no such file. {remedy}")
     if prediction.id != folder.name:

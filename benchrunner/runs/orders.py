@@ -150,7 +150,7 @@ class FitOrder:
             files = packed(folder)
             if record.status != "failed":
                 runner.forget(fit)
-        return FitAnswer(record=record.as_json(), files=files, host=platform.node())
+        return FitAnswer(record=record, files=files, host=platform.node())
 
     def _settle_in(self) -> None:
         """Take the settings of the process that gave the order."""
@@ -193,8 +193,7 @@ class FitOrder:
 class FitAnswer:
     """What a worker gives back for an order: a record, or the error that ends the whole command."""
 
-    record: Mapping[str, Any] | None = None
-    """The record as `Record.as_json` gives it."""
+    record: Record | None = None
     error: Exception | None = None
     """A RequestError, a FitError or an OSError."""
     files: Mapping[str, bytes] | None = None
@@ -210,10 +209,9 @@ class FitAnswer:
         if self.error is not None:
             raise self._located(self.error)
         assert self.record is not None
-        record = Record.from_json(self.record)
         if self.files is not None:
-            unpack(self.files, runs, record.id)
-        return record
+            unpack(self.files, runs, self.record.id)
+        return self.record
 
     def _located(self, error: Exception) -> Exception:
         if self.host in ("", platform.node()):

@@ -38,7 +38,7 @@ class Shared:
 
     def as_json(self) -> dict[str, Any]:
         """Return what was written as JSON values."""
-        facts = {"folder": str(self.folder), "files": self.files, "fingerprint": self.verification.fingerprint}
+        facts = {"folder": self.folder, "files": self.files, "fingerprint": self.verification.fingerprint}
         return facts | {name: getattr(self.verification, name) for name in ("name", "scores", "figures", "answers")}
 
 

@@ -8,6 +8,7 @@ from typing import Any, final
 from benchrunner.errors import FitError, described
 from benchrunner.fits.fit import Fit, Prediction
 from benchrunner.fits.record import Record
+from benchrunner.io.decoding import as_json
 from benchrunner.io.file_faults import quoted
 from benchrunner.metrics import Score
 from benchrunner.runs.evaluation import judged
@@ -116,7 +117,7 @@ class VerifiedPredictions:
 def prediction_json(prediction: Prediction, record: Record) -> dict[str, Any]:
     """Return the content of the file of a prediction."""
     return {
-        "prediction": prediction.as_dict(),
+        "prediction": as_json(prediction),
         "scores": scores_json(record.scores),
         "flags": list(record.flags),
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -61,8 +60,8 @@ class Verification:
 
     def as_json(self) -> dict[str, Any]:
         """Return the verification as JSON values."""
-        values = dataclasses.asdict(self) | {"folder": str(self.folder), "is_equal": self.is_equal}
-        return values | {"proven": statements.PROVEN, "not_proven": list(statements.NOT_PROVEN)}
+        facts = {"is_equal": self.is_equal, "proven": statements.PROVEN, "not_proven": statements.NOT_PROVEN}
+        return {**vars(self), **facts}
 
 
 def verify_folder(path: Path, plugins: Plugins, workspace: Workspace) -> Verification:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, final
 
 import numpy as np
@@ -43,10 +43,6 @@ class Comparison:
     """Numbers of restarts of `a` and of `b`."""
     confidence: float = 0.95
     """Confidence of the interval from `low` to `high`."""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the comparison as JSON values."""
-        return {**asdict(self), "restarts": list(self.restarts)}
 
 
 def paired_test(

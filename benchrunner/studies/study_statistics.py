@@ -42,7 +42,7 @@ class BackboneDifference:
 
     def as_json(self) -> dict[str, Any]:
         """Return the test as JSON values."""
-        return {**self.comparison.as_json(), "adjusted_p": self.adjusted_p, "is_clear": self.is_clear}
+        return {**vars(self.comparison), "adjusted_p": self.adjusted_p, "is_clear": self.is_clear}
 
 
 @final

@@ -41,16 +41,7 @@ class CheckedSubmission:
 
     def as_json(self) -> dict[str, Any]:
         """Return everything that was found as JSON values."""
-        return {
-            "board": self.board.name,
-            "path": str(self.path),
-            "valid": not self.faults,
-            "faults": list(self.faults),
-            "unchecked": list(self.unchecked),
-            "not_found": list(self.not_found),
-            "official_counts": self.official_counts,
-            "remarks": list(self.remarks),
-        }
+        return {**vars(self), "board": self.board.name, "valid": not self.faults}
 
 
 def check_submission(

@@ -144,8 +144,8 @@ def footnotes(figures: Sequence[DevFigure], published: PublishedChoice) -> Itera
 def as_json(figures: Sequence[DevFigure]) -> dict[str, Any]:
     """Return our figures under the key `dev`, and published figures, with what they stand beside, under `published`."""
     return {
-        "dev": [dict(figure.measures) | {"score": figure.score.as_json()} for figure in figures],
+        "dev": [{**figure.measures, "score": figure.score} for figure in figures],
         "published": [
-            beside.as_json() | {"beside": dict(figure.measures)} for figure in figures for beside in figure.published
+            beside.as_json() | {"beside": figure.measures} for figure in figures for beside in figure.published
         ],
     }

@@ -61,9 +61,9 @@ class Submission:
         return {
             "board": self.board.name,
             "url": self.board.url,
-            "path": str(self.path),
+            "path": self.path,
             "manifest": self.manifest.content(),
-            "faults": list(self.faults),
+            "faults": self.faults,
             "result": None if self.result is None else result_json(self.result),
             **submission_figures.as_json(self.figures),
         }

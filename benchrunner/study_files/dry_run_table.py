@@ -119,7 +119,7 @@ def as_json(plan: DryRun) -> dict[str, Any]:
             {
                 "system": command.system,
                 "words": list(command.words),
-                "estimate": None if command.estimate is None else command.estimate.as_json(),
+                "estimate": command.estimate,
             }
             for command in plan.commands
         ],

@@ -17,6 +17,7 @@ from typing import IO
 
 from benchrunner.errors import FitError, RequestError
 from benchrunner.fits.estimates import CommandEstimate
+from benchrunner.io.decoding import from_json
 from benchrunner.process.interrupts import interrupt_by
 from benchrunner.process.parent_process import start_bound
 from benchrunner.process.platform_facts import stop_signals
@@ -51,7 +52,8 @@ def estimate_command(
         reason = asked.stderr.strip() or f"exit code {asked.returncode}"
         raise RequestError(f"This command cannot work: benchrunner {shlex.join(words)}\n{reason}")
     estimate = json.loads(asked.stdout)
-    return None if estimate is None else CommandEstimate.from_json(estimate)
+    place = f"The estimate of benchrunner {shlex.join(words)}"
+    return None if estimate is None else from_json(CommandEstimate, estimate, place, RequestError)
 
 
 def run_command(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, final
+from dataclasses import dataclass, field
+from typing import final
 
 from benchrunner.console.printing import message_of
 from benchrunner.data.sources import DataNotFound
 from benchrunner.errors import BenchrunnerError
+from benchrunner.io.decoding import key_of
 from benchrunner.tasks.task import Split, Task
 from benchrunner.workspace import Workspace
 
@@ -26,22 +27,14 @@ class SplitStatus:
     """Number of rows; None if the data is missing or cannot be used."""
     origin: str = ""
     """File or hub data set of the rows."""
-    fingerprint: str = ""
+    fingerprint: str = field(default="", metadata=key_of("sha256"))
     """SHA-256 of the rows."""
     notes: tuple[str, ...] = ()
     """Remarks for the user, one sentence each."""
-    is_missing: bool = False
+    is_missing: bool = field(default=False, metadata=key_of("missing"))
     """Whether no source has the data."""
     problem: str = ""
     """Why there are no rows: where the data was looked for, or why it cannot be used."""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the status as JSON values."""
-        status: dict[str, Any] = {"task": self.task, "split": self.split, "official_rows": self.official_rows}
-        if self.rows is None:
-            return status | {"rows": None, "missing": self.is_missing, "problem": self.problem}
-        data = {"origin": self.origin, "sha256": self.fingerprint, "notes": list(self.notes)}
-        return status | {"rows": self.rows} | data
 
 
 def data_status(tasks: Iterable[Task], workspace: Workspace) -> list[SplitStatus]:

@@ -45,6 +45,7 @@ from benchrunner import (
     write_submission,
 )
 from benchrunner.command_line.main import parser
+from benchrunner.io import decoding
 from benchrunner.studies.comparison.caption import footnotes
 from benchrunner.studies.comparison.json_values import as_json
 from benchrunner.study_files import table
@@ -96,7 +97,7 @@ def printed_json(shell: Shell, *words: str) -> Any:
 
 def same_json(value: Any) -> Any:
     """The value as a reader of JSON gets it."""
-    return json.loads(json.dumps(value))
+    return json.loads(json.dumps(decoding.as_json(value)))
 
 
 def without_seconds(values: dict[str, Any]) -> dict[str, Any]:
@@ -109,16 +110,14 @@ def without_seconds(values: dict[str, Any]) -> dict[str, Any]:
 
 def list_is_equal(shell: Shell) -> None:
     offers = list_offers(shell.plugins)
-    assert printed_json(shell, "list") == {
-        kind: [value.as_json() for value in values] for kind, values in offers.items()
-    }
+    assert printed_json(shell, "list") == {kind: same_json(values) for kind, values in offers.items()}
     out = shell("list")[1]
     assert all(f"  {value.name} " in out for values in offers.values() for value in values)
 
 
 def doctor_is_equal(shell: Shell) -> None:
     diagnosis = diagnose(shell.plugins, runner(shell, "runs").workspace)
-    assert printed_json(shell, "doctor", *shell.folders()) == same_json(diagnosis.as_json())
+    assert printed_json(shell, "doctor", *shell.folders()) == same_json(diagnosis)
     assert diagnosis.is_sound
 
 
@@ -128,7 +127,7 @@ def data_is_equal(shell: Shell) -> None:
     splits = data_status(shell.plugins.tasks.values(), workspace)
     assert [split.rows for split in splits] == [48, 24, 20, None, None, None]
     printed = printed_json(shell, "data", "status", "--data", str(shell.folder / "data"))
-    assert printed == same_json([split.as_json() for split in splits])
+    assert printed == same_json(splits)
 
 
 def run_is_equal(shell: Shell) -> None:
@@ -204,7 +203,7 @@ def submit_filled_is_equal(shell: Shell) -> None:
     submission = write_submission(board, Path("python.zip"), runner(shell), backbone="words", fill=True)
     assert code == 0 and manifest(Path("python.zip.json")) == manifest(Path("command.zip.json"))
     printed = printed_json(shell, "submit", "moods", "--backbone", "words", *words)
-    expected = same_json(replace(submission, path=Path("command.zip")).as_json())
+    expected = same_json(replace(submission, path=Path("command.zip")))
     assert printed.pop("manifest") | {"date": ""} == expected.pop("manifest") | {"date": ""}
     assert printed == expected
     [file] = submission.manifest.filled
@@ -218,7 +217,7 @@ def check_is_equal(shell: Shell) -> None:
     assert code == 1 and len(checked.faults) > 1
     assert out.splitlines()[:-1] == list(checked.faults)
     code, out_json, _ = shell("check", "moods.tsv", "--json")
-    assert (code, json.loads(out_json)) == (1, same_json(checked.as_json()))
+    assert (code, json.loads(out_json)) == (1, same_json(checked))
     assert out.endswith(f"{len(checked.faults)} problems; {checked.board.name} would not accept it as meant.\n")
 
 
@@ -227,7 +226,7 @@ def score_is_equal(shell: Shell) -> None:
     task = shell.plugins.tasks.find("mood")
     scored = score_file(task, Path("answers.txt"), runner(shell))
     printed = printed_json(shell, "score", "mood", "answers.txt", "--data", "data")
-    assert printed == {name: score.as_json() for name, score in scored.scores.items()}
+    assert printed == same_json(scored.scores)
     by_gold = score_file(task, Path("answers.txt"), runner(shell), gold=Path("data/mood/dev.tsv"))
     assert shell("score", "mood", "answers.txt", "--gold", "data/mood/dev.tsv")[1] == f"{by_gold.text}\n"
 
@@ -258,18 +257,16 @@ def runs_is_equal(shell: Shell) -> None:
     summaries, notes = list_runs(runs, shell.plugins)
     places = ("--runs", str(runs))
     listed = printed_json(shell, "runs", *places, "--sort", "id")
-    assert listed["runs"] == same_json([run.as_json() for run in sorted_runs(summaries, "id")])
+    assert listed["runs"] == same_json(sorted_runs(summaries, "id"))
     assert listed["notes"] == notes == []
     left, right = [run.id for run in chosen_runs(summaries, backbones=["words"])]
-    assert printed_json(shell, "runs", "show", left, *places)["fit"] == same_json(run_details(runs, left).fit.as_dict())
-    assert printed_json(shell, "runs", "diff", left, right, *places) == same_json(
-        diff_runs(runs, left, right).as_json()
-    )
+    assert printed_json(shell, "runs", "show", left, *places)["fit"] == same_json(run_details(runs, left).fit)
+    assert printed_json(shell, "runs", "diff", left, right, *places) == same_json(diff_runs(runs, left, right))
     printed = printed_json(shell, "runs", "studies", *places)
-    assert printed["studies"] == same_json([study.as_json() for study in kept_studies(own.workspace.runs)[0]])
+    assert printed["studies"] == same_json(kept_studies(own.workspace.runs)[0])
     sizes, removal = disk_usage(runs)
-    assert printed_json(shell, "runs", "du", *places)["runs"] == {run: size.as_json() for run, size in sizes.items()}
-    assert printed_json(shell, "runs", "prune", "--dry-run", *places) == {**removal.as_json(), "dry_run": True}
+    assert printed_json(shell, "runs", "du", *places)["runs"] == same_json(sizes)
+    assert printed_json(shell, "runs", "prune", "--dry-run", *places) == {**same_json(removal), "dry_run": True}
     planned = remove_runs(runs, [right], force=True, dry_run=True)
     assert printed_json(shell, "runs", "rm", right, "--force", *places)["removed"] == list(planned.removed)
     assert not (runs / right).exists()
@@ -279,11 +276,11 @@ def share_and_verify_are_equal(shell: Shell) -> None:
     own = kept(shell)
     printed = printed_json(shell, "share", "two", "--out", "command", *shell.folders())
     shared = share_study(read_study("two", own), Path("python"), own)
-    ours = same_json({**shared.as_json(), "folder": "command"})
+    ours = same_json({**same_json(shared), "folder": "command"})
     assert printed.pop("fingerprint") and ours.pop("fingerprint")  # they differ: the files name their second
     assert printed == ours
     verified = verify_folder(Path("command"), shell.plugins, own.workspace)
-    assert printed_json(shell, "verify", "command", "--data", "data") == same_json(verified.as_json())
+    assert printed_json(shell, "verify", "command", "--data", "data") == same_json(verified)
 
 
 def report_is_equal(shell: Shell) -> None:

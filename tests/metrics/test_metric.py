@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from benchrunner.errors import Undefined
+from benchrunner.io.decoding import as_json, from_json
 from benchrunner.metrics import ANSWERS, Metric, Score, score, scores
 from benchrunner.metrics.classification import ACCURACY
 from benchrunner.metrics.ranking import roc_auc
@@ -34,7 +35,7 @@ def test_predictions_without_probabilities_have_no_score() -> None:
 
 @pytest.mark.parametrize("value", [Score(0.5), Score(0.0), Score(None, "why")], ids=str)
 def test_scores_survive_json(value: Score) -> None:
-    assert Score.from_json(value.as_json()) == value
+    assert from_json(Score, as_json(value), "score") == value
 
 
 def test_metrics_of_one_compute_share_one_call() -> None:

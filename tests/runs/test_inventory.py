@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from benchrunner import Recipe, UnknownName, chosen_runs, diff_runs, list_runs, run_details, sorted_runs
+from benchrunner.io.decoding import as_json
 from benchrunner.io.locks import held
 from benchrunner.runs.inventory.sizes import size_text, sizes_of
 from benchrunner.runs.inventory.summaries import RunSummary, recipe_text
@@ -123,11 +124,11 @@ def test_details_name_everything_in_the_folder(tmp_path: Path) -> None:
     run = made_run(tmp_path, score=0.75)
     details = run_details(tmp_path, run[:6])
     assert details.record is not None and details.record.numerics == {"device": "cpu", "threads": 1}
-    assert [(description["split"], list(record.scores)) for description, record in details.predictions] == [
+    assert [(prediction.split, list(record.scores)) for prediction, record in details.predictions] == [
         ("dev", ["accuracy", "matthews"]),
         ("test", []),
     ]
-    assert json.loads(json.dumps(details.as_json()))["fit"]["task"] == "mine/mood"
+    assert json.loads(json.dumps(as_json(details)))["fit"]["task"] == "mine/mood"
 
 
 def test_a_difference_tells_identity_from_numerics_and_names(tmp_path: Path) -> None:

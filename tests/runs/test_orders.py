@@ -170,9 +170,7 @@ def test_a_worker_takes_threads_environment_and_folder(
 
 def test_a_file_outside_of_the_run_is_refused(tmp_path: Path) -> None:
     for name in ("../other/record.json", "/etc/passwd"):
-        answer = FitAnswer(
-            record={"id": "ab", "status": "done", "scores": {}, "flags": [], "notes": []}, files={name: b""}
-        )
+        answer = FitAnswer(record=Record("ab", "done"), files={name: b""})
         with pytest.raises(FitError, match="which is outside of it"):
             answer.record_in(tmp_path)
 

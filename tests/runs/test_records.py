@@ -17,6 +17,7 @@ from benchrunner.errors import RequestError, UnknownName
 from benchrunner.fits.fit import Fit, Prediction
 from benchrunner.fits.record import Record
 from benchrunner.io import files as files_module
+from benchrunner.io.decoding import as_json
 from benchrunner.io.files import write_atomically, write_folder_atomically, write_json
 from benchrunner.metrics import Score
 from benchrunner.parameters.recipes import Recipe
@@ -133,8 +134,8 @@ def test_a_record_is_the_same_after_a_way_through_json(tmp_path: Path) -> None:
     assert folder.record() == RECORD
 
 
-BAD = ["", "{", "[]", "null", '"done"', "{}", '{"id": 1}', "\x00", json.dumps({**RECORD.as_json(), "more": 1})]
-BAD += [json.dumps({**RECORD.as_json(), "scores": wrong}) for wrong in ([], {"f1": 3}, {"f1": {}}, None)]
+BAD = ["", "{", "[]", "null", '"done"', "{}", '{"id": 1}', "\x00", json.dumps({**as_json(RECORD), "more": 1})]
+BAD += [json.dumps({**as_json(RECORD), "scores": wrong}) for wrong in ([], {"f1": 3}, {"f1": {}}, None)]
 
 
 @pytest.mark.parametrize("text", BAD)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchrunner import Runner, Score, StudyOptions, Submission, Term, answer, write_submission
+from benchrunner.io.decoding import as_json
 from benchrunner.studies import submission_figures
 from benchrunner.studies.submission_figures import dev_figures
 from inline import mood, runner
@@ -113,7 +114,7 @@ def test_a_score_on_dev_that_fails_does_not_stop_a_submission(
 
 def test_json_has_our_and_published_figures_under_two_keys(made: Runner, tmp_path: Path) -> None:
     submission = write_submission(made.plugins.leaderboards.find("moods"), tmp_path / "a.zip", made, backbone="words")
-    shown = json.loads(json.dumps(submission.as_json()))
+    shown = json.loads(json.dumps(as_json(submission)))
     assert [{key: value for key, value in row.items() if key != "score"} for row in shown["dev"]] == [
         {"task": "mine/mood", "split": "dev", "metric": "accuracy"},
         {"task": "mine/mood", "split": "dev", "metric": "matthews"},

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
-from benchrunner.fits.fit import Fit
+from benchrunner.fits.fit import Fit, Prediction
 from benchrunner.fits.record import Record
+from benchrunner.io.decoding import as_json
 from benchrunner.runs.folder import RunFolder, find_run, read_prediction
 from benchrunner.runs.inventory.sizes import Sizes, sizes_of
 
@@ -28,21 +28,15 @@ class RunDetails:
     fit: Fit
     record: Record | None
     """None if the fit is not finished."""
-    predictions: tuple[tuple[Mapping[str, Any], Record], ...]
-    """Description and record of each prediction, by task and split."""
+    predictions: tuple[tuple[Prediction, Record], ...]
+    """Each prediction with its record, by task and split."""
     path: Path
     sizes: Sizes
 
     def as_json(self) -> dict[str, Any]:
         """Return the details as JSON values."""
-        return {
-            "id": self.fit.id,
-            "path": str(self.path),
-            "fit": self.fit.as_dict(),
-            "record": None if self.record is None else self.record.as_json(),
-            "predictions": [{**description, "record": record.as_json()} for description, record in self.predictions],
-            "sizes": self.sizes.as_json(),
-        }
+        predictions = [{**as_json(prediction), "record": record} for prediction, record in self.predictions]
+        return {"id": self.fit.id, **vars(self), "predictions": predictions}
 
 
 @final
@@ -61,12 +55,6 @@ class RunDifference:
     """Differences in how the results were computed. With equal identity and numerics, results are equal bit for bit."""
     outcome: Mapping[str, tuple[Any, Any]]
     """Differences in the status and in scores, by `task split metric`."""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the differences as JSON values; each is a list of two values."""
-        parts = {"names": self.names, "identity": self.identity, "numerics": self.numerics, "outcome": self.outcome}
-        listed = {part: {name: list(pair) for name, pair in values.items()} for part, values in parts.items()}
-        return {"left": self.left, "right": self.right, **listed}
 
 
 def run_details(runs: Path, reference: str) -> RunDetails:
@@ -100,22 +88,22 @@ def _fit(run: RunDetails) -> Values:
 
 def _outcome(run: RunDetails) -> Values:
     outcome: Values = {"status": "unfinished" if run.record is None else run.record.status}
-    for description, record in run.predictions:
+    for prediction, record in run.predictions:
         for metric, score in record.scores.items():
-            outcome[f"{description['task']} {description['split']} {metric}"] = score.value
+            outcome[f"{prediction.task} {prediction.split} {metric}"] = score.value
     return outcome
 
 
-def _predictions(folder: RunFolder) -> Iterator[tuple[Mapping[str, Any], Record]]:
+def _predictions(folder: RunFolder) -> Iterator[tuple[Prediction, Record]]:
     """Yield the predictions by task and split, the newest last."""
     read = []
     for path in folder.prediction("").glob("[!.]*/record.json"):
         if (record := folder.prediction_record(path.parent.name)) is not None:
-            description = dataclasses.asdict(read_prediction(path.parent))
-            key = (description["task"], description["split"], path.stat().st_mtime, path.parent.name)
-            read.append((key, description, record))
-    for _, description, record in sorted(read, key=lambda prediction: prediction[0]):
-        yield description, record
+            prediction = read_prediction(path.parent)
+            key = (prediction.task, prediction.split, path.stat().st_mtime, path.parent.name)
+            read.append((key, prediction, record))
+    for _, prediction, record in sorted(read, key=lambda entry: entry[0]):
+        yield prediction, record
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> Values:

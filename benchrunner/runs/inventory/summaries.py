@@ -57,22 +57,10 @@ class RunSummary:
 
     def as_json(self) -> dict[str, Any]:
         """Return the summary as JSON values."""
-        return {
-            "id": self.id,
-            "task": self.task,
-            "backbone": self.backbone,
-            "method": self.method,
-            "recipe": dict(self.recipe),
-            "seed": self.seed,
-            "status": self.status,
-            "reason": self.reason or None,
-            "metric": self.metric or None,
-            "split": self.split or None,
-            "score": self.score,
-            "date": self.date,
-            "seconds": self.seconds,
-            **self.sizes.as_json(),
-        }
+        absent = {name: None for name in ("reason", "metric", "split") if not getattr(self, name)}
+        values = {**vars(self), **absent, **self.sizes.as_json()}
+        del values["sizes"]
+        return values
 
 
 def list_runs(runs: Path, plugins: Plugins) -> tuple[list[RunSummary], list[str]]:

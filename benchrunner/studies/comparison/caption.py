@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import final
 
 from benchrunner.leaderboards.published_choice import PublishedChoice, captions
 from benchrunner.parameters.named_recipes import NamedRecipe
@@ -30,11 +30,6 @@ class Computing:
     devices: tuple[str, ...] = ()
     versions: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Library -> the versions with which fits were computed."""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the values as JSON."""
-        versions = {name: list(values) for name, values in self.versions.items()}
-        return {"seconds": self.seconds, "devices": list(self.devices), "versions": versions}
 
 
 def computing(result: Result, runner: Runner) -> Computing:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from benchrunner.io import decoding
 from benchrunner.leaderboards.published_choice import PublishedChoice
 from benchrunner.studies.comparison.caption import NOTHING_PUBLISHED, Computing, gathered, remarks
 from benchrunner.studies.comparison.conclusions import conclusion
@@ -27,34 +28,38 @@ def as_json(
     """
     if statistics is None:
         statistics, facts = gathered(result)
-    return {
-        "kept_as": result.name,
-        "backbones": list(result.study.names),
-        "methods": list(result.study.methods),
-        "seeds": list(result.study.seeds),
-        "limit_dev": result.study.limit_dev,
-        "recipe": None if result.study.preset is None else result.study.preset.as_dict(),
-        "cells": [_cell_json(cell, statistics) for cell in result.cells],
-        "majority": [_term(term) | {"score": score.as_json()} for term, score in result.baseline.items()],
-        "averages": {
-            backbone: {
-                name: {"best_on_dev": best, "mean": mean} for name, (best, mean) in result.averages(backbone).items()
-            }
-            for backbone in result.study.names
-        },
-        "comparisons": [
-            {"backbone": backbone, "with": result.study.names[0], **_term(term), **test.as_json()}
-            for (backbone, term), test in statistics.tests.items()
-        ],
-        "conclusion": conclusion(result, statistics) if statistics.tests else "",
-        "computing": None if facts is None else facts.as_json(),
-        "published": [
-            figure.as_json() | {"beside": dict(row.beside)}
-            for row in comparison_rows(result, statistics, published)
-            for figure in row.published
-        ],
-        "notes": list(remarks(result, published, statistics, facts)),
-    }
+    values: dict[str, Any] = decoding.as_json(
+        {
+            "kept_as": result.name,
+            "backbones": list(result.study.names),
+            "methods": list(result.study.methods),
+            "seeds": list(result.study.seeds),
+            "limit_dev": result.study.limit_dev,
+            "recipe": None if result.study.preset is None else result.study.preset.as_dict(),
+            "cells": [_cell_json(cell, statistics) for cell in result.cells],
+            "majority": [_term(term) | {"score": score} for term, score in result.baseline.items()],
+            "averages": {
+                backbone: {
+                    name: {"best_on_dev": best, "mean": mean}
+                    for name, (best, mean) in result.averages(backbone).items()
+                }
+                for backbone in result.study.names
+            },
+            "comparisons": [
+                {"backbone": backbone, "with": result.study.names[0], **_term(term), **test.as_json()}
+                for (backbone, term), test in statistics.tests.items()
+            ],
+            "conclusion": conclusion(result, statistics) if statistics.tests else "",
+            "computing": facts,
+            "published": [
+                figure.as_json() | {"beside": dict(row.beside)}
+                for row in comparison_rows(result, statistics, published)
+                for figure in row.published
+            ],
+            "notes": list(remarks(result, published, statistics, facts)),
+        }
+    )
+    return values
 
 
 def _term(term: Term) -> dict[str, str]:
@@ -89,8 +94,8 @@ def _cell_json(result: CellResult, statistics: StudyStatistics) -> dict[str, Any
 def _intervals_json(key: tuple[str, Term], statistics: StudyStatistics) -> dict[str, Any]:
     examples, restarts = statistics.examples.get(key), statistics.restarts.get(key)
     return {
-        "interval_over_examples": None if examples is None else examples.as_json(),
-        "interval_over_restarts": None if restarts is None else restarts.as_json(),
+        "interval_over_examples": examples,
+        "interval_over_restarts": restarts,
     }
 
 
@@ -106,8 +111,8 @@ def selection_json(cell: Cell) -> dict[str, Any]:
 
 def _spread_json(spread: Spread) -> dict[str, Any]:
     return {
-        "best_on_dev": spread.best.as_json(),
-        "mean": spread.mean.as_json(),
+        "best_on_dev": spread.best,
+        "mean": spread.mean,
         "deviation": spread.deviation,
         "restarts": list(spread.values),
     }

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from benchrunner.data.rows import Rows
 from benchrunner.errors import DataError
+from benchrunner.io.decoding import as_json
 from benchrunner.metrics import Score
 from benchrunner.tasks.scorers import Scored
 from benchrunner.workspace import Settings, Workspace
@@ -100,7 +101,7 @@ def test_2_0_without_probabilities_has_int_totals_no_thresholds(tmp_path: Path) 
         "exact": 50.0, "f1": 50.0, "total": 2, "HasAns_exact": 100.0, "HasAns_f1": 100.0, "HasAns_total": 1,
         "NoAns_exact": 0.0, "NoAns_f1": 0.0, "NoAns_total": 1,
     }  # fmt: skip
-    assert json.dumps(result.figures["total"].as_json()) == '{"value": 2}'
+    assert json.dumps(as_json(result.figures["total"])) == '{"value": 2}'
     assert "HasAns_exact      100.00" in result.text
     assert "total             2\n" in result.text
 

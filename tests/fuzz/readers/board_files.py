@@ -17,7 +17,7 @@ from benchrunner.leaderboards.checking import constant_files, detect, find_fault
 from benchrunner.leaderboards.file_kinds.file_kind import ExpectedRows, FileKind
 from benchrunner.leaderboards.file_kinds.json_lines_file import JsonLines
 from benchrunner.leaderboards.file_kinds.spellings import Labels
-from benchrunner.leaderboards.manifests import archive_digest, find_manifest, read_manifest
+from benchrunner.leaderboards.manifests import FileOrigin, Manifest, archive_digest, find_manifest, read_manifest
 from board_texts import BOARD_TOML
 from file_kinds import CHANCES, CHOICE, COLUMNS, MAYBE, MOODS, QUESTIONS, SENTENCES, TAGGED, TEXTS
 from mood_boards import BOARD, FILES, MOOD
@@ -59,21 +59,8 @@ def check_file(kind: FileKind, rows: int, table: pa.Table | None, path: Path) ->
 def boards() -> Iterator[tuple[str, Reader]]:
     """Readers of leaderboards, manifests and whole submissions."""
     yield "board", Reader(read_leaderboard, "moods.toml", [BOARD_TOML.encode()])
-    origin = {
-        "task": "mine/mood",
-        "split": "test",
-        "rows": 4,
-        "official_rows": 4,
-        "sha256": "0",
-        "dev": {"dev f1": 0.5},
-    }
-    manifest = {
-        "format": 2,
-        "board": "moods",
-        "archive_sha256": "0",
-        "date": "2025",
-        "files": [{"file": "Mood.tsv", **origin}],
-    }
+    origin = FileOrigin("Mood.tsv", "mine/mood", "test", 4, 4, "", "", "", None, None, {"dev f1": 0.5}, "", "0")
+    manifest = Manifest("moods", "0", (origin,), "2025").content()
 
     def of_manifest(path: Path) -> object:
         archive = path.with_suffix("")

@@ -10,6 +10,7 @@ from typing import Any
 
 from benchrunner.fits.fit import Fit, Prediction
 from benchrunner.fits.record import Record
+from benchrunner.io.decoding import as_json
 from benchrunner.io.seals import sealed
 from benchrunner.metrics import Score
 from benchrunner.parameters.recipes import Recipe
@@ -23,7 +24,7 @@ def runs() -> Iterator[tuple[str, Reader]]:
     """Readers of what fits and studies leave. A damaged file that is still an object gets a right checksum."""
     fit = Fit("mine/mood", "words", "finetune", Recipe(), 0, "d" * 16, {"kind": "classify"}, "r" * 16, {"core": "1"})
     record = Record(fit.id, "done", scores={"accuracy": Score(0.5)}, checksums={}, timings={"seconds": 1.0})
-    seeds = {"fit.json": fit.as_dict(), "record.json": record.as_json()}
+    seeds = {"fit.json": as_json(fit), "record.json": as_json(record)}
     for name, value in seeds.items():
         further = {f"runs/{fit.id}/{other}": sealed(seeds[other]) for other in seeds if other != name}
         yield name, sealed_reader(of_run, f"runs/{fit.id}/{name}", value, further)
