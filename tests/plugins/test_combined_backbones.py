@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from benchrunner.commands.main import main
 
 from benchrunner import Backbone, BackboneFamily, CheckpointError, Plugins, RequestError, Runner, Workspace, discover
+from benchrunner.command_line.main import main
 from benchrunner.runs.family_prefix import with_family
 from benchrunner.testing import TinyBackbone, tiny_family
 from inline import own, plugin
