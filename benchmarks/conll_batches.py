@@ -21,6 +21,7 @@ from typing import Any
 
 from benchrunner import Computing, Recipe, Runner, Task, Workspace, discover
 from benchrunner.parameters.recipes import CONTEXTS
+from benchrunner.runs.predicting import predict
 
 BORDER = "-DOCSTART-"
 WORDS = 464
@@ -87,8 +88,8 @@ def batch_figures(way: Way, runner: Runner, task: Task, backbone: str, arguments
     from benchrunner.training.schedule import Schedule
 
     recipe = way.recipe(arguments)
-    encoder = runner.backbone(backbone).load(runner.workspace, seed=0)
-    features = task.problem.encode(runner.rows(task, "train").table, encoder, recipe, training=True)
+    encoder = runner.planner.backbone(backbone).load(runner.workspace, seed=0)
+    features = task.problem.encode(runner.planner.rows(task, "train").table, encoder, recipe, training=True)
     schedule = Schedule(features.batch_counts(way.unit), recipe, seed=arguments.seeds[0])
     batches = [schedule.batch(step) for step in range(schedule.first_steps[1])]
     words = [features.loss_weight(batch) for batch in batches]
@@ -102,8 +103,8 @@ def batch_figures(way: Way, runner: Runner, task: Task, backbone: str, arguments
 
 def fitted(way: Way, runner: Runner, task: Task, backbone: str, seed: int, arguments: argparse.Namespace) -> float:
     """Fine-tune once and return F1 on dev, in per cent."""
-    fit = runner.plan(task, backbone, recipe=way.recipe(arguments), seed=seed)
-    value = runner.predict(fit, "dev").record.scores["f1"].value
+    fit = runner.planner.plan(task, backbone, recipe=way.recipe(arguments), seed=seed)
+    value = predict(fit, "dev", runner).record.scores["f1"].value
     assert value is not None
     return value
 

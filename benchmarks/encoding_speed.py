@@ -32,7 +32,7 @@ def encode(arguments: argparse.Namespace, pairs: int) -> dict[str, float]:
 
     runner = Runner(discover(), Workspace(Path("runs"), Path("cache"), data=arguments.data), Computing("cpu"))
     rows, task = (
-        runner.rows(runner.plugins.tasks.find("glue/stsb"), "train").table,
+        runner.planner.rows(runner.plugins.tasks.find("glue/stsb"), "train").table,
         runner.plugins.tasks.find("glue/mnli"),
     )
     first, second = rows.column("a").to_pylist(), rows.column("b").to_pylist()
@@ -41,7 +41,7 @@ def encode(arguments: argparse.Namespace, pairs: int) -> dict[str, float]:
     table = pa.table({**texts, "label": ["neutral"] * pairs})
     del texts
     prefix = f"{arguments.plugin}:" if arguments.plugin else ""
-    encoder = runner.backbone(f"{prefix}{arguments.model}").load(runner.workspace, seed=0)
+    encoder = runner.planner.backbone(f"{prefix}{arguments.model}").load(runner.workspace, seed=0)
     with tempfile.TemporaryDirectory() as folder:
         memory, started = new_peak(), time.process_time()
         features = Cache(Path(folder)).features(table, task.problem, encoder, Recipe(), {}, training=True)

@@ -45,8 +45,8 @@ def sides(task_name: str, arguments: argparse.Namespace) -> dict[str, Callable[[
     runner = Runner(discover(), Workspace(Path("runs"), Path("cache"), data=arguments.data), Computing("cpu"))
     task = runner.plugins.tasks.find(task_name)
     split = task.named("dev")[0]
-    table = runner.rows(task, split).table.slice(0, arguments.rows)
-    encoder = runner.backbone(str(arguments.model)).load(runner.workspace, seed=0).eval()
+    table = runner.planner.rows(task, split).table.slice(0, arguments.rows)
+    encoder = runner.planner.backbone(str(arguments.model)).load(runner.workspace, seed=0).eval()
     head = LinearHead(encoder.hidden_size, task.problem.head, seed=0).eval()
     features = task.problem.encode(table, encoder, Recipe(), training=False)
 

@@ -34,7 +34,7 @@ from typing import Any
 from measured_tasks import TASKS, default_model, described, existing_folder, machine, number, score, task_names
 from peer_tasks import BATCH, SORTED, grouped_trainer, peer_task
 
-from benchrunner import BenchrunnerError, Event, Recipe, Runner, Task, Workspace, discover
+from benchrunner import BenchrunnerError, Event, Recipe, Runner, Settings, Task, Workspace, discover, predict
 
 SYSTEMS = (
     "trainer fp32 padded",
@@ -76,11 +76,12 @@ class Measurement:
         )
 
     def workspace(self, folder: Path) -> Workspace:
-        return Workspace(folder / "runs", folder / "cache", data=self.data)
+        settings = Settings(limit_dev=DEV_ROWS)
+        return Workspace(folder / "runs", folder / "cache", data=self.data, settings=settings)
 
     def training_rows(self, runner: Runner, task: Task) -> list[dict[str, Any]]:
         """Return the rows that are learned from."""
-        return list(runner.rows(task, task.train).table.slice(0, self.steps * BATCH).to_pylist())
+        return list(runner.planner.rows(task, task.train).table.slice(0, self.steps * BATCH).to_pylist())
 
 
 class Clock:
@@ -114,7 +115,7 @@ def trainer(asked: Measurement) -> dict[str, float]:
 
     with tempfile.TemporaryDirectory() as name:
         folder, padded = Path(name), "padded" in asked.system
-        runner = Runner(discover(), asked.workspace(folder)).with_dev_limit(DEV_ROWS)
+        runner = Runner(discover(), asked.workspace(folder))
         task = runner.plugins.tasks.find(asked.task)
         peer = peer_task(described(task), asked.model)
         examples = peer.examples(asked.training_rows(runner, task), padded=padded)
@@ -129,7 +130,7 @@ def trainer(asked: Measurement) -> dict[str, float]:
         )
         loop.train()
         loop.data_collator = peer.collator()
-        dev = runner.rows(task, task.selection_splits[0]).table.to_pylist()
+        dev = runner.planner.rows(task, task.selection_splits[0]).table.to_pylist()
         answers = peer.answers(loop, dev, precision=asked.precision)
         return {"rate": clock.rate(len(examples)), "score": score(task, dev, answers)}
 
@@ -143,14 +144,14 @@ def ours(asked: Measurement) -> dict[str, float]:
             clock.step()
 
     with tempfile.TemporaryDirectory() as folder:
-        runner = Runner(discover(), asked.workspace(Path(folder)), report=report).with_dev_limit(DEV_ROWS)
+        runner = Runner(discover(), asked.workspace(Path(folder)), report=report)
         task = runner.plugins.tasks.find(asked.task)
         family = "transformers:" if "plugin" in asked.system else ""
-        fit = runner.plan(task, f"{family}{asked.model}", recipe=asked.recipe(task), seed=asked.seed)
+        fit = runner.planner.plan(task, f"{family}{asked.model}", recipe=asked.recipe(task), seed=asked.seed)
         record = runner.run(fit)
         if record.status != "done":
             raise BenchrunnerError(f"The fit {record.status}: {record.reason}")
-        value = runner.predict(fit, task.selection_splits[0]).record.scores[task.metrics[0].name].value
+        value = predict(fit, task.selection_splits[0], runner).record.scores[task.metrics[0].name].value
         examples = peer_task(described(task), asked.model).examples(asked.training_rows(runner, task))
         return {"rate": clock.rate(len(examples)), "score": number(value)}
 

@@ -59,8 +59,8 @@ def kinds(runner: Runner, data: Path) -> dict[str, Kind]:
         }
     )
     sentences = Recipe(batch_size=32, max_length=512, context="sentence")
-    question = runner.rows(squad, "train").table.slice(0, 2000)
-    words = runner.rows(conll, "train").table.slice(0, 2000)
+    question = runner.planner.rows(squad, "train").table.slice(0, 2000)
+    words = runner.planner.rows(conll, "train").table.slice(0, 2000)
     return {
         "span": Kind(squad.problem, question, squad.recipe, 384, "questions", "BertForQuestionAnswering"),
         "choose": Kind(
@@ -120,7 +120,7 @@ def theirs(kind: Kind, features: Features, model: Path, precision: str) -> Calla
 
 
 def measure(kind: Kind, runner: Runner, model: Path, precision: str, steps: int) -> None:
-    encoder = runner.backbone(str(model)).load(runner.workspace, seed=0)
+    encoder = runner.planner.backbone(str(model)).load(runner.workspace, seed=0)
     head = LinearHead(encoder.hidden_size, kind.problem.head, seed=0)
     features = kind.problem.encode(kind.table, encoder, kind.recipe, training=True)
     other = theirs(kind, features, model, precision)

@@ -27,7 +27,7 @@ def main() -> None:
         runner = Runner(discover(), workspace, Computing("cpu", recompute=arguments.recompute))
         task = runner.plugins.tasks.find(arguments.task)
         recipe = Recipe(epochs=1, limit_train=arguments.rows, precision=arguments.precision)
-        record = runner.run(runner.plan(task, arguments.backbone, recipe=recipe))
+        record = runner.run(runner.planner.plan(task, arguments.backbone, recipe=recipe))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     rate = record.timings["examples_per_second"]
     print(f"{arguments.backbone} on {arguments.task}, batch 32, {arguments.precision}: {record.status}")

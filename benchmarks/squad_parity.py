@@ -19,6 +19,7 @@ import peer_trainer
 from peer_squad import LONGEST, Asker
 
 from benchrunner import Recipe
+from benchrunner.runs.predicting import predict
 
 
 def ours(arguments: argparse.Namespace, seed: int) -> dict[str, str]:
@@ -31,9 +32,9 @@ def ours(arguments: argparse.Namespace, seed: int) -> dict[str, str]:
         limit_train=arguments.rows,
     )
     task = runner.plugins.tasks.find("squad/1.1")
-    fit = runner.plan(task, str(arguments.model), recipe=recipe, seed=seed)
-    answers = runner.predict(fit, "dev").answers
-    return dict(zip(runner.rows(task, "dev").table.column("id").to_pylist(), answers, strict=True))
+    fit = runner.planner.plan(task, str(arguments.model), recipe=recipe, seed=seed)
+    answers = predict(fit, "dev", runner).answers
+    return dict(zip(runner.planner.rows(task, "dev").table.column("id").to_pylist(), answers, strict=True))
 
 
 def trainer(arguments: argparse.Namespace, seed: int) -> dict[str, str]:
@@ -61,7 +62,7 @@ def main() -> None:
     arguments.out.mkdir(parents=True, exist_ok=True)
     runner = peer_trainer.runner(arguments)
     task = runner.plugins.tasks.find("squad/1.1")
-    gold = runner.rows(task, "dev")
+    gold = runner.planner.rows(task, "dev")
     sides: dict[str, list[float]] = {"ours": [], "trainer": []}
     for seed in arguments.seeds:
         for side, run in (("ours", ours), ("trainer", trainer)):

@@ -16,7 +16,7 @@ from pathlib import Path
 from measured_tasks import described, score
 from peer_tasks import BATCH
 
-from benchrunner import Runner, Workspace, discover
+from benchrunner import Runner, Settings, Workspace, discover
 
 
 @dataclass(frozen=True)
@@ -61,13 +61,13 @@ class PeerFits:
     def run(self, folder: Path) -> tuple[Times, list[float]]:
         """Return the times, and the dev score of each fit."""
         task = discover().tasks.find(self.task)
-        runner = Runner(discover(), Workspace(folder / "runs", folder / "cache", data=self.data))
-        runner = runner.with_dev_limit(self.dev_rows)
-        dev = runner.rows(task, task.selection_splits[0]).table.to_pylist()
+        settings = Settings(limit_dev=self.dev_rows)
+        runner = Runner(discover(), Workspace(folder / "runs", folder / "cache", data=self.data, settings=settings))
+        dev = runner.planner.rows(task, task.selection_splits[0]).table.to_pylist()
         request = {
             "model": str(self.model),
             "task": dataclasses.asdict(described(task)),
-            "train": runner.rows(task, task.train).table.slice(0, self.steps * BATCH).to_pylist(),
+            "train": runner.planner.rows(task, task.train).table.slice(0, self.steps * BATCH).to_pylist(),
             "dev": dev,
             "fits": list(self.fits),
             "padded": self.padded,

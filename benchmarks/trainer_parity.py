@@ -17,6 +17,7 @@ from typing import Any
 import peer_trainer
 
 from benchrunner import Recipe
+from benchrunner.runs.predicting import predict
 
 TASKS = {
     "glue/rte": "accuracy",
@@ -30,8 +31,8 @@ TASKS = {
 def ours(task: str, seed: int, arguments: argparse.Namespace) -> float:
     runner = peer_trainer.runner(arguments)
     recipe = Recipe(lr=5e-5, precision=arguments.precision, schedule="after-warmup")
-    fit = runner.plan(runner.plugins.tasks.find(task), str(arguments.model), recipe=recipe, seed=seed)
-    value = runner.predict(fit, "dev").record.scores[TASKS[task]].value
+    fit = runner.planner.plan(runner.plugins.tasks.find(task), str(arguments.model), recipe=recipe, seed=seed)
+    value = predict(fit, "dev", runner).record.scores[TASKS[task]].value
     assert value is not None
     return value
 
@@ -47,7 +48,7 @@ def trainer(task: str, seed: int, arguments: argparse.Namespace) -> float:
     tokenizer = AutoTokenizer.from_pretrained(arguments.model)
 
     def encoded(split: str) -> tuple[list[dict[str, Any]], list[Any]]:
-        table = runner.rows(row, split).table
+        table = runner.planner.rows(row, split).table
         second = table.column("b").to_pylist() if "b" in table.column_names else None
         found = tokenizer(table.column("a").to_pylist(), second, truncation=True, max_length=128)
         gold = table.column("label").to_pylist()

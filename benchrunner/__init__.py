@@ -2,7 +2,7 @@
 
 Everything the command line does can be done from here:
 
-    from benchrunner import Workspace, Runner, Study, discover, run_study
+    from benchrunner import Runner, Study, Workspace, discover, predict, run_study
 
     plugins = discover()
     runner = Runner(plugins, Workspace.from_environment())
@@ -11,7 +11,7 @@ Everything the command line does can be done from here:
     result = run_study(study, runner)
     for cell in result.cells:
         print(cell.cell.backbone, {term.metric: spread.mean.value for term, spread in cell.spreads.items()})
-    answers = runner.predict(result.cells[0].selected, "test").answers
+    answers = predict(result.cells[0].selected, "test", runner).answers
 
 This module only names what is public; everything is defined elsewhere. Importing it loads neither torch nor numpy, and
 the names that only programs use (`_LATER`) are imported at their first use.
@@ -125,15 +125,16 @@ from benchrunner.workspace import Settings, Workspace
 if TYPE_CHECKING:
     from benchrunner.plugins.diagnosis import Diagnosis, diagnose
     from benchrunner.reports.rendering import write_report
-    from benchrunner.runs.answering import Answered, answer, export, write_board_files
-    from benchrunner.runs.ensembles import Ensemble
+    from benchrunner.runs.answering import Answered, Ensemble, answer, write_board_files
+    from benchrunner.runs.exporting import export
     from benchrunner.runs.file_scores import FileScores, score_file
     from benchrunner.runs.inventory.details import RunDetails, RunDifference, diff_runs, run_details
     from benchrunner.runs.inventory.sizes import Sizes
     from benchrunner.runs.inventory.summaries import RunSummary, chosen_runs, list_runs, sorted_runs
     from benchrunner.runs.local_executor import Local
     from benchrunner.runs.orders import FitAnswer, FitOrder
-    from benchrunner.runs.predictor import Predicted
+    from benchrunner.runs.planner import Planner
+    from benchrunner.runs.predicting import Predicted, predict
     from benchrunner.runs.runner import Runner
     from benchrunner.runs.sending import SentFits, send_fits
     from benchrunner.scaffolds.writing import write_plugin
@@ -242,6 +243,7 @@ __all__ = [
     "Number",
     "OneBackbone",
     "Outcome",
+    "Planner",
     "PluginError",
     "Plugins",
     "Predicted",
@@ -344,6 +346,7 @@ __all__ = [
     "mean_reciprocal_rank",
     "memory_size",
     "paired_test",
+    "predict",
     "print_line",
     "print_note",
     "prune_runs",
@@ -385,8 +388,8 @@ __all__ = [
 _LATER = {
     "benchrunner.plugins.diagnosis": ("Diagnosis", "diagnose"),
     "benchrunner.reports.rendering": ("write_report",),
-    "benchrunner.runs.answering": ("Answered", "answer", "export", "write_board_files"),
-    "benchrunner.runs.ensembles": ("Ensemble",),
+    "benchrunner.runs.answering": ("Answered", "Ensemble", "answer", "write_board_files"),
+    "benchrunner.runs.exporting": ("export",),
     "benchrunner.runs.local_executor": ("Local",),
     "benchrunner.runs.file_scores": ("FileScores", "score_file"),
     "benchrunner.runs.orders": ("FitAnswer", "FitOrder"),
@@ -394,7 +397,8 @@ _LATER = {
     "benchrunner.runs.inventory.details": ("RunDetails", "RunDifference", "diff_runs", "run_details"),
     "benchrunner.runs.inventory.sizes": ("Sizes",),
     "benchrunner.runs.inventory.summaries": ("RunSummary", "chosen_runs", "list_runs", "sorted_runs"),
-    "benchrunner.runs.predictor": ("Predicted",),
+    "benchrunner.runs.planner": ("Planner",),
+    "benchrunner.runs.predicting": ("Predicted", "predict"),
     "benchrunner.runs.runner": ("Runner",),
     "benchrunner.statistics": (
         "Comparison",

@@ -23,6 +23,10 @@ class Settings:
     """Leave out rows that contradict themselves, with a note; otherwise such rows are an error."""
     official_counts: bool = True
     """Note row counts that differ from the official ones. False for generated data, which has no official counts."""
+    limit_dev: int | None = None
+    """Largest number of rows of each dev split that is read; None reads all."""
+    sample_dev: str = "first"
+    """Which rows of a dev split are read if not all are: see `Recipe.sample`."""
 
 
 @dataclass(frozen=True)

@@ -118,7 +118,7 @@ def add_published(parser: argparse.ArgumentParser) -> None:
 def published(arguments: argparse.Namespace, backbones: Collection[str] = ()) -> PublishedChoice:
     """Choose the published figures that stand beside ours: by default also those of the compared backbones."""
     from benchrunner.leaderboards.published_choice import choose_published
-    from benchrunner.runs.family_prefix import without_prefix
+    from benchrunner.runs.references import without_prefix
 
     names = None if arguments.published is None else arguments.published.split(",")
     models = [without_prefix(name, arguments.plugins) for name in backbones]

@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         seed=arguments.seed,
     )
     runner = Runner(demo.plugins, demo.workspace, options.computing(arguments))
-    _ = runner.device  # a device that cannot be used is an error before anything is written
+    _ = runner.resolved.device  # a device that cannot be used is an error before anything is written
     backbone, *twins = demo.study.backbones
     twin = "".join(f", and {name}, the same model without pre-training" for name in twins)
     print_line(

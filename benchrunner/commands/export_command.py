@@ -25,7 +25,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the checkpoint."""
-    from benchrunner.runs.answering import export, is_checkpoint_folder
+    from benchrunner.runs.exporting import export, is_checkpoint_folder
 
     converted = is_checkpoint_folder(arguments.source)
     with reserved_for_json(arguments.json):

@@ -56,13 +56,13 @@ def _add_file(parser: argparse.ArgumentParser, name: str, about: str) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the scores."""
     from benchrunner.runs.file_scores import score_file
-    from benchrunner.runs.runner import Runner
+    from benchrunner.runs.planner import Planner
 
     given = {key.removeprefix(_FILES): value for key, value in vars(arguments).items() if key.startswith(_FILES)}
     scored = score_file(
         arguments.plugins.tasks.find(arguments.task),
         arguments.file,
-        Runner(arguments.plugins, options.workspace(arguments)),
+        Planner(arguments.plugins, options.workspace(arguments)),
         split=arguments.split,
         gold=arguments.gold,
         files={name: path for name, path in given.items() if path is not None},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol, final
+from typing import final
 
 from benchrunner.errors import RequestError
 from benchrunner.fits.computing import Computing
@@ -26,40 +26,23 @@ class FitCost:
     """Bytes of memory of a process that runs the fit on a CPU."""
 
 
-class FitRunner(Protocol):
-    """The part of `benchrunner.Runner` that an executor may use to run fits."""
+@final
+@dataclass(frozen=True)
+class FitRunner:
+    """What an executor needs to run the fits of a study."""
 
-    @property
-    def workspace(self) -> Workspace:
-        """The folders for data, runs and cache."""
-
-    @property
-    def computing(self) -> Computing:
-        """How fits are computed, as it was asked for: the device may be `auto`."""
-
-    @property
-    def report(self) -> Callable[[Fit, Event], None]:
-        """Callback for progress."""
-
-    @property
-    def device(self) -> str:
-        """Name of the device for torch, for example "cuda:0"."""
-
-    @property
-    def limit_dev(self) -> tuple[int | None, str]:
-        """Largest number of rows of each dev split that is read (None: all), and which rows these are."""
-
-    def cost(self, fit: Fit) -> FitCost:
-        """Estimate what a fit costs."""
-
-    def workers_can_run(self, fits: Iterable[Fit]) -> bool:
-        """Whether processes on this machine find the plugins of the fits, and fits run on a CPU."""
-
-    def run(self, fit: Fit) -> Record:
-        """Run a fit, or read its record if it is finished."""
-
-    def finished(self, fit: Fit) -> Record | None:
-        """Read the record of a fit; None if the fit must run, because it is not finished or has failed."""
+    workspace: Workspace
+    """The folders for data, runs and cache."""
+    computing: Computing
+    """How fits are computed, as it was asked for: the device may be `auto`."""
+    report: Callable[[Fit, Event], None]
+    """Callback for progress."""
+    run: Callable[[Fit], Record]
+    """Runs a fit in this process, or reads its record if it is finished."""
+    cost: Callable[[Fit], FitCost]
+    """Estimates what a fit costs."""
+    has_installed_plugins: bool
+    """Whether all plugins are installed, so that other processes on this machine find them."""
 
 
 class Executor(ABC):

@@ -45,7 +45,7 @@ class Event:
 
 
 class Reports(Protocol):
-    """An object that reports the events of its fits: a `benchrunner.Runner`."""
+    """An object that reports the events of fits: the `observers` of a `benchrunner.Runner`."""
 
     def reporting_to(self, report: Callable[[Fit, Event], None]) -> contextlib.AbstractContextManager[None]:
         """Send the events to another callback within a `with` block."""
@@ -123,13 +123,13 @@ class Watch:
 
 @contextlib.contextmanager
 def watched(
-    runner: Reports, weights: Iterable[tuple[Fit, float]], *, counts: Counted = "step", show: bool = True
+    reports: Reports, weights: Iterable[tuple[Fit, float]], *, counts: Counted = "step", show: bool = True
 ) -> Iterator[Watch]:
-    """Show the progress of a runner's fits on standard error; with `show=False`, leave the runner's `report` alone."""
+    """Show the progress of a runner's fits on standard error; with `show=False`, leave its `report` alone."""
     with contextlib.ExitStack() as stack:
         watch = stack.enter_context(Watch(weights, counts=counts, quiet=not show))
         if show:
-            stack.enter_context(runner.reporting_to(watch))
+            stack.enter_context(reports.reporting_to(watch))
         yield watch
 
 

@@ -151,7 +151,7 @@ def duration(seconds: float) -> str:
 def _data(task: Task, runner: Runner) -> Iterator[DataFacts]:
     for split in (*task.named("train"), *task.named("dev")):
         try:
-            rows = runner.rows(task, split)
+            rows = runner.planner.rows(task, split)
         except BenchrunnerError as reason:
             yield DataFacts(task.name, split, 0, first_line(reason), "")
         else:

@@ -7,7 +7,7 @@ from typing import final
 from benchrunner.errors import RequestError
 from benchrunner.fits.fit import Fit
 from benchrunner.runs.folder import read_prediction
-from benchrunner.runs.predictor import Predicted
+from benchrunner.runs.predicting import Predicted
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.answered_rows import AnsweredRows, answered_rows
 from benchrunner.studies.kept.predictions import KeptPredictions, PredictionIds
@@ -40,7 +40,7 @@ class ReportedAnswers:
         has no kept answers.
         """
         fits = {backbone: result.of(backbone, task.name).restarts for backbone in backbones_of(result, task)}
-        fingerprint = self._runner.rows(task, split).fingerprint
+        fingerprint = self._runner.planner.rows(task, split).fingerprint
         for fit in (fit for restarts in fits.values() for fit in restarts):
             home = self.predict(fit, split).folder
             if read_prediction(home).data != fingerprint:

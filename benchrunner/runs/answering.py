@@ -1,36 +1,70 @@
-"""Use finished fits: answer rows, alone or together, write board files, export a checkpoint for other libraries."""
+"""Answer rows with finished fits, alone or as an ensemble, and write the files of boards with the answers."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 from benchrunner.data.rows import Rows
-from benchrunner.errors import CheckpointError, RequestError
-from benchrunner.io.files import write_atomically, write_folder_atomically
-from benchrunner.io.output_places import check_is_text, check_place
+from benchrunner.errors import RequestError
+from benchrunner.fits.fit import Fit, identity
+from benchrunner.io.files import write_atomically
 from benchrunner.leaderboards.file_kinds.file_kind import Answers
 from benchrunner.leaderboards.leaderboard import Leaderboard
 from benchrunner.leaderboards.writing import file_content
 from benchrunner.metrics import Score
 from benchrunner.metrics.ranking import PROBABILITIES
-from benchrunner.plugin_code import PluginCode, PluginFailure
-from benchrunner.plugins.registry import Plugins
-from benchrunner.runs import ensembles, fitted_backbone
-from benchrunner.runs.ensembles import Ensemble
 from benchrunner.runs.folder import RunFolder, find_run
+from benchrunner.runs.predicting import decoding_settings, raw_outputs, tuned_settings
+from benchrunner.runs.runner import Runner
+from benchrunner.tasks.task import Task
 from benchrunner.tasks.user_files import read_questions
 
-if TYPE_CHECKING:
-    from benchrunner.backbones.encoder import Encoder
-    from benchrunner.fits.fit import Fit
-    from benchrunner.problems.problem import Problem
-    from benchrunner.runs.runner import Runner
-    from benchrunner.tasks.task import Task
+RULE = "mean"
+"""How outputs are combined: the mean, as each problem's `average` defines it."""
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """Fits of one task that answer together. Nothing is learned."""
+
+    members: tuple[Fit, ...]
+    """Sorted by id; the same fit may occur several times."""
+
+    def __post_init__(self) -> None:
+        if not self.members:
+            raise RequestError("An ensemble needs at least one finished run.")
+        object.__setattr__(self, "members", tuple(sorted(self.members, key=lambda fit: fit.id)))
+        if len({fit.task for fit in self.members}) > 1:
+            listed = ", ".join(f"{fit.id} ({fit.task})" for fit in self.members)
+            raise RequestError(f"The members of an ensemble answer one task, not several: {listed}.")
+
+    @property
+    def id(self) -> str:
+        """Hash of the members and the rule; also the name of the folder with the tuned settings."""
+        return identity({"rule": RULE, "members": [fit.id for fit in self.members]})
+
+    @property
+    def task(self) -> str:
+        return self.members[0].task
+
+    def outputs(self, rows: Rows, runner: Runner) -> Any:
+        """Return the averaged raw outputs of the members for rows of their task."""
+        members = [raw_outputs(fit, rows, runner) for fit in self.members]
+        return members[0] if len(members) == 1 else runner.plugins.tasks.find(self.task).problem.average(members)
+
+    def settings(self, runner: Runner) -> Mapping[str, Any]:
+        """Return the settings that turn the averaged outputs into answers, tuned on dev as for a single fit."""
+        if len(self.members) == 1:
+            return decoding_settings(self.members[0], runner)
+        folder = RunFolder(runner.workspace.runs, self.id)
+        return tuned_settings(
+            runner.plugins.tasks.find(self.task), folder, lambda rows: self.outputs(rows, runner), runner
+        )
 
 
 @final
@@ -102,21 +136,22 @@ def answer(
     homes = {folder.path.parent for folder in folders}
     if len(homes) > 1:
         raise RequestError("The members of an ensemble must be in one runs folder; these are in several.")
-    runner = runner.in_runs_folder(homes.pop()) if homes else runner
-    fits = [_finished(folder, runner) for folder in folders]
+    for home in homes:
+        runner = runner.in_workspace(replace(runner.workspace, runs=home))
+    fits = [finished_fit(folder, runner) for folder in folders]
     ensemble = Ensemble(tuple(fits))
     task = runner.plugins.tasks.find(ensemble.task)
     if file is not None:
         rows = read_questions(task, file, runner.workspace)
     else:
-        rows = runner.rows(task, split or next(iter(task.named("dev")), task.train))
+        rows = runner.planner.rows(task, split or next(iter(task.named("dev")), task.train))
     return answer_together(ensemble, task, rows, runner)
 
 
 def answer_together(ensemble: Ensemble, task: Task, rows: Rows, runner: Runner) -> Answered:
     """Answer rows with finished fits; weights are needed only for rows that the fits have not answered before."""
-    outputs = ensembles.outputs(ensemble, rows, runner)
-    settings = ensembles.settings(ensemble, runner)
+    outputs = ensemble.outputs(rows, runner)
+    settings = ensemble.settings(runner)
     answers = task.problem.decode(outputs, rows.table, settings)
     extra_figures = task.problem.extra_figures(outputs, rows.table, settings)
     scores = task.scores(rows.table, answers, extra_figures)
@@ -143,105 +178,7 @@ def write_board_files(answered: Answered, board: Leaderboard, folder: Path) -> l
     return list(contents)
 
 
-def export(source: str, target: Path, runner: Runner) -> None:
-    """Write a checkpoint that other libraries load, into a folder that does not exist yet.
-
-    `source` is the id of a finished fit, the beginning of the id, or its folder: its encoder and head are written in
-    the backbone family's published layout. Or `source` is a checkpoint folder as a trainer left it, and is converted.
-    """
-    check_is_text(target)
-    if target.exists():
-        raise RequestError(f"{target} exists already; name a folder that does not.")
-    check_place(target, is_file=False)
-    if is_checkpoint_folder(source):
-        _convert(Path(source), target, runner.plugins)
-    else:
-        _export_fit(source, target, runner)
-
-
-def is_checkpoint_folder(source: str) -> bool:
-    """Return whether the source of an export is a folder with a trainer's checkpoint, not the folder of a fit."""
-    return bool(source) and Path(source).is_dir() and not (Path(source) / "fit.json").is_file()
-
-
-def _export_fit(reference: str, target: Path, runner: Runner) -> None:
-    from safetensors.torch import load_file
-
-    from benchrunner.backbones.encoder import ExportedHead
-    from benchrunner.backbones.finite_numbers import check_weights
-
-    folder = find_run(runner.workspace.runs, reference)
-    runner = runner.in_runs_folder(folder.path.parent)
-    fit = _finished(folder, runner)
-    method, problem = runner.plugins.methods.find(fit.method), runner.plugins.tasks.find(fit.task).problem
-    if not method.needs_backbone:
-        raise RequestError(f"The fit {fit.id} is of the method '{fit.method}', which leaves no model.")
-    if not method.exports:
-        raise RequestError(f"The fit {fit.id} is of the method '{fit.method}', whose head no other library knows.")
-    if json.loads(json.dumps(problem.identity())) != fit.problem:
-        raise RequestError(f"The fit {fit.id} cannot be exported: the problem of {fit.task} changed since it was made.")
-    if (kind := problem.export_kind) is None:
-        raise RequestError(
-            f"The fit {fit.id} cannot be exported: no other library has a head for problems of the kind "
-            f"'{problem.name}' (its export_kind is None). A new fit can still start from it as run:{fit.id}."
-        )
-    if "features" in method.recipe_fields and fit.recipe.features != "last":
-        raise RequestError(
-            f"The fit {fit.id} cannot be exported: its head reads the layers '{fit.recipe.features}', and heads of "
-            "other libraries read the last layer. Fit with --features last."
-        )
-    if problem.head.reads_summary and fit.recipe.summary != "pooler":
-        raise RequestError(
-            f"The fit {fit.id} cannot be exported: its head reads the summary '{fit.recipe.summary}', and heads of "
-            "other libraries read the encoder's own summary. Fit with --summary pooler."
-        )
-    if (record := folder.record()) is not None:
-        folder.check_model(record)
-    encoder = fitted_backbone.saved(folder, runner.plugins, runner.workspace)[0].load(runner.workspace, seed=fit.seed)
-    tensors = load_file(folder.model / "head.safetensors")
-    check_weights((*encoder.named_parameters(), *tensors.items()), f"The weights in {folder.model}")
-    weights = {name.removeprefix("output."): tensor for name, tensor in tensors.items()}
-    if not method.trains_encoder:
-        _check_frozen_head(fit, problem, encoder, has_bias="bias" in weights)
-    head = ExportedHead(weights, kind, problem.head.reads_summary)
-    write_folder_atomically(target, lambda part: encoder.save(part, head))
-
-
-def _check_frozen_head(fit: Fit, problem: Problem, encoder: Encoder, *, has_bias: bool) -> None:
-    """Raise a `RequestError` if a head that was fitted to states as they are is not the backbone's published head."""
-    from benchrunner.backbones.encoder import Encoder
-
-    if problem.head.reads_summary and has_bias and not encoder.summary_head_bias:
-        reason = "it has a bias, and the published output layer of this backbone has none"
-    elif problem.head.level == "token" and type(encoder).token_states is not Encoder.token_states:
-        reason = "it reads the states of the last layer, and the published head of this backbone has a layer between"
-    else:
-        return
-    raise RequestError(f"The head of the fit {fit.id} cannot be exported: {reason}. Use the method 'finetune'.")
-
-
-def _convert(source: Path, target: Path, plugins: Plugins) -> None:
-    """Write a trainer's checkpoint folder in the published layout of the first backbone family that knows it."""
-    refusals = list[RequestError]()
-    for family in plugins.families:
-        try:
-            with PluginCode():
-                if family.convert(source, target):
-                    return
-        except RequestError as refusal:  # another family may know the folder
-            refusals.append(refusal)
-        except PluginFailure as failure:  # a family may fail in any way
-            supplier = plugins.supplier(family).name
-            refusals.append(CheckpointError(f"The plugin '{supplier}' failed on {source}: {failure}."))
-    if refusals:
-        raise refusals[0]
-    raise CheckpointError(
-        f"{source} is neither a finished fit (it has no fit.json) nor a trainer's checkpoint that a plugin knows. "
-        "Export takes a fit's id or folder, or a checkpoint folder as a trainer left it."
-    )
-
-
-def _finished(folder: RunFolder, runner: Runner) -> Fit:
+def finished_fit(folder: RunFolder, runner: Runner) -> Fit:
     """Return the fit of a finished run. If its weights were not kept, it is fitted again."""
     record, fit = folder.record(), folder.fit()
     if record is None or record.status != "done":

@@ -72,7 +72,9 @@ def automatic_shares(fits: Sequence[Fit], runner: FitRunner) -> CoreShares | Non
     """Choose the shares of fits on a CPU; None if the fits run one after another in this process, with all cores."""
     cores = available_cores()
     trained = [fit for fit in fits if fit.backbone]
-    if cores == 1 or len(trained) < 2 or not (can_run_workers() and runner.workers_can_run(fits)):
+    if cores == 1 or len(trained) < 2 or not (can_run_workers() and runner.has_installed_plugins):
+        return None
+    if runner.computing.resolved().device != "cpu":
         return None
     costs = {fit.id: runner.cost(fit) for fit in trained}
     largest = max(cost.memory for cost in costs.values())

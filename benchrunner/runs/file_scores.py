@@ -11,7 +11,7 @@ from benchrunner.data.rows import Rows
 from benchrunner.errors import DataError, RequestError
 from benchrunner.leaderboards.label_texts import labels_by_text
 from benchrunner.metrics import Score
-from benchrunner.runs.runner import Runner
+from benchrunner.runs.planner import Planner
 from benchrunner.tasks.prediction_files import rows_of, scores_of_file
 from benchrunner.tasks.task import Task
 
@@ -36,7 +36,7 @@ class FileScores:
 def score_file(
     task: Task,
     path: Path,
-    runner: Runner,
+    planner: Planner,
     *,
     split: str | None = None,
     gold: Path | None = None,
@@ -53,17 +53,17 @@ def score_file(
     if name not in task.splits:
         raise RequestError(f"{task.name} has no split '{name}'; it has {', '.join(task.splits)}.")
     _check_exists(path)
-    _check_files(task, files, runner)
+    _check_files(task, files, planner)
     if task.scorer is not None and path.is_file() and task.scorer.recognizes(path):
         named = gold is not None or split is not None
-        rows = _rows(task, name, gold, runner) if task.scorer.needs_gold or named else None
+        rows = _rows(task, name, gold, planner) if task.scorer.needs_gold or named else None
         scored = task.scorer.score(path, rows, files)
         notes = (*_notes(rows), *scored.notes)
         return FileScores(scored.figures, rows, True, scored.text.removesuffix("\n"), notes)
     if files:
         raise RequestError(f"--{next(iter(files))} is for files in the official layout, and {path} is in another one.")
-    rows = _rows(task, name, gold, runner)
-    spellings = labels_by_text(task, runner.plugins.leaderboards.values())
+    rows = _rows(task, name, gold, planner)
+    spellings = labels_by_text(task, planner.plugins.leaderboards.values())
     scores = scores_of_file(task, rows, path, spellings=spellings)
     return FileScores(scores, rows, False, _text(task, path, rows, scores), _notes(rows))
 
@@ -76,11 +76,11 @@ def _check_exists(path: Path) -> None:
         raise DataError(f"{path}: cannot be read: {error.strerror}.") from None
 
 
-def _check_files(task: Task, files: Mapping[str, Path], runner: Runner) -> None:
+def _check_files(task: Task, files: Mapping[str, Path], planner: Planner) -> None:
     """Raise a `RequestError` for a file that the task's scorer does not take, or that does not exist."""
     for name, path in files.items():
         if task.scorer is None or name not in task.scorer.options:
-            tasks = runner.plugins.tasks.values()
+            tasks = planner.plugins.tasks.values()
             known = [user.name for user in tasks if user.scorer is not None and name in user.scorer.options]
             advice = f"it is for {', '.join(known)}" if known else "no task's scorer has this option"
             raise RequestError(f"--{name} has no meaning for {task.name}; {advice}.")
@@ -88,8 +88,8 @@ def _check_files(task: Task, files: Mapping[str, Path], runner: Runner) -> None:
             raise RequestError(f"--{name} {path}: there is no such file.")
 
 
-def _rows(task: Task, split: str, gold: Path | None, runner: Runner) -> Rows:
-    return runner.rows(task, split) if gold is None else rows_of(task, split, gold, runner.workspace)
+def _rows(task: Task, split: str, gold: Path | None, planner: Planner) -> Rows:
+    return planner.rows(task, split) if gold is None else rows_of(task, split, gold, planner.workspace)
 
 
 def _notes(rows: Rows | None) -> tuple[str, ...]:

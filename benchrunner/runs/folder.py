@@ -132,6 +132,11 @@ class RunFolder:
         path = self.path / "record.json"
         return _of(self.path.name, path, _read(Record, path, self._remedy), self._remedy)
 
+    def finished_record(self) -> Record | None:
+        """Read the fit's record; None if the fit must run, because it is not finished or has failed."""
+        record = self.record()
+        return None if record is None or record.status == "failed" else record
+
     def check_model(self, record: Record) -> None:
         """Raise a `DamagedFile` if the files of the model are not those that the fit left."""
         remedy = f"Remove the folder {self.model}; 'benchrunner predict {self.path.name}' then fits it again."

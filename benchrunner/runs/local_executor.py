@@ -14,10 +14,12 @@ from benchrunner.parameters.number_limits import check_at_most
 from benchrunner.plugin_code import PluginCode
 from benchrunner.process.platform_facts import can_run_workers
 from benchrunner.runs.core_shares import CoreShares, automatic_shares, torch_threads
+from benchrunner.runs.folder import RunFolder
 
 if TYPE_CHECKING:
     from benchrunner.fits.fit import Fit
     from benchrunner.fits.record import Record
+    from benchrunner.runs.runner import Runner
 
 MOST_JOBS = 1_024
 """Largest number of worker processes: each loads its own copy of torch, so that more would fill the memory."""
@@ -45,12 +47,16 @@ class Local(Executor):
 
     def run(self, fits: Iterable[Fit], runner: FitRunner) -> Iterator[tuple[Fit, Record]]:
         fits = list(fits)
-        shares = self._shares(fits, runner)
-        left = fits if shares is None else [fit for fit in fits if runner.finished(fit) is None]
-        waiting = {fit.id for fit in left}
+        left = []
         for fit in fits:
-            if fit.id not in waiting:
-                yield fit, runner.run(fit)  # reads the record
+            record = RunFolder(runner.workspace.runs, fit.id).finished_record()
+            if record is None:
+                left.append(fit)
+            else:
+                yield fit, record
+        if not left:
+            return
+        shares = self._shares(fits, runner)
         if shares is None or len(left) < 2:
             yield from _run_here(left, shares, runner)
             return
@@ -75,12 +81,12 @@ def _run_here(fits: Sequence[Fit], shares: CoreShares | None, runner: FitRunner)
             yield fit, runner.run(fit)
 
 
-def executed(executor: Executor, fits: Sequence[Fit], runner: FitRunner) -> Iterator[tuple[Fit, Record]]:
+def executed(executor: Executor, fits: Sequence[Fit], runner: Runner) -> Iterator[tuple[Fit, Record]]:
     """Yield what an executor yields; raise a `PluginError` if it fails, or yields what was not asked for."""
     what, asked = f"The executor '{executor.name}'", {fit.id for fit in fits}
     guard = contextlib.nullcontext if isinstance(executor, Local) else PluginCode
     with guard(what):
-        pairs = iter(executor.run(fits, runner))
+        pairs = iter(executor.run(fits, runner.fit_runner))
     while True:
         with guard(what):
             pair = next(pairs, None)

@@ -21,10 +21,11 @@ from benchrunner.fits.progress import silent
 from benchrunner.fits.record import Record
 from benchrunner.plugins.discovery import discover
 from benchrunner.plugins.registry import Plugins
-from benchrunner.runs.fitted_backbone import PREFIX as RUN_PREFIX
 from benchrunner.runs.observers import Report
+from benchrunner.runs.predicting import predict
+from benchrunner.runs.references import PREFIX as RUN_PREFIX
 from benchrunner.runs.runner import Runner
-from benchrunner.runs.transfer import packed, unpack
+from benchrunner.runs.sending import packed, unpack
 from benchrunner.workspace import Workspace
 
 Files = Literal["shared", "returned", "auto"]
@@ -48,8 +49,6 @@ class FitOrder:
     workspace: Workspace
     computing: Computing
     """How the worker computes the fit; the device is the worker's."""
-    limit_dev: tuple[int | None, str] = (None, "first")
-    """Largest number of rows of each dev split that is read (None: all), and which rows these are."""
     threads: int | None = None
     """Number of threads of torch and of tokenizers; None leaves the numbers that the worker process has."""
     folder: Path | None = None
@@ -81,8 +80,7 @@ class FitOrder:
                 cache=places.cache.absolute(),
                 data=None if places.data is None else places.data.absolute(),
             ),
-            computing=dataclasses.replace(runner.computing, device=device or runner.device),
-            limit_dev=runner.limit_dev,
+            computing=dataclasses.replace(runner.computing, device=device or runner.computing.resolved().device),
             threads=threads,
             folder=Path.cwd(),
             environment={name: value for name, value in os.environ.items() if name.startswith(PASSED_ON)},
@@ -129,11 +127,11 @@ class FitOrder:
     def _runner(self, plugins: Plugins | None, report: Report, runners: MutableMapping[Any, Runner]) -> Runner:
         """Return the runner of an earlier order with the same settings, or make a runner and keep only this one."""
         workspace = self._workspace()
-        key = (workspace, self.computing, self.limit_dev)
+        key = (workspace, self.computing)
         if key not in runners:
             runners.clear()
             plugins = discover() if plugins is None else plugins
-            runners[key] = Runner(plugins, workspace, self.computing, report=report).with_dev_limit(*self.limit_dev)
+            runners[key] = Runner(plugins, workspace, self.computing, report=report)
         return runners[key]
 
     def _answer(self, runner: Runner) -> FitAnswer:
@@ -141,7 +139,7 @@ class FitOrder:
         record = runner.run(fit)
         with contextlib.suppress(FitError):  # the process that gave the order predicts as well and reports the error
             for split in runner.plugins.tasks.find(fit.task).named("dev") if record.status == "done" else []:
-                runner.predict(fit, split)
+                predict(fit, split, runner)
         files = None
         if runner.workspace.runs != self.workspace.runs:
             folder = runner.folder(fit).path

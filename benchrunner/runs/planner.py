@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import combinations
-from pathlib import Path
 
 from benchrunner.backbones.backbone import Backbone, BackboneFamily, check_redrawn
 from benchrunner.data.rows import Rows
 from benchrunner.errors import DataError, RequestError
+from benchrunner.fits.executor import FitCost
 from benchrunner.fits.fit import Fit, identity
 from benchrunner.io.file_faults import either
 from benchrunner.io.files import write_json
-from benchrunner.io.output_places import check_is_text
 from benchrunner.methods.method import Method
 from benchrunner.parameters.recipes import SPECIAL, STEP_FIELDS, Recipe
 from benchrunner.plugin_code import PluginCode
 from benchrunner.plugins.registry import Plugins
-from benchrunner.runs import fitted_backbone
+from benchrunner.runs.references import find_backbone
 from benchrunner.tasks.row_sample import dev_rows, training_rows
 from benchrunner.tasks.task import Task
 from benchrunner.workspace import Workspace
@@ -25,25 +23,41 @@ from benchrunner.workspace import Workspace
 CACHED_SPLITS = 6
 """Largest number of splits whose rows stay in memory."""
 
+BASE_WEIGHTS = 110_000_000
+"""Weights of a backbone that does not tell their number: 12 layers of 768, and a vocabulary of 30,000."""
+TEXT_BYTES = 4
+"""Bytes of text for each token of a subword tokenizer; English needs a little more."""
+TRAINED_BYTES = 16
+"""Bytes for each weight in training: the weight, its gradient and Adam's two moments, in fp32."""
+ACTIVATION_BYTES = 0.006
+"""Bytes of activations for each weight and each token of a micro-batch: 68 x hidden size x layers in fp32 (twice the 34
+of Korthikanti et al. 2022, section 4.1, for 16 bits), where a layer has 12 x hidden size^2 weights of 768 columns."""
+PROCESS_BYTES = 700_000_000
+"""Bytes of a process that has loaded torch, the plugins and its data."""
+
 
 class Planner:
     """Plans fits with one set of plugins in one workspace."""
 
     def __init__(self, plugins: Plugins, workspace: Workspace) -> None:
-        self.plugins, self.workspace = plugins, workspace
-        self.limit_dev: int | None = None
-        self.sample = "first"
+        self.plugins = plugins
+        self.workspace = workspace
         self._rows: dict[tuple[str, str], Rows] = {}
         self._layer_counts: dict[str, int | None] = {}
         self._weight_counts: dict[str, int | None] = {}
         self._columns: dict[str, tuple[list[str], str]] = {}
 
-    def plan(self, task: Task, backbone: str, *, method: Method, recipe: Recipe | None, seed: int) -> Fit:
-        """Return the fit of a backbone to a task, with its identity. Nothing runs."""
-        with PluginCode(
-            f"Planning a fit of {backbone or 'no backbone'} to {task.name} with the method '{method.name}'"
-        ):
-            return self._plan(task, backbone, method, recipe, seed)
+    def plan(
+        self, task: Task, backbone: str, *, method: str | None = None, recipe: Recipe | None = None, seed: int = 0
+    ) -> Fit:
+        """Return the fit of a backbone to a task, with its identity. Nothing runs.
+
+        Without a method or a recipe, those of the task are taken.
+        """
+        chosen = self.plugins.methods.find(method or task.method)
+        what = f"Planning a fit of {backbone or 'no backbone'} to {task.name} with the method '{chosen.name}'"
+        with PluginCode(what):
+            return self._plan(task, backbone, chosen, recipe, seed)
 
     def _plan(self, task: Task, backbone: str, method: Method, recipe: Recipe | None, seed: int) -> Fit:
         method.check(task.problem)
@@ -51,7 +65,7 @@ class Planner:
         method.check_recipe(recipe, task.problem)
         revision, family = "", None
         if method.needs_backbone:
-            loadable, family = self.checked_backbone(backbone)
+            loadable, family = self._checked_backbone(backbone)
             self._check_trainable(loadable, method)
             revision = loadable.revision(self.workspace)
             self._check_layers(loadable, revision, recipe)
@@ -73,37 +87,16 @@ class Planner:
         _ = fit.id  # fails here, and not later, where a problem's identity is no JSON
         return fit
 
-    def backbone(self, reference: str) -> tuple[Backbone, BackboneFamily]:
-        """Return the backbone that a name, path, hub id, `run:ID` or `PREFIX:A,B` means, and its family."""
-        check_is_text(reference)
-        combining = self.plugins.backbone_search.combining(reference)
-        if combining is not None:
-            return self._combined(reference, combining)
-        if reference.startswith(fitted_backbone.PREFIX):
-            return fitted_backbone.find(reference, self.plugins, self.workspace)
-        if reference not in self.plugins.backbones and (run := fitted_backbone.run_of(Path(reference))) is not None:
-            return fitted_backbone.saved(run, self.plugins, self.workspace)
-        return self.plugins.backbone_search.find(reference, self.workspace)
+    def backbone(self, reference: str) -> Backbone:
+        """Return the backbone that a name, path, hub id, `run:ID` or `PREFIX:A,B` means."""
+        return self._checked_backbone(reference)[0]
 
-    def _combined(self, reference: str, combining: BackboneFamily) -> tuple[Backbone, BackboneFamily]:
-        """Return the backbone that a family makes of those that `PREFIX:A,B` names, and the family with its parts."""
-        backbones, families = [], []
-        for name in self.plugins.backbone_search.part_names(reference):
-            try:
-                backbone, family = self.backbone(name)
-            except RequestError:
-                _refuse_commas(reference.removeprefix(f"{combining.prefix}:"))
-                raise
-            backbones.append(backbone)
-            families.append(family)
-        return combining.combined(reference, backbones), combining.with_parts(families)
-
-    def checked_backbone(self, reference: str) -> tuple[Backbone, BackboneFamily]:
-        """Return what `backbone` returns; raise a `CheckpointError` if the parts of a backbone do not fit together.
+    def _checked_backbone(self, reference: str) -> tuple[Backbone, BackboneFamily]:
+        """Return a backbone and its family; raise a `CheckpointError` if the backbone's parts do not fit together.
 
         The parts are loaded for this, once for each combination: the cache remembers which parts fit together.
         """
-        backbone, family = self.backbone(reference)
+        backbone, family = find_backbone(reference, self.plugins, self.workspace)
         if family.parts:
             makers = map(self.plugins.supplier, _with_parts(family))
             code = {maker.title: maker.version for maker in makers}
@@ -123,11 +116,26 @@ class Planner:
                 f"'{method.name}' trains them. Choose --method {either(possible)}."
             )
 
-    def weight_count(self, reference: str) -> int | None:
+    def cost(self, fit: Fit) -> FitCost:
+        """Estimate what a fit costs, from the size of its backbone and of the rows that it learns from."""
+        task, method = self.plugins.tasks.find(fit.task), self.plugins.methods.find(fit.method)
+        if not method.needs_backbone:
+            return FitCost(flops=0.0, memory=PROCESS_BYTES)
+        weights, recipe = self._weight_count(fit.backbone) or BASE_WEIGHTS, fit.recipe
+        rows = self.training_rows(task, recipe, fit.seed).table
+        passes = recipe.epochs if method.trains_in_steps else 1
+        tokens = min(recipe.micro_tokens, recipe.batch_size * recipe.max_length)
+        return FitCost(
+            flops=6.0 * weights * passes * rows.nbytes / TEXT_BYTES,  # forward and backward pass
+            memory=PROCESS_BYTES + round(weights * (TRAINED_BYTES + ACTIVATION_BYTES * tokens)),
+        )
+
+    def _weight_count(self, reference: str) -> int | None:
         """Return the number of weights of a backbone, or None if it is not known before the backbone is loaded."""
         if reference not in self._weight_counts:
             with PluginCode(f"The number of weights of {reference}"):
-                self._weight_counts[reference] = self.backbone(reference)[0].weight_count(self.workspace)
+                backbone, _ = find_backbone(reference, self.plugins, self.workspace)
+                self._weight_counts[reference] = backbone.weight_count(self.workspace)
         return self._weight_counts[reference]
 
     def _check_layers(self, backbone: Backbone, revision: str, recipe: Recipe) -> None:
@@ -139,7 +147,11 @@ class Planner:
                 check_redrawn(recipe.redraw_layers, layers)
 
     def rows(self, task: Task, split: str) -> Rows:
-        """Load the rows of a split, of a dev split at most `limit_dev`. The last few splits stay in memory."""
+        """Load the rows of a split. The last few splits stay in memory.
+
+        Of a dev split, at most as many rows are read as the workspace's settings say: training sees no dev rows, so
+        that fits and their ids stay as they are, and predictions of fewer rows have other ids.
+        """
         key = (task.name, split)
         if key not in self._rows:
             while len(self._rows) >= CACHED_SPLITS:
@@ -147,7 +159,8 @@ class Planner:
             rows = task.load(split, self.workspace)
             self._check_columns(task, rows)
             if split in task.named("dev"):
-                rows = dev_rows(rows, task.problem, self.limit_dev, self.sample)
+                settings = self.workspace.settings
+                rows = dev_rows(rows, task.problem, settings.limit_dev, settings.sample_dev)
             self._rows[key] = rows
         return self._rows[key]
 
@@ -187,18 +200,6 @@ class Planner:
             raise RequestError(
                 f"The fit {fit.id} was planned with {planned}; installed is {installed}. Repeat the command that "
                 "planned it: other code makes another fit."
-            )
-
-
-def _refuse_commas(names: str) -> None:
-    """Raise a `RequestError` if some of the names, joined by their commas, are a path that exists."""
-    texts = names.split(",")
-    for first, end in combinations(range(len(texts) + 1), 2):
-        path = ",".join(texts[first:end])
-        if end - first > 1 and Path(path).exists():
-            raise RequestError(
-                f"The name of {path} has a comma, and commas separate the parts of a combination. Rename the folder, "
-                "or make a link to it whose name has no comma."
             )
 
 

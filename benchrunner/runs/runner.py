@@ -1,40 +1,44 @@
-"""The runner: plan fits, run them and predict with them, in one workspace with one set of plugins.
+"""Run fits: check that the plan is still valid, let the method learn, and write the record.
 
-The way of a fit: `Planner.plan` resolves what is asked, `Fitter` loads the rows, checks that nothing changed, lets the
-method learn and writes the record; `Predictor` computes outputs for a split, decodes and scores them.
+The way of a fit: `Planner.plan` resolves what is asked, `Runner.run` loads the rows, checks that nothing changed, lets
+the method learn and writes the record; `predict` computes outputs for a split, decodes and scores them.
 """
 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
-from typing import Any
+import errno
+import os
+import shutil
+import time
+from collections.abc import Iterator, Mapping
+from functools import cached_property
 
 from benchrunner.backbones.backbone import Backbone
+from benchrunner.console.printing import printable, value_text
 from benchrunner.data.rows import Rows
+from benchrunner.errors import BenchrunnerError, Diverged, FitError
 from benchrunner.fits.computing import Computing
-from benchrunner.fits.executor import FitCost
+from benchrunner.fits.executor import FitRunner
 from benchrunner.fits.fit import Fit
-from benchrunner.fits.progress import silent
-from benchrunner.fits.record import Record
+from benchrunner.fits.progress import Event, silent
+from benchrunner.fits.record import Record, Status
+from benchrunner.io.files import is_disk_full
 from benchrunner.io.leftovers import remove_whole
-from benchrunner.metrics import Score
-from benchrunner.parameters.recipes import Recipe
+from benchrunner.io.seals import folder_checksums
+from benchrunner.methods.method import Job, Method, Outcome
+from benchrunner.plugin_code import PluginCode, PluginFailure
 from benchrunner.plugins.registry import Plugins
-from benchrunner.runs.fit_cost import fit_cost
-from benchrunner.runs.fitter import Fitter
 from benchrunner.runs.folder import RunFolder
 from benchrunner.runs.observers import Observers, Report
 from benchrunner.runs.planner import Planner
-from benchrunner.runs.predictor import Predicted, Predictor
-from benchrunner.tasks.task import Task
+from benchrunner.runs.references import FinishedFit, find_backbone, maker, saved
+from benchrunner.training.feature_cache import Cache
 from benchrunner.workspace import Workspace
 
 
 class Runner:
-    """Plans and runs fits, and predicts with them."""
+    """Runs fits in one workspace with one set of plugins; its `planner` plans them."""
 
     def __init__(
         self,
@@ -44,51 +48,33 @@ class Runner:
         *,
         report: Report = silent,
     ) -> None:
-        self._observers = Observers(plugins, report)
-        self._planner = Planner(plugins, workspace)
-        self._fitter = Fitter(self._planner, self._observers, computing or Computing())
-        self._predictor = Predictor(self._fitter)
-
-    @property
-    def plugins(self) -> Plugins:
+        self.plugins = plugins
         """What the installed plugins offer."""
-        return self._planner.plugins
-
-    @property
-    def workspace(self) -> Workspace:
+        self.workspace = workspace
         """The folders for data, runs and cache."""
-        return self._planner.workspace
-
-    @property
-    def computing(self) -> Computing:
+        self.computing = computing or Computing()
         """How fits are computed, as it was asked for: the device may be `auto`."""
-        return self._fitter.computing
+        self.planner = Planner(plugins, workspace)
+        """Plans fits and loads rows."""
+        self.observers = Observers(plugins, report)
+        """Those who are told what happens during fits."""
 
-    def in_runs_folder(self, runs: Path) -> Runner:
-        """Return a copy of this runner that reads and writes fits in the folder `runs`."""
-        return self._like(dataclasses.replace(self.workspace, runs=runs), self._planner.limit_dev, self._planner.sample)
-
-    def with_dev_limit(self, limit: int | None, sample: str = "first") -> Runner:
-        """Return a runner like this one that reads at most `limit` rows of each dev split, or this one if it does.
-
-        Training sees no dev rows, so that fits and their ids stay as they are; predictions of fewer rows have other
-        ids. `sample` says which rows, as in a recipe.
-        """
-        if limit is None:
-            sample = "first"
-        if (limit, sample) == (self._planner.limit_dev, self._planner.sample):
-            return self
-        return self._like(self.workspace, limit, sample)
-
-    def _like(self, workspace: Workspace, limit_dev: int | None, sample: str) -> Runner:
-        runner = Runner(self.plugins, workspace, self.computing, report=self.report)
-        runner._planner.limit_dev, runner._planner.sample = limit_dev, sample
-        return runner
+    @cached_property
+    def resolved(self) -> Computing:
+        """How fits are computed, on a device that torch has."""
+        return self.computing.resolved()
 
     @property
-    def device(self) -> str:
-        """Name of the device for torch, for example "cuda:0"."""
-        return self._fitter.resolved.device
+    def fit_runner(self) -> FitRunner:
+        """What an executor needs to run fits as this runner does."""
+        return FitRunner(
+            workspace=self.workspace,
+            computing=self.computing,
+            report=self.observers.report,
+            run=self.run,
+            cost=self.planner.cost,
+            has_installed_plugins=self.plugins.are_installed,
+        )
 
     def precision(self, name: str) -> str:
         """Return the precision that a name means; `auto` is bf16 on GPUs that have bf16 units, and fp32 elsewhere."""
@@ -96,97 +82,179 @@ class Runner:
             return name
         from benchrunner.training.machine import resolved_precision
 
-        return resolved_precision(name, self.device)
+        return resolved_precision(name, self.resolved.device)
 
-    @property
-    def report(self) -> Report:
-        """Callback for progress."""
-        return self._observers.report
-
-    def reporting_to(self, report: Report) -> contextlib.AbstractContextManager[None]:
-        """Send progress to another callback within a `with` block."""
-        return self._observers.reporting_to(report)
-
-    def observe(self, hook: str, **arguments: Any) -> None:
-        """Call the observers of a hook, for example `before_study`, with the hook's arguments."""
-        self._observers.call(hook, **arguments)
-
-    def plan(
-        self, task: Task, backbone: str, *, method: str | None = None, recipe: Recipe | None = None, seed: int = 0
-    ) -> Fit:
-        """Return the fit of a backbone to a task, with its identity. Nothing runs.
-
-        Without a method or a recipe, those of the task are taken.
-        """
-        return self._planner.plan(
-            task, backbone, method=self.plugins.methods.find(method or task.method), recipe=recipe, seed=seed
-        )
-
-    def backbone(self, reference: str) -> Backbone:
-        """Return the backbone that a name, path, hub id, `run:ID` or `PREFIX:A,B` means."""
-        return self._planner.checked_backbone(reference)[0]
-
-    def rows(self, task: Task, split: str) -> Rows:
-        """Load the rows of a split. The last few splits stay in memory."""
-        return self._planner.rows(task, split)
+    def in_workspace(self, workspace: Workspace) -> Runner:
+        """Return a runner like this one in another workspace; this runner itself if it is in this workspace."""
+        if workspace == self.workspace:
+            return self
+        return Runner(self.plugins, workspace, self.computing, report=self.observers.report)
 
     def folder(self, fit: Fit) -> RunFolder:
         """Return the folder of a fit; it need not exist."""
-        return self._fitter.folder(fit)
+        return RunFolder(self.workspace.runs, fit.id)
 
-    @property
-    def limit_dev(self) -> tuple[int | None, str]:
-        """Largest number of rows of each dev split that is read (None: all), and which rows these are."""
-        return self._planner.limit_dev, self._planner.sample
-
-    def cost(self, fit: Fit) -> FitCost:
-        """Estimate what a fit costs, from the size of its backbone and of its data."""
-        return fit_cost(fit, self._planner)
-
-    def workers_can_run(self, fits: Iterable[Fit]) -> bool:
-        """Whether processes on this machine find the plugins of the fits, and fits run on a CPU."""
-        return self.plugins.are_installed and self.device == "cpu"
+    @contextlib.contextmanager
+    def locked(self, fit: Fit) -> Iterator[RunFolder]:
+        """Lock a fit's folder while this process fits, reads the weights or removes them."""
+        folder = self.folder(fit)
+        waiting = Event("waiting", text=f"another process runs {fit.id}")
+        with folder.locked(lambda: self.observers.progress(fit, waiting)):
+            yield folder
 
     def run(self, fit: Fit, *, weights: bool = False) -> Record:
-        """Return the fit's record, and fit first if it is not finished. `weights` asks for the model as well."""
-        with self._fitter.locked(fit) as folder:
-            return self._fitter.run(fit, folder, weights=weights)
+        """Return the fit's record, and fit first if it is not finished.
 
-    def finished(self, fit: Fit) -> Record | None:
-        """Read the record of a fit; None if the fit must run, because it is not finished or has failed."""
-        record = self.folder(fit).record()
-        return None if record is None or record.status == "failed" else record
-
-    def predict(self, fit: Fit, split: str, *, settings: Mapping[str, Any] | None = None) -> Predicted:
-        """Return the fit's answers to a split, with their scores if the rows have labels. Computed once.
-
-        `settings` replaces the decoding settings that were tuned on dev.
+        `weights` asks for the model as well, which may have been removed.
         """
-        return self._predictor.predict(fit, split, settings)
-
-    def outputs(self, fit: Fit, rows: Rows) -> Any:
-        """Return the fit's raw outputs for rows of its problem. They are kept: a new threshold costs no inference."""
-        return self._predictor.outputs(fit, rows)
-
-    def settings(self, fit: Fit) -> Mapping[str, Any]:
-        """Return the settings that turn the fit's outputs into answers, tuned on dev where the problem tunes any."""
-        return self._predictor.settings(fit)
-
-    def tuned_settings(self, task: Task, folder: RunFolder, outputs: Callable[[Rows], Any]) -> Mapping[str, Any]:
-        """Return a problem's decoding settings, tuned on the task's selection splits and kept in a folder."""
-        return self._predictor.tuned_settings(task, folder, outputs)
-
-    def baseline(self, fit: Fit, split: str) -> Mapping[str, Score]:
-        """Return the scores of the majority of the fit's training rows on a split."""
-        return self._predictor.baseline(fit, split)
+        with self.locked(fit) as folder:
+            return self._run(fit, folder, weights=weights)
 
     def forget(self, fit: Fit) -> None:
         """Remove a fit's folder, with its record and its predictions."""
-        with self._fitter.locked(fit) as folder:
+        with self.locked(fit) as folder:
             remove_whole(folder.path)
 
     def forget_weights(self, fit: Fit) -> None:
         """Remove a fit's model; its record and predictions stay."""
         if self.plugins.methods.find(fit.method).needs_backbone and self.folder(fit).model.exists():
-            with self._fitter.locked(fit) as folder:
+            with self.locked(fit) as folder:
                 remove_whole(folder.model)
+
+    def _run(self, fit: Fit, folder: RunFolder, *, weights: bool) -> Record:
+        """Return the fit's record; run the fit first if it is not finished. The caller must hold the folder's lock."""
+        record = folder.finished_record()
+        if record is not None:
+            if record.status == "diverged" or folder.model.exists() or not weights:
+                return record
+            self.observers.progress(fit, Event("note", text=f"{fit.weights_gone}, so it is fitted again"))
+        return self._fit(fit, folder)
+
+    def _fit(self, fit: Fit, folder: RunFolder) -> Record:
+        """Write the fit to its folder, run the method, and write the record."""
+        method = self.plugins.methods.find(fit.method)
+        job = self._prepare(fit, folder, method)
+        self.observers.call("before_fit", fit=fit)
+        started = time.monotonic()
+        try:
+            outcome = _learned(method, job)
+        except (BenchrunnerError, OSError) as failure:  # a plugin's method may fail in any way; the study goes on
+            return self._failed(fit, folder, failure, seconds=time.monotonic() - started)
+        assert job.train is not None
+        record = Record(
+            fit.id,
+            outcome.status,
+            outcome.reason,
+            timings={**outcome.timings, "seconds": time.monotonic() - started},
+            work=outcome.work,
+            numerics=outcome.numerics,
+            checksums=folder_checksums(folder.model) if outcome.status == "done" else {},
+            notes=(*job.train.notes, *outcome.notes),
+        )
+        folder.keep_record(record)
+        shutil.rmtree(folder.checkpoint, ignore_errors=True)
+        self.observers.call("after_fit", fit=fit, record=record)
+        return record
+
+    def _failed(self, fit: Fit, folder: RunFolder, failure: BenchrunnerError | OSError, *, seconds: float) -> Record:
+        """Write the record of a fit that failed. A full disk is raised: every further fit would fail, after hours."""
+        error = failure.raised if isinstance(failure, PluginFailure) else failure
+        if is_disk_full(error):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder.path)) from error
+        is_ours = isinstance(error, BenchrunnerError)
+        reason = printable(str(error)) if is_ours else folder.keep_traceback(error)
+        status: Status = "diverged" if isinstance(error, Diverged) else "failed"
+        record = Record(fit.id, status, reason, timings={"seconds": seconds})
+        folder.keep_record(record)
+        self.observers.call("on_fit_error", fit=fit, error=error)
+        return record
+
+    def _prepare(self, fit: Fit, folder: RunFolder, method: Method) -> Job:
+        """Check that nothing changed since planning, write the fit to its folder, and return the method's job."""
+        task = self.plugins.tasks.find(fit.task)
+        rows = self.planner.training_rows(task, fit.recipe, fit.seed)
+        backbone, family = None, None
+        if method.needs_backbone:
+            backbone, family = find_backbone(fit.backbone, self.plugins, self.workspace)
+        suppliers = self.planner.suppliers(task, method, family)
+        self.planner.check_unchanged(fit, rows, backbone, suppliers)
+        folder.sweep()
+        folder.keep_fit(fit)
+        if family is not None:
+            folder.keep_family(maker(family, self.plugins))
+        return self._job(fit, folder, suppliers, backbone=backbone, train=rows)
+
+    def prediction_job(self, fit: Fit, folder: RunFolder) -> Job:
+        """Return the job with which a method predicts; fit first if there are no weights. The caller holds the lock.
+
+        Raises a `FitError` if the fit failed or diverged.
+        """
+        record = self._run(fit, folder, weights=True)
+        if record.status != "done":
+            raise FitError(f"The fit {fit.id} ({fit.task}, {fit.backbone}) has no answers: {record.reason}")
+        folder.check_model(record)
+        task = self.plugins.tasks.find(fit.task)
+        method = self.plugins.methods.find(fit.method)
+        backbone, family = None, None
+        if method.needs_backbone:
+            backbone, family = saved(folder, self.plugins, self.workspace)
+        return self._job(fit, folder, self.planner.suppliers(task, method, family), backbone=backbone)
+
+    def _job(
+        self,
+        fit: Fit,
+        folder: RunFolder,
+        suppliers: Mapping[str, str],
+        *,
+        backbone: Backbone | None,
+        train: Rows | None = None,
+    ) -> Job:
+        method = self.plugins.methods.find(fit.method)
+        head = None
+        if isinstance(backbone, FinishedFit) and backbone.hands_on(fit, method):
+            head = backbone.folder.model
+        computing = Computing("cpu")
+        if backbone is not None:
+            computing = self.resolved
+            make_current(computing.device)
+        return Job(
+            fit=fit,
+            problem=self.plugins.tasks.find(fit.task).problem,
+            workspace=self.workspace,
+            cache=Cache(self.workspace.cache),
+            computing=computing,
+            model=folder.model,
+            checkpoint=folder.checkpoint,
+            log=folder.log,
+            report=lambda event: self.observers.progress(fit, event),
+            train=train,
+            backbone=backbone,
+            code=suppliers,
+            head=head,
+            parameters=method.parameter_values(fit.recipe),
+        )
+
+
+def _learned(method: Method, job: Job) -> Outcome:
+    """Let a method learn; raise a `PluginFailure` for any error of its code."""
+    with PluginCode():
+        outcome = method.fit(job)
+        if not isinstance(outcome, Outcome):
+            raise FitError(f"The method '{method.name}' returned {value_text(outcome)}, not an Outcome.")
+    return outcome
+
+
+def make_current(device: str) -> None:
+    """Make a GPU that is named by its number the current GPU of this process.
+
+    Memory for transfers, and libraries that know only the current GPU, would otherwise take memory of the first GPU.
+    cuBLAS gets a workspace of fixed size: without it, cuBLAS may add up numbers in a different order each time when
+    cuDNN computes an LSTM.
+    """
+    import torch
+
+    place = torch.device(device)
+    if place.type == "cuda":
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    if place.type == "cuda" and place.index is not None:
+        torch.cuda.set_device(place)

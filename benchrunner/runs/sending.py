@@ -1,17 +1,24 @@
-"""Fits that an executor sends to other processes or machines: which are sent, and what happens if the study stops."""
+"""Fits that an executor sends to other processes or machines, and the files of runs that come back as values."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from pathlib import Path
+from functools import partial
+from pathlib import Path, PurePosixPath
 from typing import Protocol
 
+from benchrunner.errors import FitError
 from benchrunner.fits.executor import FitRunner
 from benchrunner.fits.fit import Fit
 from benchrunner.fits.record import Record
+from benchrunner.io.files import write_atomically
+from benchrunner.runs.folder import RunFolder
+
+LAST = "record.json"
+"""File of a run that is written last: where it exists, all other files do."""
 
 
 class SentFits(Protocol):
@@ -33,7 +40,7 @@ def send_fits(
     """
     unfinished = []
     for fit in fits:
-        record = runner.finished(fit)
+        record = RunFolder(runner.workspace.runs, fit.id).finished_record()
         if record is None:
             unfinished.append(fit)
         else:
@@ -57,3 +64,27 @@ def _marked(runs: Path) -> Iterator[str]:
         yield mark.name
     finally:
         mark.unlink(missing_ok=True)
+
+
+def packed(folder: Path) -> dict[str, bytes]:
+    """Read the files of a run's folder, without its checkpoint, lock and temporary files: path -> bytes."""
+    paths = {path.relative_to(folder): path for path in sorted(folder.rglob("*")) if path.is_file()}
+    kept = {name: path for name, path in paths.items() if name.parts[0] != "checkpoint" and not _is_hidden(name)}
+    return {name.as_posix(): path.read_bytes() for name, path in kept.items()}
+
+
+def unpack(files: Mapping[str, bytes], runs: Path, run: str) -> None:
+    """Write the files of a run to its folder, unless the run is finished there already."""
+    folder = RunFolder(runs, run)
+    with folder.locked(lambda: None):
+        if folder.finished_record() is not None:
+            return
+        for name in sorted(files, key=lambda name: name == LAST):
+            path = PurePosixPath(name)
+            if path.is_absolute() or ".." in path.parts:
+                raise FitError(f"A worker sent a file of the run {run} with the name {name}, which is outside of it.")
+            write_atomically(folder.path / path, partial(Path.write_bytes, data=files[name]))
+
+
+def _is_hidden(name: Path) -> bool:
+    return any(part.startswith(".") for part in name.parts)

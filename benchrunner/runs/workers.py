@@ -119,10 +119,13 @@ class Workers:
         """Yield each fit with its record as it finishes. Workers also predict dev, while they have the weights."""
         known = {fit.id: fit for fit in fits}
         threads = self._shares.threads
-        waiting = deque((fit, FitOrder.of(fit, runner, threads=threads[fit.id])) for fit in known.values())
+        device = runner.computing.resolved().device
+        waiting = deque[tuple[Fit, FitOrder]]()
+        for planned in known.values():
+            waiting.append((planned, FitOrder.of(planned, runner, device=device, threads=threads[planned.id])))
         with HeldBack():
-            for device in devices_of_workers(runner.device, min(self._shares.jobs, len(waiting))):
-                self._workers.append(_started(device))
+            for own_device in devices_of_workers(device, min(self._shares.jobs, len(waiting))):
+                self._workers.append(_started(own_device))
                 self._workers[-1].listen(self._box)
                 self._hand_out(waiting)
         for _ in known:

@@ -9,7 +9,7 @@ from benchrunner.data.rows import Rows
 from benchrunner.errors import FitError
 from benchrunner.fits.fit import Fit, Prediction
 from benchrunner.runs.folder import read_prediction
-from benchrunner.runs.predictor import MAJORITY, Predicted
+from benchrunner.runs.predicting import MAJORITY, Predicted, predict, raw_outputs
 from benchrunner.runs.runner import Runner
 from benchrunner.sharing.answer_files import Figures
 from benchrunner.studies.kept.finished_runs import majority_fits
@@ -30,7 +30,7 @@ class KeptAnswers:
         """Load the rows of a split once."""
         key = (task.name, split)
         if key not in self._rows:
-            self._rows[key] = self._runner.rows(task, split)
+            self._rows[key] = self._runner.planner.rows(task, split)
         return self._rows[key]
 
     def find(self, fit: Fit, task: Task, split: str) -> tuple[Prediction, Predicted]:
@@ -69,7 +69,7 @@ class KeptAnswers:
         if fit.method != MAJORITY and not any((self._runner.folder(fit).path / "outputs").glob("*.npy")):
             raise FitError(f"The fit {fit.id} has no kept outputs, from which metrics of {task.name} are computed.")
         rows = self.rows(task, prediction.split)
-        return task.problem.extra_figures(self._runner.outputs(fit, rows), rows.table, prediction.settings)
+        return task.problem.extra_figures(raw_outputs(fit, rows, self._runner), rows.table, prediction.settings)
 
     def majority(self, fit: Fit, task: Task, splits: Sequence[str]) -> Fit:
         """Return the fit of the majority answer that a fit is compared with.
@@ -79,7 +79,7 @@ class KeptAnswers:
         """
         key = (task.name, fit.recipe.limit_train, fit.recipe.sample, *splits)
         if key not in self._majority:
-            planned = self._runner.plan(task, "", method=MAJORITY, recipe=fit.recipe)
+            planned = self._runner.planner.plan(task, "", method=MAJORITY, recipe=fit.recipe)
             fits = (known for known in (planned, *self._older(planned)) if self._has_all(known, task, splits))
             self._majority[key] = next(fits, None) or self._computed(planned, splits)
         return self._majority[key]
@@ -95,5 +95,5 @@ class KeptAnswers:
 
     def _computed(self, planned: Fit, splits: Iterable[str]) -> Fit:
         for split in splits:
-            self._runner.predict(planned, split)
+            predict(planned, split, self._runner)
         return planned

@@ -11,7 +11,7 @@ from typing import Any, final
 from benchrunner.errors import FitError
 from benchrunner.fits.fit import Fit
 from benchrunner.runs.folder import RunFolder
-from benchrunner.runs.predictor import MAJORITY, Predicted
+from benchrunner.runs.predicting import MAJORITY, Predicted
 from benchrunner.runs.runner import Runner
 from benchrunner.sharing.answer_files import Figures, answers_text
 from benchrunner.sharing.contents import (

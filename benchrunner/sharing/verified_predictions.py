@@ -11,8 +11,7 @@ from benchrunner.fits.record import Record
 from benchrunner.io.decoding import as_json
 from benchrunner.io.file_faults import quoted
 from benchrunner.metrics import Score
-from benchrunner.runs.evaluation import judged
-from benchrunner.runs.predictor import MAJORITY, Predicted
+from benchrunner.runs.predicting import MAJORITY, Predicted, judged
 from benchrunner.sharing.answer_files import read_answers
 from benchrunner.sharing.comparing import value_differences
 from benchrunner.sharing.contents import STUDY, prediction_name, scores_json
@@ -85,7 +84,7 @@ class VerifiedPredictions:
         answers, figures = read_answers(self._folder, prediction_id, len(rows), task.problem)
         baseline = self._baseline(fit, task_name, split)
         try:
-            record = judged(prediction, task, rows, answers, figures, {}, baseline)
+            record = judged(prediction, task, rows, answers, figures, timings={}, baseline=baseline)
         except Exception as error:  # metrics and problems of plugins may fail in any way on edited answers
             raise UnreadableFile(f"{name}: the answers cannot be scored: {quoted(described(error), 200)}.") from None
         self.scores, self.answers = self.scores + len(record.scores), self.answers + len(answers)

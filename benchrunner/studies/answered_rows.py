@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.data.rows import Rows
 from benchrunner.fits.fit import Fit
+from benchrunner.runs.predicting import predict
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.right_answers import RightAnswers, right_answers
 from benchrunner.tasks.task import Task
@@ -86,8 +87,8 @@ def answered_rows(
     `answers_of` gives the answers of a fit to a split. By default, answers that were kept are read and others are
     predicted, for which the fit's weights are needed.
     """
-    answers_of = answers_of or (lambda fit, name: runner.predict(fit, name).answers)
-    rows = runner.rows(task, split)
+    answers_of = answers_of or (lambda fit, name: predict(fit, name, runner).answers)
+    rows = runner.planner.rows(task, split)
     fits = {backbone: restarts for backbone, restarts in fits.items() if restarts}
     answers = {backbone: tuple(answers_of(fit, split) for fit in restarts) for backbone, restarts in fits.items()}
     seeds = {backbone: tuple(fit.seed for fit in restarts) for backbone, restarts in fits.items()}

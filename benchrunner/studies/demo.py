@@ -14,7 +14,8 @@ from benchrunner.leaderboards.checking import find_faults
 from benchrunner.leaderboards.leaderboard import Leaderboard
 from benchrunner.leaderboards.writing import submission_path, turn_at, write_with_manifest
 from benchrunner.plugins.registry import Plugins
-from benchrunner.runs.family_prefix import with_family
+from benchrunner.runs.planner import Planner
+from benchrunner.runs.references import with_family
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.study import Result, Study
 from benchrunner.studies.submission_answers import answers, selected
@@ -61,7 +62,7 @@ class Demo:
         folder = followed(folder)
         chosen = _with_demo_files(plugins) if tasks is None else _checked(tasks)
         backbone = with_family(backbone or _demo_backbone(plugins), family, plugins)
-        twin = Runner(plugins, _workspace(folder)).backbone(backbone).twin
+        twin = Planner(plugins, _workspace(folder)).backbone(backbone).twin
         backbones = (backbone, twin) if twin else (backbone,)
         return cls(folder, plugins, Study(backbones, chosen, seeds=(seed,), changes=RECIPE), seed)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Protocol
 
 from benchrunner.fits.fit import Fit
-from benchrunner.runs.predictor import Predicted
+from benchrunner.runs.predicting import Predicted
 
 
 class Predictions(Protocol):
-    """An object that gives the predictions of fits: a `benchrunner.Runner`, or the kept predictions of a study."""
+    """An object that gives the predictions of fits: computed by a runner, or the kept ones of a study."""
 
     def predict(self, fit: Fit, split: str) -> Predicted:
         """Return the fit's answers to a split, with their scores."""

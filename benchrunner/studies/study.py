@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.errors import FitError, RequestError, UnknownName
@@ -143,7 +143,9 @@ class Study:
 
     def limited(self, runner: Runner) -> Runner:
         """Return a runner that reads the rows of dev which the study scores."""
-        return runner.with_dev_limit(self.limit_dev, self.changes.get("sample", "first"))
+        sample = "first" if self.limit_dev is None else self.changes.get("sample", "first")
+        settings = replace(runner.workspace.settings, limit_dev=self.limit_dev, sample_dev=sample)
+        return runner.in_workspace(replace(runner.workspace, settings=settings))
 
     def tests_of(self, task: Task) -> tuple[str, ...]:
         """Return the names of a task's test splits that are scored."""

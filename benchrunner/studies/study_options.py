@@ -12,7 +12,7 @@ from benchrunner.parameters.method_parameters import MethodParameter, ParameterV
 from benchrunner.parameters.number_limits import check_at_most, check_seed, shortened
 from benchrunner.parameters.recipes import SPECIAL, Grid, Recipe
 from benchrunner.plugins.registry import Plugins
-from benchrunner.runs.family_prefix import with_family
+from benchrunner.runs.references import with_family
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.number_texts import number, numbers
 from benchrunner.studies.study import Selection, Study

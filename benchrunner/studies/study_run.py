@@ -16,7 +16,7 @@ from benchrunner.metrics import Score
 from benchrunner.parameters.method_parameters import is_parameter
 from benchrunner.parameters.recipes import STEP_FIELDS, Grid, Recipe
 from benchrunner.runs.local_executor import Local, executed
-from benchrunner.runs.predictor import MAJORITY
+from benchrunner.runs.predicting import MAJORITY
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.comparison.formats import as_html
 from benchrunner.studies.kept.keeper import StudyKeeper
@@ -68,11 +68,11 @@ def run_part(
 ) -> Result:
     """Run planned cells as a part of the study that `keeper` keeps; the other arguments are those of `run_study`."""
     fits = list({fit.id: fit for cell in cells for fit in cell.fits}.values())
-    runner.observe("before_study", fits=fits)
+    runner.observers.call("before_study", fits=fits)
     keeper.planned(study, cells)
     weights = [(fit, fit_work(fit, runner)) for fit in fits] if show_progress else []
     predictions = NotedPredictions(runner)
-    with watched(runner, weights, show=show_progress) as watch:
+    with watched(runner.observers, weights, show=show_progress) as watch:
         records = run_fits(fits, runner, executor or Local(), predictions, finished=watch.finished)
     results = tuple(select(cell, records, predictions) for cell in cells)
     _prune(study, results, runner)
@@ -82,7 +82,7 @@ def run_part(
     )
     keeper.finished(result, predictions.ids, majority)
     selected = [cell.selected for cell in results if cell.selected is not None]
-    runner.observe("after_study", fits=fits, records=records, selected=selected)
+    runner.observers.call("after_study", fits=fits, records=records, selected=selected)
     return result
 
 
@@ -91,10 +91,10 @@ def plan_study(study: Study, runner: Runner) -> tuple[Cell, ...]:
     cells, runner = [], study.limited(runner)
     for task in study.tasks:
         for split in (task.train, *task.named("dev")):
-            runner.rows(task, split)
+            runner.planner.rows(task, split)
         tests = study.tests_of(task)
         for split in tests:
-            rows = runner.rows(task, split)
+            rows = runner.planner.rows(task, split)
             if task.problem.gold(rows.table) is None:
                 raise RequestError(
                     f"{task.name} cannot be scored on {split}: {rows.origin} has no labels. Leave --split {split} out."
@@ -111,7 +111,7 @@ def _candidates(study: Study, task: Task, backbone: str, method: Method, runner:
     """Plan the fits of a backbone to a task with one method."""
     candidates, (points, seeds) = [], grid_and_seeds(study, task, method)
     for recipe in points:
-        fits = (runner.plan(task, backbone, method=method.name, recipe=recipe, seed=seed) for seed in seeds)
+        fits = (runner.planner.plan(task, backbone, method=method.name, recipe=recipe, seed=seed) for seed in seeds)
         candidates.append(Candidate(recipe, tuple(fits)))
     return tuple(candidates)
 
@@ -182,7 +182,9 @@ def _prune(study: Study, results: Iterable[CellResult], runner: Runner) -> None:
 def _majority(study: Study, cells: Sequence[Cell], runner: Runner) -> Mapping[str, Fit]:
     """Plan the fit of the majority answer of each task: its training rows are those of the task's first grid point."""
     recipes = {cell.task.name: cell.candidates[0].recipe for cell in reversed(cells)}
-    return {task.name: runner.plan(task, "", method=MAJORITY, recipe=recipes[task.name]) for task in study.tasks}
+    return {
+        task.name: runner.planner.plan(task, "", method=MAJORITY, recipe=recipes[task.name]) for task in study.tasks
+    }
 
 
 def _baseline(study: Study, majority: Mapping[str, Fit], predictions: Predictions) -> Mapping[Term, Score]:
@@ -208,5 +210,5 @@ def rows_read(task: Task, method: Method, recipe: Recipe, runner: Runner) -> int
     """
     if not method.needs_backbone:
         return 0
-    rows = len(runner.rows(task, task.train))
+    rows = len(runner.planner.rows(task, task.train))
     return min(rows, recipe.limit_train or rows) * (recipe.epochs if method.trains_in_steps else 1)

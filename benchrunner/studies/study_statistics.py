@@ -8,11 +8,13 @@ from typing import Any, TypeVar, final
 
 from benchrunner.errors import BenchrunnerError, Undefined, first_line
 from benchrunner.metrics import ANSWERS, Metric, gold_rows
+from benchrunner.runs.predicting import decoding_settings, raw_outputs
 from benchrunner.runs.runner import Runner
 from benchrunner.statistics import Comparison, Interval, expected_best, holm, restart_interval
 from benchrunner.statistics.intervals import interval_of_scored
 from benchrunner.statistics.paired_test import compare_scored
 from benchrunner.statistics.scored_answers import ScoredAnswers
+from benchrunner.studies.kept.predictions import NotedPredictions
 from benchrunner.studies.predictions import Predictions
 from benchrunner.studies.study import CellResult, Result
 from benchrunner.tasks.suites import Term
@@ -68,7 +70,7 @@ def study_statistics(result: Result, runner: Runner, predictions: Predictions | 
     `predictions` gives the answers, by default the runner. Where the data is no longer there, or a score has no value,
     the statistic is absent with the reason.
     """
-    predictions = predictions or runner
+    predictions = predictions or NotedPredictions(runner)
     scored, absent = dict[Key, Sequence[ScoredAnswers]](), dict[Key, str]()
     examples, restarts, trials = dict[Key, Interval](), dict[Key, Interval](), dict[Key, Sequence[float]]()
     for cell in _first_cells(result):
@@ -149,7 +151,7 @@ def scored_answers(
     cell: CellResult, term: Term, metric: Metric, runner: Runner, predictions: Predictions
 ) -> list[ScoredAnswers]:
     """Return the answers of all restarts at the chosen grid point, with the gold answers."""
-    task, rows = cell.cell.task, runner.rows(cell.cell.task, term.split)
+    task, rows = cell.cell.task, runner.planner.rows(cell.cell.task, term.split)
     gold = task.problem.gold(rows.table)
     if gold is None:
         raise Undefined(f"{rows.origin} has no labels")
@@ -159,7 +161,7 @@ def scored_answers(
         if metric.computed_from == ANSWERS:
             answers = predictions.predict(fit, term.split).answers
         else:
-            outputs, settings = runner.outputs(fit, rows), runner.settings(fit)
+            outputs, settings = raw_outputs(fit, rows, runner), decoding_settings(fit, runner)
             answers = task.problem.extra_figures(outputs, rows.table, settings)[metric.computed_from]
         if len(answers) != len(right):
             raise Undefined(f"{rows.origin} has {len(right)} rows now, and the fit {fit.id} answered {len(answers)}")

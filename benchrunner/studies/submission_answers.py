@@ -14,7 +14,7 @@ from benchrunner.leaderboards.file_kinds.file_kind import Answers
 from benchrunner.leaderboards.leaderboard import Leaderboard, Pair
 from benchrunner.runs.answering import answer
 from benchrunner.runs.folder import find_run
-from benchrunner.runs.predictor import MAJORITY
+from benchrunner.runs.predicting import MAJORITY, decoding_settings, predict, raw_outputs
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.study import CellResult, selected_fit
 from benchrunner.tasks.task import Task
@@ -40,7 +40,7 @@ def missing(
         tests = [split for name, split in board.wanted if name == task.name]
         for split in [task.train, *task.named("dev"), *tests]:
             try:
-                runner.rows(task, split)
+                runner.planner.rows(task, split)
             except DataNotFound:
                 reasons[task.name] = f"no data for its split {split}"
                 break
@@ -52,7 +52,7 @@ def check_counts(board: Leaderboard, tasks: Iterable[Task], runner: Runner) -> N
     wrong = []
     for task in tasks:
         for file in board.files_of(task.name):
-            rows = runner.rows(task, file.split)
+            rows = runner.planner.rows(task, file.split)
             if len(rows) != file.rows:
                 wrong.append(
                     f"  - {file.name}: {rows.origin} has {len(rows):,} rows; {board.title} wants {file.rows:,}"
@@ -81,10 +81,12 @@ def selected(board: Leaderboard, cells: Sequence[CellResult], runner: Runner) ->
 
     def given(task: Task, split: str) -> Answers:
         fit = selected_fit(next(cell for cell in cells if cell.cell.task.name == task.name))
-        predicted, rows = runner.predict(fit, split), runner.rows(task, split)
+        predicted, rows = predict(fit, split, runner), runner.planner.rows(task, split)
         extra_figures: dict[str, list[Any]] = {}
         if any(file.extra_figure for file in board.files_of(task.name)):
-            extra_figures = task.problem.extra_figures(runner.outputs(fit, rows), rows.table, runner.settings(fit))
+            extra_figures = task.problem.extra_figures(
+                raw_outputs(fit, rows, runner), rows.table, decoding_settings(fit, runner)
+            )
         return _with_origin(Answers(predicted.answers, rows.table, extra_figures, fit.id, fit.method), [fit])
 
     return given
@@ -148,7 +150,7 @@ def _filled(board: Leaderboard, task: Task, split: str, why: str, runner: Runner
 
 def _rows(task: Task, split: str, runner: Runner) -> Rows | None:
     try:
-        return runner.rows(task, split)
+        return runner.planner.rows(task, split)
     except RequestError:  # the reason why the task is absent says so already
         return None
 

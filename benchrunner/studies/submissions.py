@@ -19,6 +19,7 @@ from benchrunner.leaderboards.published_choice import PublishedChoice, choose_pu
 from benchrunner.leaderboards.writing import submission_path, turn_at, write_with_manifest
 from benchrunner.metrics import Score
 from benchrunner.runs.folder import find_run
+from benchrunner.runs.predicting import predict
 from benchrunner.runs.runner import Runner
 from benchrunner.studies import submission_figures
 from benchrunner.studies.comparison.json_values import as_json as result_json
@@ -193,11 +194,13 @@ def _predict(board: Leaderboard, result: Result, runner: Runner, *, show: bool) 
     splits = {fit.id: [split for task, split in board.wanted if task == fit.task] for fit in fits}
 
     def work(fit: Fit) -> float:
-        return sum(len(runner.rows(runner.plugins.tasks.find(fit.task), split)) for split in splits[fit.id]) or 1.0
+        return (
+            sum(len(runner.planner.rows(runner.plugins.tasks.find(fit.task), split)) for split in splits[fit.id]) or 1.0
+        )
 
     works = [(fit, work(fit)) for fit in fits] if show else []
-    with watched(runner, works, counts="predicting", show=show) as watch:
+    with watched(runner.observers, works, counts="predicting", show=show) as watch:
         for fit in fits:
             for split in splits[fit.id]:
-                runner.predict(fit, split)
+                predict(fit, split, runner)
             watch.finished(fit)

@@ -14,8 +14,8 @@ from benchrunner.fits.estimates import CommandEstimate
 from benchrunner.fits.record import Record
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.runs.core_shares import automatic_shares
-from benchrunner.runs.family_prefix import without_prefix
 from benchrunner.runs.inventory.costs import FinishedCost, MeasuredCost, finished_costs, measured_cost
+from benchrunner.runs.references import without_prefix
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.study import Study
 from benchrunner.studies.study_options import StudyOptions
@@ -191,7 +191,7 @@ def _automatic_jobs(study: Study, runner: Runner) -> int:
         fits = {fit.id: fit for cell in plan_study(study, runner) for fit in cell.fits}
     except CheckpointError:  # the lines of the plan name the checkpoint
         return 1
-    shares = automatic_shares(list(fits.values()), runner)
+    shares = automatic_shares(list(fits.values()), runner.fit_runner)
     return 1 if shares is None else shares.jobs
 
 
@@ -309,7 +309,13 @@ def _line(
     known = tuple(_compared(plan, runner.folder(fit).record()) for plan, fit in zip(fits, cell.fits, strict=True))
     planned = next(cell.fits)
     wanted = FinishedCost(
-        task.name, planned.revision, method.name, runner.device.partition(":")[0], planned.recipe.precision, 0.0, 0.0
+        task.name,
+        planned.revision,
+        method.name,
+        runner.resolved.device.partition(":")[0],
+        planned.recipe.precision,
+        0.0,
+        0.0,
     )
     return PlannedFits(systems, columns, known, measured=measured_cost(costs, wanted))
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import final
 
 from benchrunner.errors import FitError, RequestError, first_line
-from benchrunner.runs.answering import answer_together
-from benchrunner.runs.ensembles import Ensemble
+from benchrunner.runs.answering import Ensemble, answer_together
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.comparison.layout import ABSENT
 from benchrunner.studies.study import CellResult
@@ -81,7 +80,9 @@ def entry_of_ensemble(cell: CellResult, term: Term, runner: Runner) -> Entry:
         return Entry(reason="no fit finished", cell=cell)
     task = cell.cell.task
     try:
-        score = answer_together(Ensemble(members), task, runner.rows(task, term.split), runner).scores[term.metric]
+        score = answer_together(Ensemble(members), task, runner.planner.rows(task, term.split), runner).scores[
+            term.metric
+        ]
     except (FitError, RequestError) as error:
         return Entry(reason=first_line(error), cell=cell)
     if score.value is None:

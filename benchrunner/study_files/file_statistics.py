@@ -14,6 +14,7 @@ from benchrunner.statistics.scored_answers import ScoredAnswers
 from benchrunner.studies.comparison.conclusions import SHOWN, Tested, caution, sentence
 from benchrunner.studies.comparison.layout import interval_text
 from benchrunner.studies.comparison.marks import clear_legend, clear_mark
+from benchrunner.studies.kept.predictions import NotedPredictions
 from benchrunner.studies.study import CellResult, Result
 from benchrunner.studies.study_statistics import BackboneDifference, differences_with_holm, scored_answers
 from benchrunner.study_files.entries import Entry
@@ -109,7 +110,8 @@ def _answers(cell: CellResult, column: Column, metric: Metric, part: Result) -> 
     """Return the answers of all restarts of a figure."""
     if part.runner is None:
         raise Undefined("the result has no runner, so that answers cannot be read")
-    return scored_answers(cell, column.term(cell.cell.task), metric, part.runner, part.predictions or part.runner)
+    predictions = part.predictions or NotedPredictions(part.runner)
+    return scored_answers(cell, column.term(cell.cell.task), metric, part.runner, predictions)
 
 
 def _pairs(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import final
 
 from benchrunner.errors import DataError, RequestError
-from benchrunner.runs.family_prefix import with_family
+from benchrunner.runs.references import with_family
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.study import Cell, Selection, Study
 from benchrunner.studies.study_options import StudyOptions, options_read
@@ -122,7 +122,7 @@ def _metric(column: Column, runner: Runner) -> tuple[Task, Term]:
         if name not in known:
             raise RequestError(f"{task.name} has no {kind} '{name}'; it has {', '.join(known) or 'none'}.")
     for needed in dict.fromkeys((task.train, *dev, term.split)):
-        rows = runner.rows(task, needed)
+        rows = runner.planner.rows(task, needed)
         if needed == term.split and task.problem.gold(rows.table) is None:
             raise RequestError(
                 f"{task.name} has no labels in its split {term.split} ({rows.origin}), so only its leaderboard can "
@@ -141,7 +141,7 @@ def stage_study(system: System, study: StudyFile, options: StudyOptions, runner:
     with naming(where):
         task = runner.plugins.tasks.find(system.first.task)
         for split in (task.train, *task.named("dev")):
-            runner.rows(task, split)
+            runner.planner.rows(task, split)
         merged = options.over(of_scale).over(of_stage)
         method = None if system.method is None else (system.method,)
         fit_options = replace(merged, method=method, seeds=None, restarts=None, select=None, keep="selected")

@@ -94,7 +94,9 @@ def _check_commands(study: StudyFile, runner: Runner, program: Sequence[str]) ->
 def _run_commands(study: StudyFile, runner: Runner, program: Sequence[str], *, show_progress: bool) -> None:
     """Run the commands that build the study's backbones."""
     if study.commands:
-        runner.observe("before_study", fits=())  # the fits are not known yet; a refusal must not come after hours
+        runner.observers.call(
+            "before_study", fits=()
+        )  # the fits are not known yet; a refusal must not come after hours
     for number, (words, system) in enumerate(study.commands.items(), start=1):
         if show_progress:
             print_note(f"{number} of {len(study.commands)}, {system}: benchrunner {shlex.join(words)}")
@@ -136,7 +138,7 @@ def _check_backbones(
     for system in systems:
         with naming(f"{study.name}, system {system.name}"):
             for backbone in _existing(system, study, runner) if before_commands else [system.backbone]:
-                runner.backbone(backbone)
+                runner.planner.backbone(backbone)
 
 
 def _entries(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -79,9 +80,10 @@ def test_recomputation_is_no_part_of_a_fit(tmp_path: Path) -> None:
     plain = runner(tmp_path)
     again = Runner(plain.plugins, plain.workspace, Computing("cpu", recompute=True))
     task = plain.plugins.tasks.find("mood")
-    fits = [one.plan(task, "tiny/words", recipe=QUICK) for one in (plain, again)]
+    fits = [one.planner.plan(task, "tiny/words", recipe=QUICK) for one in (plain, again)]
     assert fits[0].id == fits[1].id
     assert (
-        FitOrder.of(fits[1], again).computing.recompute and again.in_runs_folder(tmp_path / "other").computing.recompute
+        FitOrder.of(fits[1], again.fit_runner).computing.recompute
+        and again.in_workspace(replace(again.workspace, runs=tmp_path / "other")).computing.recompute
     )
     assert plain.run(fits[0]) == again.run(fits[1]), "the finished fit is read"

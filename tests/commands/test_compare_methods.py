@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from benchrunner import Computing, Runner, StudyOptions, Workspace, read_study, run_study
+from benchrunner.runs.predicting import predict
 from benchrunner.statistics import holm, paired_test
 from command_line import Shell
 
@@ -44,7 +45,7 @@ def test_each_method_has_the_row_it_has_alone(shell: Shell) -> None:
     metric = result.study.tasks[0].metrics[0]
     gold = result.rows()["gold"].tolist()
     answers = [result.rows()[f"{name} seed 0"].tolist() for name in NAMES[:2]]
-    answers.append(made.predict(result.of(NAMES[2], "mine/mood").restarts[0], "dev").answers)
+    answers.append(predict(result.of(NAMES[2], "mine/mood").restarts[0], "dev", made).answers)
     tests = [paired_test(metric, gold, [own], [answers[0]]) for own in answers[1:]]
     adjusted = holm({number: test.p for number, test in enumerate(tests)})
     for number, shown in enumerate(together["comparisons"]):

@@ -96,7 +96,7 @@ def test_a_stratified_sample_is_the_same_for_all_seeds(shell: Shell) -> None:
     few = compared(shell, *words)
     made = runner(shell)
     task = shell.plugins.tasks.find("mood")
-    rows = made.rows(task, "dev").table
+    rows = made.planner.rows(task, "dev").table
     drawn = stratified_sample(rows.column("label").to_pylist(), 6, seed=0)
     seen = read_study(few["kept_as"], made).rows()
     assert seen["a"].tolist() == rows.take(drawn).column("a").to_pylist()

@@ -224,10 +224,10 @@ def check_is_equal(shell: Shell) -> None:
 def score_is_equal(shell: Shell) -> None:
     Path("answers.txt").write_text("glad\n" * 24)
     task = shell.plugins.tasks.find("mood")
-    scored = score_file(task, Path("answers.txt"), runner(shell))
+    scored = score_file(task, Path("answers.txt"), runner(shell).planner)
     printed = printed_json(shell, "score", "mood", "answers.txt", "--data", "data")
     assert printed == same_json(scored.scores)
-    by_gold = score_file(task, Path("answers.txt"), runner(shell), gold=Path("data/mood/dev.tsv"))
+    by_gold = score_file(task, Path("answers.txt"), runner(shell).planner, gold=Path("data/mood/dev.tsv"))
     assert shell("score", "mood", "answers.txt", "--gold", "data/mood/dev.tsv")[1] == f"{by_gold.text}\n"
 
 

@@ -25,8 +25,8 @@ from benchrunner.fits.fit import Fit
 from benchrunner.methods.majority import Majority
 from benchrunner.methods.method import Job, Method, Outcome
 from benchrunner.parameters.method_parameters import ParameterValues, check_declared
-from benchrunner.runs.fitted_backbone import FinishedFit
 from benchrunner.runs.folder import RunFolder
+from benchrunner.runs.references import FinishedFit
 from benchrunner.testing.tiny_backbone import TinyBackbone
 from command_line import Shell
 from inline import mood, plugins

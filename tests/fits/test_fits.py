@@ -96,8 +96,9 @@ def test_a_prediction_id_depends_on_each_of_its_fields() -> None:
 
 def planned(folder: Path, **hooks: Any) -> str:
     fit_runner = runner(folder, **hooks)
-    backbone = next(iter(fit_runner.plugins.backbones))
-    return fit_runner.plan(fit_runner.plugins.tasks.find("mood"), backbone, recipe=QUICK).id
+    return fit_runner.planner.plan(
+        fit_runner.plugins.tasks.find("mood"), next(iter(fit_runner.plugins.backbones)), recipe=QUICK
+    ).id
 
 
 def test_the_same_request_is_the_same_fit_wherever_the_files_lie(tmp_path: Path) -> None:
@@ -109,7 +110,7 @@ def test_other_rows_labels_or_weights_are_another_fit(tmp_path: Path) -> None:
     data = tmp_path / "data" / "mood" / "train.tsv"
     fit_runner = runner(tmp_path)
     data.write_text(data.read_text().replace("river", "rivers", 1))
-    assert fit_runner.plan(fit_runner.plugins.tasks.find("mood"), "words", recipe=QUICK).id != first
+    assert fit_runner.planner.plan(fit_runner.plugins.tasks.find("mood"), "words", recipe=QUICK).id != first
     relabelled = planned(tmp_path / "other", register_tasks=[mood(problem=Classify(("sad", "glad")))])
     assert relabelled != first
 
@@ -136,7 +137,7 @@ def test_a_fit_depends_on_the_versions_of_the_plugins_it_uses(tmp_path: Path) ->
         plugins: Plugins = discover(installed=False)
         plugins.add(Plugin("own", "own", own_version), own())
         plugins.add(Plugin("idle", "idle", idle_version), own(register_tasks=[mood(name="a/b")], register_backbones=[]))
-        return Runner(plugins, fit_runner.workspace).plan(plugins.tasks.find("mood"), "words").id
+        return Runner(plugins, fit_runner.workspace).planner.plan(plugins.tasks.find("mood"), "words").id
 
     first = with_versions("1", "1")
     assert with_versions("2", "1") != first
@@ -147,7 +148,8 @@ def test_only_a_limit_below_the_row_count_changes_the_data(tmp_path: Path) -> No
     fit_runner = runner(tmp_path)
     task = fit_runner.plugins.tasks.find("mood")
     fits = {
-        limit: fit_runner.plan(task, "words", recipe=QUICK.changed(limit_train=limit)) for limit in (None, 9999, 10)
+        limit: fit_runner.planner.plan(task, "words", recipe=QUICK.changed(limit_train=limit))
+        for limit in (None, 9999, 10)
     }
     assert fits[None].data == fits[9999].data != fits[10].data
 
@@ -155,6 +157,6 @@ def test_only_a_limit_below_the_row_count_changes_the_data(tmp_path: Path) -> No
 def test_majority_has_one_fit_for_every_backbone_and_seed(tmp_path: Path) -> None:
     fit_runner = runner(tmp_path)
     task = fit_runner.plugins.tasks.find("mood")
-    first = fit_runner.plan(task, "words", method="majority", seed=0)
-    second = fit_runner.plan(task, "nonsense", method="majority", seed=5, recipe=QUICK)
+    first = fit_runner.planner.plan(task, "words", method="majority", seed=0)
+    second = fit_runner.planner.plan(task, "nonsense", method="majority", seed=5, recipe=QUICK)
     assert first.id == second.id

@@ -32,8 +32,9 @@ RATES = {"word": 0.6**3, "position": 0.6**3, "qkv": 0.6**2, "norm": 0.6**2, "den
 def fit(folder: Path, *, seed: int = 0, **changes: Any) -> tuple[Record, dict[str, torch.Tensor], Runner]:
     """Fine-tune the tiny encoder on moods with a recipe; return the record and the weights that were saved."""
     fit_runner = runner(folder)
-    task = fit_runner.plugins.tasks.find("mood")
-    planned = fit_runner.plan(task, "words", recipe=QUICK.changed(**changes), seed=seed)
+    planned = fit_runner.planner.plan(
+        fit_runner.plugins.tasks.find("mood"), "words", recipe=QUICK.changed(**changes), seed=seed
+    )
     record = fit_runner.run(planned)
     model = fit_runner.folder(planned).model
     return record, {**load_file(model / WEIGHTS), **load_file(model / "head.safetensors")}, fit_runner
@@ -149,9 +150,9 @@ def test_more_layers_than_the_encoder_has_are_refused(tmp_path: Path) -> None:
 def test_a_second_stage_goes_on_from_the_head_at_other_rates(tmp_path: Path) -> None:
     fit_runner = runner(tmp_path)
     task = fit_runner.plugins.tasks.find("mood")
-    first = fit_runner.plan(task, "words", recipe=QUICK)
+    first = fit_runner.planner.plan(task, "words", recipe=QUICK)
     fit_runner.run(first)
-    second = fit_runner.plan(task, f"run:{first.id}", recipe=QUICK.changed(layer_decay=DECAY))
+    second = fit_runner.planner.plan(task, f"run:{first.id}", recipe=QUICK.changed(layer_decay=DECAY))
     assert any("head goes on" in note for note in fit_runner.run(second).notes)
 
 
@@ -160,7 +161,7 @@ def test_both_fields_are_part_of_a_fits_identity(tmp_path: Path) -> None:
     task = fit_runner.plugins.tasks.find("mood")
     recipes = [QUICK, QUICK.changed(layer_decay=0.9), QUICK.changed(redraw_layers=1)]
     ids = {
-        method: {fit_runner.plan(task, "words", recipe=recipe, method=method).id for recipe in recipes}
+        method: {fit_runner.planner.plan(task, "words", recipe=recipe, method=method).id for recipe in recipes}
         for method in ("finetune", "finetune+bilstm", "features")
     }
     assert {method: len(fits) for method, fits in ids.items()} == {"finetune": 3, "finetune+bilstm": 3, "features": 1}
@@ -169,8 +170,8 @@ def test_both_fields_are_part_of_a_fits_identity(tmp_path: Path) -> None:
 def test_too_many_redrawn_layers_are_refused_when_planning(tmp_path: Path) -> None:
     made = runner(tmp_path)
     task = made.plugins.tasks.find("mood")
-    fit = made.plan(task, "words", recipe=QUICK.changed(epochs=1, redraw_layers=1))
+    fit = made.planner.plan(task, "words", recipe=QUICK.changed(epochs=1, redraw_layers=1))
     assert made.run(fit).status == "done"
     for backbone in ("words", f"run:{fit.id}", "concat:words,words"):
         with pytest.raises(RequestError, match="redraw-layers 2 is more layers than this encoder has, 1"):
-            made.plan(task, backbone, recipe=QUICK.changed(redraw_layers=2))
+            made.planner.plan(task, backbone, recipe=QUICK.changed(redraw_layers=2))

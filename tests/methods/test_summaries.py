@@ -15,6 +15,7 @@ from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.methods.heads import LinearHead, summarize
 from benchrunner.parameters.recipes import SUMMARIES, Recipe
 from benchrunner.problems.problem import HeadShape
+from benchrunner.runs.predicting import raw_outputs
 from benchrunner.testing import TinyEncoder
 from inline import plugins, runner
 from tiny_fits import features
@@ -69,13 +70,15 @@ def test_half_precision_states_are_averaged_in_full() -> None:
 def test_fine_tuning_with_another_summary_is_another_fit(tmp_path: Path) -> None:
     made = runner(tmp_path)
     task = made.plugins.tasks.find("mood")
-    fits = {choice: made.plan(task, "words", recipe=task.recipe.changed(summary=choice)) for choice in SUMMARIES}
+    fits = {
+        choice: made.planner.plan(task, "words", recipe=task.recipe.changed(summary=choice)) for choice in SUMMARIES
+    }
     assert len({fit.id for fit in fits.values()}) == len(SUMMARIES)
-    assert made.plan(task, "words").id == fits["pooler"].id
+    assert made.planner.plan(task, "words").id == fits["pooler"].id
     outputs = []
     for choice in ("pooler", "mean", "max"):
         assert made.run(fits[choice]).status == "done"
-        outputs.append(made.outputs(fits[choice], made.rows(task, "dev")).tolist())
+        outputs.append(raw_outputs(fits[choice], made.planner.rows(task, "dev"), made).tolist())
     assert outputs[0] != outputs[1] != outputs[2]
 
 
@@ -89,7 +92,7 @@ def test_tasks_that_label_words_ignore_the_summary(tmp_path: Path) -> None:
 def test_only_the_encoders_own_summary_is_exported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = runner(tmp_path)
     task = made.plugins.tasks.find("mood")
-    fit = made.plan(task, "words", recipe=Recipe(epochs=1, summary="max"))
+    fit = made.planner.plan(task, "words", recipe=Recipe(epochs=1, summary="max"))
     assert made.run(fit).status == "done"
     words = ["export", fit.id, str(tmp_path / "out"), "--runs", str(tmp_path / "runs")]
     assert main(words, plugins=plugins()) == 2

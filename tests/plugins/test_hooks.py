@@ -33,6 +33,7 @@ from benchrunner.fits.progress import silent
 from benchrunner.plugins import hookspecs
 from benchrunner.plugins.hookspecs import GROUP
 from benchrunner.runs.observers import Observers
+from benchrunner.runs.predicting import predict
 from benchrunner.testing import check_backbone, sentences
 from inline import QUICK, files, own, runner
 
@@ -105,7 +106,7 @@ def test_the_documented_task_backbone_and_board_go_the_whole_way(tmp_path: Path)
     (cell,) = result.cells
     assert cell.selected is not None and not cell.lost
     board = runner.plugins.leaderboards.find("moods")
-    predicted = runner.predict(cell.selected, "test")
+    predicted = predict(cell.selected, "test", runner)
     archive = write_answers(board, {("mine/mood", "test"): Answers(predicted.answers)}, tmp_path)
     assert find_faults(board, archive) == []
 
@@ -119,18 +120,18 @@ def test_the_documented_backbone_keeps_its_contract(tmp_path: Path) -> None:
 def test_the_documented_method_answers_with_the_first_row(tmp_path: Path) -> None:
     runner = documented_mood(tmp_path)
     task = runner.plugins.tasks.find("mine/mood")
-    fit = runner.plan(task, "", method="first")
+    fit = runner.planner.plan(task, "", method="first")
     assert runner.run(fit).status == "done"
-    first = runner.rows(task, "train").table.column("label")[0].as_py()
-    assert runner.predict(fit, "dev").answers == [first] * 20
+    first = runner.planner.rows(task, "train").table.column("label")[0].as_py()
+    assert predict(fit, "dev", runner).answers == [first] * 20
 
 
 def test_the_documented_executor_runs_the_last_fit_first(tmp_path: Path) -> None:
     files(1, tmp_path / "data")
     plugins = discover(extra=[("own", own()), ("more", documented("register_executors"))], installed=False)
     runner = Runner(plugins, Workspace(tmp_path / "runs", tmp_path / "cache", data=tmp_path / "data"), Computing("cpu"))
-    fits = [runner.plan(plugins.tasks.find("mood"), "words", recipe=QUICK, seed=seed) for seed in (0, 1)]
-    ran = list(plugins.executors.find("backwards").run(fits, runner))
+    fits = [runner.planner.plan(plugins.tasks.find("mood"), "words", recipe=QUICK, seed=seed) for seed in (0, 1)]
+    ran = list(plugins.executors.find("backwards").run(fits, runner.fit_runner))
     assert [fit.seed for fit, _ in ran] == [1, 0]
     assert {record.status for _, record in ran} == {"done"}
 
@@ -155,14 +156,14 @@ def test_the_documented_observers_are_told(tmp_path: Path, capsys: pytest.Captur
     plugins = discover(extra=[("own", own()), *((one, documented(one)) for one in names)], installed=False)
     made = runner(tmp_path)
     made = Runner(plugins, made.workspace)
-    fit = made.plan(plugins.tasks.find("mood"), "words", recipe=QUICK.changed(epochs=1))
+    fit = made.planner.plan(plugins.tasks.find("mood"), "words", recipe=QUICK.changed(epochs=1))
     made.run(fit)
     said = capsys.readouterr().out.splitlines()
     assert said[0] == f"starting {fit.id}"
     assert said[1:8] == [f"{fit.id} encoding 0.0 0.0", *(f"{fit.id} step {step} 6" for step in range(1, 7))]
     assert re.fullmatch(r"loss 0\.\d+ learning rate 0\.\d+\n\d+\.\d+ examples per second", "\n".join(said[8:10]))
     assert said[-1] == f"{fit.id} done"
-    bad = made.plan(plugins.tasks.find("mood"), "words", recipe=QUICK.changed(max_length=3, micro_tokens=1))
+    bad = made.planner.plan(plugins.tasks.find("mood"), "words", recipe=QUICK.changed(max_length=3, micro_tokens=1))
     made.workspace.runs.joinpath(bad.id).mkdir()
     made.workspace.runs.joinpath(bad.id, "log.jsonl").mkdir()  # a fit that cannot write its log
     assert made.run(bad).status == "failed"

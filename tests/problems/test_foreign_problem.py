@@ -20,6 +20,7 @@ from benchrunner.features.arrays import Features
 from benchrunner.features.flat_batch import FlatBatch
 from benchrunner.problems.problem import HeadShape, Problem
 from benchrunner.runs.answering import answer
+from benchrunner.runs.predicting import decoding_settings, predict, raw_outputs
 from benchrunner.testing import check_task, sentences
 from inline import runner
 
@@ -115,9 +116,9 @@ def test_every_method_fits_it_and_several_fits_answer_together(tmp_path: Path, m
     made = runner(tmp_path, register_tasks=[marks(Marks())])
     task = made.plugins.tasks.find("marks")
     recipe = replace(task.recipe, features="last")
-    fits = [made.plan(task, "words", method=method, recipe=recipe, seed=seed) for seed in range(2)]
+    fits = [made.planner.plan(task, "words", method=method, recipe=recipe, seed=seed) for seed in range(2)]
     for fit in fits:
-        predicted = made.predict(fit, "dev")
+        predicted = predict(fit, "dev", made)
         assert len(predicted.answers) == 40 and predicted.record.scores["right"].value is not None
     if method != "majority":
         assert any("thresholds [" in note and "chosen on dev" in note for note in predicted.record.notes)
@@ -132,16 +133,16 @@ def test_thresholds_are_tuned_on_all_splits_that_select(
     splits = {"train": one_split.splits["train"], "near": one_split.splits["dev"], "far": Split("dev", (texts(2),))}
     made = runner(tmp_path, register_tasks=[replace(one_split, splits=splits, select_on=select_on)])
     task = made.plugins.tasks.find("marks")
-    fit = made.plan(task, "words")
-    outputs = [made.outputs(fit, made.rows(task, split)) for split in tuned_on]
+    fit = made.planner.plan(task, "words")
+    outputs = [raw_outputs(fit, made.planner.rows(task, split), made) for split in tuned_on]
     expected = np.median(np.concatenate(outputs), axis=0).astype(float).tolist()
-    assert made.settings(fit) == {"thresholds": expected}
+    assert decoding_settings(fit, made) == {"thresholds": expected}
 
 
 def test_a_setting_that_is_not_json_serializable_is_a_fit_error(tmp_path: Path) -> None:
     problem = Marks()
     problem.given = {"thresholds": np.zeros(2)}
     made = runner(tmp_path, register_tasks=[marks(problem)])
-    fit = made.plan(made.plugins.tasks.find("marks"), "", method="majority")
+    fit = made.planner.plan(made.plugins.tasks.find("marks"), "", method="majority")
     with pytest.raises(FitError, match="ndarray is not JSON serializable"):
-        made.predict(fit, "dev")
+        predict(fit, "dev", made)

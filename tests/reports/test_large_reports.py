@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import finished_studies
-from benchrunner import Grid, Study, run_study
+from benchrunner import Grid, Runner, Study, run_study
 from finished_studies import finish, task
 
 KINDS = ("classify", "regress", "choose", "tag", "span", "classify")
@@ -26,7 +26,7 @@ print(time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 
 """
 
 
-def runner(folder: Path) -> finished_studies.Runner:
+def runner(folder: Path) -> Runner:
     """Return a runner with twelve tasks of 200 rows and four backbones."""
     tasks = [task(f"made/task-{number}", kind, rows=200) for number, kind in enumerate(KINDS * 2)]
     return finished_studies.runner(folder, tasks, NAMES)

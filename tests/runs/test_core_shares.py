@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
 
 import pytest
 
-from benchrunner import Fit, FitCost, Recipe
+from benchrunner import Computing, Fit, FitCost, FitRunner, Recipe, Workspace
+from benchrunner.fits.progress import silent
 from benchrunner.runs import core_shares
 from benchrunner.runs.core_shares import CoreShares, automatic_shares
 from benchrunner.runs.local_executor import Local
@@ -16,18 +16,16 @@ from benchrunner.runs.local_executor import Local
 LONG = FitCost(flops=1e13, memory=2_000_000_000)
 
 
-@dataclass
-class Machine:
-    """A runner on a machine with a number of cores and an amount of memory."""
-
-    costs: dict[str, FitCost]
-    can_run: bool = True
-
-    def cost(self, fit: Fit) -> FitCost:
-        return self.costs[fit.id]
-
-    def workers_can_run(self, fits: Sequence[Fit]) -> bool:
-        return self.can_run
+def machine(costs: dict[str, FitCost], *, can_run: bool = True) -> FitRunner:
+    """What an executor gets on a machine whose fits have these costs."""
+    return FitRunner(
+        workspace=Workspace(Path("runs"), Path("cache")),
+        computing=Computing("cpu"),
+        report=silent,
+        run=lambda fit: pytest.fail("nothing runs"),
+        cost=lambda fit: costs[fit.id],
+        has_installed_plugins=can_run,
+    )
 
 
 def fit_of(number: int, backbone: str = "words") -> Fit:
@@ -57,8 +55,8 @@ def shares(
     monkeypatch.setattr(core_shares, "available_cores", lambda: cores)
     monkeypatch.setattr(core_shares, "memory_size", lambda: memory)
     fits = [fit_of(number) for number in range(len(costs))]
-    machine: Any = Machine(dict(zip((fit.id for fit in fits), costs, strict=True)), can_run)
-    chosen = automatic_shares(fits, machine)
+    costs_by_id = dict(zip((fit.id for fit in fits), costs, strict=True))
+    chosen = automatic_shares(fits, machine(costs_by_id, can_run=can_run))
     return None if chosen is None else (chosen.jobs, [chosen.threads[fit.id] for fit in fits])
 
 
@@ -104,20 +102,20 @@ def test_fits_that_gain_nothing_run_one_by_one(
 def test_the_majority_needs_no_core(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(core_shares, "available_cores", lambda: 2)
     fits = [fit_of(0, backbone=""), fit_of(1), fit_of(2)]
-    machine: Any = Machine({fit.id: LONG for fit in fits})
-    chosen = automatic_shares(fits, machine)
+    here = machine({fit.id: LONG for fit in fits})
+    chosen = automatic_shares(fits, here)
     assert chosen is not None and (chosen.jobs, set(chosen.threads.values())) == (2, {1})
-    assert automatic_shares(fits[:2], machine) is None
+    assert automatic_shares(fits[:2], here) is None
 
 
 def test_named_jobs_share_the_cores_on_a_gpu_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without `--jobs`, fits on a GPU run one after another."""
     monkeypatch.setattr(core_shares, "available_cores", lambda: 16)
     fits = [fit_of(number) for number in range(6)]
-    machine: Any = Machine({fit.id: LONG for fit in fits}, can_run=False)
-    chosen = Local(4)._shares(fits, machine)
+    here = machine({fit.id: LONG for fit in fits}, can_run=False)
+    chosen = Local(4)._shares(fits, here)
     assert chosen is not None and (chosen.jobs, chosen.cores, set(chosen.threads.values())) == (4, 16, {4})
-    assert Local()._shares(fits, machine) is None
+    assert Local()._shares(fits, here) is None
 
 
 def test_named_jobs_share_the_cores_alike(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import random
 import shutil
 import signal
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from benchrunner.backbones.backbone import Backbone, OneBackbone
 from benchrunner.backbones.encoder import Encoder
 from benchrunner.data.sources import RowsFrom
 from benchrunner.fits.progress import Event
+from benchrunner.runs.predicting import decoding_settings, predict, raw_outputs
 from benchrunner.tasks.task import Split
 from benchrunner.testing import WEIGHTS, TinyEncoder
 from benchrunner.training.feature_cache import Cache
@@ -95,11 +96,11 @@ def results_of_run(home: Path) -> Results:
     """Read everything that the finished fit left: its answers, its settings, and answers that need its weights."""
     results = Results()
     runner = made(home, results)
-    fit = runner.plan(TASK, "mine/weights", method="finetune")
+    fit = runner.planner.plan(TASK, "mine/weights", method="finetune")
     for split in ("dev", "test", "more"):
         results.ask(split, lambda split=split: _prediction(runner, fit, split))  # type: ignore[misc]
-    results.ask("settings", lambda: dict(runner.settings(fit)))
-    results.ask("outputs", lambda: np.array(runner.outputs(fit, runner.rows(TASK, "dev"))).tobytes())
+    results.ask("settings", lambda: dict(decoding_settings(fit, runner)))
+    results.ask("outputs", lambda: np.array(raw_outputs(fit, runner.planner.rows(TASK, "dev"), runner)).tobytes())
     results.ask("record", lambda: runner.run(fit).status)
     return results
 
@@ -107,10 +108,10 @@ def results_of_run(home: Path) -> Results:
 def results_of_cache(home: Path, runs: str = "new") -> Results:
     """Fit again in an empty runs folder, with the features, the states and the hashes of the cache."""
     results = Results()
-    runner = made(home, results).in_runs_folder(home / runs)
+    runner = made(home, results).in_workspace(replace(made(home, results).workspace, runs=home / runs))
 
     def refit() -> Any:
-        fit = runner.plan(TASK, "mine/weights", method="features", seed=1)
+        fit = runner.planner.plan(TASK, "mine/weights", method="features", seed=1)
         record = runner.run(fit)
         head = (runner.folder(fit).model / "head.safetensors").read_bytes() if record.status == "done" else b""
         return fit.id, record.status, record.reason, head, _prediction(runner, fit, "dev")
@@ -120,7 +121,7 @@ def results_of_cache(home: Path, runs: str = "new") -> Results:
 
 
 def _prediction(runner: Runner, fit: Any, split: str) -> Any:
-    predicted = runner.predict(fit, split)
+    predicted = predict(fit, split, runner)
     return predicted.answers, {name: score.value for name, score in predicted.record.scores.items()}
 
 
@@ -132,11 +133,11 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     TinyEncoder().save(home / "weights")
     runner = made(home, Results())
     for method in ("finetune", "features"):
-        fit = runner.plan(TASK, "mine/weights", method=method)
+        fit = runner.planner.plan(TASK, "mine/weights", method=method)
         record = runner.run(fit)
         assert record.status == "done", record.reason
         for split in ("dev", "test"):
-            runner.predict(fit, split)
+            predict(fit, split, runner)
         if method == "features":
             shutil.rmtree(runner.folder(fit).path)
     for path in home.glob("runs/*"):

@@ -10,7 +10,7 @@ import torch
 
 from benchrunner import RequestError
 from benchrunner.fits.computing import Computing
-from benchrunner.runs.fitter import make_current
+from benchrunner.runs.runner import make_current
 from benchrunner.runs.workers import devices_of_workers
 from gpus import pretend
 

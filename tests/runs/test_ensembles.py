@@ -12,8 +12,8 @@ from benchrunner import BoardFile, Computing, Fit, Leaderboard, RequestError, Ru
 from benchrunner.command_line.main import main
 from benchrunner.leaderboards.file_kinds.json_file import JsonMap
 from benchrunner.leaderboards.manifests import read_manifest
-from benchrunner.runs.answering import answer
-from benchrunner.runs.ensembles import Ensemble
+from benchrunner.runs.answering import Ensemble, answer
+from benchrunner.runs.predicting import decoding_settings, predict, raw_outputs
 from benchrunner.studies.submission_answers import ensembles_of
 from inline import METHODS, files, mood, own, plugins, runner
 from trees import trees
@@ -26,7 +26,7 @@ def made_with_trees(folder: Path) -> Runner:
 
 def fit(made: Runner, task: str = "trees", *, seed: int = 0) -> Fit:
     row = made.plugins.tasks.find(task)
-    planned = made.plan(row, "words", recipe=row.recipe, seed=seed)
+    planned = made.planner.plan(row, "words", recipe=row.recipe, seed=seed)
     assert made.run(planned).status == "done"
     return planned
 
@@ -34,41 +34,41 @@ def fit(made: Runner, task: str = "trees", *, seed: int = 0) -> Fit:
 def test_a_threshold_is_tuned_on_dev_applied_recorded_and_kept(tmp_path: Path) -> None:
     made = made_with_trees(tmp_path)
     trained = fit(made)
-    dev = made.predict(trained, "dev")
+    dev = predict(trained, "dev", made)
     tau = json.loads((dev.folder / "prediction.json").read_text())["settings"]["tau"]
-    assert tau == made.settings(trained)["tau"] != 0.0
+    assert tau == decoding_settings(trained, made)["tau"] != 0.0
     assert any(note.startswith("tau ") and "chosen on dev for exact" in note for note in dev.record.notes)
-    without = made.predict(trained, "dev", settings={**made.settings(trained), "tau": 0.0})
+    without = predict(trained, "dev", made, settings={**decoding_settings(trained, made), "tau": 0.0})
     best, plain = (one.record.scores["exact"].value for one in (dev, without))
     assert best is not None and plain is not None and best >= plain
     assert without.folder != dev.folder
-    assert made.predict(trained, "dev", settings={"tau": 0.0}) == without, "what is not given is as it always is"
+    assert predict(trained, "dev", made, settings={"tau": 0.0}) == without, "what is not given is as it always is"
     assert len(list((made.folder(trained).path / "outputs").glob("*.npy"))) == 1, (
         "another threshold computes nothing again"
     )
-    tested = made.predict(trained, "test")
+    tested = predict(trained, "test", made)
     assert json.loads((tested.folder / "prediction.json").read_text())["settings"]["tau"] == tau
-    assert made_with_trees(tmp_path).settings(trained)["tau"] == tau
+    assert decoding_settings(trained, made_with_trees(tmp_path))["tau"] == tau
 
 
 def test_an_ensemble_of_copies_answers_as_the_one(tmp_path: Path) -> None:
     made = made_with_trees(tmp_path)
     one = fit(made)
     copies = answer([one.id] * 3, made, split="test")
-    assert copies.answers == made.predict(one, "test").answers
+    assert copies.answers == predict(one, "test", made).answers
     assert copies.answers == answer([one.id], made, split="test").answers
 
 
 def test_an_ensemble_of_labels_means_probabilities(tmp_path: Path) -> None:
     made = runner(tmp_path)
     fits = [fit(made, "mood", seed=seed) for seed in range(3)]
-    rows = made.rows(made.plugins.tasks.find("mood"), "dev")
+    rows = made.planner.rows(made.plugins.tasks.find("mood"), "dev")
     together = answer([one.id for one in fits], made)
-    logits = [made.outputs(one, rows).astype(np.float64) for one in fits]
+    logits = [raw_outputs(one, rows, made).astype(np.float64) for one in fits]
     mean = np.mean([np.exp(one) / np.exp(one).sum(1, keepdims=True) for one in logits], axis=0)
     assert together.answers == [("glad", "sad")[at] for at in mean.argmax(1)]
     np.testing.assert_allclose(together.extra_figures["probabilities"], mean, atol=1e-6)
-    assert answer([fits[0].id] * 2, made).answers == made.predict(fits[0], "dev").answers
+    assert answer([fits[0].id] * 2, made).answers == predict(fits[0], "dev", made).answers
 
 
 def test_an_ensembles_identity_is_its_members_in_any_order(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_a_file_showing_labels_is_refused_for_unlabelled_rows(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made = runner(tmp_path)
-    run = made.plan(made.plugins.tasks.find("mood"), "", method="majority")
+    run = made.planner.plan(made.plugins.tasks.find("mood"), "", method="majority")
     made.run(run)
     said = BoardFile("said.json", "mine/mood", "dev", 24, JsonMap("label"))
     (tmp_path / "mine.tsv").write_text("text\tmood\na merry day\tglad\n")

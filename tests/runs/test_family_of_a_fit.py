@@ -19,7 +19,8 @@ from benchrunner import (
     discover,
 )
 from benchrunner.backbones.encoder import Encoder
-from benchrunner.runs.answering import export
+from benchrunner.runs.exporting import export
+from benchrunner.runs.predicting import predict
 from benchrunner.testing import WEIGHTS, TinyBackbone, TinyEncoder, tiny_family
 from inline import QUICK, files, own, plugin
 
@@ -53,7 +54,7 @@ def made(folder: Path, **own_hooks: object) -> Runner:
 
 
 def fitted(runner: Runner, backbone: str = "tiny/words", *, seed: int = 0) -> Fit:
-    fit = runner.plan(runner.plugins.tasks.find("mood"), backbone, recipe=QUICK, seed=seed)
+    fit = runner.planner.plan(runner.plugins.tasks.find("mood"), backbone, recipe=QUICK, seed=seed)
     assert runner.run(fit).status == "done"
     return fit
 
@@ -65,7 +66,7 @@ def is_trained(encoder: Encoder) -> bool:
 
 
 def loaded(runner: Runner, reference: str) -> Encoder:
-    return runner.backbone(reference).load(runner.workspace, seed=0)
+    return runner.planner.backbone(reference).load(runner.workspace, seed=0)
 
 
 def test_only_the_family_that_made_a_fit_reads_it(tmp_path: Path) -> None:
@@ -74,7 +75,7 @@ def test_only_the_family_that_made_a_fit_reads_it(tmp_path: Path) -> None:
     assert is_trained(loaded(runner, f"run:{fit.id}"))
     alone = made(tmp_path / "alone")
     alone = Runner(discover(extra=[("own", own())], installed=False), alone.workspace)
-    answers = [one.predict(fitted(one), "dev").answers for one in (runner, alone)]
+    answers = [predict(fitted(one), "dev", one).answers for one in (runner, alone)]
     assert answers[0] == answers[1]
 
 
@@ -116,7 +117,7 @@ def test_fits_without_family_are_read_by_their_plugins(tmp_path: Path) -> None:
         runner.workspace,
     )
     with pytest.raises(CheckpointError, match=r"none of the plugins that made it \(own \(own\)\) offers backbones"):
-        runner.backbone(f"run:{fit.id}")
+        runner.planner.backbone(f"run:{fit.id}")
 
 
 def test_a_fit_whose_plugin_is_gone_says_which(tmp_path: Path) -> None:
@@ -126,16 +127,16 @@ def test_a_fit_whose_plugin_is_gone_says_which(tmp_path: Path) -> None:
     runner = Runner(discover(extra=[greedy, ("own", own(register_backbones=[]))], installed=False), runner.workspace)
     gone = r"made by the backbone family 'tiny/words' of the plugin own \(own\), .* has no such family"
     with pytest.raises(CheckpointError, match=gone):
-        runner.predict(fit, "dev")
+        predict(fit, "dev", runner)
     runner = Runner(discover(extra=[greedy], installed=False), runner.workspace)
     with pytest.raises(CheckpointError, match=r"of the plugin own \(own\), which is not installed"):
-        runner.backbone(f"run:{fit.id}")
+        runner.planner.backbone(f"run:{fit.id}")
 
 
 def test_a_family_that_refuses_its_own_fit_is_named(tmp_path: Path) -> None:
     runner = made(tmp_path, register_backbones=[OneBackbone(TinyBackbone(), lambda folder: None)])
     with pytest.raises(CheckpointError, match=r"family 'tiny/words' of the plugin own \(own\) does not recognise"):
-        runner.predict(fitted(runner), "dev")
+        predict(fitted(runner), "dev", runner)
 
 
 def test_two_families_of_a_plugin_need_two_names() -> None:

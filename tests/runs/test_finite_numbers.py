@@ -18,7 +18,8 @@ from benchrunner.errors import BenchrunnerError, FitError
 from benchrunner.fits.fit import Fit
 from benchrunner.io.seals import folder_checksums
 from benchrunner.methods.method import Job
-from benchrunner.runs.answering import export
+from benchrunner.runs.exporting import export
+from benchrunner.runs.predicting import predict
 from benchrunner.studies.comparison.json_values import as_json
 from benchrunner.studies.comparison.table import as_table
 from benchrunner.testing import WEIGHTS, TinyBackbone, TinyEncoder
@@ -100,7 +101,7 @@ def planned(used: Runner, kind: str, method: str, **changes: Any) -> Fit:
         defaults["summary"] = "mean"
     if "features" in defaults or method.startswith("features"):
         defaults["features"] = "last"
-    return used.plan(task, "words", method=method, recipe=task.recipe.changed(**{**defaults, **changes}))
+    return used.planner.plan(task, "words", method=method, recipe=task.recipe.changed(**{**defaults, **changes}))
 
 
 def refused(used: Runner, fit: Fit) -> str:
@@ -108,11 +109,11 @@ def refused(used: Runner, fit: Fit) -> str:
     record = used.run(fit)
     if record.status == "done":
         with pytest.raises(FitError, match="finite"):
-            used.predict(fit, "dev")
+            predict(fit, "dev", used)
         record = used.run(fit)
     assert record.status in ("diverged", "failed") and "finite" in record.reason
     with pytest.raises(FitError, match="finite"):
-        used.predict(fit, "dev")
+        predict(fit, "dev", used)
     assert not list(used.folder(fit).path.glob("predictions/*")) and not list(used.folder(fit).path.glob("outputs/*"))
     return record.reason
 
@@ -168,14 +169,14 @@ def test_a_saved_model_that_was_damaged_answers_nothing(tmp_path: Path) -> None:
     save_file(tensors, path)
     with pytest.raises(BenchrunnerError, match="does not match its checksum"):
         export(fit.id, tmp_path / "exported", used)
-    record = used.finished(fit)
+    record = used.folder(fit).finished_record()
     assert record is not None
     used.folder(fit).keep_record(replace(record, checksums=folder_checksums(used.folder(fit).model)))
     with pytest.raises(BenchrunnerError, match=r"finite numbers: qkv\.weight"):
         export(fit.id, tmp_path / "exported", used)
     assert not (tmp_path / "exported").exists()
     with pytest.raises(FitError, match="finite"):
-        used.predict(fit, "dev")
+        predict(fit, "dev", used)
     assert used.run(fit).status == "diverged"
 
 
@@ -195,14 +196,14 @@ class Foreign(Chancy):
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_outputs_of_a_foreign_method_are_checked(tmp_path: Path, value: float) -> None:
     used = runner(tmp_path, register_methods=[Foreign(value)], register_tasks=[mood(method="chancy")])
-    fit = used.plan(used.plugins.tasks.find("mood"), "words")
+    fit = used.planner.plan(used.plugins.tasks.find("mood"), "words")
     assert "1 of 24 outputs" in refused(used, fit)
     assert used.run(fit).status == "diverged"
 
 
 def test_minus_infinity_is_the_output_of_what_is_impossible(tmp_path: Path) -> None:
     used = runner(tmp_path, register_methods=[Foreign(-np.inf)], register_tasks=[mood(method="chancy")])
-    assert used.predict(used.plan(used.plugins.tasks.find("mood"), "words"), "dev").record.status == "done"
+    assert predict(used.planner.plan(used.plugins.tasks.find("mood"), "words"), "dev", used).record.status == "done"
 
 
 def test_a_comparison_shows_that_a_fit_diverged_and_no_score(tmp_path: Path) -> None:
@@ -235,7 +236,7 @@ class Hollow(Method):
 
 def test_weights_that_are_no_numbers_are_not_saved(tmp_path: Path) -> None:
     used = runner(tmp_path, register_methods=[Hollow()], register_tasks=[mood(method="hollow")])
-    fit = used.plan(used.plugins.tasks.find("mood"), "words")
+    fit = used.planner.plan(used.plugins.tasks.find("mood"), "words")
     record = used.run(fit)
     assert record.status == "diverged" and "head.bias" in record.reason
     assert not used.folder(fit).model.exists()

@@ -32,14 +32,14 @@ def made(folder: Path, *, die_at: int | None = None) -> Runner:
 
 
 def first_stage(runner: Runner) -> Fit:
-    fit = runner.plan(runner.plugins.tasks.find(NAMES[0]), "words")
+    fit = runner.planner.plan(runner.plugins.tasks.find(NAMES[0]), "words")
     assert runner.run(fit).status == "done"
     return fit
 
 
 def second_stage(runner: Runner, first: Fit, *, lr: float = 0.03) -> Fit:
     task = runner.plugins.tasks.find(NAMES[1])
-    return runner.plan(task, f"run:{first.id}", recipe=task.recipe.changed(lr=lr, epochs=2))
+    return runner.planner.plan(task, f"run:{first.id}", recipe=task.recipe.changed(lr=lr, epochs=2))
 
 
 def weights(runner: Runner, fit: Fit) -> dict[str, bytes]:
@@ -73,7 +73,7 @@ def test_a_head_of_another_method_stays_behind(tmp_path: Path) -> None:
     runner = made(tmp_path)
     first = first_stage(runner)
     task = runner.plugins.tasks.find(NAMES[1])
-    fit = runner.plan(task, f"run:{first.id}", method="finetune+bilstm", recipe=task.recipe.changed(epochs=1))
+    fit = runner.planner.plan(task, f"run:{first.id}", method="finetune+bilstm", recipe=task.recipe.changed(epochs=1))
     assert not any("the head goes on" in note for note in runner.run(fit).notes)
 
 
@@ -106,7 +106,7 @@ def test_a_killed_second_stage_resumes_and_keeps_the_first(
     done = forked.run(["-c", SCRIPT, str(tmp_path)], env={**os.environ, "PYTHONPATH": path})
     assert done.returncode == -signal.SIGKILL, done.stderr
     runner = made(tmp_path)
-    first = runner.plan(runner.plugins.tasks.find(NAMES[0]), "words")
+    first = runner.planner.plan(runner.plugins.tasks.find(NAMES[0]), "words")
     folder = runner.folder(first).path
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
     second = second_stage(runner, first_stage(runner))

@@ -9,6 +9,7 @@ import pytest
 from benchrunner import Backbone, OneBackbone, Runner, Workspace
 from benchrunner.engine import Encoder
 from benchrunner.errors import RequestError
+from benchrunner.runs.predicting import predict
 from benchrunner.testing import WEIGHTS, TinyBackbone, check_backbone
 from inline import QUICK, runner
 
@@ -48,16 +49,16 @@ def test_a_method_that_trains_a_frozen_backbone_is_refused(made: Runner) -> None
     task = made.plugins.tasks.find("mood")
     for method in ("finetune", "finetune+bilstm", "lora"):
         with pytest.raises(RequestError, match=rf"tiny/frozen is a frozen .*'{method.replace('+', '.')}'.*features"):
-            made.plan(task, "frozen", method=method)
+            made.planner.plan(task, "frozen", method=method)
 
 
 def test_a_fit_with_features_is_answered_and_goes_on_frozen(made: Runner) -> None:
     task = made.plugins.tasks.find("mood")
-    fit = made.plan(task, "frozen", method="features", recipe=QUICK.changed(features="last"))
+    fit = made.planner.plan(task, "frozen", method="features", recipe=QUICK.changed(features="last"))
     assert made.run(fit).status == "done"
-    assert len(made.predict(fit, "dev").answers) == 24
+    assert len(predict(fit, "dev", made).answers) == 24
     with pytest.raises(RequestError, match=f"run:{fit.id} is a frozen backbone"):
-        made.plan(task, f"run:{fit.id}")
+        made.planner.plan(task, f"run:{fit.id}")
 
 
 def test_a_frozen_backbone_keeps_its_contract(made: Runner, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from benchrunner import ACCURACY, PEARSON, Classify, PluginError, Regress, Score, roc_auc
 from benchrunner.runs.answering import answer
+from benchrunner.runs.predicting import majority_scores, predict, raw_outputs
 from benchrunner.tasks.prediction_files import scores_of_file
 from benchrunner.testing import check_task
 from inline import QUICK, mood, runner
@@ -18,21 +19,21 @@ AREA = roc_auc(("glad", "sad"), "glad")
 def test_a_record_and_answers_have_the_area_of_the_outputs(tmp_path: Path) -> None:
     task = mood(metrics=(AREA, ACCURACY))
     fit_runner = runner(tmp_path, register_tasks=[task])
-    fit = fit_runner.plan(task, "words", recipe=QUICK)
-    scores = fit_runner.predict(fit, "dev").record.scores
-    rows = fit_runner.rows(task, "dev")
-    probabilities = Classify(("glad", "sad")).extra_figures(fit_runner.outputs(fit, rows), rows.table, {})
+    fit = fit_runner.planner.plan(task, "words", recipe=QUICK)
+    scores = predict(fit, "dev", fit_runner).record.scores
+    rows = fit_runner.planner.rows(task, "dev")
+    probabilities = Classify(("glad", "sad")).extra_figures(raw_outputs(fit, rows, fit_runner), rows.table, {})
     gold = rows.table.column("label").to_pylist()
     assert scores["roc_auc"].value == AREA.compute(gold, probabilities["probabilities"])
     assert scores["roc_auc"].value > 0.5
     assert answer([fit.id], fit_runner, split="dev").scores == scores
-    assert fit_runner.baseline(fit, "dev")["roc_auc"] == Score(0.5)
+    assert majority_scores(fit, "dev", fit_runner)["roc_auc"] == Score(0.5)
 
 
 def test_a_file_of_answers_has_no_area(tmp_path: Path) -> None:
     task = mood(metrics=(ACCURACY, AREA))
     fit_runner = runner(tmp_path, register_tasks=[task])
-    rows = fit_runner.rows(task, "dev")
+    rows = fit_runner.planner.rows(task, "dev")
     (tmp_path / "answers.txt").write_text("\n".join(rows.table.column("label").to_pylist()) + "\n")
     scores = scores_of_file(task, rows, tmp_path / "answers.txt")
     assert scores["accuracy"] == Score(1.0)

@@ -13,14 +13,15 @@ from typing import Any
 
 import pytest
 
-from benchrunner import Computing, Fit, FitAnswer, FitError, FitOrder, Method, Outcome, Record, RequestError, Runner
-from benchrunner.runs.transfer import packed
+from benchrunner import Computing, Fit, FitAnswer, FitError, FitOrder, Method, Outcome, RequestError, Runner
+from benchrunner.runs.predicting import predict
+from benchrunner.runs.sending import packed
 from inline import QUICK, plugins, runner
 
 
 def order_of(made: Runner, fit: Fit, **changes: Any) -> FitOrder:
     """Make an order, as a worker gets it."""
-    order: FitOrder = pickle.loads(pickle.dumps(FitOrder.of(fit, made, **changes)))
+    order: FitOrder = pickle.loads(pickle.dumps(FitOrder.of(fit, made.fit_runner, **changes)))
     return order
 
 
@@ -40,39 +41,39 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Runner:
 
 @pytest.fixture
 def fit(made: Runner) -> Fit:
-    return made.plan(made.plugins.tasks.find("mood"), "words", recipe=QUICK.changed(epochs=1))
+    return made.planner.plan(made.plugins.tasks.find("mood"), "words", recipe=QUICK.changed(epochs=1))
 
 
 def test_a_worker_writes_a_fit_and_its_dev_predictions(made: Runner, fit: Fit) -> None:
-    assert made.finished(fit) is None
+    assert made.folder(fit).finished_record() is None
     answer = order_of(made, fit, mark=marked(made)).run(plugins=made.plugins)
     record = answer.record_in(made.workspace.runs)
-    assert record == made.folder(fit).record() == made.finished(fit) and record.status == "done"
+    assert record == made.folder(fit).record() == made.folder(fit).finished_record() and record.status == "done"
     assert answer.files is None
     assert len(list(made.folder(fit).path.glob("predictions/*/record.json"))) == 1
 
 
 def test_returned_files_are_those_of_a_local_fit(made: Runner, fit: Fit, tmp_path: Path) -> None:
     made.run(fit)
-    made.predict(fit, "dev")
+    predict(fit, "dev", made)
     local = packed(made.folder(fit).path)
     shutil.rmtree(made.workspace.runs)
     answer = order_of(made, fit, files="returned").run(plugins=made.plugins)
     assert not made.folder(fit).path.exists() and not (tmp_path / "node" / "runs" / fit.id).exists()
-    assert answer.record_in(made.workspace.runs) == made.finished(fit)
+    assert answer.record_in(made.workspace.runs) == made.folder(fit).finished_record()
     returned = packed(made.folder(fit).path)
     assert returned.keys() == local.keys()
     different = {name for name in local if returned[name] != local[name]}
     assert {name.rpartition("/")[2] for name in different} <= {"record.json"}, "records have timings"
     answer.record_in(made.workspace.runs)  # a finished fit is left as it is
-    assert made.predict(fit, "dev").record.status == "done"
+    assert predict(fit, "dev", made).record.status == "done"
 
 
 def test_a_worker_decides_by_the_mark_where_files_go(made: Runner, fit: Fit) -> None:
     unseen = order_of(made, fit, files="auto", mark="elsewhere").run(plugins=made.plugins)
     assert unseen.files is not None and not made.workspace.runs.exists()
     assert order_of(made, fit, files="auto", mark=marked(made)).run(plugins=made.plugins).files is None
-    assert made.finished(fit) is not None
+    assert made.folder(fit).finished_record() is not None
 
 
 def test_a_runs_folder_that_is_not_shared_is_refused(made: Runner, fit: Fit) -> None:
@@ -119,11 +120,11 @@ class Broken(Method):
 def test_a_fit_that_fails_comes_back_as_a_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BENCHRUNNER_CACHE", str(tmp_path / "node"))
     made = runner(tmp_path, register_methods=[Broken()])
-    fit = made.plan(made.plugins.tasks.find("mood"), "", method="broken")
+    fit = made.planner.plan(made.plugins.tasks.find("mood"), "", method="broken")
     record = order_of(made, fit, files="returned").run(plugins=made.plugins).record_in(made.workspace.runs)
     trace = made.folder(fit).path / "traceback.txt"
     assert (record.status, record.reason) == ("failed", f"ValueError: not today (see {trace})")
-    assert trace.is_file() and made.finished(fit) is None
+    assert trace.is_file() and made.folder(fit).finished_record() is None
 
 
 def test_other_errors_keep_their_kind_or_end_the_command(
@@ -177,8 +178,8 @@ def test_a_file_outside_of_the_run_is_refused(tmp_path: Path) -> None:
 
 def test_cuda_graphs_are_part_of_an_order_and_need_a_gpu(made: Runner) -> None:
     graphs = Runner(made.plugins, made.workspace, Computing("cuda:1", cuda_graphs=True))
-    fit = made.plan(made.plugins.tasks.find("mood"), "tiny/words", recipe=QUICK)
-    assert not FitOrder.of(fit, made).computing.cuda_graphs
-    assert FitOrder.of(fit, graphs, device="cuda:1").computing == graphs.computing
+    fit = made.planner.plan(made.plugins.tasks.find("mood"), "tiny/words", recipe=QUICK)
+    assert not FitOrder.of(fit, made.fit_runner).computing.cuda_graphs
+    assert FitOrder.of(fit, graphs.fit_runner, device="cuda:1").computing == graphs.computing
     with pytest.raises(RequestError, match="CUDA graphs need a GPU, and the device is 'cpu': leave --cuda-graphs out"):
         Runner(made.plugins, made.workspace, Computing("cpu", cuda_graphs=True)).run(fit)

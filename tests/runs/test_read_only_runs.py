@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from benchrunner import Runner
 from benchrunner.fits.fit import Fit
 from benchrunner.runs.answering import answer
+from benchrunner.runs.predicting import predict
 from counted_study import SmallDisk, small_disk
 from inline import runner
 
@@ -25,10 +27,10 @@ def finished(tmp_path: Path) -> Iterator[tuple[Runner, Fit]]:
     if os.geteuid() == 0:  # permissions do not hold for root, but a read-only file system does
         if not disk.mount(kilobytes=5000):
             pytest.skip("this root may not mount a small file system")
-        made = made.in_runs_folder(disk.folder)
-    fit = made.plan(made.plugins.tasks.find("mood"), "words")
+        made = made.in_workspace(replace(made.workspace, runs=disk.folder))
+    fit = made.planner.plan(made.plugins.tasks.find("mood"), "words")
     made.run(fit)
-    made.predict(fit, "dev")
+    predict(fit, "dev", made)
     _set_writable(made, disk, False)
     yield made, fit
     _set_writable(made, disk, True)
@@ -46,7 +48,7 @@ def _set_writable(made: Runner, disk: SmallDisk, writable: bool) -> None:
 def test_a_finished_fit_in_a_read_only_folder_is_read(finished: tuple[Runner, Fit], tmp_path: Path) -> None:
     made, fit = finished
     files = sorted(made.workspace.runs.rglob("*"))
-    dev, test = made.predict(fit, "dev"), made.predict(fit, "test")
+    dev, test = predict(fit, "dev", made), predict(fit, "test", made)
     assert (len(dev.answers), len(test.answers)) == (24, 20)
     assert answer([fit.id], made).answers == dev.answers
     own = answer([fit.id], made, file=tmp_path / "data" / "mood" / "test.tsv")

@@ -29,7 +29,9 @@ from benchrunner import (
     discover,
 )
 from benchrunner.errors import CheckpointError, DataError, FitError, RequestError
-from benchrunner.runs.answering import answer, export
+from benchrunner.runs.answering import answer
+from benchrunner.runs.exporting import export
+from benchrunner.runs.predicting import predict
 from benchrunner.testing import tiny_family
 from inline import QUICK, files, mood, own, pairs, plugin, runner
 
@@ -64,11 +66,11 @@ class Moody(Method):
 
 def with_method(folder: Path, method: Method, **observers: Any) -> tuple[Runner, Fit]:
     made = runner(folder, register_methods=[method], **observers)
-    return made, made.plan(made.plugins.tasks.find("mood"), "", method=method.name)
+    return made, made.planner.plan(made.plugins.tasks.find("mood"), "", method=method.name)
 
 
 def fine_tuned(made: Runner, **changes: Any) -> Fit:
-    fit = made.plan(made.plugins.tasks.find("mood"), "words", recipe=QUICK.changed(**changes))
+    fit = made.planner.plan(made.plugins.tasks.find("mood"), "words", recipe=QUICK.changed(**changes))
     assert made.run(fit).status == "done"
     return fit
 
@@ -84,7 +86,7 @@ def test_a_diverged_fit_is_not_run_again_and_has_no_answers(tmp_path: Path) -> N
     assert [made.run(fit).status for _ in range(2)] == ["diverged"] * 2
     assert method.fitted == 1
     with pytest.raises(FitError, match="has no answers: the loss was nan"):
-        made.predict(fit, "dev")
+        predict(fit, "dev", made)
 
 
 def test_a_failed_fit_says_why_and_is_tried_again(tmp_path: Path) -> None:
@@ -99,7 +101,9 @@ def test_a_failed_fit_says_why_and_is_tried_again(tmp_path: Path) -> None:
 
 def test_a_non_finite_loss_is_recorded_as_diverged_with_the_step(tmp_path: Path) -> None:
     made = runner(tmp_path)
-    fit = made.plan(made.plugins.tasks.find("mood"), "words", recipe=QUICK.changed(lr=1e38, clip=0.0, warmup=0.0))
+    fit = made.planner.plan(
+        made.plugins.tasks.find("mood"), "words", recipe=QUICK.changed(lr=1e38, clip=0.0, warmup=0.0)
+    )
     record = made.run(fit)
     assert record.status == "diverged"
     assert "not a finite number at step" in record.reason
@@ -108,15 +112,18 @@ def test_a_non_finite_loss_is_recorded_as_diverged_with_the_step(tmp_path: Path)
 
 def test_answers_are_computed_once_and_scored(tmp_path: Path) -> None:
     made, fit = with_method(tmp_path, method := Moody())
-    first = made.predict(fit, "dev")
+    first = predict(fit, "dev", made)
     method.answers = ValueError("must not be asked again")
-    again = made.predict(fit, "dev")
+    again = predict(fit, "dev", made)
     assert first == again
     assert first.answers == ["glad"] * 24
-    glad = made.rows(made.plugins.tasks.find("mood"), "dev").table.column("label").to_pylist().count("glad")
+    glad = made.planner.rows(made.plugins.tasks.find("mood"), "dev").table.column("label").to_pylist().count("glad")
     assert first.record.scores == {"accuracy": Score(glad / 24), "matthews": Score(0.0)}
     assert "constant predictions" in first.record.flags
-    assert made.predict(made.plan(made.plugins.tasks.find("mood"), "", method="majority"), "dev").record.flags == ()
+    assert (
+        predict(made.planner.plan(made.plugins.tasks.find("mood"), "", method="majority"), "dev", made).record.flags
+        == ()
+    )
 
 
 def test_a_prediction_removes_what_a_killed_one_left(tmp_path: Path) -> None:
@@ -127,25 +134,25 @@ def test_a_prediction_removes_what_a_killed_one_left(tmp_path: Path) -> None:
     half.mkdir(parents=True)
     (half / "answers.jsonl").write_text("[")
     (folder / ".tuned.json.x.part").write_text("{")
-    made.predict(fit, "dev")
+    predict(fit, "dev", made)
     assert not list(folder.rglob("*.part"))
 
 
 def test_rows_without_labels_have_answers_and_no_scores(tmp_path: Path) -> None:
     made, fit = with_method(tmp_path, Moody())
-    predicted = made.predict(fit, "test")
+    predicted = predict(fit, "test", made)
     assert (len(predicted.answers), predicted.record.scores) == (20, {})
     assert [np.load(one).shape for one in made.folder(fit).path.glob("outputs/*.npy")] == [(20, 2)]
 
 
 def test_changed_rows_repredict_and_a_changed_train_set_fails(tmp_path: Path) -> None:
     made, fit = with_method(tmp_path, Moody())
-    before = made.predict(fit, "test").folder
+    before = predict(fit, "test", made).folder
     for name in ("test", "train"):
         path = tmp_path / "data" / "mood" / f"{name}.tsv"
         path.write_text(path.read_text().replace("day", "night", 1))
     made = Runner(made.plugins, made.workspace)
-    assert made.predict(fit, "test").folder != before
+    assert predict(fit, "test", made).folder != before
     made.folder(fit).path.joinpath("record.json").unlink()
     with pytest.raises(RequestError, match="the training data of mine/mood changed since this fit was planned"):
         made.run(fit)
@@ -162,7 +169,7 @@ def test_changed_rows_repredict_and_a_changed_train_set_fails(tmp_path: Path) ->
 def test_a_method_that_cannot_predict_is_a_failure_with_a_reason(answers: Any, reason: str, tmp_path: Path) -> None:
     made, fit = with_method(tmp_path, Moody(answers=answers))
     with pytest.raises(FitError, match=reason):
-        made.predict(fit, "dev")
+        predict(fit, "dev", made)
     assert not list(made.folder(fit).path.glob("predictions/*/record.json"))
 
 
@@ -171,9 +178,9 @@ def test_a_metric_that_fails_is_a_failure_with_a_reason(tmp_path: Path) -> None:
         raise ZeroDivisionError("oh")
 
     made = runner(tmp_path, register_tasks=[mood(metrics=(Metric("odd", compute),))])
-    fit = made.plan(made.plugins.tasks.find("mood"), "", method="majority")
+    fit = made.planner.plan(made.plugins.tasks.find("mood"), "", method="majority")
     with pytest.raises(FitError, match="ZeroDivisionError: oh"):
-        made.predict(fit, "dev")
+        predict(fit, "dev", made)
 
 
 def test_the_record_is_on_disk_before_observers_are_told(tmp_path: Path) -> None:
@@ -229,18 +236,18 @@ def test_deleted_weights_are_refitted_identically_when_needed(tmp_path: Path) ->
     made = runner(tmp_path)
     fit = fine_tuned(made)
     weights = (made.folder(fit).model / "tiny.safetensors").read_bytes()
-    dev = made.predict(fit, "dev")
+    dev = predict(fit, "dev", made)
     made.forget_weights(fit)
     assert made.run(fit).status == "done" and not made.folder(fit).model.exists()
-    assert made.predict(fit, "dev") == dev, "what is predicted needs no weights"
+    assert predict(fit, "dev", made) == dev, "what is predicted needs no weights"
     assert not made.folder(fit).model.exists()
-    made.predict(fit, "test")
+    predict(fit, "test", made)
     assert (made.folder(fit).model / "tiny.safetensors").read_bytes() == weights
 
 
 def test_a_fit_of_other_code_is_not_run_under_its_name(tmp_path: Path) -> None:
     made = runner(tmp_path)
-    fit = made.plan(made.plugins.tasks.find("mood"), "words", recipe=QUICK)
+    fit = made.planner.plan(made.plugins.tasks.find("mood"), "words", recipe=QUICK)
     older = replace(fit, suppliers={**fit.suppliers, "core (benchrunner)": "0.0.1"})
     with pytest.raises(
         RequestError, match=rf"The fit {older.id} was planned with core .* 0.0.1, .*; installed is core"
@@ -251,10 +258,10 @@ def test_a_fit_of_other_code_is_not_run_under_its_name(tmp_path: Path) -> None:
 
 def test_two_tasks_of_one_fit_have_their_own_scores(tmp_path: Path) -> None:
     made = runner(tmp_path, register_tasks=[mood(), mood(name="mine/other", metrics=(MATTHEWS,))])
-    one, other = (made.plan(made.plugins.tasks.find(name), "", method="majority") for name in ("mood", "other"))
+    one, other = (made.planner.plan(made.plugins.tasks.find(name), "", method="majority") for name in ("mood", "other"))
     assert one.id == other.id
-    assert made.predict(one, "dev").record.scores.keys() == {"accuracy", "matthews"}
-    assert made.predict(other, "dev").record.scores.keys() == {"matthews"}
+    assert predict(one, "dev", made).record.scores.keys() == {"accuracy", "matthews"}
+    assert predict(other, "dev", made).record.scores.keys() == {"matthews"}
 
 
 def test_a_fit_is_a_backbone_with_its_head_for_equal_problems(tmp_path: Path) -> None:
@@ -263,14 +270,14 @@ def test_a_fit_is_a_backbone_with_its_head_for_equal_problems(tmp_path: Path) ->
     first = fine_tuned(made)
     stages = {}
     for name in ("again", "other"):
-        fit = made.plan(made.plugins.tasks.find(name), f"run:{first.id[:8]}", recipe=QUICK.changed(lr=0.0))
+        fit = made.planner.plan(made.plugins.tasks.find(name), f"run:{first.id[:8]}", recipe=QUICK.changed(lr=0.0))
         assert fit.revision == f"run:{first.id}"
         stages[name] = made.run(fit).notes
-        assert made.predict(fit, "dev").record.scores.keys() == {"accuracy", "matthews"}
+        assert predict(fit, "dev", made).record.scores.keys() == {"accuracy", "matthews"}
     assert any("the head goes on" in note for note in stages["again"])
     assert not any("the head goes on" in note for note in stages["other"])
-    again = made.plan(made.plugins.tasks.find("again"), f"run:{first.id}", recipe=QUICK.changed(lr=0.0))
-    assert made.predict(again, "dev").answers == made.predict(first, "dev").answers, "lr 0 changes nothing"
+    again = made.planner.plan(made.plugins.tasks.find("again"), f"run:{first.id}", recipe=QUICK.changed(lr=0.0))
+    assert predict(again, "dev", made).answers == predict(first, "dev", made).answers, "lr 0 changes nothing"
     assert again.suppliers == first.suppliers, "the code that loads the encoder has a part in this fit as well"
 
 
@@ -279,26 +286,26 @@ def test_what_cannot_be_started_from_says_why(tmp_path: Path) -> None:
     task = made.plugins.tasks.find("mood")
     made.run(fit)
     with pytest.raises(RequestError, match=rf"{fit.id} .* cannot be started from: failed: ValueError: not today"):
-        made.plan(task, f"run:{fit.id}")
+        made.planner.plan(task, f"run:{fit.id}")
     made.run(fit)
     with pytest.raises(RequestError, match="of the method 'moody', which has no encoder"):
-        made.plan(task, f"run:{fit.id}")
+        made.planner.plan(task, f"run:{fit.id}")
     tuned = fine_tuned(made)
     made.forget_weights(tuned)
     with pytest.raises(CheckpointError, match=r"were not kept. Repeat the command that fitted it with --keep all"):
-        made.plan(task, f"run:{tuned.id}")
+        made.planner.plan(task, f"run:{tuned.id}")
     with pytest.raises(RequestError, match="There is no run 'zzz'"):
-        made.plan(task, "run:zzz")
+        made.planner.plan(task, "run:zzz")
     (made.folder(tuned).path / "record.json").unlink()
     with pytest.raises(RequestError, match="cannot be started from: not finished"):
-        made.plan(task, f"run:{tuned.id}")
+        made.planner.plan(task, f"run:{tuned.id}")
 
 
 def test_an_unusable_device_is_refused_before_recording_anything(tmp_path: Path) -> None:
     files(1, tmp_path / "data")
     workspace = Workspace(tmp_path / "runs", tmp_path / "cache", data=tmp_path / "data")
     made = Runner(discover(extra=[("own", own())], installed=False), workspace, Computing("nonsense"))
-    fit = made.plan(made.plugins.tasks.find("mood"), "words", recipe=QUICK)
+    fit = made.planner.plan(made.plugins.tasks.find("mood"), "words", recipe=QUICK)
     with pytest.raises(RequestError, match="Device 'nonsense' cannot be used"):
         made.run(fit)
     assert made.folder(fit).record() is None
@@ -318,7 +325,7 @@ def test_a_users_own_file_is_answered_in_its_order(tmp_path: Path) -> None:
 
 def test_an_invalid_user_file_is_refused_with_its_line(tmp_path: Path) -> None:
     made = runner(tmp_path)
-    fit = made.plan(made.plugins.tasks.find("mood"), "", method="majority")
+    fit = made.planner.plan(made.plugins.tasks.find("mood"), "", method="majority")
     made.run(fit)
     for content, reason in {
         "topic\nx\n": r":1: the header must name text or a; found 'topic'",
@@ -352,7 +359,7 @@ def test_export_uses_the_backbone_layout_and_never_overwrites(tmp_path: Path) ->
     assert backbone.load(made.workspace, seed=0).hidden_size == 12
     with pytest.raises(RequestError, match="out exists already"):
         export(fit.id, tmp_path / "out", made)
-    baseline = made.plan(made.plugins.tasks.find("mood"), "", method="majority")
+    baseline = made.planner.plan(made.plugins.tasks.find("mood"), "", method="majority")
     made.run(baseline)
     with pytest.raises(RequestError, match="method 'majority', which leaves no model"):
         export(baseline.id, tmp_path / "other", made)
@@ -363,14 +370,14 @@ def test_a_checkpoint_that_only_another_plugin_reads_is_said(tmp_path: Path) -> 
     fit = fine_tuned(made)
     made = Runner(discover(extra=[("own", own(register_backbones=[]))], installed=False), made.workspace)
     with pytest.raises(CheckpointError, match=r"No plugin can load .*model"):
-        made.predict(fit, "dev")
+        predict(fit, "dev", made)
     assert tiny_family().find(str(made.folder(fit).model), made.workspace) is not None
 
 
 TWO = """
 import os, sys, time
 from pathlib import Path
-from benchrunner import Outcome, Workspace, Runner
+from benchrunner import Outcome, Workspace, Runner, predict
 from benchrunner.methods.majority import Majority
 from inline import plugins
 
@@ -395,8 +402,8 @@ class Slow(Majority.__base__):
 
 workspace = Workspace(home / "runs", home / "cache", data=home / "data")
 made = Runner(plugins(register_backbones=[], register_methods=[Slow()]), workspace, report=report)
-fit = made.plan(made.plugins.tasks.find("mood"), "", method="slow")
-print(made.run(fit).status, made.predict(fit, "dev").answers[0], flush=True)
+fit = made.planner.plan(made.plugins.tasks.find("mood"), "", method="slow")
+print(made.run(fit).status, predict(fit, "dev", made).answers[0], flush=True)
 """
 
 

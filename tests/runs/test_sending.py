@@ -47,22 +47,24 @@ def made(tmp_path: Path) -> Runner:
 @pytest.fixture
 def fits(made: Runner) -> list[Fit]:
     recipes = [QUICK.changed(limit_train=rows) for rows in (4, 5, 6)]
-    return [made.plan(made.plugins.tasks.find("mood"), "", method="majority", recipe=recipe) for recipe in recipes]
+    return [
+        made.planner.plan(made.plugins.tasks.find("mood"), "", method="majority", recipe=recipe) for recipe in recipes
+    ]
 
 
 def test_only_unfinished_fits_are_sent(made: Runner, fits: list[Fit]) -> None:
     made.run(fits[1])
     senders: list[InProcess] = []
-    assert [fit for fit, _ in send_fits(fits, made, beginning(made, senders))] == [fits[1], fits[0], fits[2]]
+    assert [fit for fit, _ in send_fits(fits, made.fit_runner, beginning(made, senders))] == [fits[1], fits[0], fits[2]]
     (sender,) = senders
     assert sender.sent == [fits[0], fits[2]] and not sender.is_cancelled and not sender.mark.exists()
-    assert len(list(send_fits(fits, made, beginning(made, senders)))) == 3
+    assert len(list(send_fits(fits, made.fit_runner, beginning(made, senders)))) == 3
     assert len(senders) == 1, "nothing is begun for finished fits"
 
 
 def test_sent_fits_are_cancelled_if_the_study_stops(made: Runner, fits: list[Fit]) -> None:
     senders: list[InProcess] = []
-    records = send_fits(fits, made, beginning(made, senders))
+    records = send_fits(fits, made.fit_runner, beginning(made, senders))
     next(records)
     with pytest.raises(KeyboardInterrupt):
         records.throw(KeyboardInterrupt)  # type: ignore[attr-defined]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from benchrunner import ACCURACY, Classify, DataError, RowsFrom, Split, Task, Workspace
+from benchrunner.runs.predicting import predict
 from inline import QUICK, runner
 
 
@@ -29,14 +30,14 @@ def task(*with_pairs: str) -> Task:
 def test_pairs_in_some_splits_only_are_an_error(with_pairs: tuple[str, ...], tmp_path: Path) -> None:
     made = runner(tmp_path, register_tasks=[task(*with_pairs)])
     mixed = made.plugins.tasks.find("mixed")
-    fit = made.plan(mixed, "words")
+    fit = made.planner.plan(mixed, "words")
     with pytest.raises(DataError, match=r"the splits of mine/mixed differ: .* has the column 'b', and .* has not"):
         for split in ("dev", "test"):
-            made.predict(fit, split)
+            predict(fit, split, made)
 
 
 @pytest.mark.parametrize("with_pairs", [(), ("train", "dev", "test")])
 def test_pairs_in_all_splits_or_none_are_right(with_pairs: tuple[str, ...], tmp_path: Path) -> None:
     made = runner(tmp_path, register_tasks=[task(*with_pairs)])
     for split in ("test", "train", "dev"):
-        assert len(made.rows(made.plugins.tasks.find("mixed"), split)) == 8
+        assert len(made.planner.rows(made.plugins.tasks.find("mixed"), split)) == 8

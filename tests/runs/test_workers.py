@@ -265,10 +265,10 @@ class Sink:
 
 def test_a_free_gpu_takes_the_next_fit(tmp_path: Path) -> None:
     made = chancy(tmp_path, {})
-    fits = [made.plan(made.plugins.tasks.find("mine/mood"), "words", seed=seed) for seed in range(4)]
+    fits = [made.planner.plan(made.plugins.tasks.find("mine/mood"), "words", seed=seed) for seed in range(4)]
     pool, sinks = workers.Workers(CoreShares.of(fits, 2)), [Sink(), Sink()]
     pool._workers += [workers.Worker(DeafProcess(), sink, f"cuda:{gpu}") for gpu, sink in enumerate(sinks)]  # type: ignore[arg-type]
-    waiting = deque((fit, FitOrder.of(fit, made)) for fit in fits)
+    waiting = deque((fit, FitOrder.of(fit, made.fit_runner)) for fit in fits)
     pool._hand_out(waiting)
     for _ in range(2):
         pool._workers[1].fit = None  # finished, while the other fit goes on
@@ -297,11 +297,11 @@ def test_a_worker_killed_within_a_message_is_told(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(workers, "_started", started)
     made = chancy(tmp_path, {})
-    fit = made.plan(made.plugins.tasks.find("mine/mood"), "words")
+    fit = made.planner.plan(made.plugins.tasks.find("mine/mood"), "words")
     pool = workers.Workers(CoreShares.of([fit], 1))
     began = time.monotonic()
     with pytest.raises(FitError, match=f"A worker process died while it ran the fit {fit.id}"), pool:
-        list(pool.run([fit], made))
+        list(pool.run([fit], made.fit_runner))
     os.killpg(pool._workers[0].process.pid, signal.SIGKILL)
     assert time.monotonic() - began < 50
 
@@ -328,8 +328,8 @@ events = []
 workspace = Workspace(Path("runs"), Path("cache"), data=Path("data"))
 runner = Runner(discover(), workspace, Computing("cpu"), report=lambda fit, event: events.append((fit.id, event.kind)))
 task = runner.plugins.tasks.find("mine/mood")
-fits = [runner.plan(task, "tiny/words", seed=seed) for seed in range(3)]
-records = {fit.id: record.status for fit, record in Local(2).run(fits, runner)}
+fits = [runner.planner.plan(task, "tiny/words", seed=seed) for seed in range(3)]
+records = {fit.id: record.status for fit, record in Local(2).run(fits, runner.fit_runner)}
 predicted = [len(list(runner.folder(fit).path.glob("predictions/*/record.json"))) for fit in fits]
 seen = {fit for fit, kind in events} == set(records)
 print(json.dumps([sorted(records.values()), predicted, seen, sorted({kind for fit, kind in events})]))

@@ -47,7 +47,7 @@ def test_rows_hold_texts_gold_and_every_answer(study: tuple[Result, Runner]) -> 
     result, made = study
     frame = result.rows("pairs")
     [pairs_task] = result.study.tasks
-    table = made.rows(pairs_task, "dev").table
+    table = made.planner.rows(pairs_task, "dev").table
     assert frame["a"].tolist() == table.column("a").to_pylist()
     assert frame["gold"].tolist() == table.column("label").to_pylist()
     for backbone in result.study.backbones:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchrunner import Executor, Fit, Grid, Job, Outcome, Record, RequestError, Runner, Study, run_study
+from benchrunner import Executor, Fit, FitRunner, Grid, Job, Outcome, Record, RequestError, Study, run_study
 from benchrunner.errors import FitError, PluginError
 from benchrunner.studies.comparison.caption import footnotes
 from benchrunner.studies.comparison.json_values import as_json
@@ -70,7 +70,7 @@ def test_an_executor_that_forgets_fits_is_an_error(tmp_path: Path) -> None:
     class Lazy(Executor):
         name, about = "lazy", "for tests"
 
-        def run(self, fits: Iterable[Fit], runner: Runner) -> Iterator[tuple[Fit, Record]]:
+        def run(self, fits: Iterable[Fit], runner: FitRunner) -> Iterator[tuple[Fit, Record]]:
             for fit in list(fits)[1:]:
                 yield fit, runner.run(fit)
 

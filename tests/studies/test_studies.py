@@ -9,6 +9,7 @@ import pytest
 
 from benchrunner import RequestError, Selection, Study
 from benchrunner.errors import DataError
+from benchrunner.runs.predicting import predict
 from benchrunner.studies.comparison.json_values import as_json
 from benchrunner.studies.study import selected_fit
 from chancy import ACCURACY, chancy, compare_rates
@@ -32,7 +33,7 @@ def test_keep_decides_whose_weights_stay(keep: str, left: int, tmp_path: Path) -
     assert len(models) == left
     if keep == "selected":
         assert models == {selected_fit(cell).id}
-    assert len(made.predict(selected_fit(cell), "test").answers) == 20, "weights that are gone are made again"
+    assert len(predict(selected_fit(cell), "test", made).answers) == 20, "weights that are gone are made again"
 
 
 def test_a_finished_study_is_read_and_not_run_again(tmp_path: Path) -> None:

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 from benchrunner import Grid, Result, Runner, Study, run_study
-from benchrunner.metrics.classification import ACCURACY
+from benchrunner.metrics import ACCURACY
+from benchrunner.runs.predicting import predict
 from benchrunner.statistics import example_interval, paired_test, restart_interval
 from benchrunner.statistics.scored_answers import ScoredAnswers
+from benchrunner.studies.kept.predictions import NotedPredictions
 from benchrunner.studies.study_statistics import Key, StudyStatistics, differences_with_holm, study_statistics
 from benchrunner.tasks.suites import Term
 from chancy import chancy
@@ -31,9 +33,9 @@ def test_statistics_use_all_restarts_of_the_chosen_point(tmp_path: Path) -> None
     [cell] = result.cells
     statistics = study_statistics(result, made)
     task = cell.cell.task
-    gold = task.problem.gold(made.rows(task, "dev").table)
+    gold = task.problem.gold(made.planner.rows(task, "dev").table)
     assert gold is not None
-    answers = [made.predict(fit, "dev").answers for fit in cell.cell.candidates[1].fits]
+    answers = [predict(fit, "dev", made).answers for fit in cell.cell.candidates[1].fits]
     assert statistics.examples["words", TERM] == example_interval(ACCURACY, gold, answers)
     assert statistics.restarts["words", TERM] == restart_interval([8 / 24, 16 / 24, 24 / 24])
     assert statistics.tests == {}
@@ -46,7 +48,7 @@ def test_deleted_data_leaves_a_reason(tmp_path: Path) -> None:
     result = study(made, backbones=("words",))
     shutil.rmtree(tmp_path / "data")
     again = chancy_runner(made)
-    statistics = study_statistics(result, again, predictions=made)
+    statistics = study_statistics(result, again, predictions=NotedPredictions(made))
     assert statistics.examples == {}
     assert "mine/mood" in statistics.absent["words", TERM]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner import Fit, Record, RequestError, Runner
+from benchrunner import Fit, FitRunner, Record, RequestError
 from benchrunner.runs.local_executor import Local
 from benchrunner.studies.study_options import StudyOptions
 from benchrunner.study_files import table
@@ -45,7 +45,7 @@ def test_the_metric_of_a_column_selects_among_shared_fits(tmp_path: Path) -> Non
     made, begun = metric_dependent(tmp_path), list[str]()
 
     class Counting(Local):
-        def run(self, fits: Iterable[Fit], runner: Runner) -> Iterator[tuple[Fit, Record]]:
+        def run(self, fits: Iterable[Fit], runner: FitRunner) -> Iterator[tuple[Fit, Record]]:
             fits = list(fits)
             begun.extend(fit.id for fit in fits)
             yield from super().run(fits, runner)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from benchrunner import Runner, discover
+from benchrunner import discover
 from benchrunner.io.seals import read_sealed, write_sealed
 from benchrunner.runs import core_shares
 from benchrunner.testing import tiny_family
@@ -114,7 +114,7 @@ def test_a_dry_run_tells_the_jobs_that_are_chosen(kitchen: Kitchen, monkeypatch:
     assert dry_run(kitchen, *words)["jobs"] == 1  # too little work to share
     monkeypatch.setattr(core_shares, "available_cores", lambda: 2)
     monkeypatch.setattr(core_shares, "WORTH_FLOPS", 0.0)
-    monkeypatch.setattr(Runner, "workers_can_run", lambda *_: True)
+    monkeypatch.setattr(kitchen.plugins, "are_installed", True)
     assert dry_run(kitchen, *words)["jobs"] == 2
     assert dry_run(kitchen, *words, "--jobs", "3")["jobs"] == 3
 

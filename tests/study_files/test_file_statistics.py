@@ -20,6 +20,7 @@ from benchrunner import (
     read_study,
 )
 from benchrunner.io.decoding import as_json
+from benchrunner.runs.predicting import predict
 from benchrunner.study_files import table
 from benchrunner.testing import tiny_family
 from chancy import Chancy
@@ -96,11 +97,11 @@ def test_statistics_are_those_of_plain_answers(guessers: Kitchen) -> None:
         assert cell is not None and cell.cell.task.name == task.name
         runner = result.results[0].runner
         assert runner is not None
-        return [runner.predict(fit, "dev").answers for fit in cell.restarts]
+        return [predict(fit, "dev", runner).answers for fit in cell.restarts]
 
     runner = result.results[0].runner
     assert runner is not None
-    gold = task.problem.gold(runner.rows(task, "dev").table)
+    gold = task.problem.gold(runner.planner.rows(task, "dev").table)
     assert gold is not None
     tests = {}
     for cell in printed["cells"]:

@@ -11,6 +11,7 @@ import pytest
 from benchrunner import Computing, Runner, Workspace, discover
 from benchrunner.command_line.main import main
 from benchrunner.runs.folder import find_run
+from benchrunner.runs.predicting import raw_outputs
 from benchrunner.testing import tiny_family
 from inline import METHODS, board, mood, own
 from kitchen import STAGED, Kitchen, staged
@@ -39,8 +40,8 @@ def test_an_ensemble_answers_by_the_mean_of_its_restarts(kitchen: Kitchen) -> No
     runner = Runner(
         kitchen.plugins, Workspace(Path("fits"), kitchen.folder / "cache", data=Path("data")), Computing("cpu")
     )
-    rows = runner.rows(kitchen.plugins.tasks.find("mood"), "dev")
-    logits = np.array([runner.outputs(find_run(Path("fits"), fit["id"]).fit(), rows) for fit in cell["fits"]])
+    rows = runner.planner.rows(kitchen.plugins.tasks.find("mood"), "dev")
+    logits = np.array([raw_outputs(find_run(Path("fits"), fit["id"]).fit(), rows, runner) for fit in cell["fits"]])
     probabilities = (np.exp(logits) / np.exp(logits).sum(axis=-1, keepdims=True)).mean(axis=0)
     gold = [("glad", "sad").index(label) for label in rows.table.column("label").to_pylist()]
     assert figure["mean"] == pytest.approx(100 * np.mean(probabilities.argmax(axis=1) == gold))

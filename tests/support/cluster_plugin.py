@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from benchrunner import Computing, Fit, Job, Method, Outcome, Recipe, Runner, Workspace, discover, hookimpl
+from benchrunner.runs.predicting import predict
 from worker_offers import register_backbones as register_backbones
 from worker_offers import register_tasks as register_tasks
 
@@ -92,7 +93,7 @@ class Home:
     def fits(self, runner: Runner, count: int, *, method: str = "finetune", epochs: int = 2) -> list[Fit]:
         """Plan fits that differ by their seeds."""
         recipe, task = Recipe(lr=0.02, epochs=epochs, batch_size=8), runner.plugins.tasks.find("mine/mood")
-        return [runner.plan(task, "words", method=method, recipe=recipe, seed=seed) for seed in range(count)]
+        return [runner.planner.plan(task, "words", method=method, recipe=recipe, seed=seed) for seed in range(count)]
 
     def begun(self, fit: Fit) -> int:
         """Count how often a fit began."""
@@ -101,9 +102,9 @@ class Home:
 
 def results(runner: Runner, fit: Fit) -> dict[str, Any]:
     """Read what a fit computed: its weights and answers as bytes, its scores, and how they were computed."""
-    scores, folder = runner.predict(fit, "dev").record.scores, runner.folder(fit).path
+    scores, folder = predict(fit, "dev", runner).record.scores, runner.folder(fit).path
     names = ("model/*", "outputs/*.npy", "predictions/*/answers.jsonl", "log.jsonl")
     files = {path.relative_to(folder).as_posix(): path.read_bytes() for name in names for path in folder.glob(name)}
-    record = runner.finished(fit)
+    record = runner.folder(fit).finished_record()
     assert record is not None and len(files) >= 4
     return {**files, "numerics": record.numerics, "scores": scores}

@@ -41,8 +41,8 @@ from benchrunner import (
     discover,
 )
 from benchrunner.fits.fit import identity
-from benchrunner.runs.evaluation import judged
 from benchrunner.runs.folder import answer_lines, write_prediction
+from benchrunner.runs.predicting import judged
 from benchrunner.studies.study_run import plan_study
 from inline import plugin
 
@@ -196,16 +196,16 @@ def _finish_fit(fit: Fit, task: Task, made: Runner, skill: float, steps: int) ->
     folder.log.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     settings = dict(task.problem.decoding)
     if task.problem.tunes:
-        fingerprints = [made.rows(task, split).fingerprint for split in task.selection_splits]
+        fingerprints = [made.planner.rows(task, split).fingerprint for split in task.selection_splits]
         folder.keep_tuned(identity({"task": task.name, "data": fingerprints[0]}), {"tau": -1.25})
         settings |= {"tau": -1.25}
     for split in task.named("dev"):
-        rows = made.rows(task, split)
+        rows = made.planner.rows(task, split)
         answers = list(_answers(task, rows, skill, draw))
         prediction = Prediction(fit.id, task.name, split, rows.fingerprint, settings)
         home = folder.prediction(prediction.id)
         home.mkdir(parents=True)
-        outcome = judged(prediction, task, rows, answers, {}, {"seconds": 0.1}, None)
+        outcome = judged(prediction, task, rows, answers, {}, timings={"seconds": 0.1}, baseline=None)
         write_prediction(home, prediction, outcome, answer_lines(answers))
 
 

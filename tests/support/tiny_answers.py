@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from benchrunner import Computing, Metric, Problem, Recipe, RowsFrom, Runner, Split, Task, Workspace
+from benchrunner.runs.predicting import predict
 from benchrunner.testing import check_task
 from inline import plugins
 
@@ -23,8 +24,8 @@ def accuracy_of_tiny_fit(
     workspace = Workspace(folder / "runs", folder / "cache", data=folder)
     check_task(task, folder, workspace=workspace)
     runner = Runner(plugins(register_tasks=[task]), workspace, Computing("cpu"))
-    fit = runner.plan(task, "tiny/words", recipe=RECIPE, seed=0)
+    fit = runner.planner.plan(task, "tiny/words", recipe=RECIPE, seed=0)
     assert runner.run(fit).status == "done"
-    value = runner.predict(fit, "dev").record.scores[metric.name].value
+    value = predict(fit, "dev", runner).record.scores[metric.name].value
     assert value is not None
     return value

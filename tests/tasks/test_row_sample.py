@@ -88,10 +88,10 @@ def test_a_problem_without_labels_to_group_by_is_refused() -> None:
 def test_restarts_learn_from_samples_of_their_own(tmp_path: Path) -> None:
     fit_runner = runner(tmp_path)
     task, recipe = fit_runner.plugins.tasks.find("mood"), QUICK.changed(limit_train=8, sample="stratified", epochs=1)
-    fits = [fit_runner.plan(task, "words", recipe=recipe, seed=seed) for seed in (0, 1, 0)]
+    fits = [fit_runner.planner.plan(task, "words", recipe=recipe, seed=seed) for seed in (0, 1, 0)]
     assert fits[0].id == fits[2].id and fits[0].data != fits[1].data
     assert [fit_runner.run(fit).status for fit in fits[:2]] == ["done", "done"]
-    majority = [fit_runner.plan(task, "", method="majority", recipe=recipe, seed=seed).id for seed in (0, 1)]
+    majority = [fit_runner.planner.plan(task, "", method="majority", recipe=recipe, seed=seed).id for seed in (0, 1)]
     assert majority[0] == majority[1]
 
 

@@ -149,7 +149,7 @@ def family(kind: str) -> OneBackbone:
 def test_a_fit_notes_that_it_trains_the_whole_table(tmp_path: Path) -> None:
     fit_runner = runner(tmp_path, register_backbones=[family("functional"), family("counting")])
     for kind, notes in (("functional", (WHOLE_TABLE,)), ("counting", ())):
-        fit = fit_runner.plan(fit_runner.plugins.tasks.find("mood"), kind, recipe=QUICK)
+        fit = fit_runner.planner.plan(fit_runner.plugins.tasks.find("mood"), kind, recipe=QUICK)
         record = fit_runner.run(fit)
         assert (record.status, record.notes) == ("done", notes)
 

@@ -13,7 +13,7 @@ from benchrunner.io.seals import read_sealed
 from benchrunner.metrics import Score
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.runs.folder import RunFolder, find_run
-from benchrunner.runs.predictor import MAJORITY
+from benchrunner.runs.predicting import MAJORITY
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.comparison.formats import as_html
 from benchrunner.studies.kept.parts import kept_cell_result

@@ -12,7 +12,7 @@ from benchrunner.fits.fit import Fit, Prediction
 from benchrunner.fits.record import Record
 from benchrunner.metrics import Score
 from benchrunner.runs.folder import RunFolder, read_prediction
-from benchrunner.runs.predictor import Predicted
+from benchrunner.runs.predicting import Predicted, predict
 from benchrunner.runs.runner import Runner
 
 Key = tuple[str, str, str]
@@ -42,7 +42,7 @@ class NotedPredictions:
         """Return the fit's answers to a split, computed if they are not kept yet."""
         key = (fit.id, fit.task, split)
         try:
-            predicted = self._runner.predict(fit, split)
+            predicted = predict(fit, split, self._runner)
         except (FitError, RequestError) as error:
             self.ids.failed[key] = first_line(error)
             raise

@@ -15,7 +15,8 @@ from transformers import AutoTokenizer, BertForSequenceClassification, BertModel
 
 import benchrunner_bert
 from benchrunner import ACCURACY, Classify, Computing, Fit, RowsFrom, Runner, Split, Task, Workspace, discover
-from benchrunner.runs.answering import export
+from benchrunner.runs.exporting import export
+from benchrunner.runs.predicting import predict, raw_outputs
 from benchrunner.testing import sentences
 from inline import METHODS, plugin
 
@@ -42,7 +43,7 @@ def fitted(runner: Runner, summary: str, features: str = "last") -> tuple[Fit, f
     """Fit a probe and return the value of C that it chose."""
     task = runner.plugins.tasks.find("mood")
     recipe = task.recipe.changed(summary=summary, features=features)
-    fit = runner.plan(task, str(minilm()), method="probe", recipe=recipe)
+    fit = runner.planner.plan(task, str(minilm()), method="probe", recipe=recipe)
     record = runner.run(fit)
     assert record.status == "done", record.reason
     chosen = next(note for note in record.notes if "cross-validation chose C = " in note)
@@ -77,12 +78,12 @@ def vectors(texts: list[str], summary: str, features: str) -> np.ndarray:
 )
 def test_answers_equal_scikit_learn_on_transformers_vectors(runner: Runner, summary: str, features: str) -> None:
     fit, strength = fitted(runner, summary, features)
-    train, dev = (runner.rows(runner.plugins.tasks.find("mood"), split).table for split in ROWS)
+    train, dev = (runner.planner.rows(runner.plugins.tasks.find("mood"), split).table for split in ROWS)
     model = make_pipeline(StandardScaler(), LogisticRegression(C=strength, tol=1e-8, max_iter=10_000))
     model.fit(vectors(train.column("a").to_pylist(), summary, features), train.column("label").to_pylist())
     inputs = vectors(dev.column("a").to_pylist(), summary, features)
-    assert runner.predict(fit, "dev").answers == model.predict(inputs).tolist()
-    outputs = runner.outputs(fit, runner.rows(runner.plugins.tasks.find("mood"), "dev"))
+    assert predict(fit, "dev", runner).answers == model.predict(inputs).tolist()
+    outputs = raw_outputs(fit, runner.planner.rows(runner.plugins.tasks.find("mood"), "dev"), runner)
     scores = outputs[:, 1] - outputs[:, 0]  # the decision is the difference of the two logits
     rough = 10 if "concat" in features else 1  # with over 768 inputs, L-BFGS stops before the last digits
     np.testing.assert_allclose(scores, model.decision_function(inputs), rtol=rough * 5e-3, atol=rough * 1e-2)
@@ -92,10 +93,10 @@ def test_an_exported_probe_has_equal_logits_in_transformers(runner: Runner, tmp_
     fit, _ = fitted(runner, "pooler")
     export(fit.id, tmp_path / "out", runner)
     model = BertForSequenceClassification.from_pretrained(tmp_path / "out").eval()
-    rows = runner.rows(runner.plugins.tasks.find("mood"), "dev")
+    rows = runner.planner.rows(runner.plugins.tasks.find("mood"), "dev")
     inputs = AutoTokenizer.from_pretrained(minilm())(
         rows.table.column("a").to_pylist(), padding=True, return_tensors="pt"
     )
     with torch.no_grad():
         logits = model(**inputs).logits.numpy()
-    np.testing.assert_allclose(runner.outputs(fit, rows), logits, atol=1e-4)
+    np.testing.assert_allclose(raw_outputs(fit, rows, runner), logits, atol=1e-4)

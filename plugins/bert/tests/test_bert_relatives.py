@@ -11,6 +11,7 @@ import benchrunner_bert
 from benchrunner import Backbone, Computing, OneBackbone, Recipe, Runner, Workspace, discover
 from benchrunner.backbones.encoder import Encoder
 from benchrunner.features.flat_batch import FlatBatch
+from benchrunner.runs.predicting import predict
 from benchrunner.testing import check_backbone
 from benchrunner_bert.checkpoint import read
 from benchrunner_bert.family import EMBEDDED
@@ -53,9 +54,9 @@ def test_a_relatives_fit_is_not_read_as_a_bert(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path / "runs", tmp_path / "cache", data=tmp_path / "data")
     runner = Runner(plugins, workspace, Computing("cpu"))
     recipe = Recipe(lr=1e-3, epochs=8, batch_size=8, max_length=32)
-    fit = runner.plan(plugins.tasks.find("mood"), "mean/novels", recipe=recipe)
-    assert isinstance(runner.backbone(f"run:{runner.run(fit).id}").load(workspace, seed=0), MeanBert)
-    assert runner.predict(fit, "dev").record.scores["accuracy"].value == 1.0
+    fit = runner.planner.plan(plugins.tasks.find("mood"), "mean/novels", recipe=recipe)
+    assert isinstance(runner.planner.backbone(f"run:{runner.run(fit).id}").load(workspace, seed=0), MeanBert)
+    assert predict(fit, "dev", runner).record.scores["accuracy"].value == 1.0
 
 
 def test_the_embedded_bert_keeps_its_contract(tmp_path: Path) -> None:

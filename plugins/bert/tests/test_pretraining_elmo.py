@@ -21,6 +21,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from benchrunner import Computing, RequestError, Runner, Settings, Workspace, discover, export
 from benchrunner.features.flat_batch import FlatBatch
 from benchrunner.features.randomness import Dropout
+from benchrunner.runs.predicting import predict
 from benchrunner.testing import check_backbone
 from benchrunner_bert.elmo.encoder import Elmo
 from benchrunner_bert.pretraining.instances.batches import PretrainingBatch
@@ -229,13 +230,13 @@ def test_its_layers_are_read_and_training_them_is_refused(home: Path) -> None:
     assert task.demo_files is not None
     task.demo_files(0, home / "data")
     recipe = task.recipe.changed(features="weighted-sum-with-embeddings", epochs=1, limit_train=16)
-    fit = runner.plan(task, "pretrained/unbroken", method="features", recipe=recipe)
+    fit = runner.planner.plan(task, "pretrained/unbroken", method="features", recipe=recipe)
     record = runner.run(fit)
     assert record.status == "done", record.reason
     assert load_file(runner.folder(fit).model / "head.safetensors")["mix.weights"].shape == (3,)
-    assert len(runner.predict(fit, "dev").answers) > 0
+    assert len(predict(fit, "dev", runner).answers) > 0
     with pytest.raises(RequestError, match=r"pretrained/unbroken is a frozen backbone.*--method features"):
-        runner.plan(task, "pretrained/unbroken")
+        runner.planner.plan(task, "pretrained/unbroken")
     with pytest.raises(RequestError, match="of the method 'features', whose head no other library knows"):
         export(fit.id, home / "exported", runner)
 

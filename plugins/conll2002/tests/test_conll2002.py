@@ -12,6 +12,7 @@ import pytest
 from seqeval.metrics import f1_score, precision_score, recall_score
 
 from benchrunner import Computing, Runner, Settings, Task, Workspace, discover, hookimpl, iob_labels
+from benchrunner.runs.predicting import predict
 from benchrunner.testing import check_task, tiny_family
 from benchrunner_conll2002 import register_tasks
 from benchrunner_conll2002.phrases import phrases
@@ -90,7 +91,9 @@ def test_the_names_are_learned_from_the_demo_data(tmp_path: Path) -> None:
     settings = Settings(offline=True, official_counts=False)
     workspace = Workspace(tmp_path / "runs", tmp_path / "cache", data=tmp_path, settings=settings)
     runner = Runner(discover(extra=[("tiny", Tiny)], installed=False), workspace, Computing("cpu"))
-    fit = runner.plan(DUTCH, "tiny/words", recipe=replace(DUTCH.recipe, lr=0.02, batch_size=8, epochs=6, max_length=64))
+    fit = runner.planner.plan(
+        DUTCH, "tiny/words", recipe=replace(DUTCH.recipe, lr=0.02, batch_size=8, epochs=6, max_length=64)
+    )
     assert runner.run(fit).status == "done"
-    value = runner.predict(fit, "dev").record.scores["f1"].value
+    value = predict(fit, "dev", runner).record.scores["f1"].value
     assert value is not None and value > 0.5  # the tiny encoder hashes all words to 93 buckets

@@ -16,6 +16,7 @@ from benchrunner.features.arrays import Features, Sequences
 from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.features.randomness import Dropout
 from benchrunner.parameters.recipes import Recipe
+from benchrunner.runs.predicting import predict, raw_outputs
 from benchrunner.testing import TinyEncoder
 from benchrunner_methods.attention_head import AttentionHead, BiLstm
 from benchrunner_methods.frozen_readers import joined
@@ -127,22 +128,22 @@ def same_words(folder: Path) -> Task:
 
 def test_a_pair_is_compared_and_the_fit_reads_back(tmp_path: Path) -> None:
     made = runner(tmp_path, register_tasks=[same_words(tmp_path)])
-    fit = made.plan(made.plugins.tasks.find("same"), "words", method="features+attention", recipe=RECIPE)
+    fit = made.planner.plan(made.plugins.tasks.find("same"), "words", method="features+attention", recipe=RECIPE)
     record = made.run(fit)
     assert record.status == "done", record.reason
-    accuracy = made.predict(fit, "dev").record.scores["accuracy"].value
+    accuracy = predict(fit, "dev", made).record.scores["accuracy"].value
     assert accuracy is not None and accuracy > 0.9, "the words are compared across the two texts"
     again = Runner(made.plugins, made.workspace, Computing("cpu"))
-    rows = again.rows(again.plugins.tasks.find("same"), "train")
-    outputs = again.outputs(fit, rows)
+    rows = again.planner.rows(again.plugins.tasks.find("same"), "train")
+    outputs = raw_outputs(fit, rows, again)
     assert outputs.shape == (48, 2)
 
 
 def test_a_text_alone_is_classified(tmp_path: Path) -> None:
     made = runner(tmp_path)
-    fit = made.plan(made.plugins.tasks.find("mood"), "words", method="features+attention", recipe=RECIPE)
+    fit = made.planner.plan(made.plugins.tasks.find("mood"), "words", method="features+attention", recipe=RECIPE)
     assert made.run(fit).status == "done"
-    accuracy = made.predict(fit, "train").record.scores["accuracy"].value
+    accuracy = predict(fit, "train", made).record.scores["accuracy"].value
     assert accuracy is not None and accuracy > 0.9, "48 rows are learned by heart"
 
 
@@ -152,18 +153,19 @@ def test_questions_about_more_than_texts_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
         RequestError, match=r"'features.attention' is for tasks that ask about one text or a pair of texts.* kind 'tag'"
     ):
-        made.plan(made.plugins.tasks.find("tags"), "words", method="features+attention")
+        made.planner.plan(made.plugins.tasks.find("tags"), "words", method="features+attention")
     with pytest.raises(UnknownName, match=r"Did you mean features\+attention"):
-        made.plan(made.plugins.tasks.find("tags"), "words", method="features+atention")
+        made.planner.plan(made.plugins.tasks.find("tags"), "words", method="features+atention")
 
 
 def test_each_text_has_its_states_from_being_read_alone(tmp_path: Path) -> None:
     """The state of a token does not depend on the other text of its pair."""
     made = runner(tmp_path, register_tasks=[same_words(tmp_path)])
-    task, recipe = made.plugins.tasks.find("same"), RECIPE.changed(epochs=1)
-    fit = made.plan(task, "words", method="features+attention", recipe=recipe)
+    fit = made.planner.plan(
+        made.plugins.tasks.find("same"), "words", method="features+attention", recipe=RECIPE.changed(epochs=1)
+    )
     assert made.run(fit).status == "done"
-    table = made.rows(made.plugins.tasks.find("same"), "train").table
+    table = made.planner.rows(made.plugins.tasks.find("same"), "train").table
     encoder = TinyEncoder().eval()
     problem = Classify(("same", "other"))
     alone = problem.encode(pa.table({"a": table["b"]}), encoder, RECIPE, training=False)

@@ -19,7 +19,8 @@ import forked
 import inline
 from benchrunner import CheckpointError, Computing, Fit, RequestError, Runner, Workspace, discover
 from benchrunner.parameters.recipes import Recipe
-from benchrunner.runs.answering import export
+from benchrunner.runs.exporting import export
+from benchrunner.runs.predicting import predict
 from benchrunner.testing import WEIGHTS, TinyEncoder
 from benchrunner_methods.concatenated_encoder import ConcatenatedEncoder
 from inline import METHODS, QUICK, files, own, plugin
@@ -48,7 +49,7 @@ def made(folder: Path, *, die_at: int | None = None) -> Runner:
 
 
 def planned(runner: Runner, backbone: str = "concat:one,two", recipe: Recipe = QUICK, **options: str) -> Fit:
-    return runner.plan(runner.plugins.tasks.find("mood"), backbone, recipe=recipe, **options)  # type: ignore[arg-type]
+    return runner.planner.plan(runner.plugins.tasks.find("mood"), backbone, recipe=recipe, **options)  # type: ignore[arg-type]
 
 
 def fitted(runner: Runner, backbone: str = "concat:one,two") -> Fit:
@@ -77,7 +78,7 @@ def test_fine_tuning_changes_both_parts(tmp_path: Path) -> None:
         before = Drawn(name).load(runner.workspace, seed=0).state_dict()
         after = part(runner, fit, number).state_dict()
         assert all(not torch.equal(after[key], before[key]) for key in before)
-    assert runner.predict(fit, "dev").record.scores["accuracy"].value is not None
+    assert predict(fit, "dev", runner).record.scores["accuracy"].value is not None
 
 
 def test_rows_in_use_learn_what_whole_tables_learn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,7 +110,7 @@ def test_a_fit_whose_parts_plugin_is_gone_says_which(tmp_path: Path) -> None:
     extra = [("own", own(register_backbones=[drawn_family("one")])), METHODS]
     alone = discover(extra=extra, installed=False)
     with pytest.raises(CheckpointError, match=r"family 'two' of the plugin others \(others\), which is not installed"):
-        Runner(alone, runner.workspace).backbone(f"run:{fit.id}")
+        Runner(alone, runner.workspace).planner.backbone(f"run:{fit.id}")
 
 
 def test_a_finished_fit_is_a_backbone_and_a_part(tmp_path: Path) -> None:
@@ -119,12 +120,12 @@ def test_a_finished_fit_is_a_backbone_and_a_part(tmp_path: Path) -> None:
     record = runner.run(still)
     assert any("the head goes on" in note for note in record.notes)
     assert weights(runner.folder(still).model) == weights(runner.folder(first).model)
-    answers = [runner.predict(fit, "dev").answers for fit in (still, first)]
+    answers = [predict(fit, "dev", runner).answers for fit in (still, first)]
     assert answers[0] == answers[1]
     wider = fitted(runner, f"concat:run:{first.id},one")
-    loaded = runner.backbone(f"run:{wider.id}").load(runner.workspace, seed=0)
+    loaded = runner.planner.backbone(f"run:{wider.id}").load(runner.workspace, seed=0)
     assert loaded.hidden_size == 36
-    again = Runner(runner.plugins, runner.workspace, Computing("cpu")).predict(wider, "test")
+    again = predict(wider, "test", Runner(runner.plugins, runner.workspace, Computing("cpu")))
     assert len(again.answers) == 20
 
 
@@ -132,7 +133,7 @@ def test_a_runs_model_folder_is_a_backbone(tmp_path: Path) -> None:
     runner = made(tmp_path)
     fit = fitted(runner)
     folder = runner.folder(fit).model
-    loaded = runner.backbone(str(folder)).load(runner.workspace, seed=0)
+    loaded = runner.planner.backbone(str(folder)).load(runner.workspace, seed=0)
     expected = part(runner, fit, 2).state_dict()
     assert all(torch.equal(tensor, expected[key]) for key, tensor in loaded.parts[1].state_dict().items())  # type: ignore[index, union-attr]
 
@@ -141,9 +142,9 @@ def test_a_copied_model_folder_is_used_by_its_parts(tmp_path: Path) -> None:
     runner = made(tmp_path)
     shutil.copytree(runner.folder(fitted(runner)).model, tmp_path / "copy")
     with pytest.raises(RequestError, match=r"Name the parts: (concat:\S+/copy/part-1,\S+/copy/part-2)\.") as error:
-        runner.backbone(str(tmp_path / "copy"))
+        runner.planner.backbone(str(tmp_path / "copy"))
     parts = str(error.value).split("Name the parts: ")[1].removesuffix(".")
-    assert runner.backbone(parts).load(runner.workspace, seed=0).hidden_size == 24
+    assert runner.planner.backbone(parts).load(runner.workspace, seed=0).hidden_size == 24
 
 
 @pytest.mark.usefixtures("narrow_bilstm")

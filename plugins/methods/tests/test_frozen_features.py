@@ -16,6 +16,7 @@ from safetensors import safe_open
 from benchrunner import Fit, RequestError, Runner
 from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.parameters.recipes import LAYERS, Recipe
+from benchrunner.runs.predicting import predict
 from benchrunner.testing import TinyEncoder, tiny_family
 from benchrunner_methods.frozen_states import chosen_layers
 from inline import runner
@@ -27,7 +28,9 @@ SHORT: dict[str, Any] = {"lr": 3e-3, "epochs": 2, "batch_size": 8}
 
 def fitted(fit_runner: Runner, *, features: str = "last", seed: int = 0, **changes: Any) -> Fit:
     recipe = Recipe(**{**SHORT, "features": features, **changes})
-    fit = fit_runner.plan(fit_runner.plugins.tasks.find("mood"), "words", method="features", recipe=recipe, seed=seed)
+    fit = fit_runner.planner.plan(
+        fit_runner.plugins.tasks.find("mood"), "words", method="features", recipe=recipe, seed=seed
+    )
     record = fit_runner.run(fit)
     assert record.status == "done", record.reason
     return fit
@@ -76,7 +79,7 @@ def test_states_are_computed_once_and_are_those_of_the_encoder(tmp_path: Path) -
     fitted(fit_runner, micro_tokens=64)
     assert len(list((tmp_path / "cache" / "states").iterdir())) == 2, "other parts of the batch may be other bits"
     task, encoder = fit_runner.plugins.tasks.find("mood"), TinyEncoder().eval()
-    table = fit_runner.rows(task, "train").table
+    table = fit_runner.planner.rows(task, "train").table
     features = task.problem.encode(table, encoder, Recipe(), training=False)
     batch = collate(features, np.arange(features.units), torch.device("cpu"))
     with torch.inference_mode():
@@ -116,11 +119,11 @@ def test_partial_states_of_a_killed_fit_are_removed_by_the_next(tmp_path: Path) 
 
 def test_a_damaged_file_of_states_is_made_again(tmp_path: Path) -> None:
     fit_runner = runner(tmp_path)
-    first = fit_runner.predict(fitted(fit_runner), "dev").answers
+    first = predict(fitted(fit_runner), "dev", fit_runner).answers
     for file in (tmp_path / "cache" / "states").glob("*/*.npy"):
         file.write_bytes(file.read_bytes()[:100])
-    assert fit_runner.predict(fitted(fit_runner, seed=1), "test").answers
-    assert fit_runner.predict(fitted(fit_runner), "dev").answers == first
+    assert predict(fitted(fit_runner, seed=1), "test", fit_runner).answers
+    assert predict(fitted(fit_runner), "dev", fit_runner).answers == first
 
 
 def test_the_encoder_stays_as_it_was_and_the_head_learns(tmp_path: Path) -> None:
@@ -128,18 +131,20 @@ def test_the_encoder_stays_as_it_was_and_the_head_learns(tmp_path: Path) -> None
     fit = fitted(fit_runner, epochs=30, lr=1e-2, dropout=0.0)
     saved = TinyEncoder.read(fit_runner.folder(fit).model).state_dict()
     assert all(torch.equal(weight, saved[name]) for name, weight in TinyEncoder().state_dict().items())
-    accuracy = fit_runner.predict(fit, "train").record.scores["accuracy"].value
+    accuracy = predict(fit, "train", fit_runner).record.scores["accuracy"].value
     assert accuracy is not None and accuracy > 0.9, "48 rows are learned by heart"
 
 
 def test_fine_tuning_with_a_bilstm_head_also_trains_the_encoder(tmp_path: Path) -> None:
     fit_runner = runner(tmp_path)
     recipe = Recipe(**{**SHORT, "epochs": 15, "lr": 2e-2, "dropout": 0.0})
-    fit = fit_runner.plan(fit_runner.plugins.tasks.find("mood"), "words", method="finetune+bilstm", recipe=recipe)
+    fit = fit_runner.planner.plan(
+        fit_runner.plugins.tasks.find("mood"), "words", method="finetune+bilstm", recipe=recipe
+    )
     assert fit_runner.run(fit).status == "done"
     saved = TinyEncoder.read(fit_runner.folder(fit).model).state_dict()
     assert not torch.equal(saved["qkv.weight"], TinyEncoder().state_dict()["qkv.weight"])
-    accuracy = fit_runner.predict(fit, "train").record.scores["accuracy"].value
+    accuracy = predict(fit, "train", fit_runner).record.scores["accuracy"].value
     assert accuracy is not None and accuracy > 0.9, "48 rows are learned by heart"
 
 
@@ -149,14 +154,14 @@ def test_settings_a_method_does_not_read_do_not_change_its_fits(tmp_path: Path) 
 
     def ids(method: str) -> int:
         recipes = [Recipe(features=layer, stride=stride) for layer in ("last", "embeddings") for stride in (64, 128)]
-        return len({fit_runner.plan(task, "words", method=method, recipe=recipe).id for recipe in recipes})
+        return len({fit_runner.planner.plan(task, "words", method=method, recipe=recipe).id for recipe in recipes})
 
     assert ids("finetune") == 1 and ids("features") == 2
 
 
 def test_its_usual_rate_is_not_that_of_fine_tuning(tmp_path: Path) -> None:
     fit_runner = runner(tmp_path)
-    assert fit_runner.plan(fit_runner.plugins.tasks.find("mood"), "words", method="features").recipe.lr == 1e-3
+    assert fit_runner.planner.plan(fit_runner.plugins.tasks.find("mood"), "words", method="features").recipe.lr == 1e-3
 
 
 def test_a_features_fit_reuses_a_head_over_the_same_layers(tmp_path: Path) -> None:
@@ -166,7 +171,7 @@ def test_a_features_fit_reuses_a_head_over_the_same_layers(tmp_path: Path) -> No
 
     def later(**changes: Any) -> tuple[Fit, tuple[str, ...]]:
         task = fit_runner.plugins.tasks.find("mood")
-        fit = fit_runner.plan(task, f"run:{first.id}", method="features", recipe=recipe.changed(**changes))
+        fit = fit_runner.planner.plan(task, f"run:{first.id}", method="features", recipe=recipe.changed(**changes))
         return fit, fit_runner.run(fit).notes
 
     still, notes = later()
@@ -182,9 +187,9 @@ def test_the_width_of_the_bilstm_is_an_option(method: str, tmp_path: Path) -> No
     task, sizes = made.plugins.tasks.find("mood"), {}
     for width in (16, 32, 64):
         recipe = Recipe(**{**SHORT, "epochs": 1, "features": "last", "bilstm_width": width})
-        fit = made.plan(task, "tiny/words", method=method, recipe=recipe)
+        fit = made.planner.plan(task, "tiny/words", method=method, recipe=recipe)
         assert made.run(fit).status == "done"
-        assert made.predict(fit, "dev").answers, "the width is read from the fit"
+        assert predict(fit, "dev", made).answers, "the width is read from the fit"
         with safe_open(made.folder(fit).model / "head.safetensors", "pt") as tensors:
             sizes[width] = tensors.get_slice("output.weight").get_shape()
     assert sizes == {16: [2, 16], 32: [2, 32], 64: [2, 64]}
@@ -193,5 +198,5 @@ def test_the_width_of_the_bilstm_is_an_option(method: str, tmp_path: Path) -> No
 def test_fits_of_other_methods_ignore_the_width_of_the_bilstm(tmp_path: Path) -> None:
     made = runner(tmp_path)
     task = made.plugins.tasks.find("mood")
-    fits = [made.plan(task, "words", recipe=Recipe(bilstm_width=width)) for width in (16, 64)]
+    fits = [made.planner.plan(task, "words", recipe=Recipe(bilstm_width=width)) for width in (16, 64)]
     assert fits[0].id == fits[1].id

@@ -24,6 +24,7 @@ from benchrunner.fits.fit import Fit
 from benchrunner.methods.heads import LinearHead
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.runs.planner import Planner
+from benchrunner.runs.predicting import predict
 from benchrunner.testing import MOOD, WEIGHTS, TinyEncoder
 from benchrunner.training.checkpoints import Checkpoint
 from benchrunner.training.schedule import Schedule
@@ -85,7 +86,9 @@ def updated(encoder: TinyEncoder) -> LowRankUpdates:
 
 def fitted_with_lora(folder: Path, recipe: Recipe = RECIPE) -> tuple[Runner, Fit]:
     fit_runner = runner(folder)
-    fit = fit_runner.plan(fit_runner.plugins.tasks.find("mood"), "words", recipe=recipe, method="lora", seed=SEED)
+    fit = fit_runner.planner.plan(
+        fit_runner.plugins.tasks.find("mood"), "words", recipe=recipe, method="lora", seed=SEED
+    )
     assert fit_runner.run(fit).status == "done"
     return fit_runner, fit
 
@@ -258,8 +261,8 @@ def test_the_work_counts_trained_and_frozen_weights(tmp_path: Path) -> None:
 
 def test_the_answers_are_those_of_the_merged_encoder(tmp_path: Path) -> None:
     fit_runner, fit = fitted_with_lora(tmp_path)
-    assert len(fit_runner.predict(fit, "dev").answers) == 24
-    again = fit_runner.plan(fit_runner.plugins.tasks.find("mood"), f"run:{fit.id}", recipe=QUICK)
+    assert len(predict(fit, "dev", fit_runner).answers) == 24
+    again = fit_runner.planner.plan(fit_runner.plugins.tasks.find("mood"), f"run:{fit.id}", recipe=QUICK)
     assert fit_runner.run(again).status == "done", "finetune goes on from the merged encoder"
 
 
@@ -268,11 +271,11 @@ def test_rank_and_alpha_are_part_of_the_identity_for_lora_alone(tmp_path: Path) 
     task = fit_runner.plugins.tasks.find("mood")
     recipes = [QUICK, *(QUICK.changed(parameters=own) for own in ({"lora.rank": 2}, {"lora.alpha": 1.0}))]
     counts = {
-        method: len({fit_runner.plan(task, "words", recipe=recipe, method=method).id for recipe in recipes})
+        method: len({fit_runner.planner.plan(task, "words", recipe=recipe, method=method).id for recipe in recipes})
         for method in ("lora", "finetune")
     }
     assert counts == {"lora": 3, "finetune": 1}
-    assert fit_runner.plan(task, "words", method="lora").recipe.lr == 5e-4
+    assert fit_runner.planner.plan(task, "words", method="lora").recipe.lr == 5e-4
 
 
 class Experts(TinyEncoder):

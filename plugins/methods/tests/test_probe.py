@@ -21,7 +21,9 @@ from benchrunner import Fit, RequestError, Runner
 from benchrunner.command_line.main import main
 from benchrunner.features.flat_batch import collate
 from benchrunner.problems.span import Span
+from benchrunner.runs.predicting import predict, raw_outputs
 from benchrunner.testing import TinyEncoder
+from benchrunner.training.feature_cache import Cache
 from benchrunner_methods import frozen_states
 from benchrunner_methods.probing.probe import UNTRAINED_POOLER
 from inline import plugins, runner
@@ -54,7 +56,7 @@ task = "mood"
 def probe(made: Runner, task: str, *, seed: int = 0, **changes: Any) -> Fit:
     method, found = made.plugins.methods.find("probe"), made.plugins.tasks.find(task)
     recipe = found.recipe.changed(**{**method.recipe_defaults, "summary": "mean", **changes})
-    return made.plan(found, "words", method="probe", recipe=recipe, seed=seed)
+    return made.planner.plan(found, "words", method="probe", recipe=recipe, seed=seed)
 
 
 @pytest.mark.parametrize("kind", ["choose", "tag", "regress", "labels"])
@@ -64,8 +66,8 @@ def test_every_kind_but_spans_is_learned(kind: str, tmp_path: Path) -> None:
     record = made.run(fit)
     assert record.status == "done", record.reason
     task = made.plugins.tasks.find(kind)
-    rows = made.rows(task, "dev")
-    answers, gold = made.predict(fit, "dev").answers, task.problem.gold(rows.table)
+    rows = made.planner.rows(task, "dev")
+    answers, gold = predict(fit, "dev", made).answers, task.problem.gold(rows.table)
     assert gold is not None and len(answers) == len(gold)
     if kind == "regress":
         assert np.corrcoef(answers, gold)[0, 1] > 0.6
@@ -81,7 +83,7 @@ def test_answers_are_those_of_scikit_learn_on_the_same_vectors(tmp_path: Path) -
     record = made.run(fit)
     inputs = {}
     for split in ("train", "dev"):
-        features = task.problem.encode(made.rows(task, split).table, encoder, fit.recipe, training=False)
+        features = task.problem.encode(made.planner.rows(task, split).table, encoder, fit.recipe, training=False)
         means = []
         for unit in range(features.units):  # one sequence at a time, without the method's own code
             states = encoder(collate(features, np.array([unit]), torch.device("cpu")))
@@ -89,10 +91,12 @@ def test_answers_are_those_of_scikit_learn_on_the_same_vectors(tmp_path: Path) -
         inputs[split] = (np.stack(means).astype(float), features.targets["label"])
     strength = next(note for note in record.notes if "cross-validation" in note).split("C = ")[1].split(";")[0]
     model = make_pipeline(StandardScaler(), LogisticRegression(C=float(strength), tol=1e-8)).fit(*inputs["train"])
-    outputs = made.outputs(fit, made.rows(task, "dev"))
+    outputs = raw_outputs(fit, made.planner.rows(task, "dev"), made)
     expected = model.decision_function(inputs["dev"][0])
     np.testing.assert_allclose(outputs[:, 1] - outputs[:, 0], expected, atol=1e-4)
-    assert made.predict(fit, "dev").answers == [task.problem.labels[label] for label in model.predict(inputs["dev"][0])]
+    assert predict(fit, "dev", made).answers == [
+        task.problem.labels[label] for label in model.predict(inputs["dev"][0])
+    ]
 
 
 def test_a_probe_reads_the_cache_and_leaves_the_encoder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,7 +139,7 @@ def test_predicting_needs_no_scikit_learn(tmp_path: Path, monkeypatch: pytest.Mo
     for name in [name for name in sys.modules if name.split(".")[0] == "sklearn"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "sklearn", None)
-    assert made.outputs(fit, made.rows(made.plugins.tasks.find("mood"), "dev")).shape == (24, 2)
+    assert raw_outputs(fit, made.planner.rows(made.plugins.tasks.find("mood"), "dev"), made).shape == (24, 2)
 
 
 def test_only_what_a_probe_reads_changes_its_identity(tmp_path: Path) -> None:
@@ -168,10 +172,15 @@ def test_weighted_sums_of_layers_are_means(tmp_path: Path) -> None:
         fit = probe(made, "mood", features=features)
         assert made.run(fit).status == "done"
         job = replace(
-            quiet_job(), fit=fit, problem=made.plugins.tasks.find("mood").problem, cache=made._fitter.cache, code={}
+            quiet_job(),
+            fit=fit,
+            problem=made.plugins.tasks.find("mood").problem,
+            cache=Cache(made.workspace.cache),
+            code={},
         )
-        table = made.rows(made.plugins.tasks.find("mood"), "train").table
-        parts[features] = inputs.read(TinyEncoder(), job, table).vectors
+        parts[features] = inputs.read(
+            TinyEncoder(), job, made.planner.rows(made.plugins.tasks.find("mood"), "train").table
+        ).vectors
     mean = (parts["embeddings"] + parts["last"]) / 2
     np.testing.assert_allclose(parts["weighted-sum-with-embeddings"], mean, atol=1e-6)
 

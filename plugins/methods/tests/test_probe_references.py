@@ -13,7 +13,7 @@ from sklearn.model_selection import PredefinedSplit, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchrunner import Fit
+from benchrunner import Computing, Fit
 from benchrunner.methods.method import Job
 from benchrunner.parameters.recipes import Recipe
 from benchrunner_methods.probing.kinds import KINDS, Samples
@@ -115,7 +115,7 @@ def test_a_constant_input_has_no_weight_for_all_its_rounding() -> None:
 def quiet_job(seed: int = 0) -> Job:
     fit = Fit("task", "backbone", "probe", Recipe(), seed, "data", {}, "revision", {})
     nothing: Any = None
-    return Job(fit, nothing, nothing, nothing, "cpu", Path(), Path(), Path(), lambda event: None)
+    return Job(fit, nothing, nothing, nothing, Computing("cpu"), Path(), Path(), Path(), lambda event: None)
 
 
 def test_the_penalty_has_the_least_held_out_loss() -> None:

@@ -32,8 +32,8 @@ def test_the_fits_of_a_lost_node_run_on_another(home: Home, cluster: Any) -> Non
     killer.start()
     executor = RayExecutor(RaySettings(address=cluster.address))
     done: list[Fit] = []
-    for fit, record in executor.run([*quick, *slow], made):
-        assert record.status == "done" and made.finished(fit) == record
+    for fit, record in executor.run([*quick, *slow], made.fit_runner):
+        assert record.status == "done" and made.folder(fit).finished_record() == record
         done.append(fit)
     killer.join()
     assert {fit.id for fit in done} == {fit.id for fit in (*quick, *slow)} and len(done) == 6

@@ -47,7 +47,7 @@ def test_a_cluster_that_does_not_answer_is_refused(tmp_path: Path, monkeypatch: 
         address = f"127.0.0.1:{free.getsockname()[1]}"
         executor = RayExecutor(RaySettings(address=address))
         with pytest.raises(RequestError, match=rf"address={address}: nothing answers there \(Connection refused\)\."):
-            list(executor.run(home.fits(made, 1), made))
+            list(executor.run(home.fits(made, 1), made.fit_runner))
 
 
 def test_the_executor_is_offered_by_name() -> None:

@@ -39,11 +39,11 @@ def test_tasks_give_the_bits_of_local_fits(home: Home, connected: RayExecutor) -
     shared, returned, local = (home.runner(runs) for runs in ("shared", "returned", "local"))
     fits = home.fits(shared, 1)
     seen: list[tuple[str, str]] = []
-    with shared.reporting_to(lambda fit, event: seen.append((fit.id, event.kind))):
-        assert [(fit, record.status) for fit, record in connected.run(fits, shared)] == [(fits[0], "done")]
+    with shared.observers.reporting_to(lambda fit, event: seen.append((fit.id, event.kind))):
+        assert [(fit, record.status) for fit, record in connected.run(fits, shared.fit_runner)] == [(fits[0], "done")]
     back = RayExecutor(dataclasses.replace(connected.settings, files="returned"))
-    assert [(fit, record.status) for fit, record in back.run(fits, returned)] == [(fits[0], "done")]
-    [(fit, _)] = Local().run(fits, local)
+    assert [(fit, record.status) for fit, record in back.run(fits, returned.fit_runner)] == [(fits[0], "done")]
+    [(fit, _)] = Local().run(fits, local.fit_runner)
     assert results(shared, fit) == results(returned, fit) == results(local, fit)
     assert home.begun(fit) == 3 and seen and {fit for fit, _ in seen} == {fits[0].id}
     assert not (home.folder / "cache" / "runs" / fit.id).exists(), "files that travel leave nothing behind"
@@ -55,7 +55,7 @@ def test_finished_fits_are_not_sent(home: Home, monkeypatch: pytest.MonkeyPatch)
     [fit] = home.fits(made, 1)
     record = made.run(fit)
     monkeypatch.setitem(sys.modules, "ray", None)
-    assert list(RayExecutor().run([fit], made)) == [(fit, record)]
+    assert list(RayExecutor().run([fit], made.fit_runner)) == [(fit, record)]
 
 
 def test_a_task_that_dies_stops_no_other_fit(home: Home, connected: RayExecutor) -> None:
@@ -63,7 +63,7 @@ def test_a_task_that_dies_stops_no_other_fit(home: Home, connected: RayExecutor)
     fits = [*home.fits(made, 1, method="dying"), *home.fits(made, 1, method="failing")]
     done: list[Fit] = []
     with pytest.raises(FitError, match=rf"^1 of 2 fits lost their workers 1 times, the first: {fits[0].id} \(Worker"):
-        done += [fit for fit, _ in connected.run(fits, made)]
+        done += [fit for fit, _ in connected.run(fits, made.fit_runner)]
     record = made.folder(fits[1]).record()
     assert record is not None and record.reason.startswith("ValueError: not today (see ")
 
@@ -74,17 +74,17 @@ def test_what_a_node_lacks_is_named(home: Home, connected: RayExecutor, monkeypa
     elsewhere = dataclasses.replace(made.workspace, data=home.folder / "elsewhere")
     away = Runner(made.plugins, elsewhere, Computing("cpu"))
     with pytest.raises(RequestError, match=r"The data folder .*/elsewhere does not exist\. Put the data there"):
-        list(connected.run(fits, away))
+        list(connected.run(fits, away.fit_runner))
     greedy = RayExecutor(RaySettings(cpus=64, memory_gb=2))
     with pytest.raises(RequestError, match=r"No node of the Ray cluster has 64 CPU, 2 GB memory, .* The nodes: 1 CPU"):
-        list(greedy.run(fits, made))
+        list(greedy.run(fits, made.fit_runner))
     module = types.ModuleType("only_here")
     exec("def run_fit(order, progress):\n    pass\n", module.__dict__)
     module.run_fit.__module__ = "only_here"
     monkeypatch.setitem(sys.modules, "only_here", module)
     monkeypatch.setattr("benchrunner_ray.worker.run_fit", module.run_fit)
     with pytest.raises(FitError, match=r"could not begin the fit .*No module named 'only_here'.*\. Are bench"):
-        list(connected.run(fits, made))
+        list(connected.run(fits, made.fit_runner))
 
 
 def test_ctrl_c_leaves_checkpoints(home: Home, connected: RayExecutor) -> None:
@@ -95,10 +95,10 @@ def test_ctrl_c_leaves_checkpoints(home: Home, connected: RayExecutor) -> None:
         wait_for(lambda: made.folder(fit).log.exists() and made.folder(fit).log.read_bytes())
         signal.raise_signal(signal.SIGINT)
 
-    with made.reporting_to(stop), pytest.raises(KeyboardInterrupt):
-        list(connected.run([fit], made))
+    with made.observers.reporting_to(stop), pytest.raises(KeyboardInterrupt):
+        list(connected.run([fit], made.fit_runner))
     assert (made.folder(fit).checkpoint / "state.safetensors").exists()
-    assert made.finished(fit) is None
+    assert made.folder(fit).finished_record() is None
 
 
 def test_no_node_left_that_is_large_enough_is_an_error(
@@ -110,4 +110,4 @@ def test_no_node_left_that_is_large_enough_is_an_error(
     impatient = RayExecutor(RaySettings(patience_seconds=0))
     fits = home.fits(made, 1, method="slow")
     with pytest.raises(FitError, match=r"^No node with 1 CPU is left in the Ray cluster, so 1 fits cannot run\."):
-        list(impatient.run(fits, made))
+        list(impatient.run(fits, made.fit_runner))

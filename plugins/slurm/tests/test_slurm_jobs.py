@@ -65,10 +65,10 @@ def test_jobs_give_the_bits_of_local_fits(home: Home) -> None:
     made, local = home.runner(), home.runner("local")
     fits = home.fits(made, 2)
     seen: list[tuple[str, str]] = []
-    with made.reporting_to(lambda fit, event: seen.append((fit.id, event.kind))):
-        records = {fit.id: record.status for fit, record in SlurmExecutor(TRY).run(fits, made)}
+    with made.observers.reporting_to(lambda fit, event: seen.append((fit.id, event.kind))):
+        records = {fit.id: record.status for fit, record in SlurmExecutor(TRY).run(fits, made.fit_runner)}
     assert records == {fit.id: "done" for fit in fits}
-    for fit, _ in Local().run(fits, local):
+    for fit, _ in Local().run(fits, local.fit_runner):
         assert results(made, fit) == results(local, fit)
         assert home.begun(fit) == 2
     assert {fit for fit, _ in seen} <= set(records)
@@ -80,7 +80,7 @@ def test_finished_fits_are_not_submitted(home: Home, monkeypatch: pytest.MonkeyP
     [fit] = home.fits(made, 1)
     record = made.run(fit)
     monkeypatch.setitem(sys.modules, "submitit", None)
-    assert list(SlurmExecutor().run([fit], made)) == [(fit, record)]
+    assert list(SlurmExecutor().run([fit], made.fit_runner)) == [(fit, record)]
 
 
 def stand_in(home: Home, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -106,7 +106,9 @@ def test_a_job_array_asks_for_what_the_settings_say(home: Home, monkeypatch: pyt
     texts = {"partition": "short", "minutes": "7", "cpus": "1", "memory-gb": "3", "at-once": "5", "poll-seconds": "0.1"}
     executor = SlurmExecutor().configured({**texts, "setup": "export COLOUR=green"})
     fits = home.fits(made, 2, method="failing")
-    assert {record.reason.partition(" (")[0] for _, record in executor.run(fits, made)} == {"ValueError: not today"}
+    assert {record.reason.partition(" (")[0] for _, record in executor.run(fits, made.fit_runner)} == {
+        "ValueError: not today"
+    }
     text = script.read_text()
     for line in ("array=0-1%2", "partition=short", "time=7", "cpus-per-task=1", "mem=3GB", "job-name=benchrunner"):
         assert f"#SBATCH --{line}\n" in text, text
@@ -118,7 +120,7 @@ def test_a_refused_array_is_one_sentence(home: Home, monkeypatch: pytest.MonkeyP
     made = home.runner()
     executor = SlurmExecutor(SlurmSettings(partition="nowhere"))
     with pytest.raises(RequestError, match=r"SLURM does not take the jobs: .*invalid partition specified: nowhere$"):
-        list(executor.run(home.fits(made, 2, method="failing"), made))
+        list(executor.run(home.fits(made, 2, method="failing"), made.fit_runner))
 
 
 def test_a_job_that_dies_stops_no_other_fit(home: Home) -> None:
@@ -128,7 +130,7 @@ def test_a_job_that_dies_stops_no_other_fit(home: Home) -> None:
     with pytest.raises(
         FitError, match=r"^1 of 2 jobs ended without a record, the first: job \d+ \(\w+\), see .*log\.err"
     ):
-        done += [fit for fit, _ in SlurmExecutor(TRY).run([lost, failing], made)]
+        done += [fit for fit, _ in SlurmExecutor(TRY).run([lost, failing], made.fit_runner)]
     record = made.folder(failing).record()
     assert record is not None and record.reason.startswith("ValueError: not today (see ")
 
@@ -138,13 +140,13 @@ def test_missing_plugins_and_modules_are_named(home: Home, monkeypatch: pytest.M
     fits = home.fits(made, 1)
     monkeypatch.setenv("PYTHONPATH", "")
     with pytest.raises(RequestError, match=r"no task 'mine/mood'.* A worker needs the same plugins as the command\.$"):
-        list(SlurmExecutor(TRY).run(fits, made))
+        list(SlurmExecutor(TRY).run(fits, made.fit_runner))
     module = types.ModuleType("only_here")
     exec("class RunFit:\n    def __call__(self, order, progress):\n        pass\n", module.__dict__)
     monkeypatch.setitem(sys.modules, "only_here", module)
     monkeypatch.setattr("benchrunner_slurm.job.RunFit", module.RunFit)
     with pytest.raises(FitError, match=r"could not run .*: ModuleNotFoundError: No module named 'only_here'\. Are b"):
-        list(SlurmExecutor(TRY).run(fits, made))
+        list(SlurmExecutor(TRY).run(fits, made.fit_runner))
 
 
 @pytest.mark.parametrize("handler", [signal.default_int_handler, signal.SIG_IGN], ids=["terminal", "background"])
@@ -167,17 +169,17 @@ def _cancel(home: Home, handler: Any) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.raise_signal(signal.SIGINT)
 
-    with made.reporting_to(stop), pytest.raises(KeyboardInterrupt):
-        list(SlurmExecutor(TRY).run([fit], made))
+    with made.observers.reporting_to(stop), pytest.raises(KeyboardInterrupt):
+        list(SlurmExecutor(TRY).run([fit], made.fit_runner))
     assert (made.folder(fit).checkpoint / "state.safetensors").exists()
-    assert made.finished(fit) is None
+    assert made.folder(fit).finished_record() is None
 
 
 def test_without_slurm_the_command_says_what_to_do(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     made = home.runner()
     with pytest.raises(RequestError, match=r"no SLURM on this machine \(no sbatch and srun\): run the command on a"):
-        list(SlurmExecutor().run(home.fits(made, 1), made))
+        list(SlurmExecutor().run(home.fits(made, 1), made.fit_runner))
 
 
 @pytest.mark.parametrize(

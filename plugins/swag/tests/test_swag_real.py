@@ -23,6 +23,7 @@ from benchrunner import (
     discover,
     hookimpl,
 )
+from benchrunner.runs.predicting import predict
 
 ROWS = Path(os.environ.get("BENCHRUNNER_REAL_DATA", "nowhere")) / "swag" / "swag_500_val.jsonl"
 
@@ -60,5 +61,5 @@ def test_64_real_rows_are_memorized(tmp_path: Path) -> None:
         discover(extra=[("real", Plugin())]), Workspace(tmp_path / "runs", tmp_path / "cache"), Computing("cpu")
     )
     recipe = Recipe(lr=1e-4, epochs=20, batch_size=16, precision="bf16", dropout=0.0)
-    fit = runner.plan(runner.plugins.tasks.find("real/swag"), model, recipe=recipe)
-    assert runner.predict(fit, "dev").record.scores["accuracy"].value == 1.0
+    fit = runner.planner.plan(runner.plugins.tasks.find("real/swag"), model, recipe=recipe)
+    assert predict(fit, "dev", runner).record.scores["accuracy"].value == 1.0

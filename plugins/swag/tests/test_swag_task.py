@@ -16,6 +16,7 @@ from benchrunner.leaderboards.checking import find_faults
 from benchrunner.leaderboards.manifests import read_manifest
 from benchrunner.plugins.discovery import discover
 from benchrunner.plugins.registry import Plugins
+from benchrunner.runs.predicting import predict
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.study import Study
 from benchrunner.studies.study_run import run_study
@@ -100,10 +101,10 @@ def test_64_rows_are_memorized(tmp_path: Path, plugins: Plugins) -> None:
     )
     runner = Runner(plugins, workspace, Computing("cpu"))
     recipe = SWAG.recipe.changed(limit_train=64, epochs=40, lr=0.05, dropout=0.0)
-    fit = runner.plan(SWAG, "tiny/words", recipe=recipe)
+    fit = runner.planner.plan(SWAG, "tiny/words", recipe=recipe)
     assert runner.run(fit).status == "done"
-    learned = runner.predict(fit, "train").answers[:64]
-    assert learned == runner.rows(SWAG, "train").table.column("label").to_pylist()[:64]
+    learned = predict(fit, "train", runner).answers[:64]
+    assert learned == runner.planner.rows(SWAG, "train").table.column("label").to_pylist()[:64]
 
 
 def test_a_file_of_one_number_per_line_is_scored(

@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from benchrunner.commands.main import main
 
 import benchrunner_trackers
 from benchrunner import Computing, Event, Fit, Runner, Study, discover, run_study
-from benchrunner.command_line.main import main
+from benchrunner.runs.predicting import predict
 from benchrunner_trackers.observer import observer
 from benchrunner_trackers.settings import TRACKERS
 from benchrunner_trackers.tracker import run_name
@@ -60,7 +61,7 @@ def tracked(tmp_path: Path, trackers: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def plan(runner: Runner) -> Fit:
-    return runner.plan(runner.plugins.tasks.find("mood"), "words", recipe=QUICK.changed(epochs=6), seed=3)
+    return runner.planner.plan(runner.plugins.tasks.find("mood"), "words", recipe=QUICK.changed(epochs=6), seed=3)
 
 
 def killed_and_resumed(runner: Runner, fit: Fit) -> None:
@@ -74,13 +75,13 @@ def killed_and_resumed(runner: Runner, fit: Fit) -> None:
         if event.kind == "step" and event.done == 25:
             signal.raise_signal(signal.SIGINT)
 
-    with runner.reporting_to(report), pytest.raises(KeyboardInterrupt):
+    with runner.observers.reporting_to(report), pytest.raises(KeyboardInterrupt):
         runner.run(fit)
     shutil.rmtree(checkpoint)
     shutil.copytree(saved, checkpoint)
     observer.cache_clear()  # a new process has no open runs
     assert runner.run(fit).status == "done"
-    runner.predict(fit, "dev")
+    predict(fit, "dev", runner)
 
 
 def tensorboard_curves(folder: Path, runner: Runner, fit: Fit) -> tuple[Curves, dict[str, str]]:
@@ -146,7 +147,7 @@ def test_a_killed_fit_goes_on_with_its_curve(
         assert list(steps) == STEPS, f"{name} is there once for each step"
         assert list(values) == pytest.approx([line[name] for line in log], rel=1e-6)
     assert [step for step, speed in curves["train/examples_per_second"] if speed > 0] == STEPS
-    scores = runner.predict(fit, "dev").record.scores
+    scores = predict(fit, "dev", runner).record.scores
     for name, score in scores.items():
         assert curves[f"dev/{name}"] == [(36, pytest.approx(score.value, rel=1e-6))]
     expected = {
@@ -169,7 +170,7 @@ def test_wandb_keeps_offline_runs(
     runner = tracked("wandb")
     fit = plan(runner)
     runner.run(fit)
-    runner.predict(fit, "dev")
+    predict(fit, "dev", runner)
     assert "The observer" not in capsys.readouterr().err
     [file] = (trackers / "wandb").rglob(f"*{fit.id}.wandb")
     deadline = time.monotonic() + 60

@@ -29,6 +29,7 @@ from benchrunner import (
     discover,
     export,
 )
+from benchrunner.runs.predicting import raw_outputs
 from benchrunner_transformers.loading import load
 from inline import plugin
 
@@ -115,11 +116,11 @@ def test_a_fits_export_computes_the_fits_outputs(family: str, kind: str, tmp_pat
     write_model(family, tmp_path / "model")
     runner = runner_of(tmp_path, kind)
     task = runner.plugins.tasks.find(f"tiny/{kind}")
-    fit = runner.plan(task, f"transformers:{tmp_path / 'model'}")
+    fit = runner.planner.plan(task, f"transformers:{tmp_path / 'model'}")
     record = runner.run(fit, weights=True)
     assert record.status == "done", record.reason
-    rows = runner.rows(task, "dev")
-    outputs = np.asarray(runner.outputs(fit, rows))
+    rows = runner.planner.rows(task, "dev")
+    outputs = np.asarray(raw_outputs(fit, rows, runner))
     export(fit.id, tmp_path / "out", runner)
     expected = library_outputs(kind, tmp_path / "out", rows.table)
     near = min(1e-5, 1e-2 * float(outputs.std()))

@@ -47,7 +47,7 @@ def test_both_plugins_compute_the_same_losses(tmp_path: Path, monkeypatch: pytes
     runner = Runner(plugins, Workspace(tmp_path / "runs", tmp_path / "cache"), Computing("cpu"))
     checkpoint, losses = Path(str(bert.__file__)).with_name("novels"), []
     for backbone in (str(checkpoint), f"transformers:{checkpoint}"):
-        fit = runner.plan(TASK, backbone)
+        fit = runner.planner.plan(TASK, backbone)
         assert runner.run(fit).status == "done"
         lines = runner.folder(fit).path.joinpath("log.jsonl").read_text(encoding="utf-8").splitlines()
         losses.append([json.loads(line)["loss"] for line in lines])

@@ -1,13 +1,18 @@
-"""Finished fits as backbones, so that training can go on in stages."""
+"""What a reference to a backbone means: a name, a path, a hub id, `run:ID` or `PREFIX:A,B`, with a plugin's prefix.
+
+`run:ID` is a finished fit as a backbone, so that training goes on in stages.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from benchrunner.backbones.backbone import Backbone, BackboneFamily
 from benchrunner.errors import CheckpointError, RequestError
+from benchrunner.io.output_places import check_is_text
 from benchrunner.plugins.backbone_search import ask
 from benchrunner.runs.folder import Family, RunFolder, find_run
 from benchrunner.workspace import Workspace
@@ -58,7 +63,73 @@ class FinishedFit(Backbone):
         return self.inner.load(workspace, seed=seed)
 
 
-def find(reference: str, plugins: Plugins, workspace: Workspace) -> tuple[FinishedFit, BackboneFamily]:
+def find_backbone(reference: str, plugins: Plugins, workspace: Workspace) -> tuple[Backbone, BackboneFamily]:
+    """Return the backbone that a name, path, hub id, `run:ID` or `PREFIX:A,B` means, and its family."""
+    check_is_text(reference)
+    combining = plugins.backbone_search.combining(reference)
+    if combining is not None:
+        return _combined(reference, combining, plugins, workspace)
+    if reference.startswith(PREFIX):
+        return _finished_fit(reference, plugins, workspace)
+    if reference not in plugins.backbones and (run := _run_of(Path(reference))) is not None:
+        return saved(run, plugins, workspace)
+    return plugins.backbone_search.find(reference, workspace)
+
+
+def with_family(reference: str, family: str | None, plugins: Plugins) -> str:
+    """Put the prefix of a plugin before a backbone's reference, so that only this plugin is asked: `--family PLUGIN`.
+
+    Of a combination, each part gets the prefix. A reference with the prefix of a plugin stays as it is, and so does
+    `run:ID`, which only the family that made the fit reads.
+    """
+    if family is None:
+        return reference
+    search = plugins.backbone_search
+    search.check_family(family)
+    combining = search.combining(reference)
+    if combining is not None:
+        parts = [with_family(part, family, plugins) for part in search.part_names(reference)]
+        return f"{combining.prefix}:{','.join(parts)}"
+    plugin, _ = search.split(reference)
+    if plugin is not None or reference.startswith(PREFIX):
+        return reference
+    return f"{family}:{reference}"
+
+
+def without_prefix(reference: str, plugins: Plugins) -> str:
+    """Return a reference without the prefix of a plugin."""
+    return plugins.backbone_search.split(reference)[1]
+
+
+def _combined(
+    reference: str, combining: BackboneFamily, plugins: Plugins, workspace: Workspace
+) -> tuple[Backbone, BackboneFamily]:
+    """Return the backbone that a family makes of those that `PREFIX:A,B` names, and the family with its parts."""
+    backbones, families = [], []
+    for name in plugins.backbone_search.part_names(reference):
+        try:
+            backbone, family = find_backbone(name, plugins, workspace)
+        except RequestError:
+            _refuse_commas(reference.removeprefix(f"{combining.prefix}:"))
+            raise
+        backbones.append(backbone)
+        families.append(family)
+    return combining.combined(reference, backbones), combining.with_parts(families)
+
+
+def _refuse_commas(names: str) -> None:
+    """Raise a `RequestError` if some of the names, joined by their commas, are a path that exists."""
+    texts = names.split(",")
+    for first, end in combinations(range(len(texts) + 1), 2):
+        path = ",".join(texts[first:end])
+        if end - first > 1 and Path(path).exists():
+            raise RequestError(
+                f"The name of {path} has a comma, and commas separate the parts of a combination. Rename the folder, "
+                "or make a link to it whose name has no comma."
+            )
+
+
+def _finished_fit(reference: str, plugins: Plugins, workspace: Workspace) -> tuple[FinishedFit, BackboneFamily]:
     """Return the backbone that `run:ID` means (the beginning of the id is enough), and the family that loads it."""
     folder = find_run(workspace.runs, reference)
     record, fit = folder.record(), folder.fit()
@@ -78,7 +149,7 @@ def find(reference: str, plugins: Plugins, workspace: Workspace) -> tuple[Finish
     return FinishedFit(f"{PREFIX}{folder.path.name}", inner, folder, fit, frozen=inner.frozen), family
 
 
-def run_of(model: Path) -> RunFolder | None:
+def _run_of(model: Path) -> RunFolder | None:
     """Return the run whose `model` folder this is, or None."""
     home = model.absolute().parent
     folder = RunFolder(home.parent, home.name)

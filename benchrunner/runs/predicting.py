@@ -1,0 +1,264 @@
+"""Predict with fits: raw outputs, settings tuned on dev, answers, scores and flags. Everything is kept on disk."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchrunner.backbones.finite_numbers import check_outputs
+from benchrunner.console.printing import value_text
+from benchrunner.data.rows import Rows
+from benchrunner.data.sources import DataNotFound
+from benchrunner.errors import Diverged, FitError
+from benchrunner.fits.fit import Fit, Prediction, identity
+from benchrunner.fits.record import Record
+from benchrunner.io.files import write_atomically, write_folder_atomically
+from benchrunner.io.seals import check_seal, seal_files
+from benchrunner.metrics import Score
+from benchrunner.plugin_code import PluginCode, PluginFailure
+from benchrunner.problems.problem import Problem
+from benchrunner.runs.folder import RunFolder, answer_lines, parse_answers, read_answers, write_prediction
+from benchrunner.runs.runner import Runner
+from benchrunner.tasks.task import Task
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MAJORITY = "majority"
+"""Name of the baseline method."""
+
+Baseline = Callable[[], Mapping[str, Score]]
+"""Computes the majority's scores on the same rows; called only if there is something to compare."""
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """The answers to a split, with their record."""
+
+    record: Record
+    folder: Path
+    unkept: Sequence[Any] | None = None
+    """The answers, if the run's folder cannot be written to."""
+
+    @cached_property
+    def answers(self) -> list[Any]:
+        """One answer for each row, in the order of the rows; read from the folder on first use."""
+        if self.unkept is not None:
+            return list(self.unkept)
+        return read_answers(self.folder, self.record)
+
+
+def predict(fit: Fit, split: str, runner: Runner, *, settings: Mapping[str, Any] | None = None) -> Predicted:
+    """Return a fit's answers to a split, with their scores if the rows have labels. Computed once, then kept.
+
+    `settings` replaces the decoding settings that were tuned on dev. The runner fits first if there are no weights.
+    """
+    task = runner.plugins.tasks.find(fit.task)
+    rows = runner.planner.rows(task, split)
+    chosen = decoding_settings(fit, runner) if settings is None else {**task.problem.decoding, **settings}
+    prediction = Prediction(fit.id, task.name, split, rows.fingerprint, dict(chosen), rows.limit)
+    folder = runner.folder(fit)
+    record = folder.prediction_record(prediction.id)
+    if record is None:
+        with runner.locked(fit):
+            record = folder.prediction_record(prediction.id)
+            if record is None:
+                return _predict(fit, rows, prediction, runner)
+    return Predicted(record, folder.prediction(prediction.id))
+
+
+def _predict(fit: Fit, rows: Rows, prediction: Prediction, runner: Runner) -> Predicted:
+    """Decode and score the outputs for rows; write answers and record. The caller must hold the folder's lock."""
+    folder = runner.folder(fit)
+    folder.sweep()
+    task = runner.plugins.tasks.find(fit.task)
+    started = time.monotonic()
+    outputs = _outputs(fit, rows, runner)
+    with _plugin_errors(folder):
+        answers = task.problem.decode(outputs, rows.table, prediction.settings)
+        if not hasattr(answers, "__len__") or len(answers) != len(rows):
+            given = f"{len(answers):,} answers" if hasattr(answers, "__len__") else value_text(answers)
+            raise FitError(f"The problem of {task.name} decoded {given}, where {len(rows):,} rows want an answer each.")
+        extra_figures = {}
+        if task.scores_extra_figures:
+            extra_figures = task.problem.extra_figures(outputs, rows.table, prediction.settings)
+        record = judged(
+            prediction,
+            task,
+            rows,
+            answers,
+            extra_figures,
+            timings={"seconds": time.monotonic() - started},
+            baseline=None if fit.method == MAJORITY else lambda: majority_scores(fit, prediction.split, runner),
+        )
+        lines = answer_lines(answers)
+    home = folder.prediction(prediction.id)
+    if not folder.is_read_only:
+        write_folder_atomically(home, lambda part: write_prediction(part, prediction, record, lines))
+        record = folder.prediction_record(prediction.id) or record
+    runner.observers.call("after_predict", fit=fit, prediction=prediction, record=record)
+    return Predicted(record, home, parse_answers(lines) if folder.is_read_only else None)
+
+
+def majority_scores(fit: Fit, split: str, runner: Runner) -> Mapping[str, Score]:
+    """Return the scores of the majority answer of a fit's training rows on a split."""
+    task = runner.plugins.tasks.find(fit.task)
+    majority = runner.planner.plan(task, "", method=MAJORITY, recipe=fit.recipe)
+    return predict(majority, split, runner).record.scores
+
+
+def judged(
+    prediction: Prediction,
+    task: Task,
+    rows: Rows,
+    answers: Sequence[Any],
+    extra_figures: Mapping[str, Sequence[Any]],
+    *,
+    timings: Mapping[str, float],
+    baseline: Baseline | None,
+) -> Record:
+    """Return the record of a prediction. Without `baseline`, the prediction itself is the baseline: no flags."""
+    scores = task.scores(rows.table, answers, extra_figures)
+    notes = rows.notes
+    flags = list[str]()
+    if baseline is not None:
+        if task.problem.is_constant(answers):
+            flags.append("constant predictions")
+        if scores and _no_better(scores, baseline()):
+            flags.append("no better than majority")
+        notes += tuple(_tuned_notes(prediction, task))
+    return Record(prediction.id, "done", "", scores, tuple(flags), timings, notes=notes)
+
+
+def _no_better(scores: Mapping[str, Score], baseline: Mapping[str, Score]) -> bool:
+    """Compare the headline metrics. If the baseline has no figure, as in correlations, any figure above 0 is better."""
+    name = next(iter(scores))
+    value = scores[name].value
+    return value is None or value <= (baseline[name].value or 0.0)
+
+
+def _tuned_notes(prediction: Prediction, task: Task) -> Iterator[str]:
+    """Describe each setting that differs from the problem's default."""
+    for name, value in prediction.settings.items():
+        if value != task.problem.decoding.get(name):
+            text = f"{value:.4g}" if isinstance(value, float) else str(value)
+            yield f"{name} {text}, chosen on {task.named('dev')[0]} for {task.metrics[0].name}"
+
+
+def decoding_settings(fit: Fit, runner: Runner) -> Mapping[str, Any]:
+    """Return the settings that turn a fit's outputs into answers, tuned on dev where the problem tunes any."""
+    task = runner.plugins.tasks.find(fit.task)
+    return tuned_settings(task, runner.folder(fit), lambda rows: raw_outputs(fit, rows, runner), runner)
+
+
+def tuned_settings(task: Task, folder: RunFolder, outputs: Callable[[Rows], Any], runner: Runner) -> Mapping[str, Any]:
+    """Return a problem's decoding settings, tuned on the task's selection splits and kept in a folder.
+
+    The rows of several splits are tuned on together, so that a threshold serves all of them.
+    """
+    settings = dict(task.problem.decoding)
+    splits = task.selection_splits
+    if not splits or not task.problem.tunes:
+        return settings
+    try:
+        parts = [runner.planner.rows(task, split) for split in splits]
+    except DataNotFound:
+        return settings | folder.tuned("")  # settings that were tuned earlier, when dev was available
+    fingerprints = [rows.fingerprint for rows in parts]
+    key = identity({"task": task.name, "data": fingerprints if len(parts) > 1 else fingerprints[0]})
+    tuned = folder.tuned(key)
+    if not tuned:
+        split_outputs = [outputs(rows) for rows in parts]
+        with _plugin_errors(folder):
+            tuned = dict(task.problem.tune(*_joined(split_outputs, parts), task.metrics[0]))
+            if not folder.is_read_only:
+                with folder.locked(lambda: None):  # the process with the lock removes all temporary files
+                    folder.keep_tuned(key, tuned)
+    return settings | tuned
+
+
+def raw_outputs(fit: Fit, rows: Rows, runner: Runner) -> Any:
+    """Return a fit's raw outputs for rows of its problem. They are kept: a new threshold costs no inference."""
+    with runner.locked(fit):
+        return _outputs(fit, rows, runner)
+
+
+def _outputs(fit: Fit, rows: Rows, runner: Runner) -> Any:
+    """Return raw outputs from disk, or compute and keep them. The caller must hold the folder's lock."""
+    import numpy as np
+
+    folder = runner.folder(fit)
+    decoding = runner.plugins.tasks.find(fit.task).problem.decoding
+    file = folder.outputs(identity({"data": rows.fingerprint, "decoding": dict(decoding)}))
+    seal = file.with_suffix(".json")
+    of = f"outputs {file.stem} of {fit.id}"
+    if file.exists() and seal.exists():
+        check_seal(seal, of, f"Remove {file} and repeat the command: the outputs are computed again.")
+        return np.load(file, mmap_mode="r", allow_pickle=False)
+    with _noted_divergence(fit, folder):
+        outputs = _computed_outputs(fit, rows, runner)
+        check_outputs(np.asarray(outputs), rows.origin)
+    if folder.is_read_only:
+        return outputs
+    content = io.BytesIO()  # on a full disk, numpy's own writing raises an error that does not say so
+    np.save(content, outputs)
+    write_atomically(file, lambda part: part.write_bytes(content.getbuffer()))
+    seal_files(seal, of, [file])
+    return outputs
+
+
+def _computed_outputs(fit: Fit, rows: Rows, runner: Runner) -> Any:
+    """Let the fit's method predict, and check the number of outputs. The caller must hold the folder's lock."""
+    folder = runner.folder(fit)
+    job = runner.prediction_job(fit, folder)
+    method = runner.plugins.methods.find(fit.method)
+    with _plugin_errors(folder):
+        outputs = method.predict(job, rows.table)
+        expected = job.problem.output_count(rows.table)
+        if not hasattr(outputs, "__len__"):
+            raise FitError(f"The method '{method.name}' predicted {value_text(outputs)}, not an array of outputs.")
+    if len(outputs) != expected:
+        raise FitError(f"{method.name} gave {len(outputs)} outputs, where {expected} were expected for {rows.origin}")
+    width = job.problem.head.width
+    is_plain = type(job.problem).gather is Problem.gather  # its raw outputs are those of a head
+    if is_plain and getattr(outputs, "ndim", 0) == 2 and outputs.shape[1] != width:
+        raise FitError(f"{method.name} gave {outputs.shape[1]} numbers for each row, where {width} were expected")
+    return outputs
+
+
+@contextlib.contextmanager
+def _plugin_errors(folder: RunFolder) -> Iterator[None]:
+    """Turn any error of a plugin's method, problem or metric into a `FitError`, so that a study goes on."""
+    try:
+        with PluginCode():
+            yield
+    except PluginFailure as failure:
+        raise FitError(folder.keep_traceback(failure.raised)) from failure.raised
+
+
+@contextlib.contextmanager
+def _noted_divergence(fit: Fit, folder: RunFolder) -> Iterator[None]:
+    """Give the record of a finished fit the status diverged if its outputs turn out not to be finite numbers."""
+    try:
+        yield
+    except Diverged as error:
+        record = folder.record()
+        if record is not None and record.status == "done":
+            folder.keep_record(replace(record, status="diverged", reason=str(error)))
+        raise Diverged(f"The fit {fit.id} ({fit.task}, {fit.backbone}) has no answers: {error}.") from None
+
+
+def _joined(outputs: Sequence[Any], parts: Sequence[Rows]) -> tuple[Any, pa.Table]:
+    """Join the outputs and the rows of several splits as if they were one split."""
+    if len(parts) == 1:
+        return outputs[0], parts[0].table
+    import numpy as np
+    import pyarrow as pa
+
+    return np.concatenate(outputs), pa.concat_tables([rows.table for rows in parts], promote_options="default")
