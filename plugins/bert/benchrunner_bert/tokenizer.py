@@ -44,7 +44,7 @@ class BertTokenizer:
         self._tokenizer = tokenizer
         first, last = self._id_of("[CLS]"), self._id_of("[SEP]")
         tokenizer.post_processor = processors.BertProcessing(("[SEP]", last), ("[CLS]", first))
-        self._cache = WordCache(tokenizer, normalizer="BertNormalizer", pre_tokenizer="BertPreTokenizer")
+        self.words = WordCache(tokenizer, normalizer="BertNormalizer", pre_tokenizer="BertPreTokenizer")
         self.fingerprint = hashlib.sha256(tokenizer.to_str().encode()).hexdigest()
 
     @property
@@ -151,10 +151,10 @@ class BertTokenizer:
         if max_length < shortest:
             raise RequestError(f"A sequence needs at least {shortest} tokens here; max_length is {max_length}.")
         room = max_length - self.frame.size(pair=second is not None)
-        firsts = self._cache.tokens(first)
+        firsts = self.words.tokens(first)
         if second is None:
             return self.frame.join(_part(firsts, np.minimum(firsts.counts, room))).sequences
-        seconds = self._cache.tokens(second)
+        seconds = self.words.tokens(second)
         counts = longest_first(firsts.counts, seconds.counts, room)
         return self.frame.join(_part(firsts, counts[0]), _part(seconds, counts[1])).sequences
 

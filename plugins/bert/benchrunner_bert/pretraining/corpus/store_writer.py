@@ -25,7 +25,7 @@ from benchrunner_bert.pretraining.corpus.shard_files import Place, Shard, ShardF
 from benchrunner_bert.pretraining.corpus.sources import Source, check_passages
 from benchrunner_bert.pretraining.corpus.token_store import MANIFEST, TokenStore, writing
 from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
-from benchrunner_bert.pretraining.corpus.word_cache import WordCache
+from benchrunner_bert.tokenizer import BertTokenizer
 
 SHARD_TOKENS = 1 << 25
 """Tokens of a shard: 64 MiB as 16-bit numbers. A shard ends with the chunk that fills it, so it may hold a few more."""
@@ -61,9 +61,9 @@ def write(
     """Write the token store of a corpus, or finish an unfinished store, or open and verify a finished store."""
     if shard_tokens < 1:
         raise RequestError(f"A shard holds at least one token, not {shard_tokens}.")
-    words = WordCache(vocabulary.tokenizer())
+    tokenizer = vocabulary.tokenizer()
     plan = Plan(
-        corpus.facts, words.fingerprint, vocabulary.size, vocabulary.lowercase, shard_tokens, corpus.blank_lines
+        corpus.facts, tokenizer.fingerprint, vocabulary.size, vocabulary.lowercase, shard_tokens, corpus.blank_lines
     )
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -72,7 +72,7 @@ def write(
             was_finished = (folder / MANIFEST).exists()
             files = ShardFiles(folder)
             if not was_finished:
-                _Writer(files, plan, words, report).write(corpus.sources, vocabulary)
+                _Writer(files, plan, tokenizer, report).write(corpus.sources, vocabulary)
             files.sweep()
     store = TokenStore.open(folder)
     if was_finished:  # the files of a new store have just been read for their checksums
@@ -83,8 +83,11 @@ def write(
 class _Writer:
     """Reads the sources, and fills and saves shards."""
 
-    def __init__(self, files: ShardFiles, plan: Plan, words: WordCache, report: Callable[[Progress], None]) -> None:
-        self._files, self._plan, self._words, self._report = files, plan, words, report
+    def __init__(
+        self, files: ShardFiles, plan: Plan, tokenizer: BertTokenizer, report: Callable[[Progress], None]
+    ) -> None:
+        self._files, self._plan, self._report = files, plan, report
+        self._words = tokenizer.words
         self._characters = 0
 
     def write(self, sources: Sequence[Source], vocabulary: Vocabulary) -> None:
@@ -131,10 +134,11 @@ class _Writer:
         end of a document.
         """
         sentences = split("\n".join(lines))
-        encoded = self._words.encode(sentences)
-        has_tokens = encoded.lengths > 0
+        # A text that spells [MASK] means these characters, not the special token. The blank changes nothing else.
+        encoded = self._words.tokens([sentence.replace("[", "[ ") for sentence in sentences])
+        has_tokens = encoded.counts > 0
         is_border = np.fromiter((not sentence for sentence in sentences), np.bool_, len(sentences))
-        return encoded.tokens, encoded.lengths[has_tokens], np.cumsum(has_tokens)[is_border]
+        return encoded.tokens, encoded.counts[has_tokens], np.cumsum(has_tokens)[is_border]
 
     def _report_progress(self, sources: Sequence[Source], place: Place, tokens: int) -> None:
         name = sources[min(place.source, len(sources) - 1)].name
