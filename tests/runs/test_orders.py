@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from benchrunner import Computing, Fit, FitAnswer, FitError, FitOrder, Method, Outcome, RequestError, Runner
+from benchrunner import Computing, Fit, FitAnswer, FitError, FitOrder, Method, Outcome, Record, RequestError, Runner
 from benchrunner.runs.predicting import predict
 from benchrunner.runs.sending import packed
 from inline import QUICK, plugins, runner
