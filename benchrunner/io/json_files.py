@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -56,16 +57,19 @@ def find_json_object(path: Path, *, error: type[RequestError] = DataError, advic
     return read_json_object(path, error=error, advice=advice)
 
 
-def parse_json(content: bytes, path: Path | str) -> Any:
-    """Parse the content of a JSON file strictly, as `read_json` does; raise a `DataError` that names `path`."""
-    return parse_json_text(decode_text(content, path, "is it a JSON file?"), path)
+def parse_json(content: bytes, path: Path | str, *, line: int | None = None, finite: bool = False) -> Any:
+    """Parse the content of a JSON file, or one line of it, strictly, as `parse_json_text` does."""
+    return parse_json_text(decode_text(content, path, "is it a JSON file?"), path, line=line, finite=finite)
 
 
-def parse_json_text(text: str, path: Path | str, *, line: int | None = None) -> Any:
-    """Parse the JSON text of a whole file, or of one line of it; raise a `DataError` that names `path` and the line."""
+def parse_json_text(text: str, path: Path | str, *, line: int | None = None, finite: bool = False) -> Any:
+    """Parse the JSON text of a whole file, or of one line of it; raise a `DataError` that names `path` and the line.
+
+    With `finite`, NaN and infinite numbers are refused, which other readers of JSON do not know.
+    """
     place = path if line is None else f"{path}:{line}"
     try:
-        value = _DECODER.decode(text)
+        value = (_FINITE_DECODER if finite else _DECODER).decode(text)
     except json.JSONDecodeError as fault:
         number = line or fault.lineno
         raise DataError(f"{path}:{number}: not valid JSON at column {fault.colno}: {fault.msg}.") from None
@@ -73,8 +77,8 @@ def parse_json_text(text: str, path: Path | str, *, line: int | None = None) -> 
         raise DataError(f"{place}: not valid JSON: a number has thousands of digits.") from None
     except RecursionError:
         raise DataError(f"{place}: {_TOO_DEEP}") from None
-    except _RepeatedKey as fault:
-        raise DataError(f"{place}: the key {fault} stands twice in one object; each must stand once.") from None
+    except _Refused as fault:
+        raise DataError(f"{place}: {fault}.") from None
     if text.count("[") + text.count("{") > DEPTH_LIMIT:  # fewer brackets cannot be nested too deep
         check_depth(value, place)
     return value
@@ -98,16 +102,24 @@ def _inner(value: dict[str, Any] | list[Any]) -> list[Any]:
     return [inner for inner in values if isinstance(inner, dict | list)]
 
 
-class _RepeatedKey(Exception):
-    """A key that an object of a JSON file has twice."""
+class _Refused(Exception):
+    """Why a value is refused that Python's own reader takes."""
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
     if len(values) < len(pairs):
         key, _ = Counter(key for key, _ in pairs).most_common(1)[0]
-        raise _RepeatedKey(quoted(key))
+        raise _Refused(f"the key {quoted(key)} stands twice in one object; each must stand once")
     return values
 
 
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise _Refused(f"{quoted(text, 20)} is no finite number")
+    return value
+
+
 _DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys)
+_FINITE_DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_constant=_finite, parse_float=_finite)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import stat
-from collections import Counter
 from collections.abc import Iterator
 from io import BufferedReader
 from pathlib import Path, PurePosixPath
@@ -14,6 +12,7 @@ from typing import Any, final
 
 from benchrunner.errors import DataError, RequestError
 from benchrunner.io.file_faults import quoted
+from benchrunner.io.json_files import parse_json
 
 MOST_FILES = 200_000
 """Largest number of files and folders of a shared folder; 2,000 fits with four splits have 18,000."""
@@ -21,8 +20,6 @@ DEEPEST = 8
 """Largest number of folders inside one another; a shared folder has two."""
 MOST_JSON_BYTES = 64 * 2**20
 """Largest JSON file. The study of 2,000 fits has about 1 MiB."""
-MOST_LEVELS = 50
-"""Most levels of brackets inside brackets in JSON. A shared study has eight."""
 LONGEST_LINE = 4 * 2**20
 """Most bytes of the line of one answer. A document of 10,000 words with a label for each has 0.1 MiB."""
 
@@ -100,7 +97,7 @@ class ReceivedFolder:
 
     def json_object(self, name: str) -> dict[str, Any]:
         """Read a JSON file that holds an object."""
-        return _json_object(self.content(name), quoted(name))
+        return _json_object(self.content(name), name)
 
     def json_lines(self, name: str) -> Iterator[dict[str, Any]]:
         """Yield the objects of a file with one JSON object on each line. The file is never in memory as a whole."""
@@ -114,52 +111,15 @@ class ReceivedFolder:
                 if size > MOST_ANSWER_BYTES:
                     most = MOST_ANSWER_BYTES // 2**20
                     raise UnreadableFile(f"{quoted(name)} is larger than {most} MiB, and is not read.")
-                yield _json_object(line, f"{quoted(name)}, line {number:,}")
+                yield _json_object(line, name, number)
 
 
-def _json_object(content: bytes, place: str) -> dict[str, Any]:
-    """Parse JSON strictly: no NaN, no infinite number, no key twice in an object."""
+def _json_object(content: bytes, name: str, line: int | None = None) -> dict[str, Any]:
     try:
-        value = json.loads(
-            content.decode("utf-8"), object_pairs_hook=_unique_keys, parse_constant=_no_constant, parse_float=_finite
-        )
-        _check_depth(value)
-    except RecursionError:
-        raise UnreadableFile(f"{place}: brackets inside brackets, more than {MOST_LEVELS} levels.") from None
-    except ValueError as error:  # also of UTF-8 and of numbers with thousands of digits
-        raise UnreadableFile(f"{place}: not JSON that can be read: {error}.") from None
+        value = parse_json(content, quoted(name), line=line, finite=True)
+    except DataError as fault:
+        raise UnreadableFile(str(fault)) from None
     if not isinstance(value, dict):
+        place = quoted(name) if line is None else f"{quoted(name)}:{line}"
         raise UnreadableFile(f"{place}: a JSON object was expected.")
-    return value
-
-
-def _check_depth(value: Any) -> None:
-    """Raise a `RecursionError` for a value with too many levels, before any code follows the levels by recursion."""
-    level = [value]
-    for _ in range(MOST_LEVELS):
-        children = (
-            item.values() if isinstance(item, dict) else item for item in level if isinstance(item, dict | list)
-        )
-        level = [child for items in children for child in items]
-        if not level:
-            return
-    raise RecursionError
-
-
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    values = dict(pairs)
-    if len(values) < len(pairs):
-        [(repeated, _)] = Counter(key for key, _ in pairs).most_common(1)
-        raise ValueError(f"the key {quoted(repeated)} stands twice in one object")
-    return values
-
-
-def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is no number of JSON")
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if value in (float("inf"), float("-inf")):
-        raise ValueError(f"the number {quoted(text, 20)} is too large")
     return value

@@ -41,7 +41,7 @@ class CheckedSubmission:
 
     def as_json(self) -> dict[str, Any]:
         """Return everything that was found as JSON values."""
-        return {**vars(self), "board": self.board.name, "valid": not self.faults}
+        return {"valid": not self.faults, **vars(self), "board": self.board.name}
 
 
 def check_submission(

@@ -20,6 +20,7 @@ from benchrunner import (
     read_text,
 )
 from benchrunner.io.files import read_regular_file, write_folder_atomically
+from benchrunner.io.json_files import parse_json
 from benchrunner.io.output_places import check_place
 from benchrunner.io.strict_tables import StrictTable
 
@@ -59,6 +60,14 @@ def test_a_broken_json_file_is_refused(tmp_path: Path, content: bytes, reason: s
         with pytest.raises(error, match=reason) as raised:
             read_json_object(path, error=error, advice="Write it again.")
         assert type(raised.value) is error and str(raised.value).endswith(" Write it again.")
+
+
+@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e999"])
+def test_infinite_numbers_are_refused_on_request(number: str) -> None:
+    content = f'{{"a": [{number}]}}'.encode()
+    parse_json(content, "file.json")
+    with pytest.raises(DataError, match=f"file.json:3: '{number}' is no finite number."):
+        parse_json(content, "file.json", line=3, finite=True)
 
 
 def test_a_missing_json_file_is_refused(tmp_path: Path) -> None:
