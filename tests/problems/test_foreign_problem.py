@@ -144,5 +144,5 @@ def test_a_setting_that_is_not_json_serializable_is_a_fit_error(tmp_path: Path) 
     problem.given = {"thresholds": np.zeros(2)}
     made = runner(tmp_path, register_tasks=[marks(problem)])
     fit = made.planner.plan(made.plugins.tasks.find("marks"), "", method="majority")
-    with pytest.raises(FitError, match="ndarray is not JSON serializable"):
+    with pytest.raises(FitError, match="thresholds: JSON has no ndarray"):
         predict(fit, "dev", made)
