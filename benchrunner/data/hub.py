@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from benchrunner.data.rows import Rows
-from benchrunner.data.sources import DataNotFound, Source
+from benchrunner.data.sources import DataNotFound, Source, respelled
 from benchrunner.errors import DataError, first_line
 from benchrunner.io.hub_access import cache_only
 from benchrunner.workspace import Workspace
@@ -27,7 +27,7 @@ class HubTable(Source):
     columns: Mapping[str, str]
     """Name of the task's column -> name of the data set's column."""
     labels: Mapping[str, str] = field(default_factory=dict)
-    """Name of a label on the hub -> label of the task. Labels are never mapped by their numbers on the hub."""
+    """Label on the hub, by its name if it has one -> label of the task: see `JsonTable.labels`."""
     revision: str | None = None
     """Branch of the repository; None is the main branch."""
     label_column: str = "label"
@@ -50,12 +50,8 @@ class HubTable(Source):
             for name, column in self.columns.items()
         }
         if self.labels and self.label_column in columns:
-            columns[self.label_column] = [self._respelled(value) for value in columns[self.label_column]]
+            columns[self.label_column] = [respelled(label, self.labels) for label in columns[self.label_column]]
         return Rows(pa.table(columns), self.where(workspace))
-
-    def _respelled(self, value: Any) -> Any:
-        """Return the task's spelling of a label, or of each label in a list."""
-        return [self._respelled(label) for label in value] if isinstance(value, list) else self.labels.get(value, value)
 
     def _download(self, workspace: Workspace) -> Any:
         import datasets

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchrunner.data.arrow_arrays import arrow_array
 from benchrunner.data.rows import Rows
-from benchrunner.data.sources import FileSource
+from benchrunner.data.sources import FileSource, respelled
 from benchrunner.errors import DataError, described
 from benchrunner.io.file_faults import quoted, some_names
 from benchrunner.io.files import check_encoding, read_text
@@ -59,7 +59,7 @@ class JsonTable(FileSource):
                 columns[name].append(self._value(path, line, row, name, key))
             lines.append(line)
         if self.labels and self.label_column in columns:
-            columns[self.label_column] = [self._respelled(label) for label in columns[self.label_column]]
+            columns[self.label_column] = [respelled(label, self.labels) for label in columns[self.label_column]]
         table = pa.table({name: _column(path, self.columns[name], values, lines) for name, values in columns.items()})
         return Rows(table, str(path), lines)
 
@@ -90,13 +90,6 @@ class JsonTable(FileSource):
                 )
             value = value[part]
         return value
-
-    def _respelled(self, label: Any) -> Any:
-        """Return the task's spelling of a label, or of each label in a list."""
-        if isinstance(label, list):
-            return [self._respelled(part) for part in label]
-        text = label if isinstance(label, str) else json.dumps(label)
-        return self.labels.get(text, label)
 
 
 def json_lines(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, dict[str, Any]]]:

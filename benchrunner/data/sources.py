@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -39,6 +40,17 @@ def searched_paths(workspace: Workspace, names: Sequence[str]) -> str:
     first = str((workspace.data or Path()) / names[0])
     more = len(names) - 1
     return f"{first} (or {more} other usual place{'s' if more > 1 else ''})" if more else first
+
+
+def respelled(label: Any, labels: Mapping[str, str]) -> Any:
+    """Return the task's spelling of a label, or of each label in a list; labels that are not listed stay as they are.
+
+    `labels` has texts as they are and other values as JSON writes them, such as "true" or "1".
+    """
+    if isinstance(label, list):
+        return [respelled(part, labels) for part in label]
+    text = label if isinstance(label, str) else json.dumps(label)
+    return labels.get(text, label)
 
 
 class Source(ABC):

@@ -165,8 +165,9 @@ def collate(
         targets[f"target {name}"] = filled(values[places], IGNORED, values.dtype)
     borders = {} if shape is None else {"borders": shape.borders_of(starts)}
     tensors = on_device(arrays | targets | borders, device)
+    of_tokens = {name: tensors[name] for name in arrays}
     return FlatBatch(
-        **{name: tensors[name] for name in arrays},
+        **of_tokens,
         blocks=tuple(blocks_of(lengths)) if shape is None else Untold(),
         targets={name.removeprefix("target "): tensors[name] for name in targets},
         feature_positions=filled(places, 0) if shape is None else np.empty(0, dtype=np.int64),

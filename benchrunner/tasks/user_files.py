@@ -60,12 +60,10 @@ def _read_table(task: Task, path: Path, tables: Sequence[TextTable]) -> Rows:
         return _text_per_line(task, path, list(layouts[-1]), encoding).read(workspace)
     if _is_json_lines(path):
         return _json_table(path, layouts, encoding).read(workspace)
-    with_header = [table for table in own if table.names is None and table.quoted == (path.suffix == ".csv")]
+    headed = [table for table in own if table.names is None and table.quoted == (path.suffix == ".csv")]
     headerless = [table for table in own if table.names is not None]
     table_of_file = (
-        next((table for table in with_header if _fits(path, table)), None)
-        or _with_header(path, layouts, encoding)
-        or next((table for table in headerless if _fits(path, table)), None)
+        _first_that_fits(path, headed) or _with_header(path, layouts, encoding) or _first_that_fits(path, headerless)
     )
     if table_of_file is None:
         header = _header(path, "," if path.suffix == ".csv" else "\t", encoding)
@@ -93,12 +91,15 @@ def _with_header(path: Path, columns: Sequence[Mapping[str, str]], encoding: str
     return None
 
 
-def _fits(path: Path, table: TextTable) -> bool:
-    """Return whether the first line of a file is that of a task's own layout."""
-    fields = _header(path, table.separator, table.encoding, is_quoted=table.quoted)
-    if table.names is not None:
-        return len(fields) == len(table.names) > 1
-    return set(table.columns.values()) <= set(fields)
+def _first_that_fits(path: Path, tables: Sequence[TextTable]) -> TextTable | None:
+    """Return the first of a task's own layouts that the first line of a file has."""
+    for table in tables:
+        fields = _header(path, table.separator, table.encoding, is_quoted=table.quoted)
+        if table.names is None and set(table.columns.values()) <= set(fields):
+            return table
+        if table.names is not None and len(fields) == len(table.names) > 1:
+            return table
+    return None
 
 
 def _text_per_line(task: Task, path: Path, names: Sequence[str], encoding: str) -> TextTable:

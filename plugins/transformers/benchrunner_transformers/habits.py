@@ -72,15 +72,19 @@ class Habits:
 
 @torch.no_grad()
 def settle_attention(model: PreTrainedModel) -> None:
-    """Let a model in evaluation mode compute attention with its plain code where the library's faster code differs."""
-    chosen = model.config._attn_implementation
-    if chosen in (None, "eager"):
+    """Let a model in evaluation mode compute attention with its plain code where the library's faster code differs.
+
+    Both are run on a short sequence of different tokens.
+    """
+    faster = model.config._attn_implementation
+    if faster in (None, "eager"):
         return
-    ids = (1 + torch.arange(_LENGTHS[1])) % len(model.get_input_embeddings().weight)
-    states = _states(model, ids)
+    vocabulary = len(model.get_input_embeddings().weight)
+    tokens = (1 + torch.arange(_LENGTHS[1])) % vocabulary
+    faster_states = _states(model, tokens)
     model.set_attn_implementation("eager")
-    if _equal(states, _states(model, ids)):
-        model.set_attn_implementation(chosen)
+    if _equal(faster_states, _states(model, tokens)):
+        model.set_attn_implementation(faster)
 
 
 def gives_states(model: PreTrainedModel, outputs: Mapping[str, Any]) -> bool:

@@ -19,16 +19,18 @@ def trimmed(texts: Sequence[str], spans: np.ndarray, counts: np.ndarray) -> np.n
     Pieces of byte-level BPE and of sentencepiece may begin with a space, which is no part of an answer. The span of a
     piece of white space is empty, at the end of the piece. `counts` holds the number of pieces of each text.
     """
-    codes = np.frombuffer("".join(texts).encode("utf-32-le"), dtype=np.uint32)
+    codes = np.frombuffer("".join(texts).encode("utf-32-le"), dtype=np.uint32)  # the characters of all texts
     is_space = np.zeros(ord(_SPACE[-1]) + 2, dtype=bool)  # by the character's number; the last for all further ones
     is_space[[ord(character) for character in _SPACE]] = True
     is_solid = ~is_space[np.minimum(codes, len(is_space) - 1)]
-    solid = np.flatnonzero(is_solid)
-    rank = np.append(0, np.cumsum(is_solid, dtype=np.int32))  # number of solid characters before each character
+    places = np.flatnonzero(is_solid)
+    before = np.append(0, np.cumsum(is_solid, dtype=np.int32))  # how many solid characters stand before each
     sizes = np.array([len(text) for text in texts], dtype=np.int64)
-    offset = np.repeat(np.cumsum(sizes) - sizes, counts)[:, None]
-    begin, end = (spans + offset).T
-    next_solid = np.append(solid, len(codes))[rank[begin]]
-    last_solid = np.append(-1, solid)[rank[end]]
+    offset = np.repeat(np.cumsum(sizes) - sizes, counts)  # of the text of each piece
+    begin = spans[:, 0] + offset
+    end = spans[:, 1] + offset
+    next_solid = np.append(places, len(codes))[before[begin]]
+    last_solid = np.append(-1, places)[before[end]]
     first = np.minimum(next_solid, end)
-    return (np.stack([first, np.maximum(last_solid + 1, first)], axis=1) - offset).astype(np.int32)
+    stop = np.maximum(last_solid + 1, first)
+    return np.stack([first - offset, stop - offset], axis=1).astype(np.int32)
