@@ -125,7 +125,8 @@ class _WordNumbers(dict[str, int]):
 
 def _encoded(tokenizer: Tokenizer, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """Encode texts as wholes: return their tokens, int32, and their number in each text, int64."""
-    ids = [encoding.ids for encoding in tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
+    encodings = tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+    ids = [encoding.ids for encoding in encodings]
     counts = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
     return np.fromiter(chain.from_iterable(ids), dtype=np.int32, count=int(counts.sum())), counts
 

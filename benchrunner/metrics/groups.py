@@ -59,8 +59,13 @@ def reciprocal_rank_of_groups(columns: Sequence[str], labels: Sequence[Any], pos
     column = list(labels).index(positive)
 
     def figure(gold: Sequence[Any], probabilities: Sequence[Any]) -> float | None:
-        right = [row[column] for row, label in zip(probabilities, gold, strict=True) if label == positive]
-        others = [row[column] for row, label in zip(probabilities, gold, strict=True) if label != positive]
-        return 1 / (1 + sum(other >= max(right) for other in others)) if right else None
+        right = list[float]()
+        others = list[float]()
+        for row, label in zip(probabilities, gold, strict=True):
+            (right if label == positive else others).append(row[column])
+        if not right:
+            return None
+        best = max(right)
+        return 1 / (1 + sum(other >= best for other in others))
 
     return mean_of_groups("mrr", columns, figure, computed_from=PROBABILITIES)

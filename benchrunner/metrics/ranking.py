@@ -7,12 +7,15 @@ The functions take the labels in the order in which the problem gives their prob
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from benchrunner.errors import PluginError, Undefined
 from benchrunner.metrics.label_matrix import checked_labels, label_matrix, labels_of, probability_matrix
 from benchrunner.metrics.metric import Metric
+
+if TYPE_CHECKING:
+    import numpy as np
 
 PROBABILITIES = "probabilities"
 """The extra figure of a problem that these metrics are computed from."""
@@ -23,48 +26,50 @@ def roc_auc(labels: Sequence[Any], positive: Any = None) -> Metric:
 
     Without `positive` the figure is the mean over all labels; of two labels, both have the same area.
     """
-    labels, columns = _columns("roc_auc", labels, positive)
 
-    def compute(gold: Sequence[Any], probabilities: Sequence[Any]) -> float:
+    def area(label: Any, right: np.ndarray, ranked: np.ndarray) -> float:
         from sklearn.metrics import roc_auc_score
 
-        right, ranked = label_matrix(gold, labels), probability_matrix(probabilities, labels)
-        for column in columns:
-            if right[:, column].all() or not right[:, column].any():
-                share = "every" if right[:, column].any() else "no"
-                raise Undefined(f"no ROC-AUC: {share} row has the gold label {labels[column]!r}")
-        return _mean(roc_auc_score(right[:, column], ranked[:, column]) for column in columns)
+        if right.all() or not right.any():
+            share = "every" if right.any() else "no"
+            raise Undefined(f"no ROC-AUC: {share} row has the gold label {label!r}")
+        return float(roc_auc_score(right, ranked))
 
-    return Metric("roc_auc", compute, computed_from=PROBABILITIES)
+    return _mean_of_labels("roc_auc", area, labels, positive)
 
 
 def average_precision(labels: Sequence[Any], positive: Any = None) -> Metric:
     """Give the average precision of the label `positive`, or without `positive` the mean over all labels."""
-    labels, columns = _columns("average_precision", labels, positive)
 
-    def compute(gold: Sequence[Any], probabilities: Sequence[Any]) -> float:
+    def precision(label: Any, right: np.ndarray, ranked: np.ndarray) -> float:
         from sklearn.metrics import average_precision_score
 
-        right, ranked = label_matrix(gold, labels), probability_matrix(probabilities, labels)
-        for column in columns:
-            if not right[:, column].any():
-                raise Undefined(f"no average precision: no row has the gold label {labels[column]!r}")
-        return _mean(average_precision_score(right[:, column], ranked[:, column]) for column in columns)
+        if not right.any():
+            raise Undefined(f"no average precision: no row has the gold label {label!r}")
+        return float(average_precision_score(right, ranked))
 
-    return Metric("average_precision", compute, computed_from=PROBABILITIES)
+    return _mean_of_labels("average_precision", precision, labels, positive)
 
 
-def _columns(metric: str, labels: Sequence[Any], positive: Any) -> tuple[tuple[Any, ...], list[int]]:
-    """Give the labels, and the numbers of those whose figures are averaged."""
-    labels = checked_labels(metric, labels)
+def _mean_of_labels(
+    name: str, figure: Callable[[Any, np.ndarray, np.ndarray], float], labels: Sequence[Any], positive: Any
+) -> Metric:
+    """Give the mean over labels, or over `positive` alone, of a figure.
+
+    `figure` gets a label, whether it is the gold label of each row, and its probability in each row.
+    """
+    labels = checked_labels(name, labels)
     if positive is not None and positive not in labels:
-        raise PluginError(f"The metric {metric} needs a positive label that is one of {labels}, not {positive!r}.")
-    return labels, list(range(len(labels))) if positive is None else [labels.index(positive)]
+        raise PluginError(f"The metric {name} needs a positive label that is one of {labels}, not {positive!r}.")
+    averaged = [column for column, label in enumerate(labels) if positive is None or label == positive]
 
+    def compute(gold: Sequence[Any], probabilities: Sequence[Any]) -> float:
+        right = label_matrix(gold, labels)
+        ranked = probability_matrix(probabilities, labels)
+        figures = [figure(labels[column], right[:, column], ranked[:, column]) for column in averaged]
+        return sum(figures) / len(figures)
 
-def _mean(figures: Iterable[Any]) -> float:
-    values = [float(figure) for figure in figures]
-    return sum(values) / len(values)
+    return Metric(name, compute, computed_from=PROBABILITIES)
 
 
 def mean_reciprocal_rank(labels: Sequence[Any]) -> Metric:

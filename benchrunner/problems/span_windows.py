@@ -86,8 +86,11 @@ def _answer_pieces(table: pa.Table, context_of: np.ndarray, contexts: Pieces) ->
     end = begin + np.array([len(texts[0]) if texts else 0 for texts in table.column("answers").to_pylist()])
     # Characters of all contexts on one line of numbers: context c has those from c * length on.
     length = 1 + int(contexts.spans.max(initial=0))
-    line = contexts.spans + np.repeat(np.arange(len(contexts.counts)), contexts.counts)[:, None] * length
-    first = np.searchsorted(line[:, 1], context_of * length + np.maximum(begin, 0), side="right")
-    last = np.searchsorted(line[:, 0], context_of * length + end, side="left") - 1
+    context_of_piece = np.repeat(np.arange(len(contexts.counts)), contexts.counts)
+    line = contexts.spans + length * context_of_piece[:, None]
+    begin_on_line = length * context_of + np.maximum(begin, 0)
+    end_on_line = length * context_of + end
+    first = np.searchsorted(line[:, 1], begin_on_line, side="right")
+    last = np.searchsorted(line[:, 0], end_on_line, side="left") - 1
     exists = (begin >= 0) & (first <= last)
     return np.where(exists, first, -1), np.where(exists, last, -1)
