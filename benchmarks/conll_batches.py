@@ -19,8 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchrunner import Computing, Recipe, Runner, Task, Workspace, discover
+from benchrunner import Recipe, Task, Workspace
 from benchrunner.parameters.recipes import CONTEXTS
+from benchrunner.results import Computing, Runner, discover
 from benchrunner.runs.predicting import predict
 
 BORDER = "-DOCSTART-"

@@ -27,8 +27,9 @@ def encode(arguments: argparse.Namespace, pairs: int) -> dict[str, float]:
     """Encode pairs into a new cache; return seconds, tokens and bytes of memory that encoding added."""
     import pyarrow as pa
 
-    from benchrunner import Recipe, Runner, Workspace, discover
+    from benchrunner import Recipe, Workspace
     from benchrunner.engine import Cache
+    from benchrunner.results import Runner, discover
 
     runner = Runner(discover(), Workspace(Path("runs"), Path("cache"), data=arguments.data), Computing("cpu"))
     rows, task = (

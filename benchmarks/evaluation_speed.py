@@ -38,8 +38,9 @@ def sides(task_name: str, arguments: argparse.Namespace) -> dict[str, Callable[[
         TrainingArguments,
     )
 
-    from benchrunner import Recipe, Runner, Workspace, discover
+    from benchrunner import Recipe, Workspace
     from benchrunner.methods.heads import LinearHead
+    from benchrunner.results import Runner, discover
     from benchrunner.training.inference import predict
 
     runner = Runner(discover(), Workspace(Path("runs"), Path("cache"), data=arguments.data), Computing("cpu"))

@@ -34,7 +34,9 @@ from typing import Any
 from measured_tasks import TASKS, default_model, described, existing_folder, machine, number, score, task_names
 from peer_tasks import BATCH, SORTED, grouped_trainer, peer_task
 
-from benchrunner import BenchrunnerError, Event, Recipe, Runner, Settings, Task, Workspace, discover, predict
+from benchrunner import BenchrunnerError, Recipe, Task, Workspace
+from benchrunner.results import Event, Runner, discover, predict
+from benchrunner.workspace import Settings
 
 SYSTEMS = (
     "trainer fp32 padded",
@@ -218,8 +220,7 @@ def one(values: dict[str, str]) -> None:
 
 def profile(asked: Measurement) -> None:
     """Print where the time of our fit goes."""
-    from torch.profiler import ProfilerActivity
-    from torch.profiler import profile as recorded
+    from torch.profiler import ProfilerActivity, profile as recorded
 
     with recorded(activities=[ProfilerActivity.CPU]) as events:
         ours(asked)

@@ -23,7 +23,7 @@ from measured_tasks import default_model, existing_folder, machine, task_names
 from peer_tasks import BATCH
 from timed_commands import PeerFits, Times, timed
 
-from benchrunner import discover
+from benchrunner.results import discover
 
 RATES, SEEDS = (1e-5, 2e-5, 3e-5, 5e-5), (0, 1)
 SYSTEMS = ("ours", "ours, --jobs 1", "trainer")

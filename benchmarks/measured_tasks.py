@@ -9,7 +9,8 @@ from typing import Any
 
 from peer_tasks import Description
 
-from benchrunner import BenchrunnerError, Choose, Classify, Regress, Span, Task, discover, metrics
+from benchrunner import BenchrunnerError, Choose, Classify, Regress, Span, Task, metrics
+from benchrunner.results import discover
 
 TASKS = ("glue/cola", "glue/sst2", "glue/stsb", "glue/mrpc", "glue/rte", "squad/1.1", "swag/swag")
 """The tasks that are measured by default."""

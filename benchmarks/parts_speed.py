@@ -24,11 +24,12 @@ import numpy as np
 import pyarrow as pa
 import torch
 
-from benchrunner import Computing, Recipe, Runner, Workspace, discover
+from benchrunner import Recipe, Workspace
 from benchrunner.features.arrays import Features
 from benchrunner.methods.heads import LinearHead
 from benchrunner.problems.choose import Choose
 from benchrunner.problems.problem import Problem
+from benchrunner.results import Computing, Runner, discover
 from benchrunner.training.checkpoints import Checkpoint
 from benchrunner.training.embedding_rows import WordsInUse
 from benchrunner.training.loop import Training

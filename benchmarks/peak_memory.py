@@ -10,7 +10,8 @@ import resource
 import tempfile
 from pathlib import Path
 
-from benchrunner import Computing, Recipe, Runner, Workspace, discover
+from benchrunner import Recipe, Workspace
+from benchrunner.results import Computing, Runner, discover
 
 
 def main() -> None:

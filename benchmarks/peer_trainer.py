@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchrunner import Computing, Runner, Workspace, discover
+from benchrunner import Workspace
+from benchrunner.results import Computing, Runner, discover
 
 BATCH, PART = 32, 8
 SIDES = ("ours", "trainer")

@@ -22,7 +22,7 @@ from measured_tasks import default_model, existing_folder, machine, number, task
 from peer_tasks import BATCH, RATE
 from timed_commands import PeerFits, timed
 
-from benchrunner import discover
+from benchrunner.results import discover
 
 TASKS = ("glue/cola", "glue/rte", "glue/mrpc")
 STEPS = {"glue/cola": 50, "glue/rte": 19, "glue/mrpc": 25}

@@ -18,8 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
-from benchrunner import Recipe, Workspace, discover
+from benchrunner import Recipe, Workspace
 from benchrunner.metrics import score
+from benchrunner.results import discover
 from benchrunner.training.feature_cache import Cache
 
 

@@ -16,7 +16,9 @@ from pathlib import Path
 from measured_tasks import described, score
 from peer_tasks import BATCH
 
-from benchrunner import Runner, Settings, Workspace, discover
+from benchrunner import Workspace
+from benchrunner.results import Runner, discover
+from benchrunner.workspace import Settings
 
 
 @dataclass(frozen=True)

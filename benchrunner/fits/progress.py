@@ -45,7 +45,7 @@ class Event:
 
 
 class Reports(Protocol):
-    """An object that reports the events of fits: the `observers` of a `benchrunner.Runner`."""
+    """An object that reports the events of fits: the `observers` of a `benchrunner.results.Runner`."""
 
     def reporting_to(self, report: Callable[[Fit, Event], None]) -> contextlib.AbstractContextManager[None]:
         """Send the events to another callback within a `with` block."""

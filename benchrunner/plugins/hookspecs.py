@@ -60,7 +60,8 @@ def register_backbones() -> Iterable[BackboneFamily]:  # type: ignore[empty-body
     import hashlib
     from pathlib import Path
 
-    from benchrunner import Backbone, OneBackbone, hookimpl
+    from benchrunner import hookimpl
+    from benchrunner.engine import Backbone, OneBackbone
 
     class Mine(Backbone):
         about = "my own encoder"
@@ -92,7 +93,8 @@ def register_methods() -> Iterable[Method]:  # type: ignore[empty-body]
 
     import json
 
-    from benchrunner import Method, Outcome, hookimpl
+    from benchrunner import hookimpl
+    from benchrunner.engine import Method, Outcome
 
     class First(Method):
         name = "first"
@@ -135,7 +137,8 @@ def register_leaderboards() -> Iterable[Leaderboard]:  # type: ignore[empty-body
 def register_executors() -> Iterable[Executor]:  # type: ignore[empty-body]
     """Offer executors, which run the fits of a study.
 
-    from benchrunner import Executor, hookimpl
+    from benchrunner import hookimpl
+    from benchrunner.results import Executor
 
     class Backwards(Executor):
         name = "backwards"

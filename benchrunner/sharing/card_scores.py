@@ -33,7 +33,7 @@ class CardScore:
     problem: str
     """Name of the task's kind of question."""
     kind: str | None
-    """Name of the head's type in other libraries, see `benchrunner.ExportKind`."""
+    """Name of the head's type in other libraries, see `benchrunner.engine.ExportKind`."""
     hub: Mapping[str, str | None] | None
     """Repository, configuration, split and revision on the hub; None if the data is not from there."""
     fingerprint: str

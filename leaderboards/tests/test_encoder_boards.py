@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from benchrunner import Leaderboard, choose_published, discover
+from benchrunner import Leaderboard
+from benchrunner.results import choose_published, discover
 from benchrunner_leaderboards import register_leaderboards
 
 BOARDS = {board.name: board for board in register_leaderboards()}

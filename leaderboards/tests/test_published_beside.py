@@ -6,8 +6,9 @@ import re
 
 import pytest
 
-from benchrunner import Leaderboard, PublishedRow, Task, choose_published, discover
+from benchrunner import Leaderboard, PublishedRow, Task
 from benchrunner.leaderboards.published_table import source_tables
+from benchrunner.results import choose_published, discover
 from benchrunner.studies.comparison.caption import footnotes
 from benchrunner.studies.comparison.json_values import as_json
 from benchrunner.studies.comparison.table import as_table

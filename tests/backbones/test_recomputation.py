@@ -10,8 +10,8 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from benchrunner import Computing, Runner
 from benchrunner.backbones.encoder import recompute
+from benchrunner.results import Computing, Runner
 from benchrunner.runs.orders import FitOrder
 from inline import QUICK, runner
 

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from benchrunner import discover
 from benchrunner.command_line.main import main
+from benchrunner.results import discover
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])

@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from benchrunner import Workspace, discover
+from benchrunner import Workspace
+from benchrunner.results import discover
 from command_line import Shell
 from inline import mood, own, pairs, plugin
 
@@ -451,7 +452,7 @@ def test_every_command_has_help(shell: Shell) -> None:
 
 def test_a_closed_pipe_is_no_error() -> None:
     code = (
-        "import sys; from benchrunner.command_line.main import main; from benchrunner import discover\n"
+        "import sys; from benchrunner.command_line.main import main; from benchrunner.results import discover\n"
         "sys.stdin.readline(); sys.argv[1:] = ['list']; sys.exit(main(plugins=discover(installed=False)))"
     )
     pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)

@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from benchrunner import Study, run_study
+from benchrunner.results import Study, run_study
 from command_line import Shell
 from inline import runner
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from benchrunner import Computing, Runner, StudyOptions, Workspace, read_study, run_study
+from benchrunner import Workspace
+from benchrunner.results import Computing, Runner, StudyOptions, read_study, run_study
 from benchrunner.runs.predicting import predict
 from benchrunner.statistics import holm, paired_test
 from command_line import Shell

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner import Computing, Plugins, RequestError, Runner, StudyOptions, Workspace, discover, run_study_file
+from benchrunner import RequestError, Workspace
+from benchrunner.results import Computing, Plugins, Runner, StudyOptions, discover, run_study_file
 from benchrunner.runs.references import with_family
 from benchrunner.testing import TinyBackbone, tiny_family
 from command_line import CommandLine

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from benchrunner import Computing, RequestError, Runner, Study, StudyOptions, Workspace, read_study, run_study
+from benchrunner import RequestError, Workspace
+from benchrunner.results import Computing, Runner, Study, StudyOptions, read_study, run_study
 from benchrunner.tasks.row_sample import stratified_sample
 from command_line import Shell
 from inline import mood

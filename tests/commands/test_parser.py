@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import benchrunner
-from benchrunner import discover
 from benchrunner.command_line.parser import Parser
+from benchrunner.results import discover
 from command_line import Shell
 from inline import own, plugin
 

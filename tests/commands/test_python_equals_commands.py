@@ -12,15 +12,16 @@ from typing import Any
 
 import pytest
 
-from benchrunner import (
+from benchrunner import Workspace
+from benchrunner.command_line.main import parser
+from benchrunner.io import decoding
+from benchrunner.results import (
     Computing,
     Demo,
     Runner,
     StudyOptions,
-    Workspace,
     answer,
     check_submission,
-    chosen_runs,
     data_status,
     diagnose,
     diff_runs,
@@ -37,15 +38,13 @@ from benchrunner import (
     run_study_file,
     score_file,
     share_study,
-    sorted_runs,
     verify_folder,
     write_board_files,
     write_plugin,
     write_report,
     write_submission,
 )
-from benchrunner.command_line.main import parser
-from benchrunner.io import decoding
+from benchrunner.runs.inventory.summaries import chosen_runs, sorted_runs
 from benchrunner.studies.comparison.caption import footnotes
 from benchrunner.studies.comparison.json_values import as_json
 from benchrunner.study_files import table

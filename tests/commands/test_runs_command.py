@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from benchrunner import Recipe, Study, run_study
+from benchrunner import Recipe
 from benchrunner.command_line.main import main
+from benchrunner.results import Study, run_study
 from benchrunner.runs.inventory.sizes import sizes_of
 from chancy import chancy
 from inline import plugins

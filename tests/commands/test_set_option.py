@@ -9,22 +9,13 @@ from typing import Any, final
 
 import pytest
 
-from benchrunner import (
-    Grid,
-    MethodParameter,
-    PluginError,
-    Recipe,
-    RequestError,
-    Runner,
-    Study,
-    StudyOptions,
-    Workspace,
-    run_study,
-)
+from benchrunner import PluginError, Recipe, RequestError, Workspace
+from benchrunner.engine import MethodParameter
 from benchrunner.fits.fit import Fit
 from benchrunner.methods.majority import Majority
 from benchrunner.methods.method import Job, Method, Outcome
 from benchrunner.parameters.method_parameters import ParameterValues, check_declared
+from benchrunner.results import Grid, Runner, Study, StudyOptions, run_study
 from benchrunner.runs.folder import RunFolder
 from benchrunner.runs.references import FinishedFit
 from benchrunner.testing.tiny_backbone import TinyBackbone

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from benchrunner import Computing, Split, TextTable
+from benchrunner import Split, TextTable
+from benchrunner.results import Computing
 from command_line import Shell
 from inline import ROWS, mood, plugins
 
@@ -47,7 +48,8 @@ def test_a_kept_study_has_its_test_splits(shell: Shell) -> None:
     with_labelled_test(shell)
     code, _, _ = shell(*COMPARE, *shell.folders(), *QUIET, "--split", "hard", "--name", "both")
     assert code == 0
-    from benchrunner import Runner, Workspace, read_study
+    from benchrunner import Workspace
+    from benchrunner.results import Runner, read_study
 
     runner = Runner(shell.plugins, Workspace(shell.folder / "runs", shell.folder / "cache"), Computing("cpu"))
     result = read_study("both", runner)

@@ -7,8 +7,7 @@ import itertools
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from benchrunner.features.arrays import Features
 from benchrunner.features.blocks import ranges

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from benchrunner import Classify, Plugins, Runner, discover
+from benchrunner import Classify
 from benchrunner.fits.fit import LATER_FIELDS, Fit, Prediction, identity
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.plugins.versions import Plugin
+from benchrunner.results import Plugins, Runner, discover
 from benchrunner.testing import TinyBackbone
 from inline import QUICK, mood, own, runner
 
@@ -118,7 +119,7 @@ def test_other_rows_labels_or_weights_are_another_fit(tmp_path: Path) -> None:
         def revision(self, workspace: Any) -> str:
             return "tiny 2"
 
-    from benchrunner import OneBackbone
+    from benchrunner.engine import OneBackbone
 
     assert planned(tmp_path / "newer", register_backbones=[OneBackbone(Newer(), lambda folder: None)]) != first
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from benchrunner import Event, Fit, Recipe
+from benchrunner import Recipe
 from benchrunner.fits.progress import Watch
+from benchrunner.results import Event, Fit
 
 FIT = Fit("mine/mood", "<b>words", "finetune", Recipe(), 0, "data", {}, "revision", {})
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from benchrunner import Fit
 from benchrunner.fits.time_left import TimeLeft
+from benchrunner.results import Fit
 from made_runs import made_fit
 
 

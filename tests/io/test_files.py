@@ -9,18 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner import (
-    CheckpointError,
-    DataError,
-    RequestError,
-    find_json_object,
-    first_line,
-    read_json,
-    read_json_object,
-    read_text,
-)
+from benchrunner import CheckpointError, DataError, RequestError, read_json, read_json_object, read_text
+from benchrunner.engine import first_line
 from benchrunner.io.files import read_regular_file, write_folder_atomically
-from benchrunner.io.json_files import parse_json
+from benchrunner.io.json_files import find_json_object, parse_json
 from benchrunner.io.output_places import check_place
 from benchrunner.io.strict_tables import StrictTable
 

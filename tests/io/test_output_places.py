@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner import RequestError, write_atomically, write_folder_atomically
+from benchrunner import RequestError
+from benchrunner.engine import write_atomically, write_folder_atomically
 from benchrunner.errors import BenchrunnerError
 from benchrunner.io.output_places import check_place
 
@@ -189,7 +190,7 @@ def test_the_permissions_of_a_replaced_file_are_kept(tmp_path: Path) -> None:
 PROGRAM = """
 import sys
 from pathlib import Path
-from benchrunner import write_atomically
+from benchrunner.engine import write_atomically
 print("before")
 write_atomically(Path(sys.argv[1]), lambda part: part.write_text("content\\n"))
 print("after")

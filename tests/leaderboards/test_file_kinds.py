@@ -8,8 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from benchrunner.errors import PluginError, RequestError
 from benchrunner.leaderboards.file_kinds.columns_file import Columns

@@ -8,18 +8,8 @@ from typing import Any
 
 import pytest
 
-from benchrunner import (
-    Average,
-    Leaderboard,
-    PluginError,
-    Plugins,
-    PublishedColumn,
-    PublishedRow,
-    Suite,
-    Term,
-    discover,
-    read_leaderboard,
-)
+from benchrunner import Average, Leaderboard, PluginError, PublishedColumn, PublishedRow, Suite, Term, read_leaderboard
+from benchrunner.results import Plugins, discover
 from distributions import ROOT
 from documents import blocks
 from inline import board, mood, plugin

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from benchrunner.leaderboards.checking import find_faults
 from benchrunner.leaderboards.file_kinds.file_kind import Answers

@@ -12,12 +12,13 @@ from safetensors.torch import load_file
 from torch import nn
 from torch.nn import functional
 
-from benchrunner import Record, RequestError, Runner
+from benchrunner import RequestError
 from benchrunner.features.flat_batch import collate
 from benchrunner.features.randomness import generator
 from benchrunner.methods.finetune import learning_rates, redraw
 from benchrunner.methods.heads import LinearHead
 from benchrunner.parameters.recipes import Recipe
+from benchrunner.results import Record, Runner
 from benchrunner.testing import MOOD, WEIGHTS, TinyEncoder
 from benchrunner.training.checkpoints import Checkpoint
 from benchrunner.training.schedule import Schedule

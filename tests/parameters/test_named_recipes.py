@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from benchrunner import Method, NamedRecipe, PluginError, Recipe, RequestError, Study, discover
+from benchrunner import NamedRecipe, PluginError, Recipe, RequestError
+from benchrunner.engine import Method
+from benchrunner.results import Study, discover
 from benchrunner.studies.kept.parts import study_json
 from benchrunner.studies.study_options import StudyOptions
 from benchrunner.studies.study_run import grid_and_seeds

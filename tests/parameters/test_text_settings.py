@@ -8,8 +8,9 @@ from typing import Literal
 
 import pytest
 
-from benchrunner import RequestError, UnknownName, read_settings
+from benchrunner import RequestError, UnknownName
 from benchrunner.parameters.text_settings import name_value_pairs
+from benchrunner.results import read_settings
 
 
 @dataclass(frozen=True)

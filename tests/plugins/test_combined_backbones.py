@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner import Backbone, BackboneFamily, CheckpointError, Plugins, RequestError, Runner, Workspace, discover
+from benchrunner import CheckpointError, RequestError, Workspace
 from benchrunner.command_line.main import main
+from benchrunner.engine import Backbone, BackboneFamily
+from benchrunner.results import Plugins, Runner, discover
 from benchrunner.runs.references import with_family
 from benchrunner.testing import TinyBackbone, tiny_family
 from inline import own, plugin

@@ -14,24 +14,14 @@ from typing import Any, cast
 
 import pytest
 
-from benchrunner import (
-    Answers,
-    Computing,
-    Event,
-    Fit,
-    Plugins,
-    Runner,
-    Study,
-    Workspace,
-    discover,
-    find_faults,
-    run_study,
-    write_answers,
-)
+from benchrunner import Answers, Workspace
 from benchrunner.command_line.main import main
 from benchrunner.fits.progress import silent
+from benchrunner.leaderboards.checking import find_faults
+from benchrunner.leaderboards.writing import write_answers
 from benchrunner.plugins import hookspecs
 from benchrunner.plugins.hookspecs import GROUP
+from benchrunner.results import Computing, Event, Fit, Plugins, Runner, Study, discover, run_study
 from benchrunner.runs.observers import Observers
 from benchrunner.runs.predicting import predict
 from benchrunner.testing import check_backbone, sentences

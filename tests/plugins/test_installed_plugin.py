@@ -53,7 +53,7 @@ def test_it_is_in_the_list_and_the_doctor_is_content(home: Path) -> None:
 
 
 def test_the_whole_way(home: Path) -> None:
-    from benchrunner import discover
+    from benchrunner.results import discover
 
     if "bert/random-tiny" not in discover().backbones:
         pytest.skip("needs a plugin with a backbone, such as plugins/bert")

@@ -14,10 +14,12 @@ from typing import Any
 
 import pytest
 
-from benchrunner import Backbone, BackboneFamily, Method, Plugins, Split, TextTable, Workspace, discover, hookimpl
+from benchrunner import Split, TextTable, Workspace, hookimpl
 from benchrunner.command_line.main import main
+from benchrunner.engine import Backbone, BackboneFamily, Method
 from benchrunner.errors import CheckpointError, RequestError, UnknownName
 from benchrunner.plugins.versions import source_hash
+from benchrunner.results import Plugins, discover
 from benchrunner.testing import TinyBackbone, tiny_family
 from inline import board, mood, own, pairs, plugin
 

@@ -9,8 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from benchrunner.data.rows import Rows
 from benchrunner.errors import BadRows, DataError, RequestError

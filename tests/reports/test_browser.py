@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import browsers
-from benchrunner import Grid, Study, run_study
 from benchrunner.reports.rendering import write_report
+from benchrunner.results import Grid, Study, run_study
 from finished_studies import finish, runner, task
 
 HOSTILE = (

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import finished_studies
-from benchrunner import Grid, Runner, Study, run_study
+from benchrunner.results import Grid, Runner, Study, run_study
 from finished_studies import finish, task
 
 KINDS = ("classify", "regress", "choose", "tag", "span", "classify")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import finished_studies
-from benchrunner import Grid, Prediction, PublishedRow, Record, Runner, Study, run_study
+from benchrunner import PublishedRow
 from benchrunner.command_line.main import main
 from benchrunner.reports.contents import Report
 from benchrunner.reports.disagreement import disagreement
@@ -19,6 +19,7 @@ from benchrunner.reports.rendering import rendered, write_report
 from benchrunner.reports.reported_answers import ReportedAnswers
 from benchrunner.reports.svg import Scale, element
 from benchrunner.reports.visible_text import visible
+from benchrunner.results import Grid, Prediction, Record, Runner, Study, run_study
 from benchrunner.runs.folder import answer_lines, write_prediction
 from benchrunner.studies.study import Result
 from benchrunner.study_files.entries import Entry

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner import Computing, Fit, FitCost, FitRunner, Recipe, Workspace
+from benchrunner import Recipe, Workspace
+from benchrunner.fits.executor import FitCost
 from benchrunner.fits.progress import silent
+from benchrunner.results import Computing, Fit, FitRunner
 from benchrunner.runs import core_shares
 from benchrunner.runs.core_shares import CoreShares, automatic_shares
 from benchrunner.runs.local_executor import Local

@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchrunner import ACCURACY, Computing, MultiLabel, Recipe, RequestError, Runner, Task, Workspace
+from benchrunner import ACCURACY, MultiLabel, Recipe, RequestError, Task, Workspace
 from benchrunner.backbones.backbone import Backbone, OneBackbone
 from benchrunner.backbones.encoder import Encoder
 from benchrunner.data.sources import RowsFrom
 from benchrunner.fits.progress import Event
+from benchrunner.results import Computing, Runner
 from benchrunner.runs.predicting import decoding_settings, predict, raw_outputs
 from benchrunner.tasks.task import Split
 from benchrunner.testing import WEIGHTS, TinyEncoder

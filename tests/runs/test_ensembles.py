@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchrunner import BoardFile, Computing, Fit, Leaderboard, RequestError, Runner, Workspace, discover
+from benchrunner import BoardFile, Leaderboard, RequestError, Workspace
 from benchrunner.command_line.main import main
 from benchrunner.leaderboards.file_kinds.json_file import JsonMap
 from benchrunner.leaderboards.manifests import read_manifest
+from benchrunner.results import Computing, Fit, Runner, discover
 from benchrunner.runs.answering import Ensemble, answer
 from benchrunner.runs.predicting import decoding_settings, predict, raw_outputs
 from benchrunner.studies.submission_answers import ensembles_of

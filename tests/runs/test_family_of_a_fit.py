@@ -7,18 +7,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchrunner import (
-    Backbone,
-    BackboneFamily,
-    CheckpointError,
-    Computing,
-    Fit,
-    OneBackbone,
-    Runner,
-    Workspace,
-    discover,
-)
+from benchrunner import CheckpointError, Workspace
 from benchrunner.backbones.encoder import Encoder
+from benchrunner.engine import Backbone, BackboneFamily, OneBackbone
+from benchrunner.results import Computing, Fit, Runner, discover
 from benchrunner.runs.exporting import export
 from benchrunner.runs.predicting import predict
 from benchrunner.testing import WEIGHTS, TinyBackbone, TinyEncoder, tiny_family

@@ -12,12 +12,14 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from benchrunner import Backbone, Method, Outcome, Recipe, Runner, Study, Workspace, run_study
+from benchrunner import Recipe, Workspace
 from benchrunner.backbones.backbone import OneBackbone
+from benchrunner.engine import Backbone, Method, Outcome
 from benchrunner.errors import BenchrunnerError, FitError
 from benchrunner.fits.fit import Fit
 from benchrunner.io.seals import folder_checksums
 from benchrunner.methods.method import Job
+from benchrunner.results import Runner, Study, run_study
 from benchrunner.runs.exporting import export
 from benchrunner.runs.predicting import predict
 from benchrunner.studies.comparison.json_values import as_json

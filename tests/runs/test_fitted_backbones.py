@@ -11,7 +11,8 @@ from safetensors.torch import load_file
 
 import forked
 import inline
-from benchrunner import Computing, Fit, Runner, Workspace, discover
+from benchrunner import Workspace
+from benchrunner.results import Computing, Fit, Runner, discover
 from inline import METHODS, own, plugin
 from trees import trees
 

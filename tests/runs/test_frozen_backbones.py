@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner import Backbone, OneBackbone, Runner, Workspace
-from benchrunner.engine import Encoder
+from benchrunner import Workspace
+from benchrunner.engine import Backbone, Encoder, OneBackbone
 from benchrunner.errors import RequestError
+from benchrunner.results import Runner
 from benchrunner.runs.predicting import predict
 from benchrunner.testing import WEIGHTS, TinyBackbone, check_backbone
 from inline import QUICK, runner

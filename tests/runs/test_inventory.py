@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner import Recipe, UnknownName, chosen_runs, diff_runs, list_runs, run_details, sorted_runs
+from benchrunner import Recipe, UnknownName
 from benchrunner.io.decoding import as_json
 from benchrunner.io.locks import held
+from benchrunner.results import diff_runs, list_runs, run_details
 from benchrunner.runs.inventory.sizes import size_text, sizes_of
-from benchrunner.runs.inventory.summaries import RunSummary, recipe_text
+from benchrunner.runs.inventory.summaries import RunSummary, chosen_runs, recipe_text, sorted_runs
 from inline import plugins
 from made_runs import made_run
 

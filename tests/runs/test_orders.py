@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 
-from benchrunner import Computing, Fit, FitAnswer, FitError, FitOrder, Method, Outcome, Record, RequestError, Runner
+from benchrunner import FitError, RequestError
+from benchrunner.engine import Method, Outcome
+from benchrunner.results import Computing, Fit, FitAnswer, FitOrder, Record, Runner
 from benchrunner.runs.predicting import predict
 from benchrunner.runs.sending import packed
 from inline import QUICK, plugins, runner

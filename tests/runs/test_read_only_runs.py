@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner import Runner
 from benchrunner.fits.fit import Fit
+from benchrunner.results import Runner
 from benchrunner.runs.answering import answer
 from benchrunner.runs.predicting import predict
 from counted_study import SmallDisk, small_disk

@@ -14,21 +14,10 @@ import pytest
 
 import forked
 import inline
-from benchrunner import (
-    MATTHEWS,
-    Classify,
-    Computing,
-    Fit,
-    Job,
-    Method,
-    Metric,
-    Outcome,
-    Runner,
-    Score,
-    Workspace,
-    discover,
-)
+from benchrunner import MATTHEWS, Classify, Metric, Score, Workspace
+from benchrunner.engine import Job, Method, Outcome
 from benchrunner.errors import CheckpointError, DataError, FitError, RequestError
+from benchrunner.results import Computing, Fit, Runner, discover
 from benchrunner.runs.answering import answer
 from benchrunner.runs.exporting import export
 from benchrunner.runs.predicting import predict
@@ -377,7 +366,10 @@ def test_a_checkpoint_that_only_another_plugin_reads_is_said(tmp_path: Path) -> 
 TWO = """
 import os, sys, time
 from pathlib import Path
-from benchrunner import Outcome, Workspace, Runner, predict
+from benchrunner import Workspace
+from benchrunner.results import predict
+from benchrunner.engine import Outcome
+from benchrunner.results import Runner
 from benchrunner.methods.majority import Majority
 from inline import plugins
 

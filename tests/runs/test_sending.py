@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner import Fit, Record, Runner, send_fits
+from benchrunner.results import Fit, Record, Runner, send_fits
 from inline import QUICK, runner
 
 

@@ -321,7 +321,8 @@ def test_workers_end_with_a_killed_parent(moment: str, start: Start) -> None:
 SCRIPT = """
 import json
 from pathlib import Path
-from benchrunner import Computing, Workspace, Runner, discover
+from benchrunner import Workspace
+from benchrunner.results import Computing, Runner, discover
 from benchrunner.runs.local_executor import Local
 
 events = []

@@ -9,7 +9,8 @@ from types import ModuleType
 
 import pytest
 
-from benchrunner import RequestError, discover, write_plugin
+from benchrunner import RequestError
+from benchrunner.results import discover, write_plugin
 from command_line import Shell
 from inline import plugins
 

@@ -12,7 +12,8 @@ import pytest
 import yaml
 from huggingface_hub.repocard_data import model_index_to_eval_results
 
-from benchrunner import HubTable, Split, Study, Task, run_study
+from benchrunner import HubTable, Split, Task
+from benchrunner.results import Study, run_study
 from benchrunner.sharing.share import share_study
 from chancy import Chancy
 from inline import mood, runner

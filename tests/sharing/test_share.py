@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from benchrunner import Computing, MultiLabel, RequestError, RowsFrom, Runner, Split, Study, Task, f1_micro, run_study
+from benchrunner import MultiLabel, RequestError, RowsFrom, Split, Task, f1_micro
 from benchrunner.errors import BenchrunnerError, FitError
 from benchrunner.io.seals import read_sealed, write_sealed
 from benchrunner.metrics.ranking import roc_auc
+from benchrunner.results import Computing, Runner, Study, run_study
 from benchrunner.sharing.share import Shared, share_study
 from benchrunner.sharing.verify import verify_folder
 from benchrunner.studies.study import Result, selected_fit

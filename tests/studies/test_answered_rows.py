@@ -9,19 +9,8 @@ from pathlib import Path
 import pytest
 
 import finished_studies
-from benchrunner import (
-    ACCURACY,
-    EXACT_MATCH,
-    PEARSON,
-    Grid,
-    Metric,
-    RequestError,
-    Runner,
-    Span,
-    Study,
-    UnknownName,
-    run_study,
-)
+from benchrunner import ACCURACY, EXACT_MATCH, PEARSON, Metric, RequestError, Span, UnknownName
+from benchrunner.results import Grid, Runner, Study, run_study
 from benchrunner.studies.right_answers import right_answers
 from benchrunner.studies.study import Result
 from finished_studies import finish, task

@@ -9,22 +9,20 @@ from typing import Any
 
 import pytest
 
-from benchrunner import (
+from benchrunner import RequestError, UnknownName, Workspace
+from benchrunner.errors import DamagedFile, FitError
+from benchrunner.io.seals import read_sealed, write_sealed
+from benchrunner.results import (
     Computing,
     Grid,
-    RequestError,
     Runner,
     Study,
-    UnknownName,
-    Workspace,
     find_study,
     kept_studies,
     read_study,
     result_of_runs,
     run_study,
 )
-from benchrunner.errors import DamagedFile, FitError
-from benchrunner.io.seals import read_sealed, write_sealed
 from benchrunner.studies.kept.naming import check_name, derived_name
 from benchrunner.studies.study import Result
 from chancy import Chancy, chancy

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchrunner import Executor, Fit, FitRunner, Grid, Job, Outcome, Record, RequestError, Study, run_study
+from benchrunner import RequestError
+from benchrunner.engine import Job, Outcome
 from benchrunner.errors import FitError, PluginError
+from benchrunner.results import Executor, Fit, FitRunner, Grid, Record, Study, run_study
 from benchrunner.studies.comparison.caption import footnotes
 from benchrunner.studies.comparison.json_values import as_json
 from benchrunner.studies.comparison.table import as_table

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from benchrunner import RequestError, disk_usage, prune_runs, remove_runs
+from benchrunner import RequestError
 from benchrunner.io.locks import held
 from benchrunner.io.seals import write_sealed
+from benchrunner.results import disk_usage, prune_runs, remove_runs
 from made_runs import made_fit, made_run
 
 

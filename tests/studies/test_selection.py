@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner import Selection
+from benchrunner.results import Selection
 from benchrunner.studies.comparison.caption import footnotes
 from benchrunner.studies.comparison.json_values import as_json
 from benchrunner.studies.study import selected_fit

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from benchrunner import RequestError, Selection, Study
+from benchrunner import RequestError
 from benchrunner.errors import DataError
+from benchrunner.results import Selection, Study
 from benchrunner.runs.predicting import predict
 from benchrunner.studies.comparison.json_values import as_json
 from benchrunner.studies.study import selected_fit

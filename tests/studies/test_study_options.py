@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from benchrunner import discover
 from benchrunner.errors import RequestError
+from benchrunner.results import discover
 from benchrunner.studies.study_options import StudyOptions
 
 CORE = discover(installed=False)

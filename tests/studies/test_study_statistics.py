@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchrunner import Grid, Result, Runner, Study, run_study
 from benchrunner.metrics import ACCURACY
+from benchrunner.results import Grid, Result, Runner, Study, run_study
 from benchrunner.runs.predicting import predict
 from benchrunner.statistics import example_interval, paired_test, restart_interval
 from benchrunner.statistics.scored_answers import ScoredAnswers

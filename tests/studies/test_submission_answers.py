@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner import Grid, RequestError, Runner, Study, find_faults, run_study, write_answers, write_submission
+from benchrunner import RequestError
+from benchrunner.leaderboards.checking import find_faults
 from benchrunner.leaderboards.manifests import read_manifest
+from benchrunner.leaderboards.writing import write_answers
+from benchrunner.results import Grid, Runner, Study, run_study, write_submission
 from benchrunner.studies import submission_answers
 from benchrunner.studies.comparison.table import as_table
 from benchrunner.studies.study import selected_fit

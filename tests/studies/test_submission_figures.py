@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner import Runner, Score, StudyOptions, Submission, Term, answer, write_submission
+from benchrunner import Score, Term
 from benchrunner.io.decoding import as_json
+from benchrunner.results import Runner, StudyOptions, answer, write_submission
 from benchrunner.studies import submission_figures
 from benchrunner.studies.submission_figures import dev_figures
+from benchrunner.studies.submissions import Submission
 from inline import mood, runner
 from made_results import lines
 from published_moods import MEAN, choice, published_board

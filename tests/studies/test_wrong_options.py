@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from benchrunner import Grid, RequestError, Study, StudyOptions
+from benchrunner import RequestError
+from benchrunner.results import Grid, Study, StudyOptions
 from benchrunner.runs.local_executor import Local
 from inline import mood
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner import Fit, FitRunner, Record, RequestError
+from benchrunner import RequestError
+from benchrunner.results import Fit, FitRunner, Record
 from benchrunner.runs.local_executor import Local
 from benchrunner.studies.study_options import StudyOptions
 from benchrunner.study_files import table

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from benchrunner import discover
 from benchrunner.io.seals import read_sealed, write_sealed
+from benchrunner.results import discover
 from benchrunner.runs import core_shares
 from benchrunner.testing import tiny_family
 from inline import METHODS, own

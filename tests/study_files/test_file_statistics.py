@@ -6,21 +6,11 @@ import json
 
 import pytest
 
-from benchrunner import (
-    ACCURACY,
-    MATTHEWS,
-    Computing,
-    Runner,
-    StudyFileResult,
-    Workspace,
-    discover,
-    example_interval,
-    holm,
-    paired_test,
-    read_study,
-)
+from benchrunner import ACCURACY, MATTHEWS, Workspace
 from benchrunner.io.decoding import as_json
+from benchrunner.results import Computing, Runner, StudyFileResult, discover, paired_test, read_study
 from benchrunner.runs.predicting import predict
+from benchrunner.statistics import example_interval, holm
 from benchrunner.study_files import table
 from benchrunner.testing import tiny_family
 from chancy import Chancy

@@ -7,7 +7,8 @@ import shutil
 
 import pytest
 
-from benchrunner import Computing, RequestError, Runner, StudyFileResult, Workspace, find_study, read_study
+from benchrunner import RequestError, Workspace
+from benchrunner.results import Computing, Runner, StudyFileResult, find_study, read_study
 from benchrunner.study_files import table
 from kitchen import Kitchen, staged
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from benchrunner import Computing, Runner, Workspace, read_study, share_study, verify_folder
+from benchrunner import Workspace
+from benchrunner.results import Computing, Runner, read_study, share_study, verify_folder
 from kitchen import STAGED, Kitchen, staged
 
 

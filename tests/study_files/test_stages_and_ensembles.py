@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchrunner import Computing, Runner, Workspace, discover
+from benchrunner import Workspace
 from benchrunner.command_line.main import main
+from benchrunner.results import Computing, Runner, discover
 from benchrunner.runs.folder import find_run
 from benchrunner.runs.predicting import raw_outputs
 from benchrunner.testing import tiny_family

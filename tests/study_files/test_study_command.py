@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from benchrunner import discover
+from benchrunner.results import discover
 from inline import METHODS, own
 from kitchen import STUDY, Kitchen, labelled_test
 

@@ -9,10 +9,10 @@ from types import ModuleType
 
 import pytest
 
-from benchrunner import discover
 from benchrunner.command_line.main import main
 from benchrunner.errors import RequestError, UnknownName
 from benchrunner.plugins.hookspecs import hookimpl
+from benchrunner.results import discover
 from inline import mood, own
 from study_texts import HEAD
 

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner import Fit, RequestError, discover
+from benchrunner import RequestError
+from benchrunner.results import Fit, discover
 from benchrunner.study_files.system_commands import check_not_running, wait_passing_signals
 from inline import METHODS, mood, own, pairs, plugin
 from kitchen import STUDY, Kitchen

@@ -14,7 +14,9 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from benchrunner import BackboneFamily, RequestError, Settings, Workspace
+from benchrunner import RequestError, Workspace
+from benchrunner.engine import BackboneFamily
+from benchrunner.workspace import Settings
 from file_damages import Damage, as_folder, pipe
 
 FILE, BIN = "model.safetensors", "pytorch_model.bin"

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from benchrunner import Grid, Job, Method, Outcome, Runner, Study, run_study
+from benchrunner.engine import Job, Method, Outcome
+from benchrunner.results import Grid, Runner, Study, run_study
 from benchrunner.studies.study import Result
 from benchrunner.tasks.suites import Term
 from inline import mood, runner

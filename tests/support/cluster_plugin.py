@@ -15,10 +15,11 @@ from typing import Any
 
 import pytest
 
-from benchrunner import Computing, Fit, Job, Method, Outcome, Recipe, Runner, Workspace, discover, hookimpl
+from benchrunner import Recipe, Workspace, hookimpl
+from benchrunner.engine import Job, Method, Outcome
+from benchrunner.results import Computing, Fit, Runner, discover
 from benchrunner.runs.predicting import predict
-from worker_offers import register_backbones as register_backbones
-from worker_offers import register_tasks as register_tasks
+from worker_offers import register_backbones as register_backbones, register_tasks as register_tasks
 
 SUPPORT = Path(__file__).parent
 

@@ -9,8 +9,7 @@ import pytest
 
 from benchrunner.command_line.main import main
 from benchrunner.plugins.registry import Plugins
-from inline import files, mood, pairs
-from inline import plugins as inline_plugins
+from inline import files, mood, pairs, plugins as inline_plugins
 
 
 class CommandLine:

@@ -23,7 +23,7 @@ from benchrunner.testing import TinyBackbone
 SCRIPT = """
 import os, pathlib, sys, time
 import benchrunner.runs.planner
-from benchrunner import discover
+from benchrunner.results import discover
 from benchrunner.command_line.main import main
 from inline import own, plugin
 

@@ -17,30 +17,21 @@ from benchrunner import (
     ACCURACY,
     MATTHEWS,
     PEARSON,
-    Backbone,
-    BackboneFamily,
     Choose,
     Classify,
-    Computing,
-    Fit,
     Metric,
-    OneBackbone,
-    Plugins,
-    Prediction,
-    Record,
     Regress,
     Rows,
     RowsFrom,
-    Runner,
     Span,
     Split,
-    Study,
     Tag,
     Task,
     Workspace,
-    discover,
 )
+from benchrunner.engine import Backbone, BackboneFamily, OneBackbone
 from benchrunner.fits.fit import identity
+from benchrunner.results import Computing, Fit, Plugins, Prediction, Record, Runner, Study, discover
 from benchrunner.runs.folder import answer_lines, write_prediction
 from benchrunner.runs.predicting import judged
 from benchrunner.studies.study_run import plan_study

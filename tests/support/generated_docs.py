@@ -18,6 +18,7 @@ from types import ModuleType
 
 import benchrunner
 import benchrunner.engine
+import benchrunner.results
 import benchrunner.testing
 from benchrunner.command_line.main import parser
 from benchrunner.plugins import hookspecs
@@ -80,13 +81,18 @@ def hooks() -> str:
 
 
 def surface() -> str:
-    """List all public names by the package that defines them, with the first line of their documentation."""
+    """List all names for authors of tasks and leaderboards."""
     return _names(benchrunner)
 
 
 def engine() -> str:
-    """List all names of the part of the public surface that loads torch."""
+    """List all names for authors of backbones, methods and problems."""
     return _names(benchrunner.engine)
+
+
+def results() -> str:
+    """List all names for whoever runs studies and reads what they found."""
+    return _names(benchrunner.results)
 
 
 def testing() -> str:
@@ -97,6 +103,7 @@ def testing() -> str:
 
 
 def _names(public: ModuleType) -> str:
+    """List public names by the package that defines them, with the first line of their documentation."""
     rows: dict[str, list[tuple[str, str]]] = {}
     for name in public.__all__:
         module = origin(public.__name__, name)
@@ -116,8 +123,10 @@ def core_modules() -> dict[str, Path]:
 
 @functools.cache
 def tree(module: str) -> ast.Module:
-    """Parse a module of the core."""
-    return ast.parse(core_modules()[module].read_text(encoding="utf-8"))
+    """Parse a module of the core, or the stub that has its names."""
+    file = core_modules()[module]
+    stub = file.with_suffix(".pyi")
+    return ast.parse((stub if stub.exists() else file).read_text(encoding="utf-8"))
 
 
 def origin(module: str, name: str) -> str:
@@ -180,7 +189,7 @@ def drawing() -> str:
             edges[importer].add(imported)
     lines = [
         "flowchart TD",
-        '    distributions["plugins/*, leaderboards"] --> public["benchrunner, benchrunner.engine"]',
+        '    distributions["plugins/*, leaderboards"] --> public["benchrunner, its engine, its results"]',
     ]
     tops = [name for name in PACKAGES if not any(name in targets for targets in edges.values())]
     lines += [f"    public --> {name}" for name in reversed(tops)]
@@ -202,7 +211,7 @@ def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 
 PARTS: dict[str, Callable[[], str]] = {
     function.__name__: function
-    for function in (commands, tasks, recipes, hooks, surface, engine, testing, packages, roots, drawing)
+    for function in (commands, tasks, recipes, hooks, surface, engine, results, testing, packages, roots, drawing)
 }
 
 

@@ -13,12 +13,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchrunner import Fit, Job, Method, Outcome, hookimpl
+from benchrunner import hookimpl
+from benchrunner.engine import Job, Method, Outcome
 from benchrunner.errors import FitError
 from benchrunner.fits.progress import Event
+from benchrunner.results import Fit
 from benchrunner.runs import workers
-from worker_offers import register_backbones as register_backbones
-from worker_offers import register_tasks as register_tasks
+from worker_offers import register_backbones as register_backbones, register_tasks as register_tasks
 
 IN_WORKER = sys.argv[0] == "-c"
 """Whether this process is a worker: commands are started as modules."""

@@ -17,22 +17,19 @@ from benchrunner import (
     PEARSON,
     BoardFile,
     Classify,
-    Computing,
     Labels,
     Leaderboard,
-    Plugins,
     Recipe,
     Regress,
-    Runner,
     Split,
     Suite,
     Table,
     Task,
     TextTable,
     Workspace,
-    discover,
     hookimpl,
 )
+from benchrunner.results import Computing, Plugins, Runner, discover
 
 ROWS = {"train": 48, "dev": 24, "test": 20}
 QUICK = Recipe(lr=0.02, epochs=2, batch_size=8, bilstm_width=32)

@@ -146,8 +146,8 @@ def without_times(value: Any) -> Any:
 
 def main() -> int:
     """Run the command line of the inline plugins, or with INSTALLED that of the installed ones."""
-    from benchrunner import discover
     from benchrunner.command_line.main import main
+    from benchrunner.results import discover
     from inline import mood, own, pairs
 
     extra = [] if "INSTALLED" in os.environ else [("own", own(register_tasks=[mood(), pairs()]))]

@@ -7,14 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner import Task, Workspace, discover
+from benchrunner import Task, Workspace
 from benchrunner.command_line.main import main
+from benchrunner.results import discover
 from benchrunner.testing import TinyBackbone, tiny_family
 from inline import METHODS, files, mood, own, pairs
 
 BAKE = """
 import json, os, pathlib, shutil, sys
-from benchrunner import CommandEstimate, RequestError, discover
+from benchrunner import CommandEstimate, RequestError
+from benchrunner.results import discover
 from benchrunner.command_line.main import main
 from inline import plugin
 

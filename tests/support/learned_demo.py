@@ -6,7 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
-from benchrunner import Computing, Demo, Runner, discover, hookimpl, run_study
+from benchrunner import hookimpl
+from benchrunner.results import Computing, Demo, Runner, discover, run_study
 from benchrunner.testing import tiny_family
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchrunner import Fit, Recipe, Score, Task, Term
+from benchrunner import Recipe, Score, Task, Term
+from benchrunner.results import Fit
 from benchrunner.studies.study import Candidate, Cell, CellResult, Result, Spread, Study
 
 

@@ -6,7 +6,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from benchrunner import Fit, Prediction, Recipe, Record, Score
+from benchrunner import Recipe, Score
+from benchrunner.results import Fit, Prediction, Record
 from benchrunner.runs.folder import RunFolder, answer_lines, write_prediction
 
 SUPPLIERS = {"core (benchrunner)": "0.1.0", "own (own)": "0+source.3667f67f6e10"}

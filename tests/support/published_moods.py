@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from benchrunner import (
-    Average,
-    Leaderboard,
-    PublishedChoice,
-    PublishedColumn,
-    PublishedRow,
-    Suite,
-    Term,
-    choose_published,
-)
+from benchrunner import Average, Leaderboard, PublishedColumn, PublishedRow, Suite, Term
+from benchrunner.leaderboards.published_choice import PublishedChoice
+from benchrunner.results import choose_published
 from inline import board
 
 TERM = Term("mine/mood", "dev", "accuracy")

@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from benchrunner import Job, Runner
 from benchrunner.data.delimited import TextTable
+from benchrunner.engine import Job
+from benchrunner.results import Runner
 from benchrunner.tasks.task import Split
 from chancy import Chancy
 from inline import mood, runner

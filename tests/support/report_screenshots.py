@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import browsers
-from benchrunner import Computing, Demo, Grid, Result, Runner, Study, discover, run_study, write_report
+from benchrunner.results import Computing, Demo, Grid, Result, Runner, Study, discover, run_study, write_report
 from distributions import ROOT
 
 TASKS = ("glue/rte", "glue/mnli", "glue/stsb", "conll/ner", "squad/2.0")

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchrunner import Grid, Runner, Study, run_study
 from benchrunner.methods.method import Outcome
+from benchrunner.results import Grid, Runner, Study, run_study
 from benchrunner.sharing.derived_files import derived_files
 from benchrunner.sharing.share import share_study
 from benchrunner.sharing.verify import Verification, verify_folder

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchrunner import Computing, Metric, Problem, Recipe, RowsFrom, Runner, Split, Task, Workspace
+from benchrunner import Metric, Recipe, RowsFrom, Split, Task, Workspace
+from benchrunner.engine import Problem
+from benchrunner.results import Computing, Runner
 from benchrunner.runs.predicting import predict
 from benchrunner.testing import check_task
 from inline import plugins

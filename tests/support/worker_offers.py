@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchrunner import BackboneFamily, Task, hookimpl
+from benchrunner import Task, hookimpl
+from benchrunner.engine import BackboneFamily
 
 
 @hookimpl

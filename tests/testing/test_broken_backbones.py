@@ -14,8 +14,8 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from benchrunner import BackboneFamily, OneBackbone, PluginError, Workspace
-from benchrunner.engine import Encoder, ExportedHead, FlatBatch, Frame, Pieces, Sequences
+from benchrunner import PluginError, Workspace
+from benchrunner.engine import BackboneFamily, Encoder, ExportedHead, FlatBatch, Frame, OneBackbone, Pieces, Sequences
 from benchrunner.testing import WEIGHTS, TinyBackbone, TinyEncoder, check_backbone
 
 
@@ -66,7 +66,7 @@ class OwnDropout(TinyEncoder):
 
 class NoDropoutAtAll(TinyEncoder):
     def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
-        from benchrunner.engine import NoDropout
+        from benchrunner.features.randomness import NoDropout
 
         yield from super().hidden_states(replace(batch, dropout=NoDropout()))
 

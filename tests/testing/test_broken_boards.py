@@ -17,13 +17,13 @@ from benchrunner import (
     FileKind,
     Labels,
     Leaderboard,
-    Lines,
     PluginError,
     PublishedColumn,
     PublishedRow,
     RequestError,
     Table,
 )
+from benchrunner.leaderboards.file_kinds.lines_file import Lines
 from benchrunner.testing import check_leaderboard
 from inline import board, mood
 

@@ -11,7 +11,9 @@ import pyarrow as pa
 import pytest
 import torch
 
-from benchrunner import Job, Method, MethodParameter, Outcome, PluginError, Problem, Recipe, RequestError, discover
+from benchrunner import PluginError, Recipe, RequestError
+from benchrunner.engine import Job, Method, MethodParameter, Outcome, Problem
+from benchrunner.results import discover
 from benchrunner.testing import check_method
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner import Workspace, discover
+from benchrunner import Workspace
+from benchrunner.results import discover
 from benchrunner.testing import check_backbone, check_leaderboard, check_method, check_task
 
 OURS = discover()

@@ -12,8 +12,9 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from benchrunner import OneBackbone, Workspace
+from benchrunner import Workspace
 from benchrunner.backbones.encoder import Encoder
+from benchrunner.engine import OneBackbone
 from benchrunner.errors import PluginError
 from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.testing import TinyBackbone, TinyEncoder, check_backbone

@@ -148,7 +148,7 @@ def test_a_fit_killed_many_times_ends_bit_identical(tmp_path: Path) -> None:
 def test_a_killed_transformer_ends_bit_identical(tmp_path: Path) -> None:
     pytest.importorskip("benchrunner_bert", reason="needs the plugin with a small transformer")
     code = (
-        "import sys, inline, benchrunner_bert; from benchrunner import discover;"
+        "import sys, inline, benchrunner_bert; from benchrunner.results import discover;"
         "from benchrunner.command_line.main import main;"
         "extra = [('own', inline.own(register_backbones=[])), ('bert', benchrunner_bert)];"
         "sys.argv = [word.replace('tiny/words', 'bert/random-tiny') for word in sys.argv];"

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef
 
-from benchrunner import DataError, Settings, Task, Workspace
+from benchrunner import DataError, Task, Workspace
 from benchrunner.testing import check_task
+from benchrunner.workspace import Settings
 from benchrunner_babylm import register_tasks
 
 TASKS = {task.name.removeprefix("babylm/").removesuffix("-filtered"): task for task in register_tasks()}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from benchrunner import BackboneFamily, NamedRecipe, hookimpl
+from benchrunner import NamedRecipe, hookimpl
+from benchrunner.engine import BackboneFamily
 from benchrunner_bert.elmo.family import ElmoFamily
 from benchrunner_bert.family import BertFamily
 from benchrunner_bert.recipes import BERT, MOSBACH

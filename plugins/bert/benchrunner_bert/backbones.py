@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-from benchrunner import Backbone, Workspace, download_checkpoint, write_atomically
+from benchrunner import Workspace
+from benchrunner.engine import Backbone, hub_files, write_atomically
 from benchrunner_bert.configuration import Configuration
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class HubBert(Backbone):
         """Download what is missing, all of one commit; files in the cache need no request to the hub."""
         from benchrunner_bert.checkpoint import WEIGHTS
 
-        return download_checkpoint(self.repository, workspace, files=FILES[1:], weights=WEIGHTS)
+        return hub_files.download_checkpoint(self.repository, workspace, files=FILES[1:], weights=WEIGHTS)
 
 
 @final
@@ -99,12 +100,12 @@ class RandomBert(Backbone):
 
     def load(self, workspace: Workspace, *, seed: int) -> Encoder:
         """Build a model with random weights. They are the same for every `seed`: all fits start from one model."""
-        from benchrunner.engine import generator
+        from benchrunner.engine import randomness
         from benchrunner_bert.model import Bert
         from benchrunner_bert.tokenizer import BertTokenizer
 
         model = Bert(self._configuration(), BertTokenizer.from_vocabulary(VOCABULARY, lowercase=True))
-        model.draw(generator(0, "random backbone"))
+        model.draw(randomness.generator(0, "random backbone"))
         return model
 
     def _configuration(self) -> Configuration:

@@ -11,7 +11,7 @@ from torch import nn
 from torch.overrides import TorchFunctionMode
 
 from benchrunner import CheckpointError
-from benchrunner.engine import check_finite, check_size, check_types, generator, read_shapes, read_tensors, refuse
+from benchrunner.engine import randomness, tensor_files
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.model import ACTIVATIONS, Bert, draw_weight
 from benchrunner_bert.tokenizer import BertTokenizer
@@ -36,11 +36,11 @@ def read(folder: Path, *, seed: int) -> Bert:
         )
     path = weights_file(folder)
     # Before memory is taken: the pooler may be missing, and each layer has more weights of its own than one.
-    if config.layers > (count := len(read_shapes(path))):
+    if config.layers > (count := len(tensor_files.read_shapes(path))):
         raise CheckpointError(
             f"{folder}/config.json: num_hidden_layers is {config.layers:,}, but {path.name} has only {count:,} tensors."
         )
-    check_size(folder / "config.json", config.weights - config.pooler_weights, [path])
+    tensor_files.check_size(folder / "config.json", config.weights - config.pooler_weights, [path])
     tokenizer = BertTokenizer.read(folder)
     if tokenizer.size > config.vocabulary:
         raise CheckpointError(
@@ -48,19 +48,19 @@ def read(folder: Path, *, seed: int) -> Bert:
         )
     with _NoInitialisation():
         model = Bert(config, tokenizer)
-    weights, heads = encoder_weights(read_tensors(path))
+    weights, heads = encoder_weights(tensor_files.read_tensors(path))
     notes = []
     if task_heads := sorted(name for name in heads if not name.startswith(_PRETRAINING_HEADS)):
         notes.append(f"left out of {path.name}: a head of another task ({', '.join(task_heads)})")
     if not any(name.startswith("pooler.") for name in weights):
-        draw_weight(model.pooler.weight, config, generator(seed, "pooler"))
+        draw_weight(model.pooler.weight, config, randomness.generator(seed, "pooler"))
         torch.nn.init.zeros_(model.pooler.bias)
         weights |= {f"pooler.dense.{name}": tensor.detach() for name, tensor in model.pooler.named_parameters()}
         model.has_fresh_pooler = True
         notes.append("the checkpoint has no pooler; a fresh one is drawn from the seed")
     _check(model, weights, path)
-    check_types(path, weights)
-    check_finite(path, weights.items())
+    tensor_files.check_types(path, weights)
+    tensor_files.check_finite(path, weights.items())
     _fill(model, weights)
     model.notes = tuple(notes)
     return model
@@ -99,7 +99,7 @@ def _check(model: Bert, weights: Mapping[str, torch.Tensor], path: Path) -> None
             for name in parts
             if name in weights and weights[name].shape != shape
         ]
-    refuse(f"{path} does not hold this BERT", faults)
+    tensor_files.refuse(f"{path} does not hold this BERT", faults)
 
 
 def _fill(model: Bert, weights: Mapping[str, torch.Tensor]) -> None:

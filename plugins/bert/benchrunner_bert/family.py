@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import final
 
-from benchrunner import Backbone, BackboneFamily, CheckpointError, Workspace, download_hub_file, read_json_object
+from benchrunner import CheckpointError, Workspace, read_json_object
+from benchrunner.engine import Backbone, BackboneFamily, hub_files
 from benchrunner_bert import pretrained
 from benchrunner_bert.backbones import FolderBert, HubBert, RandomBert
 from benchrunner_bert.configuration import MODEL_TYPES, SIZES, Configuration
@@ -117,7 +118,7 @@ def _find_checkpoint(reference: str, workspace: Workspace) -> Backbone | None:
     if folder.is_dir():
         return FolderBert(reference, folder) if _is_bert(folder / "config.json") else None
     if _HUB_ID.fullmatch(reference) and not folder.exists():
-        config = download_hub_file(reference, "config.json", workspace)
+        config = hub_files.download_hub_file(reference, "config.json", workspace)
         return HubBert(reference, reference, "a checkpoint on the hub") if _is_bert(config) else None
     return None
 

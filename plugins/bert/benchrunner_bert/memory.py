@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from benchrunner import RequestError, memory_size
+from benchrunner import RequestError
+from benchrunner.engine import platform_facts
 
 TRAINED = 16
 """Bytes of a weight in training: the weight, its gradient and Adam's two moments, in fp32."""
@@ -10,7 +11,7 @@ TRAINED = 16
 
 def check_memory(name: str, weights: int, *, bytes_each: int = TRAINED) -> None:
     """Raise a `RequestError` if a model needs more memory than this process can have. `name` begins the message."""
-    needed, memory = weights * bytes_each, memory_size()
+    needed, memory = weights * bytes_each, platform_facts.memory_size()
     if needed > memory:
         raise RequestError(
             f"{name} has {weights:,} weights, which need {needed / 1e9:,.0f} GB of memory; there are "

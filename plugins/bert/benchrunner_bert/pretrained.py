@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, final
 
-from benchrunner import DataError, RequestError, read_json_object, write_json
+from benchrunner import DataError, RequestError, read_json_object
+from benchrunner.engine import write_json
 
 PREFIX = "pretrained/"
 """Start of the names that these models have as backbones."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchrunner import GRIDS, NamedRecipe
+from benchrunner import NamedRecipe
 
 BERT = NamedRecipe(
     name="bert-paper",
@@ -17,7 +17,7 @@ BERT = NamedRecipe(
         "epsilon": 1e-6,
         "clip": 1.0,
     },
-    grid=GRIDS["paper"],
+    grid={"lr": (5e-5, 4e-5, 3e-5, 2e-5)},
     notes="the released code has no bias correction in Adam, which --paper-adam repeats",
 )
 

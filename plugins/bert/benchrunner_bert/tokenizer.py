@@ -12,7 +12,7 @@ import numpy as np
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
 from benchrunner import CheckpointError, RequestError, read_json_object
-from benchrunner.engine import Frame, Part, Pieces, Sequences, WordCache, check_limits, longest_first
+from benchrunner.engine import Frame, Part, Pieces, Sequences, WordCache, longest_first, tokenizer_limits
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 """BERT's special tokens."""
@@ -25,7 +25,7 @@ class BertTokenizer:
 
     def __init__(self, tokenizer: Tokenizer, origin: str) -> None:
         """`origin` is the file that the tokenizer was read from, for error messages."""
-        check_limits(tokenizer, origin)
+        tokenizer_limits.check_limits(tokenizer, origin)
         kind = type(tokenizer.model).__name__
         if kind != "WordPiece":
             raise CheckpointError(

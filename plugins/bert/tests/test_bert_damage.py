@@ -11,8 +11,10 @@ import torch
 from bert_samples import FIRST, fresh
 
 from bad_checkpoints import DAMAGES, Damage, check_damage, settings, tokenizer
-from benchrunner import RequestError, Settings, Workspace, discover
+from benchrunner import RequestError, Workspace
 from benchrunner.command_line.main import main
+from benchrunner.results import discover
+from benchrunner.workspace import Settings
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.elmo.configuration import ElmoConfiguration
 from benchrunner_bert.elmo.encoder import Elmo

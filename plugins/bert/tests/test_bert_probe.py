@@ -14,7 +14,8 @@ from sklearn.preprocessing import StandardScaler
 from transformers import AutoTokenizer, BertForSequenceClassification, BertModel
 
 import benchrunner_bert
-from benchrunner import ACCURACY, Classify, Computing, Fit, RowsFrom, Runner, Split, Task, Workspace, discover
+from benchrunner import ACCURACY, Classify, RowsFrom, Split, Task, Workspace
+from benchrunner.results import Computing, Fit, Runner, discover
 from benchrunner.runs.exporting import export
 from benchrunner.runs.predicting import predict, raw_outputs
 from benchrunner.testing import sentences

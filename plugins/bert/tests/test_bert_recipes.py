@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import benchrunner_bert
-from benchrunner import Recipe, discover
+from benchrunner import Recipe
+from benchrunner.results import discover
 
 
 def test_the_papers_recipe_is_the_default_one() -> None:

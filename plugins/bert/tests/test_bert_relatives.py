@@ -8,9 +8,11 @@ from pathlib import Path
 import torch
 
 import benchrunner_bert
-from benchrunner import Backbone, Computing, OneBackbone, Recipe, Runner, Workspace, discover
+from benchrunner import Recipe, Workspace
 from benchrunner.backbones.encoder import Encoder
+from benchrunner.engine import Backbone, OneBackbone
 from benchrunner.features.flat_batch import FlatBatch
+from benchrunner.results import Computing, Runner, discover
 from benchrunner.runs.predicting import predict
 from benchrunner.testing import check_backbone
 from benchrunner_bert.checkpoint import read

@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from bert_samples import FIRST, SECOND, minilm, real_pairs
-from hypothesis import given, settings
-from hypothesis import strategies as some
+from hypothesis import given, settings, strategies as some
 from transformers import AutoTokenizer, BertTokenizerFast, PreTrainedTokenizerBase
 
 from benchrunner.errors import CheckpointError, RequestError

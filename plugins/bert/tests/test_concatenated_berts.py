@@ -11,8 +11,9 @@ import pytest
 import torch
 
 import benchrunner_bert
-from benchrunner import Recipe, Workspace, discover
-from benchrunner.engine import collate, generator
+from benchrunner import Recipe, Workspace
+from benchrunner.engine import collate, randomness
+from benchrunner.results import discover
 from benchrunner.testing import MOOD, check_backbone, sentences
 from benchrunner_bert.backbones import VOCABULARY
 from benchrunner_bert.configuration import Configuration, Direction
@@ -29,7 +30,7 @@ def bert(size: str, direction: Direction, *, seed: int) -> Bert:
     tokenizer = BertTokenizer.from_vocabulary(VOCABULARY, lowercase=True)
     pieces = VOCABULARY.read_text(encoding="utf-8").count("\n")
     model = Bert(replace(Configuration.of_size(size, pieces), direction=direction), tokenizer)
-    model.draw(generator(seed, "test"))
+    model.draw(randomness.generator(seed, "test"))
     return model.eval()
 
 

@@ -10,9 +10,11 @@ import pytest
 import torch
 from elmo_samples import SHAPES, elmo, plain_states, ragged, reversed_texts
 
-from benchrunner import CheckpointError, RequestError, Settings, Workspace, discover
+from benchrunner import CheckpointError, RequestError, Workspace
 from benchrunner.features.randomness import Dropout
+from benchrunner.results import discover
 from benchrunner.testing import check_backbone
+from benchrunner.workspace import Settings
 from benchrunner_bert.elmo.configuration import ElmoConfiguration
 from benchrunner_bert.elmo.encoder import Elmo
 

@@ -13,7 +13,8 @@ import pytest
 import torch
 import transformers
 
-from benchrunner import Runner, Study, Workspace, discover, run_study
+from benchrunner import Workspace
+from benchrunner.results import Runner, Study, discover, run_study
 from benchrunner.testing import check_backbone
 from benchrunner.workspace import Settings
 from benchrunner_bert.backbones import VOCABULARY

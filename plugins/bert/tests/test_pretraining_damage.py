@@ -12,7 +12,7 @@ pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's e
 from pretraining_runs import corpus, environment, words
 
 import forked
-from benchrunner import read_sealed, write_sealed
+from benchrunner.engine import seals
 from file_damages import Damage, as_folder, cut, flip, pipe
 
 
@@ -134,8 +134,8 @@ def test_a_damaged_model_is_not_finished(copy: Path, home: Path, name: str, dama
 def test_a_checkpoint_of_an_impossible_step_is_refused(copy: Path, home: Path, step: int) -> None:
     """Also where whoever wrote the number made the checksum and the folder's name right again."""
     checkpoint = begun(copy) / "checkpoints" / "step-00000002"
-    facts = read_sealed(checkpoint / "state.json", "")
-    write_sealed(checkpoint / "state.json", {**facts, "step": step})
+    facts = seals.read_sealed(checkpoint / "state.json", "")
+    seals.write_sealed(checkpoint / "state.json", {**facts, "step": step})
     check(copy, home, checkpoint)
     renamed = checkpoint.rename(checkpoint.with_name(f"step-{step:08}"))
     if step != 3:
@@ -148,15 +148,17 @@ def test_a_checkpoint_of_another_model_is_refused(copy: Path, home: Path) -> Non
     import torch
     from safetensors.torch import load_file, save_file
 
-    from benchrunner import file_checksum
+    from benchrunner.engine import seals
 
     checkpoint = begun(copy) / "checkpoints" / "step-00000002"
     tensors = load_file(checkpoint / "state.safetensors")
     for change in ({"exp_avg/bert.pooler.bias": torch.zeros(7)}, {}):
         tensors.pop("exp_avg/bert.pooler.bias", None)
         save_file(tensors | change, checkpoint / "state.safetensors")
-        checksum = {"state.safetensors": file_checksum(checkpoint / "state.safetensors")}
-        write_sealed(checkpoint / "state.json", {**read_sealed(checkpoint / "state.json", ""), "files": checksum})
+        checksum = {"state.safetensors": seals.file_checksum(checkpoint / "state.safetensors")}
+        seals.write_sealed(
+            checkpoint / "state.json", {**seals.read_sealed(checkpoint / "state.json", ""), "files": checksum}
+        )
         code, error = pretrain(copy)
         assert code == 2 and "exp_avg/bert.pooler.bias" in error
 

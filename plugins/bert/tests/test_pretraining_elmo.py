@@ -18,11 +18,13 @@ from torch import nn
 from torch.nn import functional
 from torch.utils.flop_counter import FlopCounterMode
 
-from benchrunner import Computing, RequestError, Runner, Settings, Workspace, discover, export
+from benchrunner import RequestError, Workspace
 from benchrunner.features.flat_batch import FlatBatch
 from benchrunner.features.randomness import Dropout
+from benchrunner.results import Computing, Runner, discover, export
 from benchrunner.runs.predicting import predict
 from benchrunner.testing import check_backbone
+from benchrunner.workspace import Settings
 from benchrunner_bert.elmo.encoder import Elmo
 from benchrunner_bert.pretraining.instances.batches import PretrainingBatch
 from benchrunner_bert.pretraining.objectives import TWO_MODELS

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as some
+from hypothesis import given, settings, strategies as some
 from pretraining_texts import SPECIAL
 from test_bert_tokenizer import ODD_TEXTS
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers

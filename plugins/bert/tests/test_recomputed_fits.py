@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import benchrunner_bert
-from benchrunner import Plugins, discover
+from benchrunner.results import Plugins, discover
 from benchrunner_bert.model import Layer
 from command_line import CommandLine
 from inline import METHODS, QUICK, files, mood, own

@@ -16,7 +16,8 @@ import torch
 from objective_samples import CORPUS, batch
 from safetensors.torch import save_file
 
-from benchrunner import CheckpointError, write_atomically
+from benchrunner import CheckpointError
+from benchrunner.engine import write_atomically
 from benchrunner.features.randomness import generator
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.pretraining.deepspeed.engine import Engine

@@ -8,7 +8,7 @@ from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import final
 
-from benchrunner import DataError, Rows, Score, Scored, Scorer, WordColumns, as_iob2, quoted
+from benchrunner import DataError, Rows, Score, Scored, Scorer, WordColumns, iob_tags, quoted
 from benchrunner_conll.conlleval import evaluate
 from benchrunner_conll.schemes import TAG
 
@@ -93,7 +93,7 @@ def _compare(path: Path, sentences: Sequence[Sequence[Line]], gold: Rows) -> Non
 def _in_file(sentences: Sequence[Sequence[Line]], *, labelled: bool) -> Iterator[tuple[int, str]]:
     """Yield the line and the text of every word in a file; the text ends in the tag in IOB2 where rows have labels."""
     for block in sentences:
-        tags = as_iob2(fields[-2] for _, fields in block)
+        tags = iob_tags.as_iob2(fields[-2] for _, fields in block)
         for (line, fields), tag in zip(block, tags, strict=True):
             yield line, f"{fields[0]!r} {tag}" if labelled else repr(fields[0])
         yield block[-1][0], _END

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import final
 
-from benchrunner import OUTSIDE, PluginError, Recipe, Role, Source, Split, Suite, Tag, Task, WordColumns, iob_labels
+from benchrunner import PluginError, Recipe, Role, Source, Split, Suite, Tag, Task, WordColumns, iob_tags
 from benchrunner_conll.column_scorer import ConllEval
 from benchrunner_conll.tag_metrics import metrics
 
@@ -49,7 +49,7 @@ class Corpus:
     """Writes a small data set in the layout of the files: (seed, folder)."""
 
     def __post_init__(self) -> None:
-        if wrong := [kind for kind in self.types if kind == OUTSIDE or kind[:2] in ("B-", "I-")]:
+        if wrong := [kind for kind in self.types if kind == iob_tags.OUTSIDE or kind[:2] in ("B-", "I-")]:
             raise PluginError(f"{self.name}: types are given without O, B- and I-, so none can be '{wrong[0]}'.")
         if len(set(self.columns)) != len(self.columns) or not {"words", "labels"} <= set(self.columns):
             raise PluginError(
@@ -62,7 +62,7 @@ class Corpus:
     @property
     def labels(self) -> tuple[str, ...]:
         """The tags: O, and B- and I- of every type."""
-        return iob_labels(self.types)
+        return iob_tags.iob_labels(self.types)
 
     def task(self) -> Task:
         """Make the task of this corpus."""

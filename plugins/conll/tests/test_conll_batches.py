@@ -10,8 +10,9 @@ import pytest
 from conll_samples import workspace
 
 import benchrunner_conll
-from benchrunner import Plugins, discover, hookimpl
+from benchrunner import hookimpl
 from benchrunner.command_line.main import main
+from benchrunner.results import Plugins, discover
 from benchrunner.testing import tiny_family
 from benchrunner_conll import demo
 

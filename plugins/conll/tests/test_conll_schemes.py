@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 from conll_samples import WILD, real_data, well_formed
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from benchrunner.data.iob_tags import as_iob2, first_evidence
 from benchrunner_conll import CONLL2003

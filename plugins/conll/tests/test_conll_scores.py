@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 from conll_samples import TAGS, WILD, conlleval_by_state, real_data, workspace
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from benchrunner.data.iob_tags import as_iob2
 from benchrunner.data.rows import Rows

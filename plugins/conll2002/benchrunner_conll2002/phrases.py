@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from benchrunner import OUTSIDE, Metric, RowSums, begins_phrase
+from benchrunner import Metric, RowSums, iob_tags
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,13 +19,18 @@ Phrase = tuple[int, int, str]
 def phrases(tags: Tags) -> set[Phrase]:
     """Read the phrases of a sentence from its tags. An I- tag that continues no phrase begins one."""
     found = set[Phrase]()
-    begins = [at for at, (before, tag) in enumerate(pairwise([OUTSIDE, *tags])) if begins_phrase(before, tag)]
-    for begin in begins:
-        end = begin + 1
-        while end < len(tags) and tags[end] != OUTSIDE and not begins_phrase(tags[end - 1], tags[end]):
-            end += 1
-        found.add((begin, end, tags[begin][2:]))
+    for begin, (before, tag) in enumerate(pairwise([iob_tags.OUTSIDE, *tags])):
+        if iob_tags.begins_phrase(before, tag):
+            found.add((begin, _end(tags, begin), tag[2:]))
     return found
+
+
+def _end(tags: Tags, begin: int) -> int:
+    """Return the word after the last of the phrase that begins at a word."""
+    for at in range(begin + 1, len(tags)):
+        if tags[at] == iob_tags.OUTSIDE or iob_tags.begins_phrase(tags[at - 1], tags[at]):
+            return at
+    return len(tags)
 
 
 def counts(gold: Iterable[Tags], predicted: Iterable[Tags]) -> list[tuple[int, int, int]]:

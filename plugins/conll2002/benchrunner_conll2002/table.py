@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from benchrunner import Recipe, Role, Split, Suite, Tag, Task, WordColumns, iob_labels
+from benchrunner import Recipe, Role, Split, Suite, Tag, Task, WordColumns, iob_tags
 from benchrunner_conll2002 import demo
 from benchrunner_conll2002.phrases import METRICS
 
@@ -29,7 +29,7 @@ def tasks() -> Iterator[Task]:
         yield Task(
             name=f"conll2002/{name}",
             about=f"Which words of the {language} news name persons, organizations, locations or something else?",
-            problem=Tag(iob_labels(TYPES)),
+            problem=Tag(iob_tags.iob_labels(TYPES)),
             splits={
                 split: Split(role, (_source(f"{code}.{file}"),), count)
                 for (split, role, file), count in zip(files, ROWS[code], strict=True)

@@ -11,9 +11,11 @@ import pyarrow as pa
 import pytest
 from seqeval.metrics import f1_score, precision_score, recall_score
 
-from benchrunner import Computing, Runner, Settings, Task, Workspace, discover, hookimpl, iob_labels
+from benchrunner import Task, Workspace, hookimpl, iob_tags
+from benchrunner.results import Computing, Runner, discover
 from benchrunner.runs.predicting import predict
 from benchrunner.testing import check_task, tiny_family
+from benchrunner.workspace import Settings
 from benchrunner_conll2002 import register_tasks
 from benchrunner_conll2002.phrases import phrases
 
@@ -54,7 +56,7 @@ def test_dutch_files_have_parts_of_speech_and_documents(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_figures_equal_those_of_seqeval(seed: int) -> None:
-    draw, labels = random.Random(seed), iob_labels(("PER", "LOC"))
+    draw, labels = random.Random(seed), iob_tags.iob_labels(("PER", "LOC"))
     gold, answers = (
         [draw.choices(labels, k=length) for length in (1, 5, 9, 14)] for _ in range(2)
     )  # also I- tags that continue nothing

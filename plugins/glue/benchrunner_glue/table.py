@@ -14,7 +14,6 @@ from benchrunner import (
     Classify,
     HubTable,
     Metric,
-    Problem,
     Regress,
     Role,
     Split,
@@ -23,6 +22,7 @@ from benchrunner import (
     TextTable,
     f1,
 )
+from benchrunner.engine import Problem
 from benchrunner_glue import demo
 
 REPOSITORY = "nyu-mll/glue"

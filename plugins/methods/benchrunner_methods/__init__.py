@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from benchrunner import BackboneFamily, Finetune, Job, Method, hookimpl
+from benchrunner import hookimpl
+from benchrunner.engine import BackboneFamily, Finetune, Job, Method
 from benchrunner_methods.concatenation import ConcatenatedFamily
 from benchrunner_methods.frozen_features import FrozenFeatures
 from benchrunner_methods.lora import Lora

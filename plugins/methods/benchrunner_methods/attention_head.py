@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from benchrunner.engine import FlatBatch, generator, read_one_way
+from benchrunner.engine import FlatBatch, randomness, read_one_way
 from benchrunner_methods.bilstm_head import draw_linear
 
 CLASSIFIER_WIDTH = 512
@@ -37,7 +37,7 @@ class AttentionHead(nn.Module):
         self.second = BiLstm(2 * width, width) if pairs else None
         self.inner = nn.Linear(4 * width if pairs else width, CLASSIFIER_WIDTH)
         self.output = nn.Linear(CLASSIFIER_WIDTH, outputs)
-        source = generator(seed, "head")
+        source = randomness.generator(seed, "head")
         bound = 1 / math.sqrt(width // 2)
         for weight in [*self.first.parameters(), *(self.second.parameters() if self.second is not None else ())]:
             nn.init.uniform_(weight, -bound, bound, generator=source)

@@ -10,11 +10,10 @@ import numpy as np
 import torch
 from torch import nn
 
-from benchrunner.engine import FlatBatch, Head, generator, on_device
+from benchrunner.engine import FlatBatch, Head, on_device, randomness
 
 if TYPE_CHECKING:
-    from benchrunner import HeadShape, Job
-    from benchrunner.engine import Encoder
+    from benchrunner.engine import Encoder, HeadShape, Job
 
 LAYERS = 2
 """Devlin et al. 2019, 5.3."""
@@ -37,7 +36,7 @@ class BiLstmHead(Head):
         sizes = (hidden, *[width] * (LAYERS - 1))
         self.layers = nn.ModuleList(nn.LSTM(size, width // 2, bidirectional=True) for size in sizes)
         self.output = nn.Linear(width, shape.width)
-        source = generator(seed, "head")
+        source = randomness.generator(seed, "head")
         bound = 1 / math.sqrt(width // 2)
         for weight in self.layers.parameters():
             nn.init.uniform_(weight, -bound, bound, generator=source)

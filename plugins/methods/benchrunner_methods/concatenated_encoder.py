@@ -10,8 +10,8 @@ from typing import cast, final
 import torch
 from torch import nn
 
-from benchrunner import CheckpointError, ExportKind, RequestError
-from benchrunner.engine import Encoder, ExportedHead, Features, FlatBatch, Frame, Pieces, Sequences
+from benchrunner import CheckpointError, RequestError
+from benchrunner.engine import Encoder, ExportedHead, ExportKind, Features, FlatBatch, Frame, Pieces, Sequences
 from benchrunner_methods.frozen_states import depth
 from benchrunner_methods.saved_parts import write_layout
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-from benchrunner import Backbone, BackboneFamily, CheckpointError, RequestError, Workspace
+from benchrunner import CheckpointError, RequestError, Workspace
+from benchrunner.engine import Backbone, BackboneFamily
 from benchrunner_methods.saved_parts import LAYOUT, read_layout
 
 if TYPE_CHECKING:
@@ -54,12 +55,12 @@ class Concatenation(Backbone):
 
         Raises a `CheckpointError` if the parts have different tokenizers or different numbers of layers.
         """
-        from benchrunner.engine import derived
+        from benchrunner.engine import randomness
         from benchrunner_methods.concatenated_encoder import ConcatenatedEncoder, check_compatible
 
         encoders = []
         for number, part in enumerate(self.parts):
-            part_seed = derived(seed, "part", number) % 2**32  # numpy's seeds have 32 bits
+            part_seed = randomness.derived(seed, "part", number) % 2**32  # numpy's seeds have 32 bits
             encoders.append(part.load(workspace, seed=part_seed))
         names = [part.name for part in self.parts]
         check_compatible(names, encoders)

@@ -9,7 +9,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, final
 
-from benchrunner import Job, Method, Outcome, Problem, RequestError, SentenceProblem
+from benchrunner import RequestError, SentenceProblem
+from benchrunner.engine import Job, Method, Outcome, Problem
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from benchrunner.engine import Features, FlatBatch, ranges, steps
+from benchrunner.engine import Features, FlatBatch, blocks, steps
 from benchrunner_methods import frozen_states
 from benchrunner_methods.attention_head import AttentionHead
 from benchrunner_methods.bilstm_head import BiLstmHead, LayerMix
@@ -18,8 +18,7 @@ from benchrunner_methods.bilstm_head import BiLstmHead, LayerMix
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from benchrunner import Job
-    from benchrunner.engine import Encoder
+    from benchrunner.engine import Encoder, Job
 
 
 class Reader(ABC):
@@ -138,7 +137,7 @@ def joined(sources: Sequence[Features]) -> tuple[np.ndarray, Features]:
     lengths = np.stack([source.lengths for source in sources], axis=1).astype(np.int64)  # (rows, texts)
     offsets = np.cumsum([0, *(len(source.tokens) for source in sources[:-1])])
     begins = np.stack([source.starts[:-1] + offset for source, offset in zip(sources, offsets, strict=True)], axis=1)
-    positions = ranges(begins.ravel(), lengths.ravel())
+    positions = blocks.ranges(begins.ravel(), lengths.ravel())
     tokens = np.concatenate([source.tokens for source in sources])[positions]
     segments = np.repeat(np.tile(np.arange(len(sources), dtype=np.int8), len(lengths)), lengths.ravel())
     first = sources[0]

@@ -13,11 +13,10 @@ import numpy as np
 import torch
 
 from benchrunner import Diverged, FitError, RequestError
-from benchrunner.engine import Features, FlatBatch, collate, ranges, steps, summarize
+from benchrunner.engine import Features, FlatBatch, blocks, collate, steps, summarize
 
 if TYPE_CHECKING:
-    from benchrunner import Job
-    from benchrunner.engine import Encoder
+    from benchrunner.engine import Encoder, Job
 
 
 class Content(ABC):
@@ -73,7 +72,7 @@ class Summaries(Content):
         return len(features.owner)
 
     def places(self, features: Features, batch: FlatBatch, units: np.ndarray) -> np.ndarray:
-        return ranges(features.groups[units], np.diff(features.groups)[units])
+        return blocks.ranges(features.groups[units], np.diff(features.groups)[units])
 
     def vectors(self, encoder: Encoder, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
         return summarize(self.choice, encoder, hidden, batch).index_select(0, batch.restore)

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
-from benchrunner import Finetune, Job, Method, MethodParameter, Outcome
+from benchrunner.engine import Finetune, Job, Method, MethodParameter, Outcome
 
 if TYPE_CHECKING:
     import numpy as np

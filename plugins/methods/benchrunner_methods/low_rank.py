@@ -13,7 +13,7 @@ from torch.nn.utils import parametrize
 from torch.utils.hooks import RemovableHandle
 
 from benchrunner import RequestError
-from benchrunner.engine import StackedLinear, generator
+from benchrunner.engine import StackedLinear, randomness
 
 if TYPE_CHECKING:
     from benchrunner.engine import Encoder
@@ -102,7 +102,7 @@ class LowRankUpdates(nn.Module):
             if weight.requires_grad or weight in tables:
                 continue
             if weight not in self._update_of:
-                source = generator(seed, "low-rank update", name)
+                source = randomness.generator(seed, "low-rank update", name)
                 self._update_of[weight] = LowRank(layer, rank=rank, alpha=alpha, source=source)
             self._hooks.append(layer.register_forward_hook(_adding(self._update_of[weight])))
         self._parametrized: list[tuple[nn.Module, str]] = []
@@ -121,7 +121,7 @@ class LowRankUpdates(nn.Module):
         module, name, count = place
         weight = module.get_parameter(name)
         path = next(path for path, part in encoder.named_modules() if part is module)
-        source = generator(seed, "low-rank update", f"{path}.{name}")
+        source = randomness.generator(seed, "low-rank update", f"{path}.{name}")
         update = LowRankMatrices(weight, count, rank=rank, alpha=alpha, source=source)
         parametrize.register_parametrization(module, name, _Updated(update))
         self._parametrized.append((module, name))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchrunner import CheckpointError, read_json_object, write_json
+from benchrunner import CheckpointError, read_json_object
+from benchrunner.engine import write_json
 
 LAYOUT = "concat.json"
 """Name of the file that lists the sub-folders."""

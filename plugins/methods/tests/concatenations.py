@@ -9,8 +9,9 @@ from pathlib import Path
 
 import torch
 
-from benchrunner import Backbone, OneBackbone, Workspace
+from benchrunner import Workspace
 from benchrunner.backbones.encoder import Encoder
+from benchrunner.engine import Backbone, OneBackbone
 from benchrunner.features.flat_batch import FlatBatch
 from benchrunner.testing import WEIGHTS, TinyEncoder
 

@@ -10,8 +10,8 @@ import pytest
 import torch
 from torch import nn
 
-from benchrunner import HeadShape, Recipe
-from benchrunner.engine import Dropout, FlatBatch, collate
+from benchrunner import Recipe
+from benchrunner.engine import Dropout, FlatBatch, HeadShape, collate
 from benchrunner.testing import TinyEncoder
 from benchrunner_methods.bilstm_head import BiLstmHead, LayerMix, time_order
 from tiny_fits import features

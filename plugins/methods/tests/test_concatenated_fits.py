@@ -17,8 +17,9 @@ from safetensors.torch import load_file
 
 import forked
 import inline
-from benchrunner import CheckpointError, Computing, Fit, RequestError, Runner, Workspace, discover
+from benchrunner import CheckpointError, RequestError, Workspace
 from benchrunner.parameters.recipes import Recipe
+from benchrunner.results import Computing, Fit, Runner, discover
 from benchrunner.runs.exporting import export
 from benchrunner.runs.predicting import predict
 from benchrunner.testing import WEIGHTS, TinyEncoder

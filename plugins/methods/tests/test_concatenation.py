@@ -9,9 +9,10 @@ import pytest
 import torch
 from concatenations import Drawn, drawn, drawn_family
 
-from benchrunner import CheckpointError, OneBackbone, RequestError, Workspace
+from benchrunner import CheckpointError, RequestError, Workspace
 from benchrunner.backbones.encoder import Encoder, ExportedHead
 from benchrunner.backbones.export_kind import ExportKind
+from benchrunner.engine import OneBackbone
 from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.features.randomness import Dropout
 from benchrunner.testing import TinyEncoder, check_backbone

@@ -13,9 +13,10 @@ import pytest
 import torch
 from safetensors import safe_open
 
-from benchrunner import Fit, RequestError, Runner
+from benchrunner import RequestError
 from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.parameters.recipes import LAYERS, Recipe
+from benchrunner.results import Fit, Runner
 from benchrunner.runs.predicting import predict
 from benchrunner.testing import TinyEncoder, tiny_family
 from benchrunner_methods.frozen_states import chosen_layers

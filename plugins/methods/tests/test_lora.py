@@ -16,13 +16,14 @@ from torch import nn
 from torch.func import functional_call
 from torch.nn import functional
 
-from benchrunner import Computing, RequestError, Runner
+from benchrunner import RequestError
 from benchrunner.backbones.encoder import StackedLinear
 from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.features.randomness import generator
 from benchrunner.fits.fit import Fit
 from benchrunner.methods.heads import LinearHead
 from benchrunner.parameters.recipes import Recipe
+from benchrunner.results import Computing, Runner
 from benchrunner.runs.planner import Planner
 from benchrunner.runs.predicting import predict
 from benchrunner.testing import MOOD, WEIGHTS, TinyEncoder

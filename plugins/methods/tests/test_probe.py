@@ -17,10 +17,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from test_probe_references import quiet_job
 
-from benchrunner import Fit, RequestError, Runner
+from benchrunner import RequestError
 from benchrunner.command_line.main import main
 from benchrunner.features.flat_batch import collate
 from benchrunner.problems.span import Span
+from benchrunner.results import Fit, Runner
 from benchrunner.runs.predicting import predict, raw_outputs
 from benchrunner.testing import TinyEncoder
 from benchrunner.training.feature_cache import Cache

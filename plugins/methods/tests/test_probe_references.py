@@ -13,9 +13,9 @@ from sklearn.model_selection import PredefinedSplit, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchrunner import Computing, Fit
 from benchrunner.methods.method import Job
 from benchrunner.parameters.recipes import Recipe
+from benchrunner.results import Computing, Fit
 from benchrunner_methods.probing.kinds import KINDS, Samples
 from benchrunner_methods.probing.linear import ABSENT, Layer, Scaling
 from benchrunner_methods.probing.strength import PENALTIES, fitted

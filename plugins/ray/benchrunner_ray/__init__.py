@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchrunner import Executor, hookimpl
+from benchrunner import hookimpl
+from benchrunner.results import Executor
 from benchrunner_ray.executor import RayExecutor
 from benchrunner_ray.settings import RaySettings
 

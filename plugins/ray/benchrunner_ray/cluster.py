@@ -9,7 +9,8 @@ import socket
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 
-from benchrunner import RequestError, first_line
+from benchrunner import RequestError
+from benchrunner.engine import first_line
 from benchrunner_ray.settings import RaySettings
 
 CONNECT_SECONDS = 5.0

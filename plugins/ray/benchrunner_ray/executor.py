@@ -8,15 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, final
 
-from benchrunner import (
+from benchrunner import FitError, RequestError
+from benchrunner.results import (
     Executor,
     Fit,
-    FitError,
     FitOrder,
     FitRunner,
     HeldBack,
     Record,
-    RequestError,
     last_line,
     read_settings,
     send_fits,

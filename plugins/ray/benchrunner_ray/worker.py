@@ -7,7 +7,7 @@ import signal
 import time
 from typing import Any
 
-from benchrunner import Event, Fit, FitAnswer, FitOrder
+from benchrunner.results import Event, Fit, FitAnswer, FitOrder
 
 PROGRESS_SECONDS = 0.5
 """Time between two events of one fit that are sent to the command."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from benchrunner import Fit
+from benchrunner.results import Fit
 from benchrunner_ray import RayExecutor, RaySettings
 from cluster_plugin import Home
 from conftest import SMALL

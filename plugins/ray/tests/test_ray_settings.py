@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner import Executor, RequestError, discover
+from benchrunner import RequestError
 from benchrunner.command_line.main import main
+from benchrunner.results import Executor, discover
 from benchrunner_ray import RayExecutor, RaySettings
 from cluster_plugin import Home
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from benchrunner import Computing, Event, Fit, FitError, Local, RequestError, Runner
+from benchrunner import FitError, RequestError
+from benchrunner.results import Computing, Event, Fit, Local, Runner
 from benchrunner_ray import RayExecutor, RaySettings
 from cluster_plugin import Home, results
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchrunner import Executor, hookimpl
+from benchrunner import hookimpl
+from benchrunner.results import Executor
 from benchrunner_slurm.executor import SlurmExecutor
 from benchrunner_slurm.settings import SlurmSettings
 

@@ -13,18 +13,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from benchrunner import (
+from benchrunner import FitError, RequestError, read_json
+from benchrunner.results import (
     Event,
     Executor,
     Fit,
     FitAnswer,
-    FitError,
     FitOrder,
     FitRunner,
     Record,
-    RequestError,
     last_line,
-    read_json,
     read_settings,
     send_fits,
 )

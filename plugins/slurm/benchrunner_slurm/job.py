@@ -10,7 +10,8 @@ from pathlib import Path
 
 from submitit.helpers import Checkpointable
 
-from benchrunner import Event, Fit, FitAnswer, FitOrder, write_json
+from benchrunner.engine import write_json
+from benchrunner.results import Event, Fit, FitAnswer, FitOrder
 
 PROGRESS_SECONDS = 5.0
 """Time between two writes of a job's progress."""

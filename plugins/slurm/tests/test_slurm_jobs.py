@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from benchrunner import Event, Executor, Fit, FitError, Local, RequestError, discover
+from benchrunner import FitError, RequestError
 from benchrunner.command_line.main import main
+from benchrunner.results import Event, Executor, Fit, Local, discover
 from benchrunner_slurm import SlurmExecutor, SlurmSettings
 from cluster_plugin import Home, results
 

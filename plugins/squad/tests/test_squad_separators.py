@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner import discover
 from benchrunner.command_line.main import main
+from benchrunner.results import discover
 from benchrunner.runs.folder import RunFolder, read_answers
 from benchrunner_squad.demo import write
 

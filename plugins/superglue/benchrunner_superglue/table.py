@@ -17,7 +17,6 @@ from benchrunner import (
     ClassifyWords,
     JsonTable,
     Metric,
-    Problem,
     Recipe,
     Reshaped,
     Role,
@@ -27,6 +26,7 @@ from benchrunner import (
     Term,
     f1_macro,
 )
+from benchrunner.engine import Problem
 from benchrunner_superglue import demo, reading
 from benchrunner_superglue.metrics import GENDER_PARITY, MULTIRC_EXACT, MULTIRC_F1, RECORD_EXACT, RECORD_F1
 

@@ -10,19 +10,8 @@ from typing import Any
 
 import pytest
 
-from benchrunner import (
-    ACCURACY,
-    Choose,
-    Computing,
-    Recipe,
-    RowsFrom,
-    Runner,
-    Split,
-    Task,
-    Workspace,
-    discover,
-    hookimpl,
-)
+from benchrunner import ACCURACY, Choose, Recipe, RowsFrom, Split, Task, Workspace, hookimpl
+from benchrunner.results import Computing, Runner, discover
 from benchrunner.runs.predicting import predict
 
 ROWS = Path(os.environ.get("BENCHRUNNER_REAL_DATA", "nowhere")) / "swag" / "swag_500_val.jsonl"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchrunner import Event, Fit, Prediction, Record, hookimpl
+from benchrunner import hookimpl
+from benchrunner.results import Event, Fit, Prediction, Record
 from benchrunner_trackers.observer import observer
 from benchrunner_trackers.settings import TrackerSettings
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, final
 
-from benchrunner import Fit
+from benchrunner.results import Fit
 from benchrunner_trackers.tracker import Tracker, parameters, run_name
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 
-from benchrunner import Fit, Record
+from benchrunner.results import Fit, Record
 from benchrunner_trackers.settings import TrackerSettings
 from benchrunner_trackers.tracker import Tracker
 

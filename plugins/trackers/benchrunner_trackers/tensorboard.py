@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-from benchrunner import Fit
+from benchrunner.results import Fit
 from benchrunner_trackers.tracker import Tracker, parameters
 
 if TYPE_CHECKING:

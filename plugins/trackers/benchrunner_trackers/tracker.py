@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
-from benchrunner import Fit, RequestError
+from benchrunner import RequestError
+from benchrunner.results import Fit
 from benchrunner_trackers.settings import TrackerSettings
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any, final
 
-from benchrunner import Fit
+from benchrunner.results import Fit
 from benchrunner_trackers.tracker import Tracker, parameters, run_name
 
 

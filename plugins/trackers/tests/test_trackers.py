@@ -16,13 +16,12 @@ import pytest
 from benchrunner.commands.main import main
 
 import benchrunner_trackers
-from benchrunner import Computing, Event, Fit, Runner, Study, discover, run_study
+from benchrunner.results import Computing, Event, Fit, Runner, Study, discover, run_study
 from benchrunner.runs.predicting import predict
 from benchrunner_trackers.observer import observer
 from benchrunner_trackers.settings import TRACKERS
 from benchrunner_trackers.tracker import run_name
-from inline import QUICK, own
-from inline import runner as inline_runner
+from inline import QUICK, own, runner as inline_runner
 
 pytestmark = pytest.mark.filterwarnings("default")  # the trackers' libraries warn about themselves
 STEPS = [10, 20, 30, 36]

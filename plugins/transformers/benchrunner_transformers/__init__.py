@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchrunner import BackboneFamily, NamedRecipe, hookimpl
+from benchrunner import NamedRecipe, hookimpl
+from benchrunner.engine import BackboneFamily
 from benchrunner_transformers.family import TransformersFamily
 from benchrunner_transformers.recipes import RECIPES
 

@@ -8,7 +8,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-from benchrunner import Backbone, Workspace, download_checkpoint, write_atomically
+from benchrunner import Workspace
+from benchrunner.engine import Backbone, hub_files, write_atomically
 from benchrunner_transformers.reference import Reference
 from benchrunner_transformers.weight_files import SUMMARY, WEIGHTS, read_shapes, weight_files
 
@@ -80,7 +81,7 @@ class HubModel(Backbone):
         return load(self._folder(workspace), seed=seed, encoder_only=self.reference.encoder_only)
 
     def _folder(self, workspace: Workspace) -> Path:
-        return download_checkpoint(self.reference.model, workspace, files=TOKENIZER_FILES, weights=WEIGHTS)
+        return hub_files.download_checkpoint(self.reference.model, workspace, files=TOKENIZER_FILES, weights=WEIGHTS)
 
 
 def _revision(folder: Path, reference: Reference, workspace: Workspace) -> str:

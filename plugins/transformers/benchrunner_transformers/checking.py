@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, final
 
 import torch
 
-from benchrunner import CheckpointError, first_line
-from benchrunner.engine import check_types
+from benchrunner import CheckpointError
+from benchrunner.engine import first_line, tensor_files
 from benchrunner_transformers.configuration import configuration, mark, read_settings
 from benchrunner_transformers.habits import gives_states, without_cache
 from benchrunner_transformers.hub_kernels import forbid_kernels
@@ -205,7 +205,9 @@ def _check_weights(
 def _check_types(folder: Path, model: PreTrainedModel, shapes: Mapping[str, torch.Tensor]) -> None:
     """Check the types of all weights that are read; buffers, such as the numbers of positions, may have any type."""
     prefix, buffers = f"{model.base_model_prefix}.", {name for name, _ in model.named_buffers()}
-    check_types(folder, {name: shape for name, shape in shapes.items() if name.removeprefix(prefix) not in buffers})
+    tensor_files.check_types(
+        folder, {name: shape for name, shape in shapes.items() if name.removeprefix(prefix) not in buffers}
+    )
 
 
 def _names_inside(model: PreTrainedModel) -> Callable[[str], bool]:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchrunner import CheckpointError, first_line, read_json_object
+from benchrunner import CheckpointError, read_json_object
+from benchrunner.engine import first_line
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig

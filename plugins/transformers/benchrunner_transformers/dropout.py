@@ -9,7 +9,7 @@ from typing import final
 import torch
 from torch import nn
 
-from benchrunner.engine import Dropout, torch_draws_masks
+from benchrunner.engine import Dropout, randomness
 
 RATES = (
     "hidden_dropout_prob",
@@ -46,7 +46,7 @@ class DrawnDropout(nn.Dropout):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         if not self.training or self.p == 0:
             return x
-        if torch_draws_masks(x.device):
+        if randomness.torch_draws_masks(x.device):
             return torch.native_dropout(x, self.p, True)[0]
         seed = int(torch.randint(2**62, (), dtype=torch.int64))
         return Dropout(seed)(x, self.p, "mask")

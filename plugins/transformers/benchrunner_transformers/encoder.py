@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, final
 import torch
 from torch import nn
 
-from benchrunner import ExportKind, RequestError
-from benchrunner.engine import Bucket, Encoder, ExportedHead, FlatBatch, Frame, Pieces, Sequences, recompute
+from benchrunner import RequestError
+from benchrunner.engine import Encoder, ExportedHead, ExportKind, FlatBatch, Frame, Pieces, Sequences, blocks, recompute
 from benchrunner_transformers import big_bird, dropout, layers, longformer
 from benchrunner_transformers.configuration import MARK
 from benchrunner_transformers.export import check_logits, export_checkpoint
@@ -177,14 +177,14 @@ class HubEncoder(Encoder):
         settings[MARK] = {"part": "encoder" if self.encoder_only else "model", "max_length": self.max_length}
         path.write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
 
-    def _buckets(self, batch: FlatBatch) -> list[Bucket]:
+    def _buckets(self, batch: FlatBatch) -> list[blocks.Bucket]:
         if self._habits.mixes_padding:
             return padded_buckets(batch, group=lambda length: length)
         if self.config.model_type == big_bird.MODEL_TYPE:
             return padded_buckets(batch, group=big_bird.length_group(self.config))
         return padded_buckets(batch)
 
-    def _states(self, bucket: Bucket, batch: FlatBatch, *, every: bool) -> list[torch.Tensor]:
+    def _states(self, bucket: blocks.Bucket, batch: FlatBatch, *, every: bool) -> list[torch.Tensor]:
         """Compute the states of a bucket's tokens: those of the last layer, or embeddings and all layers."""
         if self.config.model_type == big_bird.MODEL_TYPE:
             self._set_attention(big_bird.attention_for(self.model, bucket.longest))

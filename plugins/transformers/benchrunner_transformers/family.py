@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 from typing import final
 
-from benchrunner import Backbone, BackboneFamily, Workspace, download_hub_file
+from benchrunner import Workspace
+from benchrunner.engine import Backbone, BackboneFamily, hub_files
 from benchrunner_transformers.backbones import FolderModel, HubModel
 from benchrunner_transformers.names import RELEASED
 from benchrunner_transformers.reference import Reference
@@ -33,7 +34,7 @@ class TransformersFamily(BackboneFamily):
             if parsed.model in (released := Reference.parse(name).model, released.rpartition("/")[2]):
                 return HubModel(reference, Reference(released, parsed.encoder_only), about)
         if _HUB_ID.fullmatch(parsed.model) and not Path(parsed.model).exists():
-            config = download_hub_file(parsed.model, "config.json", workspace)
+            config = hub_files.download_hub_file(parsed.model, "config.json", workspace)
             return _of_known_architecture(HubModel(reference, parsed, "a model on the hub"), config)
         return None
 

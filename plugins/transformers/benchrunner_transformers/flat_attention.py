@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import torch
 
-from benchrunner.engine import Block, FlatBatch, attend
+from benchrunner.engine import FlatBatch, attend, blocks
 from benchrunner_transformers.disentangled import disentangled_states, is_disentangled
 from benchrunner_transformers.last_layer import ARGUMENT, Attended, FlatPass, narrow, widen
 from benchrunner_transformers.layers import layers_of
@@ -288,7 +288,7 @@ def _examples(model: PreTrainedModel) -> tuple[FlatBatch, torch.Tensor, torch.Te
         segments=torch.zeros_like(positions),
         positions=positions,
         starts=torch.tensor([0, 3, 8, 13], dtype=torch.int32, device=device),
-        blocks=(Block(0, 1, 3), Block(3, 2, 5)),
+        blocks=(blocks.Block(0, 1, 3), blocks.Block(3, 2, 5)),
         restore=torch.arange(3, device=device),
         targets={},
         feature_positions=np.zeros(len(positions), dtype=np.int64),

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal
 
 import torch
 
-from benchrunner import CheckpointError, first_line
-from benchrunner.engine import check_finite, derived, generator
+from benchrunner import CheckpointError
+from benchrunner.engine import first_line, randomness, tensor_files
 from benchrunner_transformers.checking import SHOWN_FAULTS, Checkpoint, check, from_weights, no_states, renamed
 from benchrunner_transformers.encoder import HubEncoder
 from benchrunner_transformers.habits import Habits, settle_attention
@@ -33,10 +33,10 @@ def load(folder: Path, *, seed: int, encoder_only: bool) -> HubEncoder:
     tensors = read_tensors(checkpoint.files)
     with quiet():
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(derived(seed, "missing weights"))
+            torch.manual_seed(randomness.derived(seed, "missing weights"))
             weights = renamed(tensors, checkpoint.model_class, checkpoint.config, checkpoint.encoder_only)
             model, _ = from_weights(checkpoint.model_class, checkpoint.config, weights, torch.device("cpu"))
-        check_finite(folder, model.named_parameters())
+        tensor_files.check_finite(folder, model.named_parameters())
         _share_table(model)
         try:
             settle_attention(model.eval())
@@ -81,7 +81,7 @@ def _summary(
     Also return notes on what is drawn, and on the weights of the checkpoint that are left out.
     """
     summary = Summary.of(model.config, otherwise=place)
-    summary.draw(generator(seed, "summary"))
+    summary.draw(randomness.generator(seed, "summary"))
     saved = read_tensors([checkpoint.folder / SUMMARY]) if (checkpoint.folder / SUMMARY).is_file() else {}
     choice = any(str(name).endswith("ForMultipleChoice") for name in model.config.architectures or ())
     taken = summary.take({**tensors, **saved}, choice=choice)

@@ -6,16 +6,16 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from benchrunner.engine import Bucket, FlatBatch, buckets
+from benchrunner.engine import FlatBatch, blocks
 
 OVERHEAD = {"cpu": 16, "cuda": 4096}
 """Type of device -> number of padding tokens that take about as long as the fixed costs of one more padded batch."""
 
 
-def padded_buckets(batch: FlatBatch, *, group: Callable[[int], int] = lambda length: 0) -> list[Bucket]:
+def padded_buckets(batch: FlatBatch, *, group: Callable[[int], int] = lambda length: 0) -> list[blocks.Bucket]:
     """Divide a flat batch into buckets so that padding and fixed costs together are smallest."""
     overhead = OVERHEAD.get(batch.tokens.device.type, OVERHEAD["cuda"])
-    return buckets(batch.blocks, lambda count, length: count * length + overhead, group=group)
+    return blocks.buckets(batch.blocks, lambda count, length: count * length + overhead, group=group)
 
 
 def join(parts: Sequence[torch.Tensor], batch: FlatBatch) -> torch.Tensor:

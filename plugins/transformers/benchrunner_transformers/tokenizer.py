@@ -13,8 +13,8 @@ from typing import Any, Literal
 import numpy as np
 from tokenizers import Encoding, Tokenizer
 
-from benchrunner import CheckpointError, RequestError, first_line
-from benchrunner.engine import Frame, Part, Pieces, Sequences, WordCache, check_limits, longest_first
+from benchrunner import CheckpointError, RequestError
+from benchrunner.engine import Frame, Part, Pieces, Sequences, WordCache, first_line, longest_first, tokenizer_limits
 from benchrunner_transformers.text_spans import trimmed
 from benchrunner_transformers.tokenizer_files import read_configuration, read_tokenizer
 
@@ -184,7 +184,7 @@ def _copy(tokenizer: Any, origin: Path) -> Tokenizer:
         backend = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
     except Exception as error:  # the Rust side raises plain Exception
         raise CheckpointError(f"{origin}: the tokenizer cannot be copied: {first_line(error)}") from None
-    check_limits(backend, origin)
+    tokenizer_limits.check_limits(backend, origin)
     backend.encode_special_tokens = tokenizer.split_special_tokens
     backend.no_padding()
     backend.no_truncation()

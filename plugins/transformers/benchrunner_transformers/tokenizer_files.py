@@ -8,8 +8,8 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from benchrunner import CheckpointError, first_line, read_json_object
-from benchrunner.engine import check_ids, check_limits
+from benchrunner import CheckpointError, read_json_object
+from benchrunner.engine import first_line, tokenizer_limits
 
 _FILES = ("tokenizer.json", "vocab*.txt", "vocab*.json", "*.model", "*.tiktoken", "*.vocab")
 """Files that hold vocabularies."""
@@ -95,11 +95,11 @@ def _check_limits(folder: Path) -> None:
             tokenizer = Tokenizer.from_file(str(path))
         except Exception:  # the library may read a file of another version, or the error is told where it fails
             return
-        check_limits(tokenizer, path)
+        tokenizer_limits.check_limits(tokenizer, path)
         return
     for path in (*folder.glob("vocab*.json"), folder / "added_tokens.json"):
         if path.is_file():
-            check_ids(read_json_object(path, error=CheckpointError).values(), path)
+            tokenizer_limits.check_ids(read_json_object(path, error=CheckpointError).values(), path)
 
 
 def _check_json(path: Path) -> None:

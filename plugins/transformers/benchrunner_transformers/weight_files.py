@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchrunner import CheckpointError, shard_files
+from benchrunner import CheckpointError
+from benchrunner.engine import hub_files, tensor_files
 
 if TYPE_CHECKING:
     import torch
@@ -29,7 +30,7 @@ def weight_files(folder: Path) -> list[Path]:
     """Find the files of a model's weights."""
     for name in WEIGHTS:
         if (path := folder / name).is_file():
-            files = [folder / shard for shard in shard_files(path)] or [path]
+            files = [folder / shard for shard in hub_files.shard_files(path)] or [path]
             if missing := [file.name for file in files if not file.is_file()]:
                 raise CheckpointError(f"{path}: files of weights are missing: {', '.join(missing)}.")
             return files
@@ -38,13 +39,15 @@ def weight_files(folder: Path) -> list[Path]:
 
 def read_shapes(files: Sequence[Path]) -> dict[str, torch.Tensor]:
     """Read names, shapes and types of all tensors; the tensors are on torch's meta device, without memory."""
-    from benchrunner.engine import read_shapes as shapes_of
-
-    return {name: shape for file in files for name, shape in shapes_of(file).items()}
+    shapes: dict[str, torch.Tensor] = {}
+    for file in files:
+        shapes |= tensor_files.read_shapes(file)
+    return shapes
 
 
 def read_tensors(files: Sequence[Path]) -> dict[str, torch.Tensor]:
     """Read all tensors."""
-    from benchrunner.engine import read_tensors as tensors_of
-
-    return {name: tensor for file in files for name, tensor in tensors_of(file).items()}
+    tensors: dict[str, torch.Tensor] = {}
+    for file in files:
+        tensors |= tensor_files.read_tensors(file)
+    return tensors

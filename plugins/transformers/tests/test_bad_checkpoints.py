@@ -16,7 +16,8 @@ from safetensors.torch import load_file, save_file
 from tiny_models import write_model
 from tiny_tokenizers import write_tokenizer
 
-from benchrunner import CheckpointError, RequestError, Settings, Workspace
+from benchrunner import CheckpointError, RequestError, Workspace
+from benchrunner.workspace import Settings
 from benchrunner_transformers import backbones, loading
 from benchrunner_transformers.family import TransformersFamily
 

@@ -8,7 +8,8 @@ import pytest
 from tiny_models import write_model
 
 from bad_checkpoints import DAMAGES, check_damage
-from benchrunner import Settings, Workspace
+from benchrunner import Workspace
+from benchrunner.workspace import Settings
 from benchrunner_transformers.family import TransformersFamily
 
 FAST = ("int8", "bool", "NaN in a rare word", "bin with NaN", "prepends 1 MB", "an id of 4 * 10^9", "10^9 layers")

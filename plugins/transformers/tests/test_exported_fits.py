@@ -12,23 +12,9 @@ import torch
 from tiny_models import write_model
 
 import benchrunner_transformers
-from benchrunner import (
-    ACCURACY,
-    Choose,
-    Classify,
-    Computing,
-    Problem,
-    Recipe,
-    RowsFrom,
-    Runner,
-    Span,
-    Split,
-    Tag,
-    Task,
-    Workspace,
-    discover,
-    export,
-)
+from benchrunner import ACCURACY, Choose, Classify, Recipe, RowsFrom, Span, Split, Tag, Task, Workspace
+from benchrunner.engine import Problem
+from benchrunner.results import Computing, Runner, discover, export
 from benchrunner.runs.predicting import raw_outputs
 from benchrunner_transformers.loading import load
 from inline import plugin

@@ -17,7 +17,9 @@ from hub_server import Hub
 CLIENT = """
 import json, sys
 from pathlib import Path
-from benchrunner import RequestError, Settings, Workspace, discover
+from benchrunner import RequestError, Workspace
+from benchrunner.results import discover
+from benchrunner.workspace import Settings
 cache, offline, answers = Path(sys.argv[1]), sys.argv[2] == "offline", []
 workspace = Workspace(runs=cache, cache=cache, settings=Settings(offline=offline))
 plugins = discover()

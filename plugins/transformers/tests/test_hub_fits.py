@@ -11,22 +11,9 @@ import pyarrow as pa
 import pytest
 from tiny_models import SETTINGS, write_model
 
-from benchrunner import (
-    Backbone,
-    Choose,
-    Computing,
-    Event,
-    Fit,
-    Job,
-    Problem,
-    Recipe,
-    Regress,
-    Rows,
-    Span,
-    Tag,
-    Workspace,
-)
-from benchrunner.engine import Cache
+from benchrunner import Choose, Recipe, Regress, Rows, Span, Tag, Workspace
+from benchrunner.engine import Backbone, Cache, Job, Problem
+from benchrunner.results import Computing, Event, Fit
 from benchrunner.testing import check_backbone, sentences
 from benchrunner_transformers.family import TransformersFamily
 

@@ -16,7 +16,7 @@ FIT = """
 import os, signal, sys
 sys.path.insert(0, sys.argv.pop(1))
 import inline, benchrunner_transformers
-from benchrunner import discover
+from benchrunner.results import discover
 from benchrunner.command_line.main import main
 from benchrunner.training.checkpoints import Checkpoint
 save, last = Checkpoint.save, int(sys.argv.pop(1))

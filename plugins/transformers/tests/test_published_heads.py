@@ -16,8 +16,8 @@ import pytest
 import torch
 from torch import nn
 
-from benchrunner import CheckpointError, ExportKind
-from benchrunner.engine import Dropout, ExportedHead, Features, FlatBatch, Sequences, collate, generator
+from benchrunner import CheckpointError
+from benchrunner.engine import Dropout, ExportedHead, ExportKind, Features, FlatBatch, Sequences, collate, randomness
 from benchrunner_transformers.export import export_checkpoint
 from benchrunner_transformers.longformer import global_tokens
 from benchrunner_transformers.published_heads import KINDS, Kind
@@ -205,10 +205,10 @@ def flat(family: str, kind: Kind | None = None) -> tuple[FlatBatch, list[torch.T
 
 def summary_of(family: str) -> Summary:
     summary = Summary.of(model_of(family).config, otherwise="last" if family == "llama" else "first")
-    summary.draw(generator(1, "summary"))
+    summary.draw(randomness.generator(1, "summary"))
     with torch.no_grad():
         for index, weight in enumerate(summary.parameters()):
-            weight.add_(torch.randn(weight.shape, generator=generator(index, "change")), alpha=0.3)
+            weight.add_(torch.randn(weight.shape, generator=randomness.generator(index, "change")), alpha=0.3)
     return summary
 
 
@@ -216,7 +216,7 @@ def head_of(kind: str, summary: Summary, width: int) -> ExportedHead:
     labels, reads = LABELS[kind], KINDS[kind] in ("SEQUENCE_CLASSIFICATION", "MULTIPLE_CHOICE")
     output = nn.Linear(width, labels, bias=summary.output_bias or not reads)
     for index, weight in enumerate(output.parameters()):
-        nn.init.normal_(weight, generator=generator(index, kind))
+        nn.init.normal_(weight, generator=randomness.generator(index, kind))
     names = tuple(f"label {number}" for number in range(labels)) if "classification" in kind else ()
     tensors = {name: weight.detach() for name, weight in output.named_parameters()}
     return ExportedHead(tensors, ExportKind(kind, names), reads)
@@ -353,7 +353,7 @@ def test_fresh_summaries_depend_only_on_the_seed() -> None:
     torch.manual_seed(5)
     first, same, other = (Summary.of(model_of("modernbert").config, otherwise="first") for _ in range(3))
     for summary, seed in ((first, 1), (same, 1), (other, 2)):
-        summary.draw(generator(seed, "summary"))
+        summary.draw(randomness.generator(seed, "summary"))
     assert list(first.state_dict()) == ["dense.weight", "norm.weight"]
     assert torch.equal(first.dense.weight, same.dense.weight)
     assert not torch.equal(first.dense.weight, other.dense.weight)

@@ -7,7 +7,8 @@ import math
 import pytest
 
 import benchrunner_transformers
-from benchrunner import Grid, Plugins, Recipe, discover
+from benchrunner import Recipe
+from benchrunner.results import Grid, Plugins, discover
 from benchrunner_transformers.recipes import RECIPES, ROWS
 
 NAMES = {

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import benchrunner_transformers
-from benchrunner import ACCURACY, Classify, Computing, Recipe, RowsFrom, Runner, Split, Task, Workspace, discover
+from benchrunner import ACCURACY, Classify, Recipe, RowsFrom, Split, Task, Workspace
+from benchrunner.results import Computing, Runner, discover
 from benchrunner.training import loop
 from inline import plugin
 

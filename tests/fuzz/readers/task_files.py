@@ -8,8 +8,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchrunner import Plugins, Workspace, discover
+from benchrunner import Workspace
 from benchrunner.data.sources import DataNotFound
+from benchrunner.results import Plugins, discover
 from benchrunner.tasks.prediction_files import rows_of
 from benchrunner.tasks.task import Task
 from benchrunner.workspace import Settings

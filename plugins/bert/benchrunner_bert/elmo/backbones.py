@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-from benchrunner import Backbone, Workspace
+from benchrunner import Workspace
+from benchrunner.engine import Backbone
 from benchrunner_bert.backbones import checkpoint_revision
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 
 from benchrunner import CheckpointError
-from benchrunner.engine import check_finite, check_size, check_types, read_shapes, read_tensors, refuse
+from benchrunner.engine import tensor_files
 from benchrunner_bert.elmo.configuration import ElmoConfiguration
 from benchrunner_bert.elmo.encoder import Elmo
 from benchrunner_bert.tokenizer import BertTokenizer
@@ -23,18 +23,18 @@ def read(folder: Path) -> Elmo:
     config, path = ElmoConfiguration.read(folder / "config.json"), folder / WEIGHTS
     if not path.is_file():
         raise CheckpointError(f"{folder}: no weights; {WEIGHTS} was expected.")
-    if config.layers > (count := len(read_shapes(path))):  # before memory is taken
+    if config.layers > (count := len(tensor_files.read_shapes(path))):  # before memory is taken
         raise CheckpointError(
             f"{folder}/config.json: num_hidden_layers is {config.layers:,}, but {WEIGHTS} has only {count:,} tensors."
         )
-    check_size(folder / "config.json", config.weights, [path])
+    tensor_files.check_size(folder / "config.json", config.weights, [path])
     tokenizer = BertTokenizer.read(folder)
     if tokenizer.size > config.vocabulary:
         raise CheckpointError(
             f"{folder}: the vocabulary has {tokenizer.size:,} pieces, the model only {config.vocabulary:,} embeddings."
         )
     encoder = Elmo(config, tokenizer)
-    tensors = {name: tensor for name, tensor in read_tensors(path).items() if not name.endswith(OUTPUT)}
+    tensors = {name: tensor for name, tensor in tensor_files.read_tensors(path).items() if not name.endswith(OUTPUT)}
     _fill(encoder, tensors, path)
     return encoder
 
@@ -50,7 +50,7 @@ def _fill(encoder: Elmo, tensors: Mapping[str, torch.Tensor], path: Path) -> Non
         for name, shape in expected.items()
         if shapes.get(name, shape) != shape
     ]
-    refuse(f"{path} does not hold this ELMo", faults)
-    check_types(path, tensors)
-    check_finite(path, tensors.items())
+    tensor_files.refuse(f"{path} does not hold this ELMo", faults)
+    tensor_files.check_types(path, tensors)
+    tensor_files.check_finite(path, tensors.items())
     encoder.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})

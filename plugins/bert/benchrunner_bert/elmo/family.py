@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import final
 
-from benchrunner import Backbone, BackboneFamily, Workspace
+from benchrunner import Workspace
+from benchrunner.engine import Backbone, BackboneFamily
 from benchrunner_bert import pretrained
 from benchrunner_bert.elmo.backbones import FolderElmo
 from benchrunner_bert.elmo.configuration import MODEL_TYPE

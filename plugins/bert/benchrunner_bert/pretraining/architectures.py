@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from benchrunner import RequestError, UnknownName
 from benchrunner_bert.configuration import LOOKS, Configuration
-from benchrunner_bert.elmo.configuration import MODEL_TYPE as ELMO
-from benchrunner_bert.elmo.configuration import ElmoConfiguration
+from benchrunner_bert.elmo.configuration import MODEL_TYPE as ELMO, ElmoConfiguration
 from benchrunner_bert.pretraining.objectives import OBJECTIVES, TWO_MODELS, named
 from benchrunner_bert.pretraining.settings import Settings
 

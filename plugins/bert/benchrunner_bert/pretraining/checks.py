@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from benchrunner import DataError, RequestError, memory_size
+from benchrunner import DataError, RequestError
+from benchrunner.engine import platform_facts
 from benchrunner_bert.memory import check_memory
 from benchrunner_bert.pretrained import check_free
 from benchrunner_bert.pretraining import architectures
@@ -71,7 +72,7 @@ def _check_gpus(processes: int) -> None:
 def _check_batch(settings: Settings, processes: int) -> None:
     """Raise a `RequestError` if a process cannot hold its part of the sequences of a step."""
     tokens = -(-settings.batch_size // processes) * max(settings.lengths)
-    if tokens * _TOKEN > (memory := memory_size()):
+    if tokens * _TOKEN > (memory := platform_facts.memory_size()):
         raise RequestError(
             f"A batch of {settings.batch_size:,} sequences of {max(settings.lengths):,} tokens needs "
             f"{tokens * _TOKEN / 1e9:,.0f} GB of memory in each process; there are {memory / 1e9:,.1f} GB. "

@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, final
 
-from benchrunner import DataError, is_disk_full
-from benchrunner.engine import flushed_denormals
+from benchrunner import DataError
+from benchrunner.engine import flushed_denormals, is_disk_full
 from benchrunner_bert.pretraining import architectures, inputs, preparation, results
 from benchrunner_bert.pretraining.continuation import as_json
 from benchrunner_bert.pretraining.corpus import store_writer

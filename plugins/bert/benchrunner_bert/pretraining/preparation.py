@@ -9,7 +9,7 @@ from typing import final
 
 from filelock import FileLock
 
-from benchrunner import check_files, file_checksum, find_sealed, write_sealed
+from benchrunner.engine import seals
 from benchrunner_bert.pretraining.continuation import check_same
 from benchrunner_bert.pretraining.corpus import store_writer
 from benchrunner_bert.pretraining.corpus.corpus import Corpus
@@ -61,12 +61,12 @@ def _prepare_vocabulary(request: Request, corpus: Corpus) -> Vocabulary:
     lowercase = request.lowercase is not False
     wanted = {"pieces": request.vocabulary_size, "lowercase": lowercase}
     texts = text_hashes(corpus.facts)
-    facts = find_sealed(facts_path, f"Remove {facts_path} and {path}: the vocabulary is learned again.") or {}
+    facts = seals.find_sealed(facts_path, f"Remove {facts_path} and {path}: the vocabulary is learned again.") or {}
     if not facts or _is_stale(facts.get("corpus"), texts, request.tokens_folder):
         vocabulary = learn_vocabulary(corpus.paragraphs, path, size=request.vocabulary_size, lowercase=lowercase)
-        write_sealed(facts_path, {**wanted, "corpus": texts, "files": {path.name: file_checksum(path)}})
+        seals.write_sealed(facts_path, {**wanted, "corpus": texts, "files": {path.name: seals.file_checksum(path)}})
         return vocabulary
-    check_files(path.parent, facts["files"], f"Remove {facts_path} and {path}: the vocabulary is learned again.")
+    seals.check_files(path.parent, facts["files"], f"Remove {facts_path} and {path}: the vocabulary is learned again.")
     check_same(facts, wanted, facts_path)  # the token store checks whether the corpus is the same
     return Vocabulary.read(path, lowercase=lowercase)
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
-from benchrunner import RequestError, check_files, find_sealed, folder_checksums, write_sealed
-from benchrunner.engine import step_log
+from benchrunner import RequestError
+from benchrunner.engine import seals, step_log
 from benchrunner_bert.pretrained import register
 from benchrunner_bert.pretraining import architectures
 from benchrunner_bert.pretraining.continuation import as_json, check_same
@@ -34,7 +34,7 @@ def is_finished(request: Request, corpus: Corpus, held_out: Corpus | None) -> bo
     """Whether this request is finished; raise a `RequestError` if the folder holds the results of another request."""
     path = request.out / FINISHED
     remedy = f"Remove {path}: the same command writes the model again from the last checkpoint."
-    facts = find_sealed(path, remedy)
+    facts = seals.find_sealed(path, remedy)
     if facts is None or not request.model_folder.exists():
         return False
     checksums = facts.pop("models")
@@ -44,7 +44,7 @@ def is_finished(request: Request, corpus: Corpus, held_out: Corpus | None) -> bo
         raise RequestError(f"{request.out} was finished without a model of step {steps}: choose another --out.")
     for folder, files in checksums.items():
         if folder == _relative(request, request.model_folder) or (request.out / folder).exists():
-            check_files(request.out / folder, files, remedy)
+            seals.check_files(request.out / folder, files, remedy)
     return True
 
 
@@ -57,7 +57,7 @@ def _checksums(request: Request) -> dict[str, dict[str, str]]:
     folders = [request.model_folder, *(request.export_folder(step) for step in request.plan.export_at)]
     return {
         _relative(request, folder): {
-            name: checksum for name, checksum in folder_checksums(folder).items() if name not in CARD_FILES
+            name: checksum for name, checksum in seals.folder_checksums(folder).items() if name not in CARD_FILES
         }
         for folder in folders
         if folder.exists()
@@ -82,7 +82,7 @@ def export_models(
         export(model, request.model_folder, card)
         register_model(request)
         facts = as_json(decisive_facts(request, corpus.sources, held_out))
-        write_sealed(request.out / FINISHED, {**facts, "models": _checksums(request)})
+        seals.write_sealed(request.out / FINISHED, {**facts, "models": _checksums(request)})
 
 
 def model_card(

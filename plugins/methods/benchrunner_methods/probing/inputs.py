@@ -16,8 +16,7 @@ from benchrunner_methods.probing.kinds import KINDS, Samples
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from benchrunner import Job
-    from benchrunner.engine import Encoder
+    from benchrunner.engine import Encoder, Job
     from benchrunner_methods.probing.linear import Scaling
 
 

@@ -6,7 +6,8 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, final
 
-from benchrunner import Job, Method, Outcome, Problem, Recipe, RequestError
+from benchrunner import Recipe, RequestError
+from benchrunner.engine import Job, Method, Outcome, Problem
 
 if TYPE_CHECKING:
     import numpy as np

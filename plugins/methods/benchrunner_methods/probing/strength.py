@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from benchrunner import Event
-from benchrunner.engine import permutation
+from benchrunner.engine import randomness
+from benchrunner.results import Event
 
 if TYPE_CHECKING:
-    from benchrunner import Job
+    from benchrunner.engine import Job
     from benchrunner_methods.probing.kinds import Samples
     from benchrunner_methods.probing.linear import Layer
 
@@ -90,7 +90,7 @@ def _folds(samples: Samples, seed: int) -> np.ndarray:
     each stratum, the label of a unit's first sample.
     """
     units, first = np.unique(samples.units, return_index=True)
-    order = permutation(len(units), seed, "folds")
+    order = randomness.permutation(len(units), seed, "folds")
     sizes = np.bincount(samples.units)[units]
     fitting = int((np.cumsum(sizes[order]) <= CHOOSING_SAMPLES).sum())
     taken = order[: max(1, fitting)]

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, final
 
-from benchrunner import DataError, RequestError, find_sealed, write_sealed
+from benchrunner import DataError, RequestError
+from benchrunner.engine import seals
 
 PLAN = "plan.json"
 """File of the plan, the first to be written."""
@@ -116,7 +117,7 @@ def claim_folder(folder: Path, plan: Plan) -> None:
     path = folder / PLAN
     content = read_store_file(path)
     if content is None:
-        write_sealed(path, dataclasses.asdict(plan))
+        seals.write_sealed(path, dataclasses.asdict(plan))
         return
     try:
         earlier = Plan.from_json(content)
@@ -159,4 +160,4 @@ def _difference(old: SourceFacts, new: SourceFacts) -> str:
 
 def read_store_file(path: Path) -> dict[str, Any] | None:
     """Read a JSON file of the store; None where the file does not exist. A damaged file is a `DamagedFile`."""
-    return find_sealed(path, f"Remove {path.parent}: the same command makes it again.")
+    return seals.find_sealed(path, f"Remove {path.parent}: the same command makes it again.")

@@ -9,7 +9,8 @@ from typing import Any, final
 
 import numpy as np
 
-from benchrunner import DamagedFile, write_atomically, write_sealed
+from benchrunner import DamagedFile
+from benchrunner.engine import seals, write_atomically
 from benchrunner_bert.pretraining.corpus.manifest import FileFacts, Manifest, Plan, read_store_file
 from benchrunner_bert.pretraining.corpus.token_store import (
     DOCUMENTS,
@@ -80,7 +81,7 @@ class ShardFiles:
             "next": dataclasses.asdict(following),
             "files": [dataclasses.asdict(file_facts(self.folder / name)) for name in parts],
         }
-        write_sealed(self.folder / _record_name(number), record)
+        seals.write_sealed(self.folder / _record_name(number), record)
         return record
 
     def whole_shards(self) -> list[Record]:
@@ -118,7 +119,7 @@ class ShardFiles:
             shards=counts,
             files=(*shards, *joined),
         )
-        write_sealed(self.folder / MANIFEST, manifest.as_json())
+        seals.write_sealed(self.folder / MANIFEST, manifest.as_json())
 
     def _join_sentences(self, part: Path, records: list[Record]) -> None:
         """Write the index of the first token of each sentence, and the end."""

@@ -16,7 +16,8 @@ from typing import Any, final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchrunner import DataError, first_line, quoted
+from benchrunner import DataError, quoted
+from benchrunner.engine import first_line
 from benchrunner_bert.pretraining.corpus.manifest import SourceFacts
 from benchrunner_bert.pretraining.corpus.passages import SHORTEST, is_passage, passages
 from benchrunner_bert.pretraining.corpus.text_blocks import (

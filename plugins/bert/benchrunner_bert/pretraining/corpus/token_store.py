@@ -12,7 +12,8 @@ from typing import Self, final
 
 import numpy as np
 
-from benchrunner import DataError, RequestError, file_checksum
+from benchrunner import DataError, RequestError
+from benchrunner.engine import seals
 from benchrunner_bert.pretraining.corpus.manifest import PLAN, FileFacts, Manifest, read_store_file
 from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
 
@@ -120,7 +121,7 @@ def read_manifest(folder: Path) -> Manifest | None:
 def file_facts(path: Path) -> FileFacts:
     """Give the size and the checksum of a file of the store."""
     try:
-        return FileFacts(path.name, path.stat().st_size, file_checksum(path))
+        return FileFacts(path.name, path.stat().st_size, seals.file_checksum(path))
     except OSError as error:
         raise _damaged(path, error.strerror or str(error)) from None
 

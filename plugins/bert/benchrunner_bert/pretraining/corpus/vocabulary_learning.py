@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
-from benchrunner import DataError, RequestError, write_atomically
+from benchrunner import DataError, RequestError
+from benchrunner.engine import write_atomically
 from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
 from benchrunner_bert.tokenizer import SPECIAL
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from benchrunner.engine import AdamW
+from benchrunner.engine import optimizer
 
 MOMENTS = ("exp_avg", "exp_avg_sq")
 """Names of the state that Adam keeps for each parameter. ZeRO's partitioning looks for these names."""
@@ -30,7 +30,7 @@ class PaperAdam(torch.optim.Optimizer):
     ) -> None:
         # DeepSpeed takes a step before the first one, to make the moments, with gradients of zero.
         super().__init__(groups, {"lr": 0.0, "weight_decay": 0.0, "step": 1})
-        self._adam = AdamW(beta1, beta2, epsilon, bias_correction)
+        self._adam = optimizer.AdamW(beta1, beta2, epsilon, bias_correction)
         self.excess: torch.Tensor | None = None
         """Divisor of the gradients that clips them, at least 1; the kernel divides while it reads the gradients."""
 

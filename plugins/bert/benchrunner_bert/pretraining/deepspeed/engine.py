@@ -17,8 +17,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from benchrunner import CheckpointError, RequestError, first_line
-from benchrunner.engine import clipping_divisor, decay_groups
+from benchrunner import CheckpointError, RequestError
+from benchrunner.engine import first_line, optimizer
 from benchrunner_bert.pretraining.deepspeed.adam import MOMENTS, PaperAdam, fresh_moments
 from benchrunner_bert.pretraining.deepspeed.configuration import clips_itself, configuration, decisive, stage_used
 from benchrunner_bert.pretraining.deepspeed.processes import join_processes
@@ -50,7 +50,9 @@ class Engine:
         deepspeed = join_processes()
         self.rank, self.world = torch.distributed.get_rank(), torch.distributed.get_world_size()
         self._adam = adam = PaperAdam(
-            decay_groups([weight for weight in model.parameters() if weight.requires_grad], settings.weight_decay),
+            optimizer.decay_groups(
+                [weight for weight in model.parameters() if weight.requires_grad], settings.weight_decay
+            ),
             beta1=settings.beta1,
             beta2=settings.beta2,
             epsilon=settings.epsilon,
@@ -116,7 +118,7 @@ class Engine:
             group["lr"], group["step"] = lr, step + 1
         if self._clip:
             gradients = [weight.grad for weight in self._weights.values() if weight.grad is not None]
-            self._adam.excess = clipping_divisor(gradients, self._clip)
+            self._adam.excess = optimizer.clipping_divisor(gradients, self._clip)
         self._engine.step()
 
     def state(self) -> Iterator[tuple[str, torch.Tensor]]:

@@ -19,7 +19,8 @@ from typing import Any, NoReturn
 
 import torch
 
-from benchrunner import CheckpointError, first_line
+from benchrunner import CheckpointError
+from benchrunner.engine import first_line
 
 LATEST = "latest"
 """File that names the newest of a folder's checkpoints."""

@@ -11,14 +11,8 @@ from typing import Any
 
 import torch
 
-from benchrunner import (
-    CheckpointError,
-    RequestError,
-    check_files,
-    find_sealed,
-    read_json_object,
-    write_folder_atomically,
-)
+from benchrunner import CheckpointError, RequestError, read_json_object
+from benchrunner.engine import seals, write_folder_atomically
 from benchrunner_bert.checkpoint_writer import write_checkpoint
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.model import Bert
@@ -81,8 +75,8 @@ def convert(source: Path, target: Path) -> bool:
 
 def _convert_own(folder: Path, weights: zero_checkpoint.Weights, target: Path) -> None:
     """Write the model that the run itself would have exported; raise an error that names a damaged file."""
-    if sealed := find_sealed(folder / FACTS, remedy(folder)):
-        check_files(folder, sealed["files"], remedy(folder))
+    if sealed := seals.find_sealed(folder / FACTS, remedy(folder)):
+        seals.check_files(folder, sealed["files"], remedy(folder))
     try:
         facts = json.loads(weights.added[zero_checkpoint.DESCRIPTION])
         model = _described_model(facts)

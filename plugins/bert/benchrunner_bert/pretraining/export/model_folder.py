@@ -8,7 +8,8 @@ from pathlib import Path
 
 import torch
 
-from benchrunner import CheckpointError, write_folder_atomically
+from benchrunner import CheckpointError
+from benchrunner.engine import write_folder_atomically
 from benchrunner_bert.checkpoint_writer import write_checkpoint
 from benchrunner_bert.pretraining.export.card import Card, readme
 from benchrunner_bert.pretraining.training.trained_model import TrainedModel

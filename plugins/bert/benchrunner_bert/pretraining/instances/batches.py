@@ -9,8 +9,7 @@ from typing import final
 import numpy as np
 import torch
 
-from benchrunner.engine import Dropout, Features, FlatBatch, on_device
-from benchrunner.engine import collate as collate_features
+from benchrunner.engine import Dropout, Features, FlatBatch, collate as collate_features, on_device
 from benchrunner_bert.pretraining.instances.instance import Instance
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchrunner.engine import Frame, derived
+from benchrunner.engine import Frame, randomness
 from benchrunner_bert.pretraining import inputs, objectives
 from benchrunner_bert.pretraining.corpus.token_store import TokenStore
 from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
@@ -61,7 +61,7 @@ class Instances:
         """Most tokens of a sequence, special tokens not included"""
         self._masking = Masking(vocabulary, settings)
         self._places = Places(store, self._room, pairs=self._input.pairs)
-        self._key = derived(seed, "instances")
+        self._key = randomness.derived(seed, "instances")
 
     @property
     def epoch(self) -> int:
@@ -70,7 +70,7 @@ class Instances:
 
     def make(self, index: int) -> Instance:
         """Draw the instance of an index."""
-        draw = np.random.Generator(np.random.SFC64(derived(self._seed, "instance", index)))
+        draw = np.random.Generator(np.random.SFC64(randomness.derived(self._seed, "instance", index)))
         place = self._places.at(index, self._key)
         if not self._input.pairs:
             return self._with_labels(self._stretch(place, draw), None, -1, draw)

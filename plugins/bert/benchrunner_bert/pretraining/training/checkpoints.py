@@ -15,19 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from benchrunner import (
-    CheckpointError,
-    RequestError,
-    check_files,
-    file_checksum,
-    first_line,
-    flush_to_disk,
-    folder_checksums,
-    read_sealed,
-    write_atomically,
-    write_folder_atomically,
-    write_sealed,
-)
+from benchrunner import CheckpointError, RequestError
+from benchrunner.engine import first_line, platform_facts, seals, write_atomically, write_folder_atomically
 from benchrunner_bert.pretraining.deepspeed.zero_files import LATEST
 
 if TYPE_CHECKING:
@@ -58,11 +47,11 @@ class Saved:
     def restore(self, engine: Engine) -> None:
         """Restore the state in every process's engine; raise an error that names the file if one is damaged."""
         if self.layout is None:
-            check_files(self.folder, self.files, remedy(self.folder))
+            seals.check_files(self.folder, self.files, remedy(self.folder))
             engine.restore(self.tensors())
         else:
             self._check_layout(_layout_of(engine))
-            check_files(self.folder, self._share_of(engine), remedy(self.folder))
+            seals.check_files(self.folder, self._share_of(engine), remedy(self.folder))
             engine.wait()  # until all files are checked, by whichever process
             engine.read_shares(self.folder)
 
@@ -135,7 +124,7 @@ class Checkpoints:
         if not folders:
             return None
         newest = folders[-1]
-        facts = read_sealed(newest / FACTS, remedy(newest))
+        facts = seals.read_sealed(newest / FACTS, remedy(newest))
         try:
             step, pending = int(facts.pop("step")), tuple(float(total) for total in facts.pop("pending"))
             if newest.name != _name(step):
@@ -159,9 +148,9 @@ class Checkpoints:
             shutil.rmtree(part, ignore_errors=True)
             raise
         if engine.rank == 0:
-            write_sealed(part / FACTS, {**facts, "files": folder_checksums(part)})
+            seals.write_sealed(part / FACTS, {**facts, "files": seals.folder_checksums(part)})
             for path in (*part.rglob("*"), part):
-                flush_to_disk(path)
+                platform_facts.flush_to_disk(path)
             if home.exists():
                 shutil.rmtree(home)
             part.replace(home)
@@ -188,7 +177,7 @@ def _save_whole(home: Path, facts: dict[str, Any], state: Iterable[tuple[str, to
 
     def files(part: Path) -> None:
         save_file(tensors, part / STATE)
-        write_sealed(part / FACTS, {**facts, "files": {STATE: file_checksum(part / STATE)}})
+        seals.write_sealed(part / FACTS, {**facts, "files": {STATE: seals.file_checksum(part / STATE)}})
 
     if write:
         write_folder_atomically(home, files)

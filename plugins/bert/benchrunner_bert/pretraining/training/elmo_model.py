@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from benchrunner.engine import generator
+from benchrunner.engine import randomness
 from benchrunner_bert.elmo.checkpoint import OUTPUT
 from benchrunner_bert.elmo.configuration import ElmoConfiguration
 from benchrunner_bert.elmo.encoder import Elmo, OneWayLstm
@@ -59,7 +59,7 @@ class ElmoPretrainingModel(TrainedModel):
     ) -> ElmoPretrainingModel:
         """Draw a model from the seed."""
         model = cls(Elmo(config, tokenizer), objective)
-        model.elmo.draw(generator(seed, "pre-training"))
+        model.elmo.draw(randomness.generator(seed, "pre-training"))
         nn.init.zeros_(model.after.output.bias), nn.init.zeros_(model.before.output.bias)
         return model
 

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchrunner import CheckpointError, DataError, FitError, HeldBack, RequestError
+from benchrunner import CheckpointError, DataError, FitError, RequestError
 from benchrunner.engine import Dropout, rounding, step_log
+from benchrunner.results import HeldBack
 from benchrunner_bert.pretraining.continuation import check_same
 from benchrunner_bert.pretraining.deepspeed.engine import Engine
 from benchrunner_bert.pretraining.instances.batches import PretrainingBatch, collate

@@ -11,7 +11,7 @@ from torch import nn
 from torch.nn import functional
 
 from benchrunner import RequestError
-from benchrunner.engine import IGNORED, generator
+from benchrunner.engine import IGNORED, randomness
 from benchrunner_bert.configuration import LOOKS, Configuration, Direction
 from benchrunner_bert.model import ACTIVATIONS, Bert, draw_weight
 from benchrunner_bert.pretraining.instances.batches import PretrainingBatch
@@ -87,7 +87,7 @@ class PretrainingModel(TrainedModel):
     ) -> PretrainingModel:
         """Draw a model from the seed, with the direction of attention that the objective needs."""
         model = cls(Bert(objective.configured(config), tokenizer), objective)
-        model.draw(generator(seed, "pre-training"))
+        model.draw(randomness.generator(seed, "pre-training"))
         return model
 
     def draw(self, source: torch.Generator) -> None:

@@ -1,0 +1,89 @@
+"""The public names of `benchrunner`, each with its module: type checkers and `__init__.py` read them here."""
+
+from benchrunner.console.printing import print_line as print_line, print_note as print_note
+from benchrunner.data import iob_tags as iob_tags
+from benchrunner.data.delimited import TextTable as TextTable
+from benchrunner.data.hub import HubTable as HubTable
+from benchrunner.data.json_lines import JsonTable as JsonTable
+from benchrunner.data.rows import Rows as Rows
+from benchrunner.data.sources import (
+    DataNotFound as DataNotFound,
+    Filtered as Filtered,
+    Reshaped as Reshaped,
+    RowsFrom as RowsFrom,
+    Source as Source,
+    find_file as find_file,
+    searched_paths as searched_paths,
+)
+from benchrunner.data.word_columns import WordColumns as WordColumns
+from benchrunner.errors import (
+    BenchrunnerError as BenchrunnerError,
+    CheckpointError as CheckpointError,
+    DamagedFile as DamagedFile,
+    DataError as DataError,
+    Diverged as Diverged,
+    FitError as FitError,
+    PluginError as PluginError,
+    RequestError as RequestError,
+    Undefined as Undefined,
+    UnknownName as UnknownName,
+)
+from benchrunner.fits.estimates import CommandEstimate as CommandEstimate
+from benchrunner.io.file_faults import Faults as Faults, quoted as quoted
+from benchrunner.io.files import read_text as read_text
+from benchrunner.io.json_files import read_json as read_json, read_json_object as read_json_object
+from benchrunner.leaderboards.board_toml import read_leaderboard as read_leaderboard
+from benchrunner.leaderboards.file_kinds.file_kind import (
+    Answers as Answers,
+    ExpectedRows as ExpectedRows,
+    FileKind as FileKind,
+)
+from benchrunner.leaderboards.file_kinds.json_lines_file import JsonLines as JsonLines
+from benchrunner.leaderboards.file_kinds.json_values import JsonValues as JsonValues
+from benchrunner.leaderboards.file_kinds.label_lists import LabelList as LabelList
+from benchrunner.leaderboards.file_kinds.spellings import Labels as Labels, Spelling as Spelling, Text as Text
+from benchrunner.leaderboards.file_kinds.table_file import Table as Table
+from benchrunner.leaderboards.leaderboard import BoardFile as BoardFile, Leaderboard as Leaderboard
+from benchrunner.leaderboards.published import PublishedColumn as PublishedColumn, PublishedRow as PublishedRow
+from benchrunner.metrics.classification import (
+    ACCURACY as ACCURACY,
+    BALANCED_ACCURACY as BALANCED_ACCURACY,
+    EXACT_MATCH as EXACT_MATCH,
+    MATTHEWS as MATTHEWS,
+    RIGHT_CHOICE as RIGHT_CHOICE,
+    f1 as f1,
+    f1_macro as f1_macro,
+    f1_micro as f1_micro,
+    f1_samples as f1_samples,
+    f1_weighted as f1_weighted,
+)
+from benchrunner.metrics.correlation import PEARSON as PEARSON, SPEARMAN as SPEARMAN
+from benchrunner.metrics.groups import (
+    exact_match_of_groups as exact_match_of_groups,
+    mean_of_groups as mean_of_groups,
+    reciprocal_rank_of_groups as reciprocal_rank_of_groups,
+)
+from benchrunner.metrics.metric import GoldRow as GoldRow, Metric as Metric, Score as Score
+from benchrunner.metrics.ranking import (
+    MEAN_RECIPROCAL_RANK as MEAN_RECIPROCAL_RANK,
+    average_precision as average_precision,
+    mean_reciprocal_rank as mean_reciprocal_rank,
+    roc_auc as roc_auc,
+)
+from benchrunner.metrics.weighting import RowSums as RowSums
+from benchrunner.parameters.named_recipes import NamedRecipe as NamedRecipe
+from benchrunner.parameters.recipes import Recipe as Recipe
+from benchrunner.plugins.hookspecs import hookimpl as hookimpl
+from benchrunner.problems.candidates import Candidates as Candidates
+from benchrunner.problems.choose import Choose as Choose
+from benchrunner.problems.marked_words import ClassifyWords as ClassifyWords
+from benchrunner.problems.multi_label import MultiLabel as MultiLabel
+from benchrunner.problems.sentences import Classify as Classify, Regress as Regress, SentenceProblem as SentenceProblem
+from benchrunner.problems.span import Span as Span
+from benchrunner.problems.tag import Tag as Tag
+from benchrunner.tasks.scorers import Scored as Scored, Scorer as Scorer
+from benchrunner.tasks.suites import Average as Average, Suite as Suite, Term as Term
+from benchrunner.tasks.task import Role as Role, Split as Split, Task as Task
+from benchrunner.workspace import Workspace as Workspace
+
+__version__: str

@@ -1,0 +1,47 @@
+"""The public names of `benchrunner.engine`, each with its module."""
+
+from benchrunner.backbones import (
+    hub_files as hub_files,
+    tensor_files as tensor_files,
+    tokenizer_limits as tokenizer_limits,
+)
+from benchrunner.backbones.attention import attend as attend
+from benchrunner.backbones.backbone import (
+    Backbone as Backbone,
+    BackboneFamily as BackboneFamily,
+    OneBackbone as OneBackbone,
+)
+from benchrunner.backbones.encoder import (
+    Encoder as Encoder,
+    ExportedHead as ExportedHead,
+    StackedLinear as StackedLinear,
+    recompute as recompute,
+)
+from benchrunner.backbones.export_kind import ExportKind as ExportKind
+from benchrunner.backbones.recurrence import read_one_way as read_one_way
+from benchrunner.errors import first_line as first_line
+from benchrunner.features import blocks as blocks, randomness as randomness
+from benchrunner.features.arrays import IGNORED as IGNORED, Features as Features, Sequences as Sequences
+from benchrunner.features.flat_batch import FlatBatch as FlatBatch, collate as collate, rounding as rounding
+from benchrunner.features.pieces import Frame as Frame, Part as Part, Pieces as Pieces, longest_first as longest_first
+from benchrunner.features.randomness import Dropout as Dropout
+from benchrunner.features.uploads import on_device as on_device
+from benchrunner.features.word_cache import WordCache as WordCache
+from benchrunner.io import seals as seals
+from benchrunner.io.files import (
+    is_disk_full as is_disk_full,
+    write_atomically as write_atomically,
+    write_folder_atomically as write_folder_atomically,
+    write_json as write_json,
+)
+from benchrunner.methods import steps as steps
+from benchrunner.methods.finetune import Finetune as Finetune
+from benchrunner.methods.heads import Head as Head, summarize as summarize
+from benchrunner.methods.method import Job as Job, Method as Method, Outcome as Outcome
+from benchrunner.parameters.method_parameters import MethodParameter as MethodParameter
+from benchrunner.problems.problem import HeadShape as HeadShape, Problem as Problem
+from benchrunner.process import platform_facts as platform_facts
+from benchrunner.training import optimizer as optimizer, step_log as step_log
+from benchrunner.training.feature_cache import Cache as Cache
+from benchrunner.training.machine import flushed_denormals as flushed_denormals
+from benchrunner.training.schedule import share_of_peak as share_of_peak

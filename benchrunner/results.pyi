@@ -1,0 +1,50 @@
+"""The public names of `benchrunner.results`, each with its module."""
+
+from benchrunner.errors import last_line as last_line
+from benchrunner.fits.computing import Computing as Computing
+from benchrunner.fits.executor import Executor as Executor, FitRunner as FitRunner
+from benchrunner.fits.fit import Fit as Fit, Prediction as Prediction
+from benchrunner.fits.progress import Event as Event
+from benchrunner.fits.record import Record as Record
+from benchrunner.leaderboards.published_choice import choose_published as choose_published
+from benchrunner.parameters.recipes import Grid as Grid
+from benchrunner.parameters.text_settings import read_settings as read_settings
+from benchrunner.plugins.diagnosis import diagnose as diagnose
+from benchrunner.plugins.discovery import discover as discover
+from benchrunner.plugins.listing import list_offers as list_offers
+from benchrunner.plugins.registry import Plugins as Plugins
+from benchrunner.process.interrupts import HeldBack as HeldBack
+from benchrunner.reports.rendering import write_report as write_report
+from benchrunner.runs.answering import answer as answer, write_board_files as write_board_files
+from benchrunner.runs.exporting import export as export
+from benchrunner.runs.file_scores import score_file as score_file
+from benchrunner.runs.inventory.details import diff_runs as diff_runs, run_details as run_details
+from benchrunner.runs.inventory.summaries import list_runs as list_runs
+from benchrunner.runs.local_executor import Local as Local
+from benchrunner.runs.orders import FitAnswer as FitAnswer, FitOrder as FitOrder
+from benchrunner.runs.planner import Planner as Planner
+from benchrunner.runs.predicting import predict as predict
+from benchrunner.runs.runner import Runner as Runner
+from benchrunner.runs.sending import send_fits as send_fits
+from benchrunner.scaffolds.writing import write_plugin as write_plugin
+from benchrunner.sharing.share import share_study as share_study
+from benchrunner.sharing.verify import verify_folder as verify_folder
+from benchrunner.statistics import expected_best as expected_best, paired_test as paired_test
+from benchrunner.studies.demo import Demo as Demo
+from benchrunner.studies.kept.finished_runs import result_of_runs as result_of_runs
+from benchrunner.studies.kept.kept_study import find_study as find_study, kept_studies as kept_studies
+from benchrunner.studies.kept.removal import (
+    disk_usage as disk_usage,
+    prune_runs as prune_runs,
+    remove_runs as remove_runs,
+)
+from benchrunner.studies.study import Result as Result, Selection as Selection, Study as Study
+from benchrunner.studies.study_options import StudyOptions as StudyOptions
+from benchrunner.studies.study_run import run_study as run_study
+from benchrunner.studies.submission_check import check_submission as check_submission
+from benchrunner.studies.submissions import write_submission as write_submission
+from benchrunner.study_files.dry_run import dry_run_study as dry_run_study
+from benchrunner.study_files.kept_study_file import read_study as read_study
+from benchrunner.study_files.run import run_study_file as run_study_file
+from benchrunner.study_files.table import StudyFileResult as StudyFileResult
+from benchrunner.tasks.data_status import data_status as data_status
