@@ -53,6 +53,7 @@ from benchrunner.fits.executor import Executor, FitCost, FitRunner
 from benchrunner.fits.fit import Fit, Prediction
 from benchrunner.fits.progress import Event
 from benchrunner.fits.record import Record
+from benchrunner.io.decoding import as_json, from_json
 from benchrunner.io.file_faults import Faults, quoted
 from benchrunner.io.files import (
     is_disk_full,
@@ -300,6 +301,7 @@ __all__ = [
     "Workspace",
     "answer",
     "as_iob2",
+    "as_json",
     "average_precision",
     "begins_phrase",
     "check_files",
@@ -334,6 +336,7 @@ __all__ = [
     "first_line",
     "flush_to_disk",
     "folder_checksums",
+    "from_json",
     "holm",
     "hookimpl",
     "iob_labels",

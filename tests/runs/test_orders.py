@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from benchrunner import Computing, Fit, FitAnswer, FitError, FitOrder, Method, Outcome, RequestError, Runner
+from benchrunner.fits.record import Record
 from benchrunner.runs.predicting import predict
 from benchrunner.runs.sending import packed
 from inline import QUICK, plugins, runner

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchrunner import RequestError
-
-
-def as_json(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert facts to the values that reading them from a JSON file gives."""
-    values: dict[str, Any] = json.loads(json.dumps(facts, default=dataclasses.asdict))
-    return values
+from benchrunner import RequestError, as_json
 
 
 def check_same(before: Mapping[str, Any], now: Mapping[str, Any], where: Path) -> None:

@@ -10,10 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, final
 
-from benchrunner import DataError, is_disk_full
+from benchrunner import DataError, as_json, is_disk_full
 from benchrunner.engine import flushed_denormals
 from benchrunner_bert.pretraining import architectures, inputs, preparation, results
-from benchrunner_bert.pretraining.continuation import as_json
 from benchrunner_bert.pretraining.corpus import store_writer
 from benchrunner_bert.pretraining.corpus.corpus import Corpus
 from benchrunner_bert.pretraining.corpus.token_store import MANIFEST, TokenStore, file_facts
