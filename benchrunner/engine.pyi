@@ -27,7 +27,7 @@ from benchrunner.features.pieces import Frame as Frame, Part as Part, Pieces as 
 from benchrunner.features.randomness import Dropout as Dropout
 from benchrunner.features.uploads import on_device as on_device
 from benchrunner.features.word_cache import WordCache as WordCache
-from benchrunner.io import seals as seals
+from benchrunner.io import decoding as decoding, seals as seals
 from benchrunner.io.files import (
     is_disk_full as is_disk_full,
     write_atomically as write_atomically,

@@ -15,6 +15,7 @@ from typing import Any
 
 from benchrunner.console.printing import message_of
 from benchrunner.errors import DataError, PluginError, RequestError
+from benchrunner.io.decoding import as_json
 from benchrunner.io.file_faults import quoted
 from benchrunner.io.leftovers import temporary_file, temporary_folder
 from benchrunner.io.output_places import file_for, followed, is_stream
@@ -101,8 +102,8 @@ def remove(path: Path) -> None:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write a value as an indented JSON file, in one step."""
-    text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    """Write a value as an indented JSON file, as `as_json` gives it, in one step."""
+    text = json.dumps(as_json(value), indent=2, ensure_ascii=False) + "\n"
     content = text.encode("utf-8", "backslashreplace")  # a lone surrogate becomes its escape in JSON
     write_atomically(path, lambda part: part.write_bytes(content))
 

@@ -20,6 +20,7 @@ from transformers import (
 )
 
 from benchrunner.errors import CheckpointError
+from benchrunner.io.decoding import from_json
 from benchrunner.testing import check_backbone
 from benchrunner.workspace import Settings, Workspace
 from benchrunner_bert.family import BertFamily
@@ -168,7 +169,7 @@ def test_the_card_states_the_settings_the_corpus_and_the_results(tmp_path: Path)
         assert line in lines, line
     assert not any("left only" in line or "UTF-8" in line for line in lines)
     corpus_facts = json.loads((tmp_path / "out" / "corpus.json").read_text())
-    assert Manifest.from_json(corpus_facts) == NOVELS
+    assert from_json(Manifest, corpus_facts, "corpus.json") == NOVELS
 
 
 def test_a_left_to_right_card_warns_that_libraries_may_ignore_it(tmp_path: Path) -> None:

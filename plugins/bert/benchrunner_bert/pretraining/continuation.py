@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from benchrunner import RequestError
-
-
-def as_json(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert facts to the values that reading them from a JSON file gives."""
-    values: dict[str, Any] = json.loads(json.dumps(facts, default=dataclasses.asdict))
-    return values
+from benchrunner.engine import decoding
 
 
 def check_same(before: Mapping[str, Any], now: Mapping[str, Any], where: Path) -> None:
     """Raise a `RequestError` that lists each difference between the facts in a file and those of this request."""
-    if differences := list(_differences(before, as_json(now))):
+    if differences := list(_differences(before, decoding.as_json(now))):
         listed = "\n".join(f"  - {difference}" for difference in differences)
         raise RequestError(
             f"{where} belongs to another request:\n{listed}\nAsk for the same as before, or choose another folder."

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any, final
 
 from benchrunner import DataError
-from benchrunner.engine import flushed_denormals, is_disk_full
+from benchrunner.engine import decoding, flushed_denormals, is_disk_full
 from benchrunner_bert.pretraining import architectures, inputs, preparation, results
-from benchrunner_bert.pretraining.continuation import as_json
 from benchrunner_bert.pretraining.corpus import store_writer
 from benchrunner_bert.pretraining.corpus.corpus import Corpus
 from benchrunner_bert.pretraining.corpus.token_store import MANIFEST, TokenStore, file_facts
@@ -126,7 +125,7 @@ class Pipeline:
             settings=request.settings,
             instances=instances,
             folder=request.out,
-            facts=as_json({**facts, "tokenizer": store.manifest.plan.tokenizer}),
+            facts=decoding.as_json({**facts, "tokenizer": store.manifest.plan.tokenizer}),
             plan=request.plan,
             held_out=held_out,
             export=export,

@@ -11,7 +11,7 @@ from benchrunner import RequestError
 from benchrunner.engine import seals, step_log
 from benchrunner_bert.pretrained import register
 from benchrunner_bert.pretraining import architectures
-from benchrunner_bert.pretraining.continuation import as_json, check_same
+from benchrunner_bert.pretraining.continuation import check_same
 from benchrunner_bert.pretraining.corpus.corpus import Corpus
 from benchrunner_bert.pretraining.corpus.manifest import Manifest
 from benchrunner_bert.pretraining.export.card import Card
@@ -81,7 +81,7 @@ def export_models(
     if step == request.settings.steps:
         export(model, request.model_folder, card)
         register_model(request)
-        facts = as_json(decisive_facts(request, corpus.sources, held_out))
+        facts = decisive_facts(request, corpus.sources, held_out)
         seals.write_sealed(request.out / FINISHED, {**facts, "models": _checksums(request)})
 
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self, final
+from typing import Literal, TypeVar, final
 
-from benchrunner import DataError, RequestError
-from benchrunner.engine import seals
+from benchrunner import DamagedFile, DataError, RequestError
+from benchrunner.engine import decoding, seals
 
 PLAN = "plan.json"
 """File of the plan, the first to be written."""
-FORMAT = 2
-"""Version of the store's files; a store of another version is refused."""
+T = TypeVar("T")
 
 
 @final
@@ -65,11 +63,6 @@ class Plan:
         """Type of the integers that hold tokens."""
         return "uint16" if self.vocabulary <= 1 << 16 else "int32"
 
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Build the plan from the content of its file."""
-        return cls(**{**data, "sources": tuple(SourceFacts(**source) for source in data["sources"])})
-
 
 @final
 @dataclass(frozen=True)
@@ -93,36 +86,20 @@ class Manifest:
     shards: tuple[int, ...]
     """Number of tokens of each shard."""
     files: tuple[FileFacts, ...]
+    format: Literal[2] = 2
+    """Version of the store's files; a store of another version is refused."""
 
     @property
     def sources(self) -> tuple[SourceFacts, ...]:
         return self.plan.sources
 
-    def as_json(self) -> dict[str, Any]:
-        """Give the content of the manifest's file."""
-        return {"format": FORMAT, **dataclasses.asdict(self)}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Build the manifest from the content of its file."""
-        if data["format"] != FORMAT:
-            raise ValueError(f"format {data['format']}, expected {FORMAT}")
-        plan, files = Plan.from_json(data["plan"]), tuple(FileFacts(**file) for file in data["files"])
-        counts = {name: int(data[name]) for name in ("documents", "sentences", "tokens")}
-        return cls(plan, shards=tuple(data["shards"]), files=files, **counts)
-
 
 def claim_folder(folder: Path, plan: Plan) -> None:
     """Write the plan of a new folder, or raise if the folder belongs to another corpus, tokenizer or setting."""
-    path = folder / PLAN
-    content = read_store_file(path)
-    if content is None:
-        seals.write_sealed(path, dataclasses.asdict(plan))
+    earlier = read_store_file(Plan, folder / PLAN)
+    if earlier is None:
+        seals.write_sealed(folder / PLAN, plan)
         return
-    try:
-        earlier = Plan.from_json(content)
-    except (KeyError, TypeError) as error:
-        raise DataError(f"{path}: not a plan that this version can read ({error}).") from None
     _check_sources(folder, earlier.sources, plan.sources)
     for name in ("tokenizer", "lowercase", "shard_tokens", "blank_lines"):
         old, new = getattr(earlier, name), getattr(plan, name)
@@ -158,6 +135,8 @@ def _difference(old: SourceFacts, new: SourceFacts) -> str:
     return f"{(old.sha256 or old.revision)[:12]} then, {(new.sha256 or new.revision)[:12]} now"
 
 
-def read_store_file(path: Path) -> dict[str, Any] | None:
+def read_store_file(kind: type[T], path: Path) -> T | None:
     """Read a JSON file of the store; None where the file does not exist. A damaged file is a `DamagedFile`."""
-    return seals.find_sealed(path, f"Remove {path.parent}: the same command makes it again.")
+    remedy = f"Remove {path.parent}: the same command makes it again."
+    content = seals.find_sealed(path, remedy)
+    return None if content is None else decoding.from_json(kind, content, path, DamagedFile, remedy)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -22,9 +21,6 @@ from benchrunner_bert.pretraining.corpus.token_store import (
 )
 from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
 
-Record = dict[str, Any]
-"""What is known of a finished shard: its number of tokens and sentences, its files, and where the next shard begins."""
-
 
 @final
 @dataclass(frozen=True)
@@ -33,6 +29,19 @@ class Place:
 
     source: int = 0
     item: int = 0
+
+
+@final
+@dataclass(frozen=True)
+class Record:
+    """What is known of a finished shard."""
+
+    tokens: int
+    sentences: int
+    next: Place
+    """Where the next shard begins."""
+    files: tuple[FileFacts, ...]
+    """The file of the tokens, then those of the borders."""
 
 
 @dataclass
@@ -75,12 +84,8 @@ class ShardFiles:
         }
         for name, values in parts.items():
             _save(self.folder / name, values)
-        record = {
-            "tokens": shard.count,
-            "sentences": shard.sentences,
-            "next": dataclasses.asdict(following),
-            "files": [dataclasses.asdict(file_facts(self.folder / name)) for name in parts],
-        }
+        files = tuple(file_facts(self.folder / name) for name in parts)
+        record = Record(shard.count, shard.sentences, following, files)
         seals.write_sealed(self.folder / _record_name(number), record)
         return record
 
@@ -88,10 +93,9 @@ class ShardFiles:
         """Read the records of an earlier writer, up to the first shard with a missing or damaged file."""
         records = list[Record]()
         while (record := self._record(len(records))) is not None:
-            files = [FileFacts(**facts) for facts in record["files"]]
-            if not all((self.folder / file.name).is_file() for file in files):
+            if not all((self.folder / file.name).is_file() for file in record.files):
                 break
-            if any(file_facts(self.folder / file.name) != file for file in files):
+            if any(file_facts(self.folder / file.name) != file for file in record.files):
                 break
             records.append(record)
         return records
@@ -99,7 +103,7 @@ class ShardFiles:
     def _record(self, number: int) -> Record | None:
         """Read the record of a shard; None where there is none, or where it is damaged: the shard is written again."""
         try:
-            return read_store_file(self.folder / _record_name(number))
+            return read_store_file(Record, self.folder / _record_name(number))
         except DamagedFile:
             return None
 
@@ -109,28 +113,28 @@ class ShardFiles:
         write_atomically(self.folder / DOCUMENTS, lambda part: self._join_documents(part, records))
         write_atomically(self.folder / VOCABULARY, lambda part: part.write_bytes(vocabulary.path.read_bytes()))
         joined = (file_facts(self.folder / name) for name in (SENTENCES, DOCUMENTS, VOCABULARY))
-        shards = (FileFacts(**record["files"][0]) for record in records)
-        counts = tuple(record["tokens"] for record in records)
+        shards = (record.files[0] for record in records)
+        counts = tuple(record.tokens for record in records)
         manifest = Manifest(
             plan,
             documents=len(np.load(self.folder / DOCUMENTS, mmap_mode="r")) - 1,
-            sentences=sum(record["sentences"] for record in records),
+            sentences=sum(record.sentences for record in records),
             tokens=sum(counts),
             shards=counts,
             files=(*shards, *joined),
         )
-        seals.write_sealed(self.folder / MANIFEST, manifest.as_json())
+        seals.write_sealed(self.folder / MANIFEST, manifest)
 
     def _join_sentences(self, part: Path, records: list[Record]) -> None:
         """Write the index of the first token of each sentence, and the end."""
-        count = sum(record["sentences"] for record in records)
+        count = sum(record.sentences for record in records)
         starts = np.lib.format.open_memmap(part, mode="w+", dtype=np.int64, shape=(count + 1,))
         position, token = 1, 0
         starts[0] = 0
         for number, record in enumerate(records):
             lengths = np.load(self.folder / _lengths_name(number))
             starts[position : position + len(lengths)] = np.cumsum(lengths, dtype=np.int64) + token
-            position, token = position + len(lengths), token + record["tokens"]
+            position, token = position + len(lengths), token + record.tokens
         starts.flush()
 
     def _join_documents(self, part: Path, records: list[Record]) -> None:
@@ -138,7 +142,7 @@ class ShardFiles:
         starts, before = [np.zeros(1, dtype=np.int64)], 0
         for number, record in enumerate(records):
             starts.append(np.load(self.folder / _ends_name(number)) + before)
-            before += record["sentences"]
+            before += record.sentences
         starts.append(np.array([before]))
         with part.open("wb") as file:
             np.save(file, np.unique(np.concatenate(starts)))

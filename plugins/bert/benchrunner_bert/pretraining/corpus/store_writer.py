@@ -93,8 +93,8 @@ class _Writer:
     def write(self, sources: Sequence[Source], vocabulary: Vocabulary) -> None:
         """Write all shards that are missing, then complete the store."""
         records = self._files.whole_shards()
-        begin = place = Place(**records[-1]["next"]) if records else Place()
-        tokens, shard = sum(record["tokens"] for record in records), Shard(self._plan.kind)
+        begin = place = records[-1].next if records else Place()
+        tokens, shard = sum(record.tokens for record in records), Shard(self._plan.kind)
         for lines, place in self._chunks(sources, begin):
             before = shard.count
             shard.add(*self._encoded(lines))

@@ -110,12 +110,7 @@ class TokenStore:
 
 def read_manifest(folder: Path) -> Manifest | None:
     """Read the manifest of a folder; None where no store was finished."""
-    content = read_store_file(folder / MANIFEST)
-    try:
-        return None if content is None else Manifest.from_json(content)
-    except (KeyError, TypeError, ValueError) as error:
-        reason = f"{type(error).__name__}: {error}"
-        raise DataError(f"{folder / MANIFEST}: not a manifest that this version can read ({reason}).") from None
+    return read_store_file(Manifest, folder / MANIFEST)
 
 
 def file_facts(path: Path) -> FileFacts:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,12 +11,11 @@ from typing import Any
 import torch
 
 from benchrunner import CheckpointError, RequestError, read_json_object
-from benchrunner.engine import seals, write_folder_atomically
+from benchrunner.engine import decoding, seals, write_folder_atomically
 from benchrunner_bert.checkpoint_writer import write_checkpoint
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.model import Bert
 from benchrunner_bert.pretraining import architectures
-from benchrunner_bert.pretraining.corpus.manifest import Manifest
 from benchrunner_bert.pretraining.deepspeed import zero_checkpoint
 from benchrunner_bert.pretraining.deepspeed.zero_files import find
 from benchrunner_bert.pretraining.export.card import Card
@@ -49,7 +47,7 @@ def description(model: TrainedModel, vocabulary: Path, *, lowercase: bool, card:
             "config": model.config.as_json(),
             "vocabulary": vocabulary.read_bytes().decode(),
             "lowercase": lowercase,
-            "card": {**dataclasses.asdict(card), "corpus": card.corpus.as_json()},
+            "card": decoding.as_json(card),
         }
     )
 
@@ -81,9 +79,7 @@ def _convert_own(folder: Path, weights: zero_checkpoint.Weights, target: Path) -
         facts = json.loads(weights.added[zero_checkpoint.DESCRIPTION])
         model = _described_model(facts)
         model.load_state_dict(weights.tensors)
-        values = facts["card"]
-        phases = tuple((steps, length) for steps, length in values["phases"])
-        card = Card(**{**values, "corpus": Manifest.from_json(values["corpus"]), "phases": phases})
+        card = decoding.from_json(Card, facts["card"], "card")
     except (KeyError, TypeError, ValueError, RuntimeError, RequestError) as error:
         raise CheckpointError(f"{folder}: its description of the model does not fit its weights: {error}") from None
     export(model, target, card)

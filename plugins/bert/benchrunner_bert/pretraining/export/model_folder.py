@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
 import torch
 
 from benchrunner import CheckpointError
-from benchrunner.engine import write_folder_atomically
+from benchrunner.engine import write_folder_atomically, write_json
 from benchrunner_bert.checkpoint_writer import write_checkpoint
 from benchrunner_bert.pretraining.export.card import Card, readme
 from benchrunner_bert.pretraining.training.trained_model import TrainedModel
@@ -32,8 +31,7 @@ def export(model: TrainedModel, folder: Path, card: Card) -> None:
     def files(part: Path) -> None:
         write_checkpoint(part, tensors, model.published_configuration(), model.tokenizer)
         (part / "README.md").write_text(readme(card, model), encoding="utf-8")
-        corpus = json.dumps(card.corpus.as_json(), indent=1, ensure_ascii=False)
-        (part / "corpus.json").write_text(corpus + "\n", encoding="utf-8")
+        write_json(part / "corpus.json", card.corpus)
 
     write_folder_atomically(folder, files)
 
