@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchrunner.metrics import ACCURACY
+from benchrunner import ACCURACY
 from benchrunner.results import Grid, Result, Runner, Study, run_study
 from benchrunner.runs.predicting import predict
 from benchrunner.statistics import example_interval, paired_test, restart_interval

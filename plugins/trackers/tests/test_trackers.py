@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from benchrunner.commands.main import main
 
 import benchrunner_trackers
+from benchrunner.command_line.main import main
 from benchrunner.results import Computing, Event, Fit, Runner, Study, discover, run_study
 from benchrunner.runs.predicting import predict
 from benchrunner_trackers.observer import observer
