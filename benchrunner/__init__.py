@@ -62,6 +62,7 @@ from benchrunner.io.files import (
     write_json,
 )
 from benchrunner.io.json_files import find_json_object, read_json, read_json_object
+from benchrunner.io.output_places import check_place
 from benchrunner.io.seals import check_files, file_checksum, find_sealed, folder_checksums, read_sealed, write_sealed
 from benchrunner.leaderboards.board_toml import read_leaderboard
 from benchrunner.leaderboards.checking import find_faults
@@ -95,7 +96,7 @@ from benchrunner.metrics.classification import (
 )
 from benchrunner.metrics.correlation import PEARSON, SPEARMAN
 from benchrunner.metrics.groups import exact_match_of_groups, mean_of_groups, reciprocal_rank_of_groups
-from benchrunner.metrics.metric import GoldRow, Metric, Score
+from benchrunner.metrics.metric import GoldRow, Metric, Score, score
 from benchrunner.metrics.ranking import MEAN_RECIPROCAL_RANK, average_precision, mean_reciprocal_rank, roc_auc
 from benchrunner.metrics.weighting import RowSums
 from benchrunner.parameters.method_parameters import MethodParameter
@@ -123,6 +124,7 @@ from benchrunner.tasks.task import Role, Split, Task
 from benchrunner.workspace import Settings, Workspace
 
 if TYPE_CHECKING:
+    from benchrunner.command_line import options, output
     from benchrunner.plugins.diagnosis import Diagnosis, diagnose
     from benchrunner.reports.rendering import write_report
     from benchrunner.runs.answering import Answered, Ensemble, answer, write_board_files
@@ -137,7 +139,6 @@ if TYPE_CHECKING:
     from benchrunner.runs.predicting import Predicted, predict
     from benchrunner.runs.runner import Runner
     from benchrunner.runs.sending import SentFits, send_fits
-    from benchrunner.scaffolds.writing import write_plugin
     from benchrunner.sharing.share import Shared, share_study
     from benchrunner.sharing.verify import Verification, verify_folder
     from benchrunner.statistics import (
@@ -149,7 +150,6 @@ if TYPE_CHECKING:
         paired_test,
         restart_interval,
     )
-    from benchrunner.studies.demo import Demo
     from benchrunner.studies.kept.finished_runs import result_of_runs
     from benchrunner.studies.kept.kept_study import KeptStudy, find_study, kept_studies
     from benchrunner.studies.kept.removal import Removal, disk_usage, prune_runs, remove_runs
@@ -197,7 +197,6 @@ __all__ = [
     "DamagedFile",
     "DataError",
     "DataNotFound",
-    "Demo",
     "Diagnosis",
     "Diverged",
     "DryRun",
@@ -303,6 +302,7 @@ __all__ = [
     "average_precision",
     "begins_phrase",
     "check_files",
+    "check_place",
     "check_submission",
     "choose_published",
     "chosen_runs",
@@ -345,6 +345,8 @@ __all__ = [
     "mean_of_groups",
     "mean_reciprocal_rank",
     "memory_size",
+    "options",
+    "output",
     "paired_test",
     "predict",
     "print_line",
@@ -367,6 +369,7 @@ __all__ = [
     "run_details",
     "run_study",
     "run_study_file",
+    "score",
     "score_file",
     "searched_paths",
     "send_fits",
@@ -379,13 +382,13 @@ __all__ = [
     "write_board_files",
     "write_folder_atomically",
     "write_json",
-    "write_plugin",
     "write_report",
     "write_sealed",
     "write_submission",
 ]
 
 _LATER = {
+    "benchrunner.command_line": ("options", "output"),
     "benchrunner.plugins.diagnosis": ("Diagnosis", "diagnose"),
     "benchrunner.reports.rendering": ("write_report",),
     "benchrunner.runs.answering": ("Answered", "Ensemble", "answer", "write_board_files"),
@@ -409,10 +412,8 @@ _LATER = {
         "paired_test",
         "restart_interval",
     ),
-    "benchrunner.scaffolds.writing": ("write_plugin",),
     "benchrunner.sharing.share": ("Shared", "share_study"),
     "benchrunner.sharing.verify": ("Verification", "verify_folder"),
-    "benchrunner.studies.demo": ("Demo",),
     "benchrunner.study_files.dry_run": ("DryRun", "dry_run_study", "dry_run_study_file"),
     "benchrunner.studies.kept.finished_runs": ("result_of_runs",),
     "benchrunner.studies.kept.kept_study": ("KeptStudy", "find_study", "kept_studies"),
@@ -435,6 +436,7 @@ if not TYPE_CHECKING:
         """Import a name of `_LATER` at its first use (PEP 562)."""
         for module, names in _LATER.items():
             if name in names:
-                value = globals()[name] = getattr(import_module(module), name)
+                value = getattr(import_module(module), name, None)
+                globals()[name] = value = value or import_module(f"{module}.{name}")  # a name may be a module's
                 return value
         raise AttributeError(f"module 'benchrunner' has no attribute '{name}'")

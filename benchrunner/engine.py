@@ -25,6 +25,7 @@ from benchrunner.features.word_cache import WordCache
 from benchrunner.methods import steps
 from benchrunner.methods.heads import Head, summarize
 from benchrunner.training import step_log
+from benchrunner.training.embedding_rows import narrowed
 from benchrunner.training.feature_cache import Cache
 from benchrunner.training.machine import flushed_denormals
 from benchrunner.training.optimizer import AdamW, clipping_divisor, decay_groups
@@ -64,6 +65,7 @@ __all__ = [
     "flushed_denormals",
     "generator",
     "longest_first",
+    "narrowed",
     "on_device",
     "permutation",
     "ranges",

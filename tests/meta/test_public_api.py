@@ -15,13 +15,13 @@ import pytest
 
 import benchrunner
 import benchrunner.engine
-import benchrunner.testing
+import benchrunner_kit.testing
 from benchrunner.errors import BenchrunnerError
-from benchrunner.testing import tiny_family
+from benchrunner_kit.testing import tiny_family
 from inline import ROWS, files, plugins
 
 PACKAGE = Path(benchrunner.__file__).parent
-SURFACES = [benchrunner, benchrunner.engine, benchrunner.testing]
+SURFACES = [benchrunner, benchrunner.engine, benchrunner_kit.testing]
 ROOT = Path(__file__).parents[2]
 
 
@@ -54,7 +54,6 @@ def test_first_party_plugins_use_the_public_surface_only() -> None:
     public = {
         *(("benchrunner", name) for name in benchrunner.__all__),
         *(("benchrunner.engine", name) for name in benchrunner.engine.__all__),
-        *(("benchrunner.testing", name) for name in benchrunner.testing.__all__),
     }
     outside = {
         f"{path.relative_to(ROOT)}: {module} {name}"

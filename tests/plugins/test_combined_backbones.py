@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from benchrunner.command_line.main import main
+from benchrunner.runs.family_prefix import with_family
 
 from benchrunner import Backbone, BackboneFamily, CheckpointError, Plugins, RequestError, Runner, Workspace, discover
-from benchrunner.runs.family_prefix import with_family
-from benchrunner.testing import TinyBackbone, tiny_family
+from benchrunner.command_line.main import main
+from benchrunner_kit.testing import TinyBackbone, tiny_family
 from inline import own, plugin
 
 
@@ -77,7 +77,8 @@ def test_a_combination_has_parts_of_any_families(runner: Runner, plugins: Plugin
         ("pair:one,", "does not name two or more backbones"),
         ("pair:one,pair:two,three", "has a combination as a part. Name all parts in one list: pair:A,B,C"),
         ("pair:tiny/words,wrods", "There is no backbone 'wrods'. Did you mean .*words"),
-        ("concat:a,b", "There is no backbone 'concat:a,b'.* run:ID or pair:A,B is understood"),
+        ("both:a,b", "No plugin makes one backbone of several as both:A,B. Known: pair:A,B."),
+        ("qqqqq", "There is no backbone 'qqqqq'.* run:ID or pair:A,B is understood"),
     ],
 )
 def test_a_name_that_is_no_combination_is_refused(reference: str, reason: str, runner: Runner) -> None:

@@ -18,7 +18,7 @@ from benchrunner import Backbone, BackboneFamily, Method, Plugins, Split, TextTa
 from benchrunner.command_line.main import main
 from benchrunner.errors import CheckpointError, RequestError, UnknownName
 from benchrunner.plugins.versions import source_hash
-from benchrunner.testing import TinyBackbone, tiny_family
+from benchrunner_kit.testing import TinyBackbone, tiny_family
 from inline import board, mood, own, pairs, plugin
 
 WORKSPACE = Workspace(Path("runs"), Path("cache"))

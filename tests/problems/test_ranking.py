@@ -33,7 +33,7 @@ from benchrunner import (
     TextTable,
 )
 from benchrunner.engine import Encoder, Features, FlatBatch
-from benchrunner.testing import check_task
+from benchrunner_kit.testing import check_task
 from command_line import CommandLine
 from inline import plugins
 

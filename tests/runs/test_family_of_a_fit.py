@@ -21,7 +21,7 @@ from benchrunner import (
 from benchrunner.backbones.encoder import Encoder
 from benchrunner.runs.exporting import export
 from benchrunner.runs.predicting import predict
-from benchrunner.testing import WEIGHTS, TinyBackbone, TinyEncoder, tiny_family
+from benchrunner_kit.testing import WEIGHTS, TinyBackbone, TinyEncoder, tiny_family
 from inline import QUICK, files, own, plugin
 
 

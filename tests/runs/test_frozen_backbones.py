@@ -10,7 +10,7 @@ from benchrunner import Backbone, OneBackbone, Runner, Workspace
 from benchrunner.engine import Encoder
 from benchrunner.errors import RequestError
 from benchrunner.runs.predicting import predict
-from benchrunner.testing import WEIGHTS, TinyBackbone, check_backbone
+from benchrunner_kit.testing import WEIGHTS, TinyBackbone, check_backbone
 from inline import QUICK, runner
 
 

@@ -32,7 +32,7 @@ from benchrunner.errors import CheckpointError, DataError, FitError, RequestErro
 from benchrunner.runs.answering import answer
 from benchrunner.runs.exporting import export
 from benchrunner.runs.predicting import predict
-from benchrunner.testing import tiny_family
+from benchrunner_kit.testing import tiny_family
 from inline import QUICK, files, mood, own, pairs, plugin, runner
 
 

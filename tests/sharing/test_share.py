@@ -17,7 +17,7 @@ from benchrunner.metrics.ranking import roc_auc
 from benchrunner.sharing.share import Shared, share_study
 from benchrunner.sharing.verify import verify_folder
 from benchrunner.studies.study import Result, selected_fit
-from benchrunner.testing import TinyBackbone
+from benchrunner_kit.testing import TinyBackbone
 from chancy import chancy
 from inline import mood, runner
 from shared_folders import SharedFolder

@@ -22,7 +22,7 @@ from benchrunner import (
 from benchrunner.io.decoding import as_json
 from benchrunner.runs.predicting import predict
 from benchrunner.study_files import table
-from benchrunner.testing import tiny_family
+from benchrunner_kit.testing import tiny_family
 from chancy import Chancy
 from inline import METHODS, mood, own
 from kitchen import Kitchen

@@ -33,14 +33,13 @@ ORDER = (
     "study_files",
     "reports",
     "sharing",
-    "scaffolds",
     "command_line",
     "commands",
 )
 """The core's packages and lone modules in the order of their imports: each imports only what stands before it."""
 LONE_MODULES = ("errors", "workspace", "plugin_code")
 PACKAGES = tuple(name for name in ORDER if name not in LONE_MODULES)
-ENTRANCES = ("benchrunner", "benchrunner.__main__", "benchrunner.builtin", "benchrunner.engine", "benchrunner.testing")
+ENTRANCES = ("benchrunner", "benchrunner.__main__", "benchrunner.builtin", "benchrunner.engine")
 """The modules, or a package, that stand behind all packages: they may import everything."""
 
 

@@ -6,8 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
-from benchrunner import Computing, Demo, Runner, discover, hookimpl, run_study
-from benchrunner.testing import tiny_family
+from benchrunner import Computing, Runner, discover, hookimpl, run_study
+from benchrunner_kit.demo import Demo
+from benchrunner_kit.testing import tiny_family
 
 
 class Tiny:

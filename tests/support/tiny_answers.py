@@ -8,7 +8,7 @@ from typing import Any
 
 from benchrunner import Computing, Metric, Problem, Recipe, RowsFrom, Runner, Split, Task, Workspace
 from benchrunner.runs.predicting import predict
-from benchrunner.testing import check_task
+from benchrunner_kit.testing import check_task
 from inline import plugins
 
 RECIPE = Recipe(lr=0.02, epochs=6, batch_size=8)

@@ -18,9 +18,9 @@ from benchrunner.features.arrays import Sequences
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.problems.problem import Problem
 from benchrunner.problems.sentences import Classify
-from benchrunner.testing import MOOD, TinyEncoder
-from benchrunner.testing import sentences as columns
 from benchrunner.training.feature_cache import Cache
+from benchrunner_kit.testing import MOOD, TinyEncoder
+from benchrunner_kit.testing import sentences as columns
 
 CODE = {"core": "1"}
 

@@ -17,7 +17,7 @@ import benchrunner_bert
 from benchrunner import ACCURACY, Classify, Computing, Fit, RowsFrom, Runner, Split, Task, Workspace, discover
 from benchrunner.runs.exporting import export
 from benchrunner.runs.predicting import predict, raw_outputs
-from benchrunner.testing import sentences
+from benchrunner_kit.testing import sentences
 from inline import METHODS, plugin
 
 ROWS = {"train": 60, "dev": 40}

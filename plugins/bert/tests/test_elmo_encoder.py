@@ -12,9 +12,9 @@ from elmo_samples import SHAPES, elmo, plain_states, ragged, reversed_texts
 
 from benchrunner import CheckpointError, RequestError, Settings, Workspace, discover
 from benchrunner.features.randomness import Dropout
-from benchrunner.testing import check_backbone
 from benchrunner_bert.elmo.configuration import ElmoConfiguration
 from benchrunner_bert.elmo.encoder import Elmo
+from benchrunner_kit.testing import check_backbone
 
 NEAR = 2e-6
 

@@ -14,7 +14,6 @@ import torch
 import transformers
 
 from benchrunner import Runner, Study, Workspace, discover, run_study
-from benchrunner.testing import check_backbone
 from benchrunner.workspace import Settings
 from benchrunner_bert.backbones import VOCABULARY
 from benchrunner_bert.family import EMBEDDED
@@ -24,6 +23,7 @@ from benchrunner_bert.pretraining.corpus.corpus import Corpus
 from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
 from benchrunner_bert.pretraining.instances.instance import InstanceSettings
 from benchrunner_bert.pretraining.instances.instances import Instances
+from benchrunner_kit.testing import check_backbone
 
 (NOVELS,) = EMBEDDED
 REAL = os.environ.get("BENCHRUNNER_REAL_DATA")

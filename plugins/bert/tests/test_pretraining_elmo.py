@@ -22,11 +22,11 @@ from benchrunner import Computing, RequestError, Runner, Settings, Workspace, di
 from benchrunner.features.flat_batch import FlatBatch
 from benchrunner.features.randomness import Dropout
 from benchrunner.runs.predicting import predict
-from benchrunner.testing import check_backbone
 from benchrunner_bert.elmo.encoder import Elmo
 from benchrunner_bert.pretraining.instances.batches import PretrainingBatch
 from benchrunner_bert.pretraining.objectives import TWO_MODELS
 from benchrunner_bert.pretraining.training.elmo_model import ElmoPretrainingModel
+from benchrunner_kit.testing import check_backbone
 
 pytest.importorskip("deepspeed", reason="pre-training needs benchrunner-bert's extra 'pretrain'")
 

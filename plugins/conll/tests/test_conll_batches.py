@@ -12,8 +12,8 @@ from conll_samples import workspace
 import benchrunner_conll
 from benchrunner import Plugins, discover, hookimpl
 from benchrunner.command_line.main import main
-from benchrunner.testing import tiny_family
 from benchrunner_conll import demo
+from benchrunner_kit.testing import tiny_family
 
 
 @pytest.fixture

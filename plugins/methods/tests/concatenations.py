@@ -12,7 +12,7 @@ import torch
 from benchrunner import Backbone, OneBackbone, Workspace
 from benchrunner.backbones.encoder import Encoder
 from benchrunner.features.flat_batch import FlatBatch
-from benchrunner.testing import WEIGHTS, TinyEncoder
+from benchrunner_kit.testing import WEIGHTS, TinyEncoder
 
 
 class Deep(TinyEncoder):

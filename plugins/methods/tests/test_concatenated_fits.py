@@ -21,7 +21,7 @@ from benchrunner import CheckpointError, Computing, Fit, RequestError, Runner, W
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.runs.exporting import export
 from benchrunner.runs.predicting import predict
-from benchrunner.testing import WEIGHTS, TinyEncoder
+from benchrunner_kit.testing import WEIGHTS, TinyEncoder
 from benchrunner_methods.concatenated_encoder import ConcatenatedEncoder
 from inline import METHODS, QUICK, files, own, plugin
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from benchrunner import Answers, Settings, Workspace, find_faults, read_manifest, write_answers
-from benchrunner.testing import TinyEncoder
+from benchrunner_kit.testing import TinyEncoder
 from benchrunner_superglue import register_tasks
 from benchrunner_superglue.board import COLUMNS, FIGURES, board
 from benchrunner_superglue.multirc_file import MultiRcFile

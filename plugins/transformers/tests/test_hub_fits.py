@@ -27,7 +27,7 @@ from benchrunner import (
     Workspace,
 )
 from benchrunner.engine import Cache
-from benchrunner.testing import check_backbone, sentences
+from benchrunner_kit.testing import check_backbone, sentences
 from benchrunner_transformers.family import TransformersFamily
 
 QUICK = ("gpt2", "roberta", "t5")
