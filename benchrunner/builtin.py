@@ -13,7 +13,6 @@ from benchrunner.plugins.hookspecs import hookimpl
 from benchrunner.runs.local_executor import Local
 
 COMMANDS = {
-    "demo": "run everything once on generated data with a small backbone: minutes on a CPU",
     "list": "list tasks, backbones, methods, leaderboards, executors, recipes, studies and plugins",
     "doctor": "show versions, devices, folders and plugins, what is wrong with them, and what to do",
     "data": "show where each task's data was found and whether it can be used; download what is missing",
@@ -27,7 +26,6 @@ COMMANDS = {
     "report": "write a kept study, or finished runs, as one file of HTML that opens without a network",
     "share": "write a kept study to a folder that anybody verifies, with metadata for model cards; no upload",
     "verify": "compute every score of a shared folder again from its answers and your data; say what differs",
-    "new": "write the package of a new plugin, with tests that pass, to start from",
     "score": "score a prediction file against labelled rows, by the official rules",
 }
 """Built-in command -> what it does. Its code is in `benchrunner/commands`, in the module NAME_command."""

@@ -42,6 +42,7 @@ from benchrunner.parameters.method_parameters import MethodParameter as MethodPa
 from benchrunner.problems.problem import HeadShape as HeadShape, Problem as Problem
 from benchrunner.process import platform_facts as platform_facts
 from benchrunner.training import optimizer as optimizer, step_log as step_log
+from benchrunner.training.embedding_rows import narrowed as narrowed
 from benchrunner.training.feature_cache import Cache as Cache
 from benchrunner.training.machine import flushed_denormals as flushed_denormals
 from benchrunner.training.schedule import share_of_peak as share_of_peak

@@ -1,12 +1,18 @@
 """The public names of `benchrunner.results`, each with its module."""
 
+from benchrunner.command_line import options as options, output as output
 from benchrunner.errors import last_line as last_line
 from benchrunner.fits.computing import Computing as Computing
 from benchrunner.fits.executor import Executor as Executor, FitRunner as FitRunner
 from benchrunner.fits.fit import Fit as Fit, Prediction as Prediction
 from benchrunner.fits.progress import Event as Event
 from benchrunner.fits.record import Record as Record
+from benchrunner.io.output_places import check_place as check_place
+from benchrunner.leaderboards.checking import find_faults as find_faults
+from benchrunner.leaderboards.manifests import read_manifest as read_manifest
 from benchrunner.leaderboards.published_choice import choose_published as choose_published
+from benchrunner.leaderboards.writing import write_answers as write_answers
+from benchrunner.metrics.metric import score as score
 from benchrunner.parameters.recipes import Grid as Grid
 from benchrunner.parameters.text_settings import read_settings as read_settings
 from benchrunner.plugins.diagnosis import diagnose as diagnose
@@ -26,11 +32,9 @@ from benchrunner.runs.planner import Planner as Planner
 from benchrunner.runs.predicting import predict as predict
 from benchrunner.runs.runner import Runner as Runner
 from benchrunner.runs.sending import send_fits as send_fits
-from benchrunner.scaffolds.writing import write_plugin as write_plugin
 from benchrunner.sharing.share import share_study as share_study
 from benchrunner.sharing.verify import verify_folder as verify_folder
 from benchrunner.statistics import expected_best as expected_best, paired_test as paired_test
-from benchrunner.studies.demo import Demo as Demo
 from benchrunner.studies.kept.finished_runs import result_of_runs as result_of_runs
 from benchrunner.studies.kept.kept_study import find_study as find_study, kept_studies as kept_studies
 from benchrunner.studies.kept.removal import (
@@ -42,9 +46,10 @@ from benchrunner.studies.study import Result as Result, Selection as Selection, 
 from benchrunner.studies.study_options import StudyOptions as StudyOptions
 from benchrunner.studies.study_run import run_study as run_study
 from benchrunner.studies.submission_check import check_submission as check_submission
-from benchrunner.studies.submissions import write_submission as write_submission
+from benchrunner.studies.submissions import Submission as Submission, write_submission as write_submission
 from benchrunner.study_files.dry_run import dry_run_study as dry_run_study
 from benchrunner.study_files.kept_study_file import read_study as read_study
 from benchrunner.study_files.run import run_study_file as run_study_file
 from benchrunner.study_files.table import StudyFileResult as StudyFileResult
 from benchrunner.tasks.data_status import data_status as data_status
+from benchrunner.workspace import Settings as Settings

@@ -30,6 +30,7 @@ from benchrunner.console.standard_streams import prepare_streams
 from benchrunner.errors import BenchrunnerError, RequestError
 from benchrunner.io.files import is_disk_full
 from benchrunner.plugins.discovery import discover
+from benchrunner.plugins.first_party import advice_on_absent_plugins
 from benchrunner.plugins.registry import Plugins
 from benchrunner.process.interrupts import Stopped, number_of, stop_on_signals
 from benchrunner.process.parent_process import end_with_parent
@@ -151,7 +152,6 @@ def parser(plugins: Plugins) -> Parser:
     command_line = Parser(
         prog="benchrunner",
         description="Fine-tune, evaluate and submit language-model backbones.",
-        epilog="Start with 'benchrunner demo'.",
     )
     command_line.add_argument("--version", action="version", version=f"benchrunner {plugins.core.version}")
     command_line.add_argument(
@@ -162,4 +162,8 @@ def parser(plugins: Plugins) -> Parser:
     )
     commands: Commands = command_line.add_subparsers(metavar="COMMAND", required=True)
     add_commands(commands, plugins, prog=command_line.prog)
+    if "demo" in commands.choices:
+        command_line.epilog = "Start with 'benchrunner demo'."
+    else:
+        command_line.epilog = f"Tasks, backbones and further commands are plugins. {advice_on_absent_plugins()}"
     return command_line

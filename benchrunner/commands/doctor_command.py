@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from benchrunner.command_line import options
 from benchrunner.command_line.output import DONE, FAILED, print_json
 from benchrunner.console.printing import print_line
+from benchrunner.plugins.first_party import advice_on_absent_plugins
 
 if TYPE_CHECKING:
     from benchrunner.plugins.diagnosis import Diagnosis
@@ -44,6 +45,8 @@ def _print(diagnosis: Diagnosis) -> None:
     print_line(
         "plugins: " + (", ".join(facts["plugins"]) or "none: tasks and backbones come from plugins, so install some")
     )
+    if diagnosis.absent:
+        print_line(advice_on_absent_plugins())
     for part in diagnosis.set_aside:
         print_line(f"WRONG: {part.text}")
         if not part.is_contested:

@@ -12,6 +12,7 @@ from benchrunner.errors import RequestError
 from benchrunner.leaderboards.leaderboard import Leaderboard
 from benchrunner.leaderboards.published_table import source_tables
 from benchrunner.parameters.named_recipes import NamedRecipe
+from benchrunner.plugins.first_party import advice_on_absent_plugins
 from benchrunner.plugins.listing import KINDS, Listed, list_offers
 
 
@@ -37,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
         print_json(chosen)
         return DONE
     for kind, values in chosen.items():
-        print_line(f"{kind}{'' if values else ': none'}")
+        print_line(kind if values else f"{kind}: none. {advice_on_absent_plugins()}".rstrip())
         print_columns(line for listed in values for line in _lines(listed))
         if kind == "backbones":
             print_line("  ... and any folder or hub id (owner/name) with a checkpoint, and run:ID of a finished fit")

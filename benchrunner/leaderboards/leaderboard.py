@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, final
 
 from benchrunner.errors import PluginError, RequestError
 from benchrunner.io.decoding import key_of
-from benchrunner.leaderboards.file_kinds.file_kind import FileKind
+from benchrunner.leaderboards.file_kinds.file_kind import Answers, FileKind
 from benchrunner.leaderboards.published import (
     PublishedColumn,
     PublishedFigure,
     PublishedRow,
+    check_columns,
     check_rows,
     published_figures,
 )
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from benchrunner.tasks.task import Task
 
 Pair = tuple[str, str]
 """The name of a task and of one of its splits."""
@@ -62,6 +65,34 @@ class BoardFile:
         columns = set(self.kind.row_columns)
         return table if table is not None and columns and columns <= set(table.column_names) else None
 
+    def content(self, answers: Answers, rows: int) -> bytes:
+        """Write the file with the answers to so many rows, and check it; a `RequestError` if answers are wrong."""
+        answers = self._held_answers(answers)
+        if len(answers.values) != rows:
+            count = f"{len(answers.values):,} answers to {self.task}, split {self.split}"
+            raise RequestError(f"{self.name}: {count}; expected {rows:,}.")
+        table = self.rows_to_compare(answers.table)
+        if self.kind.row_columns and (table is None or table.num_rows != rows):
+            columns = ", ".join(self.kind.row_columns)
+            raise RequestError(f"{self.name}: the rows of {self.task}, split {self.split}, are needed, with {columns}.")
+        content = self.kind.write(self.name, answers)
+        # An upload must not be wasted on a kind of file that writes what its own check refuses.
+        if faults := self.kind.check(self.name, content, rows, table=table):
+            raise PluginError(f"{self.name} was written and does not pass its own check: {faults[0]}")
+        return content
+
+    def _held_answers(self, answers: Answers) -> Answers:
+        """Replace the values by the extra figure that the file holds, if it holds one."""
+        if not self.extra_figure:
+            return answers
+        if self.extra_figure not in answers.extra_figures:
+            known = ", ".join(answers.extra_figures) or "none"
+            raise RequestError(
+                f"{self.name}: needs the extra figure '{self.extra_figure}'; the extra figures of {self.task} are "
+                f"{known}."
+            )
+        return replace(answers, values=answers.extra_figures[self.extra_figure])
+
 
 @final
 @dataclass(frozen=True)
@@ -98,6 +129,13 @@ class Leaderboard:
         if repeated := {file.name for file in self.files if names.count(file.name.casefold()) > 1}:
             raise PluginError(f"{self.name}: several files have the same name: {', '.join(sorted(repeated))}.")
         check_rows(self.columns, self.published)
+
+    def check_columns(self, tasks: Mapping[str, Task], offered: Collection[str]) -> None:
+        """Raise a `PluginError` if the columns of published results do not agree with the tasks.
+
+        `offered` are the names of all tasks that plugins offer, also of tasks that cannot be used.
+        """
+        check_columns(self.columns, tasks, offered)
 
     @property
     def wanted(self) -> tuple[Pair, ...]:

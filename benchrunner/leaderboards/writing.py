@@ -5,11 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchrunner.errors import PluginError, RequestError
+from benchrunner.errors import RequestError
 from benchrunner.io.files import write_atomically, write_folder_atomically, write_json
 from benchrunner.io.output_places import check_place
 from benchrunner.leaderboards.file_kinds.file_kind import Answers
@@ -67,23 +66,6 @@ def write_with_manifest(
     return manifest
 
 
-def file_content(file: BoardFile, answers: Answers, rows: int) -> bytes:
-    """Write one file with the answers to so many rows, and check it; raises `RequestError` if answers are wrong."""
-    answers = _answers_in_file(file, answers)
-    if len(answers.values) != rows:
-        count = f"{len(answers.values):,} answers to {file.task}, split {file.split}"
-        raise RequestError(f"{file.name}: {count}; expected {rows:,}.")
-    table = file.rows_to_compare(answers.table)
-    if file.kind.row_columns and (table is None or table.num_rows != rows):
-        columns = ", ".join(file.kind.row_columns)
-        raise RequestError(f"{file.name}: the rows of {file.task}, split {file.split}, are needed, with {columns}.")
-    content = file.kind.write(file.name, answers)
-    # An upload must not be wasted on a kind of file that writes what its own check refuses.
-    if faults := file.kind.check(file.name, content, rows, table=table):
-        raise PluginError(f"{file.name} was written and does not pass its own check: {faults[0]}")
-    return content
-
-
 def submission_path(board: Leaderboard, path: Path) -> Path:
     """Choose the path to write: the given path, or the board's usual name inside of a given folder.
 
@@ -112,25 +94,13 @@ def _contents(board: Leaderboard, answers: Mapping[Pair, Answers], counts: Mappi
         try:
             if file.pair not in answers:
                 raise RequestError(f"{file.name}: no answers to {file.task}, split {file.split}.")
-            contents[file.name] = file_content(file, answers[file.pair], counts.get(file.name, file.rows))
+            contents[file.name] = file.content(answers[file.pair], counts.get(file.name, file.rows))
         except RequestError as reason:
             problems += str(reason).split("\n")
     if problems:
         listed = "\n".join(f"  - {problem}" for problem in problems)
         raise RequestError(f"No submission to {board.title} can be written:\n{listed}")
     return contents
-
-
-def _answers_in_file(file: BoardFile, answers: Answers) -> Answers:
-    """Replace the values by the extra figure that the file holds, if it holds one."""
-    if not file.extra_figure:
-        return answers
-    if file.extra_figure not in answers.extra_figures:
-        known = ", ".join(answers.extra_figures) or "none"
-        raise RequestError(
-            f"{file.name}: needs the extra figure '{file.extra_figure}'; the extra figures of {file.task} are {known}."
-        )
-    return replace(answers, values=answers.extra_figures[file.extra_figure])
 
 
 def _origin(file: BoardFile, answers: Answers, content: bytes) -> FileOrigin:

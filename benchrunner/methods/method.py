@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from benchrunner.errors import PluginError
 from benchrunner.fits.computing import Computing
 from benchrunner.fits.progress import Event
-from benchrunner.parameters.method_parameters import MethodParameter, Value, no_parameter
-from benchrunner.parameters.recipes import STEP_FIELDS, Recipe
+from benchrunner.parameters.method_parameters import MethodParameter, Value, check_declared, no_parameter
+from benchrunner.parameters.recipes import SPECIAL, STEP_FIELDS, Recipe
 
 if TYPE_CHECKING:
     import numpy as np
@@ -95,6 +96,18 @@ class Method(ABC):
         """Return the fields of `recipes.SPECIAL` and `recipes.STEP_FIELDS` that change a fit to a problem."""
         fields = problem.all_recipe_fields.union(self.recipe_fields, STEP_FIELDS if self.trains_in_steps else ())
         return fields if problem.head.reads_summary else fields - {"summary"}
+
+    def check_declared(self) -> None:
+        """Raise a `PluginError` that says which of the class attributes is declared wrongly."""
+        for name in (*self.recipe_fields, *self.training_fields):
+            if name not in SPECIAL:
+                raise PluginError(
+                    f"`recipe_fields` names '{name}', which is none of {', '.join(SPECIAL)}: leave it out"
+                )
+        for name in self.recipe_defaults:
+            if name not in Recipe.__dataclass_fields__:
+                raise PluginError(f"`recipe_defaults` names '{name}', which is no field of `Recipe`: leave it out")
+        check_declared(self.parameters, self.name)
 
     def parameter(self, name: str) -> MethodParameter:
         """Return the parameter that `METHOD.NAME` means; raise a `RequestError` if the method does not declare it."""

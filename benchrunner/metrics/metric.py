@@ -114,13 +114,14 @@ class Score:
     reason: str = field(default="", metadata=WHEN_GIVEN)
 
 
-def score(metric: Metric, gold: Sequence[Any], predicted: Sequence[Any] | None) -> Score:
+def score(metric: Metric, gold: Sequence[Any], predicted: Sequence[Any] | None, table: pa.Table | None = None) -> Score:
     """Compute a metric. The score is absent, with the reason, where the metric has no value.
 
-    `predicted` is what `metric.computed_from` names, or None where the predictions come without it.
+    `predicted` is what `metric.computed_from` names, or None where the predictions come without it. `table` has the
+    rows, for a metric that reads columns.
     """
     predictions = {} if predicted is None else {metric.computed_from: predicted}
-    return scores([metric], gold, predictions)[metric.name]
+    return scores([metric], gold, predictions, table)[metric.name]
 
 
 def scores(

@@ -12,7 +12,8 @@ from benchrunner.console.printing import value_text
 from benchrunner.errors import CheckpointError, PluginError, RequestError, UnknownName, closest_names
 from benchrunner.io.file_faults import either
 from benchrunner.plugin_code import PluginCode
-from benchrunner.plugins.offers import Offer, Offers, claims, mistyped_prefix, split_prefix
+from benchrunner.plugins.first_party import advice_on_absent_plugins
+from benchrunner.plugins.offers import Offer, Offers, claims, mistyped_prefix, split_prefix, unknown_name
 from benchrunner.plugins.versions import Plugin
 from benchrunner.workspace import Workspace
 
@@ -125,8 +126,12 @@ class BackboneSearch:
             return RequestError(elsewhere)
         asked = "" if plugin is None else f"Only the plugin '{plugin}' was asked. "
         combined = [f"{family.value.prefix}:A,B" for family in self.families if family.value.prefix]
+        prefix, colon, rest = name.partition(":")
+        if colon and "," in rest:
+            advice = f"Known: {', '.join(combined)}." if combined else advice_on_absent_plugins()
+            return RequestError(f"No plugin makes one backbone of several as {prefix}:A,B. {advice}".rstrip())
         forms = either(["A folder, a hub id ('owner/name')", "PLUGIN:NAME", "run:ID", *combined])
-        return UnknownName("backbone", name, known, f"{asked}{forms} is understood as well.")
+        return unknown_name("backbone", name, known, f"{asked}{forms} is understood as well.")
 
     def _elsewhere(self, plugin: str, name: str) -> str:
         """Say which other plugin lists a backbone of a name that one plugin was asked for; empty if none does."""

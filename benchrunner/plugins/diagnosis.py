@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from typing import Any, final
 
+from benchrunner.plugins.first_party import absent_plugins
 from benchrunner.plugins.registry import Plugins, SetAside
 from benchrunner.plugins.versions import Plugin
 from benchrunner.workspace import Workspace
@@ -27,6 +28,8 @@ class Diagnosis:
     plugins: tuple[Plugin, ...]
     set_aside: tuple[SetAside, ...]
     """Plugins, or parts of them, that could not be used."""
+    absent: tuple[str, ...]
+    """Distributions of this project's plugins that are not installed."""
     workspace: Workspace
 
     @property
@@ -42,6 +45,7 @@ class Diagnosis:
             "devices": self.devices,
             "plugins": [f"{plugin.name} ({plugin.distribution} {plugin.version})" for plugin in self.plugins],
             "set_aside": [{"plugin": part.plugin, "reason": part.reason} for part in self.set_aside],
+            "not_installed": self.absent,
             "data": self.workspace.data,
             "runs": self.workspace.runs,
             "cache": self.workspace.cache,
@@ -57,6 +61,7 @@ def diagnose(plugins: Plugins, workspace: Workspace) -> Diagnosis:
         devices=_devices(),
         plugins=tuple(plugins.loaded),
         set_aside=tuple(plugins.set_aside),
+        absent=tuple(absent_plugins()),
         workspace=workspace,
     )
 

@@ -74,7 +74,7 @@ def register_backbones() -> Iterable[BackboneFamily]:  # type: ignore[empty-body
             return hashlib.sha256(weights).hexdigest()
 
         def load(self, workspace, *, seed):
-            from benchrunner.testing import TinyEncoder  # 100 lines of torch to copy from: a whole Encoder
+            from benchrunner_kit.testing import TinyEncoder  # 100 lines of torch to copy from: a whole Encoder
 
             return TinyEncoder.read(self.folder) if self.folder else TinyEncoder()
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeVar, final
 
 from benchrunner.backbones.backbone import BackboneFamily
-from benchrunner.errors import RequestError, UnknownName
+from benchrunner.errors import RequestError, UnknownName, closest_names
+from benchrunner.plugins.first_party import advice_on_absent_plugins
 from benchrunner.plugins.versions import Plugin
 
 V = TypeVar("V")
@@ -98,7 +99,7 @@ class Offers(Mapping[str, V]):
         """Return the value that a name means; an `UnknownName` if there is none, an error if it may mean several."""
         offer = self.offer(name)
         if offer is None:
-            raise UnknownName(self.kind, name, self)
+            raise unknown_name(self.kind, name, self)
         return offer.value
 
     def offer(self, name: str) -> Offer[V] | None:
@@ -122,6 +123,12 @@ class Offers(Mapping[str, V]):
     def split(self, name: str) -> tuple[str | None, str]:
         """Split `PLUGIN:NAME`; the plugin is None unless one that offers values of this kind stands before a colon."""
         return split_prefix(name, {offer.plugin.name for offer in self.by_name.values()})
+
+
+def unknown_name(kind: str, name: str, known: Collection[str], advice: str = "") -> UnknownName:
+    """Make the error for a name that no plugin offers; if no known name is close, it says which plugins are missing."""
+    absent = "" if closest_names(name, known) else advice_on_absent_plugins()
+    return UnknownName(kind, name, known, f"{advice} {absent}".strip())
 
 
 def _renamed(offer: Offer[V]) -> Offer[V]:

@@ -16,13 +16,12 @@ from benchrunner.console.printing import message_of
 from benchrunner.errors import BenchrunnerError, PluginError, UnknownName
 from benchrunner.fits.executor import Executor
 from benchrunner.leaderboards.leaderboard import Leaderboard
-from benchrunner.leaderboards.published import check_columns
 from benchrunner.methods.method import Method
 from benchrunner.parameters.named_recipes import NamedRecipe
 from benchrunner.parameters.recipes import GRIDS
 from benchrunner.plugin_code import PluginCode, reason
 from benchrunner.plugins.backbone_search import BackboneSearch
-from benchrunner.plugins.offers import Offer, Offers, claims, contest, meant
+from benchrunner.plugins.offers import Offer, Offers, claims, contest, meant, unknown_name
 from benchrunner.plugins.staging import new_manager, stage
 from benchrunner.plugins.versions import Plugin, top_package
 from benchrunner.tasks.task import Task
@@ -157,7 +156,7 @@ class Plugins:
         for offer in list(self.leaderboards.by_name.values()):
             try:
                 with PluginCode():
-                    check_columns(offer.value.columns, self.tasks, names)
+                    offer.value.check_columns(self.tasks, names)
             except BenchrunnerError as error:
                 self.leaderboards.remove(offer)
                 place = offer.value.origin or f"leaderboard {offer.name}"
@@ -198,7 +197,7 @@ class Plugins:
             known = self.tasks.names(plugin)
             members = sorted(full for full in known if _suite(full) == suite)
             if not members and self.tasks.offer(name) is None:
-                raise UnknownName("task", name, {*known, *map(_suite, known)})
+                raise unknown_name("task", name, {*known, *map(_suite, known)})
             prefix = "" if plugin is None else f"{plugin}:"
             for full in [f"{prefix}{member}" for member in members] or [name]:
                 task = self.tasks.find(full)

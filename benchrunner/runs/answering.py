@@ -15,7 +15,6 @@ from benchrunner.fits.fit import Fit, identity
 from benchrunner.io.files import write_atomically
 from benchrunner.leaderboards.file_kinds.file_kind import Answers
 from benchrunner.leaderboards.leaderboard import Leaderboard
-from benchrunner.leaderboards.writing import file_content
 from benchrunner.metrics import Score
 from benchrunner.metrics.ranking import PROBABILITIES
 from benchrunner.runs.folder import RunFolder, find_run
@@ -172,7 +171,7 @@ def write_board_files(answered: Answered, board: Leaderboard, folder: Path) -> l
                 f"{file.name} has {', '.join(absent)} beside the answers, which is not read from a file of your own: "
                 f"give the data as --data DIR and --split {file.split}, where {answered.task.name} has its own files."
             )
-        contents[folder / file.name] = file_content(file, given, len(answered.rows))
+        contents[folder / file.name] = file.content(given, len(answered.rows))
     for path, content in contents.items():
         write_atomically(path, partial(Path.write_bytes, data=content))
     return list(contents)

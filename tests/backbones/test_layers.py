@@ -13,7 +13,7 @@ from benchrunner.backbones.encoder import Encoder, ExportedHead
 from benchrunner.errors import RequestError
 from benchrunner.features.arrays import Sequences
 from benchrunner.features.flat_batch import FlatBatch
-from benchrunner.testing import TinyEncoder
+from benchrunner_kit.testing import TinyEncoder
 from benchrunner_methods.concatenated_encoder import ConcatenatedEncoder
 
 DEPTHS = {"word": 0, "position": 0, "qkv": 1, "norm": 1, "dense": 2}

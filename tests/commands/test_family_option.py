@@ -10,7 +10,7 @@ import pytest
 from benchrunner import RequestError, Workspace
 from benchrunner.results import Computing, Plugins, Runner, StudyOptions, discover, run_study_file
 from benchrunner.runs.references import with_family
-from benchrunner.testing import TinyBackbone, tiny_family
+from benchrunner_kit.testing import TinyBackbone, tiny_family
 from command_line import CommandLine
 from inline import files, mood, own, plugin
 

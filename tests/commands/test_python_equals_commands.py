@@ -17,7 +17,6 @@ from benchrunner.command_line.main import parser
 from benchrunner.io import decoding
 from benchrunner.results import (
     Computing,
-    Demo,
     Runner,
     StudyOptions,
     answer,
@@ -40,7 +39,6 @@ from benchrunner.results import (
     share_study,
     verify_folder,
     write_board_files,
-    write_plugin,
     write_report,
     write_submission,
 )
@@ -230,20 +228,6 @@ def score_is_equal(shell: Shell) -> None:
     assert shell("score", "mood", "answers.txt", "--gold", "data/mood/dev.tsv")[1] == f"{by_gold.text}\n"
 
 
-def demo_is_equal(shell: Shell) -> None:
-    code, out, _ = shell("demo", "--out", "command", "--device", "cpu", "--jobs", "1", "--quiet")
-    demo = Demo.plan(Path("python"), shell.plugins)
-    demo.write_data()
-    own = Runner(demo.plugins, demo.workspace, Computing("cpu"))
-    result = run_study(demo.study, own)
-    [submission] = demo.write_submissions(result, own)
-    assert code == 0 and submission.faults == ()
-    assert submission.path == Path("python", "moods.zip") and f"3. Wrote {Path('command', 'moods.zip')} with" in out
-    assert Path("python", "moods.zip").read_bytes() == Path("command", "moods.zip").read_bytes()
-    assert manifest(Path("python", "moods.zip.json")) == manifest(Path("command", "moods.zip.json"))
-    assert contents(Path("python", "data")) == contents(Path("command", "data"))
-
-
 def kept(shell: Shell) -> Runner:
     """Compare two restarts under the name 'two'; return a runner on the same runs."""
     words = ("words", "--tasks", "mood", "--restarts", "2", "--name", "two", *shell.folders(), "--device", "cpu")
@@ -290,13 +274,6 @@ def report_is_equal(shell: Shell) -> None:
     assert Path("python.html").read_bytes() == Path("command.html").read_bytes()
 
 
-def new_is_equal(shell: Shell) -> None:
-    printed = printed_json(shell, "new", "task", "weather", "--out", "command")
-    folder = write_plugin("task", "weather", Path("python"), plugins=shell.plugins)
-    assert printed["folder"] == "command" and set(printed["files"]) == set(contents(folder))
-    assert contents(folder) == contents(Path("command"))
-
-
 PROOFS: Mapping[str, Callable[[Shell], None]] = {
     "list": list_is_equal,
     "doctor": doctor_is_equal,
@@ -310,12 +287,10 @@ PROOFS: Mapping[str, Callable[[Shell], None]] = {
     "submit --fill": submit_filled_is_equal,
     "check": check_is_equal,
     "score": score_is_equal,
-    "demo": demo_is_equal,
     "runs": runs_is_equal,
     "share": share_and_verify_are_equal,
     "verify": share_and_verify_are_equal,
     "report": report_is_equal,
-    "new": new_is_equal,
 }
 
 

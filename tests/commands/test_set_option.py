@@ -18,7 +18,7 @@ from benchrunner.parameters.method_parameters import ParameterValues, check_decl
 from benchrunner.results import Grid, Runner, Study, StudyOptions, run_study
 from benchrunner.runs.folder import RunFolder
 from benchrunner.runs.references import FinishedFit
-from benchrunner.testing.tiny_backbone import TinyBackbone
+from benchrunner_kit.testing.tiny_encoder import TinyBackbone
 from command_line import Shell
 from inline import mood, plugins
 

@@ -15,7 +15,7 @@ from benchrunner.fits.fit import LATER_FIELDS, Fit, Prediction, identity
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.plugins.versions import Plugin
 from benchrunner.results import Plugins, Runner, discover
-from benchrunner.testing import TinyBackbone
+from benchrunner_kit.testing import TinyBackbone
 from inline import QUICK, mood, own, runner
 
 FIT = Fit(
@@ -125,7 +125,7 @@ def test_other_rows_labels_or_weights_are_another_fit(tmp_path: Path) -> None:
 
 
 def test_renaming_the_task_and_backbone_leaves_the_fit_the_same(tmp_path: Path) -> None:
-    from benchrunner.testing import tiny_family
+    from benchrunner_kit.testing import tiny_family
 
     renamed = {"register_tasks": [mood(name="other/mood")], "register_backbones": [tiny_family("other/words")]}
     assert planned(tmp_path / "one") == planned(tmp_path / "two", **renamed)

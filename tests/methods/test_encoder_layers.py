@@ -19,9 +19,9 @@ from benchrunner.methods.finetune import learning_rates, redraw
 from benchrunner.methods.heads import LinearHead
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.results import Record, Runner
-from benchrunner.testing import MOOD, WEIGHTS, TinyEncoder
 from benchrunner.training.checkpoints import Checkpoint
 from benchrunner.training.schedule import Schedule
+from benchrunner_kit.testing import MOOD, WEIGHTS, TinyEncoder
 from inline import QUICK, runner
 from tiny_fits import CPU, Killed, features, fitted, killed_after
 

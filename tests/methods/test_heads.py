@@ -12,7 +12,7 @@ from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.features.randomness import Dropout
 from benchrunner.methods.heads import LinearHead
 from benchrunner.problems.problem import HeadShape
-from benchrunner.testing import TinyEncoder
+from benchrunner_kit.testing import TinyEncoder
 from tiny_fits import features
 
 CPU = torch.device("cpu")

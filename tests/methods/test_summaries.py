@@ -16,7 +16,7 @@ from benchrunner.methods.heads import LinearHead, summarize
 from benchrunner.parameters.recipes import SUMMARIES, Recipe
 from benchrunner.problems.problem import HeadShape
 from benchrunner.runs.predicting import raw_outputs
-from benchrunner.testing import TinyEncoder
+from benchrunner_kit.testing import TinyEncoder
 from inline import plugins, runner
 from tiny_fits import features
 

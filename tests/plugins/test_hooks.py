@@ -24,7 +24,7 @@ from benchrunner.plugins.hookspecs import GROUP
 from benchrunner.results import Computing, Event, Fit, Plugins, Runner, Study, discover, run_study
 from benchrunner.runs.observers import Observers
 from benchrunner.runs.predicting import predict
-from benchrunner.testing import check_backbone, sentences
+from benchrunner_kit.testing import check_backbone, sentences
 from inline import QUICK, files, own, runner
 
 SIGNATURES = {

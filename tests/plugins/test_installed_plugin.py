@@ -90,7 +90,7 @@ def test_its_distribution_is_not_part_of_the_environment() -> None:
 
 def test_it_keeps_the_contract_of_a_task(home: Path, tmp_path: Path) -> None:
     code = (
-        "import sys, pathlib; from benchrunner.testing import check_task; import bbc_for_benchrunner as bbc\n"
+        "import sys, pathlib; from benchrunner_kit.testing import check_task; import bbc_for_benchrunner as bbc\n"
         "for task in bbc.register_tasks(): check_task(task, pathlib.Path(sys.argv[1]))"
     )
     done = forked.run(["-c", code, str(tmp_path)], env=surroundings(home))

@@ -20,7 +20,7 @@ from benchrunner.engine import Backbone, BackboneFamily, Method
 from benchrunner.errors import CheckpointError, RequestError, UnknownName
 from benchrunner.plugins.versions import source_hash
 from benchrunner.results import Plugins, discover
-from benchrunner.testing import TinyBackbone, tiny_family
+from benchrunner_kit.testing import TinyBackbone, tiny_family
 from inline import board, mood, own, pairs, plugin
 
 WORKSPACE = Workspace(Path("runs"), Path("cache"))

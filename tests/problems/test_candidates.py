@@ -14,7 +14,7 @@ import torch
 from benchrunner import RIGHT_CHOICE, Candidates, Choose, DataError, Recipe, Rows
 from benchrunner.engine import Features, collate
 from benchrunner.metrics import score
-from benchrunner.testing import TinyEncoder
+from benchrunner_kit.testing import TinyEncoder
 
 WHICH = Candidates()
 ROWS = {

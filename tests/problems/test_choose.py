@@ -14,7 +14,7 @@ from benchrunner.errors import DataError, PluginError
 from benchrunner.features.flat_batch import collate
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.problems.choose import Choose
-from benchrunner.testing import TinyEncoder
+from benchrunner_kit.testing import TinyEncoder
 
 NEXT = Choose(3)
 ROWS = {

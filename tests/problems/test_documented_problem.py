@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from benchrunner.testing import check_task
 from benchrunner.workspace import Settings, Workspace
+from benchrunner_kit.testing import check_task
 from command_line import CommandLine
 from distributions import ROOT
 from documents import blocks

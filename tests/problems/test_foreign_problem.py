@@ -21,7 +21,7 @@ from benchrunner.features.flat_batch import FlatBatch
 from benchrunner.problems.problem import HeadShape, Problem
 from benchrunner.runs.answering import answer
 from benchrunner.runs.predicting import decoding_settings, predict, raw_outputs
-from benchrunner.testing import check_task, sentences
+from benchrunner_kit.testing import check_task, sentences
 from inline import runner
 
 pytestmark = pytest.mark.usefixtures("narrow_bilstm")

@@ -13,7 +13,7 @@ import torch
 
 from benchrunner import ACCURACY, ClassifyWords, DataError, PluginError, Recipe, RequestError, Rows
 from benchrunner.engine import collate
-from benchrunner.testing import TinyEncoder
+from benchrunner_kit.testing import TinyEncoder
 
 SAME = ClassifyWords(("no", "yes"))
 ROWS = {

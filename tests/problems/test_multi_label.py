@@ -22,7 +22,7 @@ from benchrunner.metrics import Metric
 from benchrunner.metrics.classification import ACCURACY, EXACT_MATCH, f1_micro
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.problems.multi_label import THRESHOLDS, MultiLabel
-from benchrunner.testing import TinyEncoder, check_task, sentences
+from benchrunner_kit.testing import TinyEncoder, check_task, sentences
 from command_line import CommandLine
 from inline import plugins
 

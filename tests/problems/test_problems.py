@@ -19,7 +19,7 @@ from benchrunner.parameters.recipes import Recipe
 from benchrunner.problems import sentences
 from benchrunner.problems.problem import HeadShape, Problem
 from benchrunner.problems.sentences import Classify, Regress
-from benchrunner.testing.tiny_encoder import TinyEncoder
+from benchrunner_kit.testing.tiny_encoder import TinyEncoder
 
 MOOD = Classify(("glad", "sad", "calm"))
 GRADE = Regress(0, 5)

@@ -21,7 +21,7 @@ from benchrunner.metrics import Metric
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.problems.span import Span
 from benchrunner.problems.span_candidates import FROM, NONE, SCORE, TO, Window, average, nbest
-from benchrunner.testing import TinyEncoder
+from benchrunner_kit.testing import TinyEncoder
 
 CUT, MAYBE = Span(), Span(unanswerable=True)
 CPU = torch.device("cpu")

@@ -23,8 +23,8 @@ from benchrunner.fits.progress import Event
 from benchrunner.results import Computing, Runner
 from benchrunner.runs.predicting import decoding_settings, predict, raw_outputs
 from benchrunner.tasks.task import Split
-from benchrunner.testing import WEIGHTS, TinyEncoder
 from benchrunner.training.feature_cache import Cache
+from benchrunner_kit.testing import WEIGHTS, TinyEncoder
 from inline import plugins
 from kinds_of_tasks import rows_of_kind
 

@@ -13,7 +13,7 @@ from benchrunner.engine import Backbone, BackboneFamily, OneBackbone
 from benchrunner.results import Computing, Fit, Runner, discover
 from benchrunner.runs.exporting import export
 from benchrunner.runs.predicting import predict
-from benchrunner.testing import WEIGHTS, TinyBackbone, TinyEncoder, tiny_family
+from benchrunner_kit.testing import WEIGHTS, TinyBackbone, TinyEncoder, tiny_family
 from inline import QUICK, files, own, plugin
 
 

@@ -24,7 +24,7 @@ from benchrunner.runs.exporting import export
 from benchrunner.runs.predicting import predict
 from benchrunner.studies.comparison.json_values import as_json
 from benchrunner.studies.comparison.table import as_table
-from benchrunner.testing import WEIGHTS, TinyBackbone, TinyEncoder
+from benchrunner_kit.testing import WEIGHTS, TinyBackbone, TinyEncoder
 from chancy import Chancy
 from inline import mood, runner
 from kinds_of_tasks import PROBLEMS, rows_of_kind, task_of_kind

@@ -11,7 +11,7 @@ from benchrunner.engine import Backbone, Encoder, OneBackbone
 from benchrunner.errors import RequestError
 from benchrunner.results import Runner
 from benchrunner.runs.predicting import predict
-from benchrunner.testing import WEIGHTS, TinyBackbone, check_backbone
+from benchrunner_kit.testing import WEIGHTS, TinyBackbone, check_backbone
 from inline import QUICK, runner
 
 

@@ -15,11 +15,11 @@ from benchrunner.fits.computing import Computing
 from benchrunner.methods.heads import LinearHead
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.problems.problem import HeadShape
-from benchrunner.testing import MOOD, TinyEncoder
 from benchrunner.training import numerics
 from benchrunner.training.checkpoints import Checkpoint
 from benchrunner.training.loop import Training
 from benchrunner.training.optimizer import Optimizer
+from benchrunner_kit.testing import MOOD, TinyEncoder
 from tiny_fits import RECIPE, Fitted, Killed, difference, features, fitted, killed_after
 
 

@@ -21,7 +21,7 @@ from benchrunner.results import Computing, Fit, Runner, discover
 from benchrunner.runs.answering import answer
 from benchrunner.runs.exporting import export
 from benchrunner.runs.predicting import predict
-from benchrunner.testing import tiny_family
+from benchrunner_kit.testing import tiny_family
 from inline import QUICK, files, mood, own, pairs, plugin, runner
 
 
@@ -367,9 +367,8 @@ TWO = """
 import os, sys, time
 from pathlib import Path
 from benchrunner import Workspace
-from benchrunner.results import predict
 from benchrunner.engine import Outcome
-from benchrunner.results import Runner
+from benchrunner.results import Runner, predict
 from benchrunner.methods.majority import Majority
 from inline import plugins
 

@@ -18,7 +18,7 @@ from benchrunner.results import Computing, Runner, Study, run_study
 from benchrunner.sharing.share import Shared, share_study
 from benchrunner.sharing.verify import verify_folder
 from benchrunner.studies.study import Result, selected_fit
-from benchrunner.testing import TinyBackbone
+from benchrunner_kit.testing import TinyBackbone
 from chancy import chancy
 from inline import mood, runner
 from shared_folders import SharedFolder

@@ -15,7 +15,7 @@ from benchrunner.studies import submission_answers
 from benchrunner.studies.comparison.table import as_table
 from benchrunner.studies.study import selected_fit
 from benchrunner.studies.submission_answers import answers, check_counts, missing
-from benchrunner.testing import tiny_family
+from benchrunner_kit.testing import tiny_family
 from chancy import ACCURACY
 from inline import board, runner
 

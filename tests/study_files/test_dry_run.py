@@ -10,7 +10,7 @@ import pytest
 from benchrunner.io.seals import read_sealed, write_sealed
 from benchrunner.results import discover
 from benchrunner.runs import core_shares
-from benchrunner.testing import tiny_family
+from benchrunner_kit.testing import tiny_family
 from inline import METHODS, own
 from kitchen import STUDY, Kitchen, staged
 

@@ -12,7 +12,7 @@ from benchrunner.results import Computing, Runner, StudyFileResult, discover, pa
 from benchrunner.runs.predicting import predict
 from benchrunner.statistics import example_interval, holm
 from benchrunner.study_files import table
-from benchrunner.testing import tiny_family
+from benchrunner_kit.testing import tiny_family
 from chancy import Chancy
 from inline import METHODS, mood, own
 from kitchen import Kitchen

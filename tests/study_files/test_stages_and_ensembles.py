@@ -13,7 +13,7 @@ from benchrunner.command_line.main import main
 from benchrunner.results import Computing, Runner, discover
 from benchrunner.runs.folder import find_run
 from benchrunner.runs.predicting import raw_outputs
-from benchrunner.testing import tiny_family
+from benchrunner_kit.testing import tiny_family
 from inline import METHODS, board, mood, own
 from kitchen import STAGED, Kitchen, staged
 

@@ -18,7 +18,7 @@ from typing import Any
 import forked
 import inline
 from benchrunner import Workspace
-from benchrunner.testing import TinyBackbone
+from benchrunner_kit.testing import TinyBackbone
 
 SCRIPT = """
 import os, pathlib, sys, time

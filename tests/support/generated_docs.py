@@ -19,7 +19,8 @@ from types import ModuleType
 import benchrunner
 import benchrunner.engine
 import benchrunner.results
-import benchrunner.testing
+import benchrunner_kit
+import benchrunner_kit.testing
 from benchrunner.command_line.main import parser
 from benchrunner.plugins import hookspecs
 from benchrunner.plugins.discovery import discover
@@ -37,12 +38,9 @@ def pages() -> tuple[Path, ...]:
 
 
 def commands() -> str:
-    """List the commands of the core's command line with their help."""
-    [chosen] = [
-        action
-        for action in parser(discover(installed=False))._actions
-        if isinstance(action, argparse._SubParsersAction)
-    ]
+    """List the commands of the core and of the kit with their help."""
+    plugins = discover(extra=[("kit", benchrunner_kit)], installed=False)
+    [chosen] = [action for action in parser(plugins)._actions if isinstance(action, argparse._SubParsersAction)]
     return table(("command", "what it does"), [(f"`{act.dest}`", act.help or "") for act in chosen._choices_actions])
 
 
@@ -97,8 +95,8 @@ def results() -> str:
 
 def testing() -> str:
     """List what plugin authors can use in their own tests."""
-    names = benchrunner.testing.__all__
-    rows = [(f"`{name}`", documentation(origin("benchrunner.testing", name), name)) for name in names]
+    names = benchrunner_kit.testing.__all__
+    rows = [(f"`{name}`", documentation(origin("benchrunner_kit.testing", name), name)) for name in names]
     return table(("name", "what it is"), rows)
 
 
@@ -117,8 +115,8 @@ def _names(public: ModuleType) -> str:
 
 @functools.cache
 def core_modules() -> dict[str, Path]:
-    """List the core's modules by their dotted names."""
-    return modules(CORE)
+    """List the core's and the kit's modules by their dotted names."""
+    return modules(CORE) | modules(Path(benchrunner_kit.__file__).parent)
 
 
 @functools.cache

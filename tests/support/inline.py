@@ -1,6 +1,6 @@
 """A task, a backbone and a board that live nowhere but here; `python inline.py WORDS` is a command line of them alone.
 
-What the core's tests work with: of the installed plugins, only the methods are asked, and no network.
+What the core's tests work with: of the installed plugins, only the methods and the kit are asked, and no network.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import benchrunner_kit
 import benchrunner_methods
 from benchrunner import (
     ACCURACY,
@@ -35,12 +36,13 @@ ROWS = {"train": 48, "dev": 24, "test": 20}
 QUICK = Recipe(lr=0.02, epochs=2, batch_size=8, bilstm_width=32)
 SUITE = Suite("mine")
 METHODS = ("methods", benchrunner_methods)
-"""The plugin of the first-party methods, for `discover`."""
+KIT = ("kit", benchrunner_kit)
+"""First-party plugins, for `discover`."""
 
 
 def files(seed: int, folder: Path) -> None:
     """mood/train.tsv, dev.tsv and test.tsv."""
-    from benchrunner.testing import sentences
+    from benchrunner_kit.testing import sentences
 
     (folder / "mood").mkdir(parents=True, exist_ok=True)
     for at, (name, count) in enumerate(ROWS.items()):
@@ -99,15 +101,15 @@ def own(**hooks: Any) -> SimpleNamespace:
     """The task, the backbone and the board as one plugin."""
     offers: dict[str, Any] = {"register_tasks": [mood()], "register_leaderboards": [board()]}
     if "register_backbones" not in hooks:
-        from benchrunner.testing import tiny_family  # with torch, which takes its time
+        from benchrunner_kit.testing import tiny_family  # with torch, which takes its time
 
         offers["register_backbones"] = [tiny_family()]
     return plugin(**(offers | hooks))
 
 
 def plugins(**hooks: Any) -> Plugins:
-    """That plugin, its hooks replaced by those given, and the first-party methods; no other plugin."""
-    found = discover(extra=[("own", own(**hooks)), METHODS], installed=False)
+    """That plugin, its hooks replaced by those given, the first-party methods and the kit; no other plugin."""
+    found = discover(extra=[("own", own(**hooks)), METHODS, KIT], installed=False)
     assert not found.set_aside, found.set_aside
     return found
 

@@ -9,7 +9,7 @@ from benchrunner import ACCURACY, Choose, Classify, Metric, MultiLabel, Regress,
 from benchrunner.data.sources import RowsFrom
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.tasks.task import Split
-from benchrunner.testing import sentences
+from benchrunner_kit.testing import sentences
 
 PROBLEMS: dict[str, Any] = {
     "classify": Classify(("glad", "sad")),

@@ -10,7 +10,7 @@ import pytest
 from benchrunner import Task, Workspace
 from benchrunner.command_line.main import main
 from benchrunner.results import discover
-from benchrunner.testing import TinyBackbone, tiny_family
+from benchrunner_kit.testing import TinyBackbone, tiny_family
 from inline import METHODS, files, mood, own, pairs
 
 BAKE = """

@@ -7,8 +7,9 @@ from pathlib import Path
 from types import ModuleType
 
 from benchrunner import hookimpl
-from benchrunner.results import Computing, Demo, Runner, discover, run_study
-from benchrunner.testing import tiny_family
+from benchrunner.results import Computing, Runner, discover, run_study
+from benchrunner_kit.demo import Demo
+from benchrunner_kit.testing import tiny_family
 
 
 class Tiny:

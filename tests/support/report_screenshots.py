@@ -15,7 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import browsers
-from benchrunner.results import Computing, Demo, Grid, Result, Runner, Study, discover, run_study, write_report
+from benchrunner.results import Computing, Grid, Result, Runner, Study, discover, run_study, write_report
+from benchrunner_kit.demo import Demo
 from distributions import ROOT
 
 TASKS = ("glue/rte", "glue/mnli", "glue/stsb", "conll/ner", "squad/2.0")

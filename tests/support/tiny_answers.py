@@ -10,7 +10,7 @@ from benchrunner import Metric, Recipe, RowsFrom, Split, Task, Workspace
 from benchrunner.engine import Problem
 from benchrunner.results import Computing, Runner
 from benchrunner.runs.predicting import predict
-from benchrunner.testing import check_task
+from benchrunner_kit.testing import check_task
 from inline import plugins
 
 RECIPE = Recipe(lr=0.02, epochs=6, batch_size=8)

@@ -18,10 +18,10 @@ from benchrunner.features.flat_batch import FlatBatch
 from benchrunner.fits.computing import Computing
 from benchrunner.methods.heads import LinearHead
 from benchrunner.parameters.recipes import Recipe
-from benchrunner.testing import MOOD, TinyEncoder, sentences
 from benchrunner.training.checkpoints import Checkpoint
 from benchrunner.training.embedding_rows import WordsInUse
 from benchrunner.training.loop import Training
+from benchrunner_kit.testing import MOOD, TinyEncoder, sentences
 
 CPU = torch.device("cpu")
 RECIPE = Recipe(lr=5e-3, epochs=3, batch_size=8)

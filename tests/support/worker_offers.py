@@ -17,6 +17,6 @@ def register_tasks() -> Iterator[Task]:
 
 @hookimpl
 def register_backbones() -> Iterator[BackboneFamily]:
-    from benchrunner.testing import tiny_family
+    from benchrunner_kit.testing import tiny_family
 
     yield tiny_family()

@@ -16,13 +16,13 @@ from benchrunner.features.flat_batch import FlatBatch
 from benchrunner.fits.computing import Computing
 from benchrunner.methods.heads import LinearHead
 from benchrunner.parameters.recipes import Recipe
-from benchrunner.testing import MOOD, TinyEncoder
-from benchrunner.testing.tiny_encoder import HIDDEN
 from benchrunner.training import numerics
 from benchrunner.training.checkpoints import Checkpoint
 from benchrunner.training.graphs import Graph
 from benchrunner.training.loop import Training
 from benchrunner.training.steps import Steps
+from benchrunner_kit.testing import MOOD, TinyEncoder
+from benchrunner_kit.testing.tiny_encoder import HIDDEN
 from fixed_shapes import RECIPE, Broken, StandIn, StaticEncoder, path_of_a_gpu, work
 from tape_graph import Tape
 from tiny_fits import Killed, killed_after

@@ -17,9 +17,9 @@ from benchrunner.backbones.encoder import Encoder
 from benchrunner.engine import OneBackbone
 from benchrunner.errors import PluginError
 from benchrunner.features.flat_batch import FlatBatch, collate
-from benchrunner.testing import TinyBackbone, TinyEncoder, check_backbone
-from benchrunner.testing.tiny_encoder import VOCABULARY
 from benchrunner.training.embedding_rows import WHOLE_TABLE, WordsInUse, narrowed
+from benchrunner_kit.testing import TinyBackbone, TinyEncoder, check_backbone
+from benchrunner_kit.testing.tiny_encoder import VOCABULARY
 from benchrunner_methods.concatenated_encoder import ConcatenatedEncoder
 from inline import QUICK, runner
 from tiny_fits import features

@@ -18,8 +18,8 @@ from benchrunner.features.arrays import Sequences
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.problems.problem import Problem
 from benchrunner.problems.sentences import Classify
-from benchrunner.testing import MOOD, TinyEncoder, sentences as columns
 from benchrunner.training.feature_cache import Cache
+from benchrunner_kit.testing import MOOD, TinyEncoder, sentences as columns
 
 CODE = {"core": "1"}
 

@@ -10,8 +10,8 @@ from torch import nn
 from benchrunner.features.flat_batch import collate
 from benchrunner.methods.heads import LinearHead
 from benchrunner.problems.problem import HeadShape
-from benchrunner.testing import MOOD, TinyEncoder
 from benchrunner.training.inference import predict
+from benchrunner_kit.testing import MOOD, TinyEncoder
 from tiny_fits import CPU, features
 
 

@@ -22,11 +22,11 @@ from benchrunner.fits.computing import Computing
 from benchrunner.methods.heads import LinearHead
 from benchrunner.parameters.recipes import BATCH_UNITS, Recipe
 from benchrunner.problems.tag import Tag
-from benchrunner.testing import TinyEncoder
-from benchrunner.testing.tiny_encoder import VOCABULARY
 from benchrunner.training.checkpoints import Checkpoint
 from benchrunner.training.embedding_rows import WordsInUse
 from benchrunner.training.loop import Speed, Training
+from benchrunner_kit.testing import TinyEncoder
+from benchrunner_kit.testing.tiny_encoder import VOCABULARY
 from tiny_fits import CPU, RECIPE, Model, difference, features, fitted
 
 

@@ -15,10 +15,10 @@ from benchrunner.errors import FitError
 from benchrunner.features.flat_batch import FlatBatch
 from benchrunner.methods.heads import LinearHead
 from benchrunner.problems.problem import HeadShape
-from benchrunner.testing import TinyEncoder
 from benchrunner.training import numerics, optimizer
 from benchrunner.training.inference import Level, predict
 from benchrunner.training.memory import computed_in_parts
+from benchrunner_kit.testing import TinyEncoder
 from tiny_fits import CPU, RECIPE, Killed, Model, difference, features, fitted, killed_after
 
 

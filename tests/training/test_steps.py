@@ -18,14 +18,14 @@ from benchrunner.methods.heads import LinearHead
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.problems.problem import Problem
 from benchrunner.problems.tag import Tag
-from benchrunner.testing import MOOD, TinyEncoder, sentences
-from benchrunner.testing.tiny_encoder import HIDDEN
 from benchrunner.training import numerics
 from benchrunner.training.checkpoints import Checkpoint
 from benchrunner.training.graphs import CudaGraph, Graph
 from benchrunner.training.loop import Training
 from benchrunner.training.optimizer import Optimizer
 from benchrunner.training.steps import Captured, Eager, Steps, Work
+from benchrunner_kit.testing import MOOD, TinyEncoder, sentences
+from benchrunner_kit.testing.tiny_encoder import HIDDEN
 from fixed_shapes import RECIPE, Broken, StandIn, StaticEncoder, path_of_a_gpu, work
 from tape_graph import Tape
 

@@ -11,9 +11,9 @@ import pytest
 from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef
 
 from benchrunner import DataError, Task, Workspace
-from benchrunner.testing import check_task
-from benchrunner.workspace import Settings
+from benchrunner.results import Settings
 from benchrunner_babylm import register_tasks
+from benchrunner_kit.testing import check_task
 
 TASKS = {task.name.removeprefix("babylm/").removesuffix("-filtered"): task for task in register_tasks()}
 

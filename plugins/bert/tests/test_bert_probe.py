@@ -18,7 +18,7 @@ from benchrunner import ACCURACY, Classify, RowsFrom, Split, Task, Workspace
 from benchrunner.results import Computing, Fit, Runner, discover
 from benchrunner.runs.exporting import export
 from benchrunner.runs.predicting import predict, raw_outputs
-from benchrunner.testing import sentences
+from benchrunner_kit.testing import sentences
 from inline import METHODS, plugin
 
 ROWS = {"train": 60, "dev": 40}

@@ -14,10 +14,10 @@ from benchrunner.engine import Backbone, OneBackbone
 from benchrunner.features.flat_batch import FlatBatch
 from benchrunner.results import Computing, Runner, discover
 from benchrunner.runs.predicting import predict
-from benchrunner.testing import check_backbone
 from benchrunner_bert.checkpoint import read
 from benchrunner_bert.family import EMBEDDED
 from benchrunner_bert.model import Bert
+from benchrunner_kit.testing import check_backbone
 from inline import files, own
 
 

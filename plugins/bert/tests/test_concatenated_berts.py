@@ -14,12 +14,12 @@ import benchrunner_bert
 from benchrunner import Recipe, Workspace
 from benchrunner.engine import collate, randomness
 from benchrunner.results import discover
-from benchrunner.testing import MOOD, check_backbone, sentences
 from benchrunner_bert.backbones import VOCABULARY
 from benchrunner_bert.configuration import Configuration, Direction
 from benchrunner_bert.family import BertFamily
 from benchrunner_bert.model import Bert
 from benchrunner_bert.tokenizer import BertTokenizer
+from benchrunner_kit.testing import MOOD, check_backbone, sentences
 from benchrunner_methods.concatenated_encoder import ConcatenatedEncoder
 from benchrunner_methods.concatenation import ConcatenatedFamily
 from command_line import CommandLine

@@ -12,11 +12,10 @@ from elmo_samples import SHAPES, elmo, plain_states, ragged, reversed_texts
 
 from benchrunner import CheckpointError, RequestError, Workspace
 from benchrunner.features.randomness import Dropout
-from benchrunner.results import discover
-from benchrunner.testing import check_backbone
-from benchrunner.workspace import Settings
+from benchrunner.results import Settings, discover
 from benchrunner_bert.elmo.configuration import ElmoConfiguration
 from benchrunner_bert.elmo.encoder import Elmo
+from benchrunner_kit.testing import check_backbone
 
 NEAR = 2e-6
 

@@ -15,7 +15,6 @@ import transformers
 
 from benchrunner import Workspace
 from benchrunner.results import Runner, Study, discover, run_study
-from benchrunner.testing import check_backbone
 from benchrunner.workspace import Settings
 from benchrunner_bert.backbones import VOCABULARY
 from benchrunner_bert.family import EMBEDDED
@@ -25,6 +24,7 @@ from benchrunner_bert.pretraining.corpus.corpus import Corpus
 from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
 from benchrunner_bert.pretraining.instances.instance import InstanceSettings
 from benchrunner_bert.pretraining.instances.instances import Instances
+from benchrunner_kit.testing import check_backbone
 
 (NOVELS,) = EMBEDDED
 REAL = os.environ.get("BENCHRUNNER_REAL_DATA")

@@ -21,13 +21,13 @@ from transformers import (
 
 from benchrunner.errors import CheckpointError
 from benchrunner.io.decoding import from_json
-from benchrunner.testing import check_backbone
 from benchrunner.workspace import Settings, Workspace
 from benchrunner_bert.family import BertFamily
 from benchrunner_bert.pretraining.corpus.manifest import Manifest, SourceFacts
 from benchrunner_bert.pretraining.export.card import Card
 from benchrunner_bert.pretraining.export.model_folder import export
 from benchrunner_bert.pretraining.objectives import OBJECTIVES
+from benchrunner_kit.testing import check_backbone
 
 HEADS = {
     "cls.predictions.bias",

@@ -127,9 +127,8 @@ def test_one_document_cannot_teach_what_follows_what(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("objective", "direction"), [("ltr", "left-to-right"), ("rtl", "right-to-left")])
 def test_the_result_is_a_backbone_with_its_restriction(tmp_path: Path, objective: str, direction: str) -> None:
     from benchrunner import Workspace
-    from benchrunner.results import discover
-    from benchrunner.testing import check_backbone
-    from benchrunner.workspace import Settings
+    from benchrunner.results import Settings, discover
+    from benchrunner_kit.testing import check_backbone
 
     corpus(tmp_path / "corpus")
     held_out = ["--held-out", str(corpus(tmp_path / "held", seed=1))]
@@ -143,9 +142,8 @@ def test_the_result_is_a_backbone_with_its_restriction(tmp_path: Path, objective
 
 def test_a_gpt_like_model_reads_bare_text_and_fine_tunes(tmp_path: Path) -> None:
     from benchrunner import Workspace
-    from benchrunner.results import discover
-    from benchrunner.testing import check_backbone
-    from benchrunner.workspace import Settings
+    from benchrunner.results import Settings, discover
+    from benchrunner_kit.testing import check_backbone
 
     corpus(tmp_path / "corpus")
     run(words(tmp_path, "out", steps=2, size="gpt-1/32/2"))

@@ -13,8 +13,8 @@ import benchrunner_conll
 from benchrunner import hookimpl
 from benchrunner.command_line.main import main
 from benchrunner.results import Plugins, discover
-from benchrunner.testing import tiny_family
 from benchrunner_conll import demo
+from benchrunner_kit.testing import tiny_family
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from conll_samples import real_data, workspace
 from benchrunner.errors import PluginError
 from benchrunner.parameters.recipes import CONTEXTS, Recipe
 from benchrunner.tasks.task import Task
-from benchrunner.testing import TinyEncoder
 from benchrunner_conll import CONLL2003, Corpus, register_tasks
+from benchrunner_kit.testing import TinyEncoder
 
 
 def tweets(**changes: object) -> Task:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from conll_samples import workspace
 
-from benchrunner.testing import check_task
 from benchrunner_conll import CONLL2003, demo
 from benchrunner_conll.conlleval import evaluate
+from benchrunner_kit.testing import check_task
 
 TASK = CONLL2003.task()
 

@@ -13,7 +13,7 @@ from benchrunner import Workspace
 from benchrunner.backbones.encoder import Encoder
 from benchrunner.engine import Backbone, OneBackbone
 from benchrunner.features.flat_batch import FlatBatch
-from benchrunner.testing import WEIGHTS, TinyEncoder
+from benchrunner_kit.testing import WEIGHTS, TinyEncoder
 
 
 class Deep(TinyEncoder):

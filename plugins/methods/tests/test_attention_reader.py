@@ -18,7 +18,7 @@ from benchrunner.features.randomness import Dropout
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.results import Computing, Runner
 from benchrunner.runs.predicting import predict, raw_outputs
-from benchrunner.testing import TinyEncoder
+from benchrunner_kit.testing import TinyEncoder
 from benchrunner_methods.attention_head import AttentionHead, BiLstm
 from benchrunner_methods.frozen_readers import joined
 from inline import runner

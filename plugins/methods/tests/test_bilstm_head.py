@@ -12,7 +12,7 @@ from torch import nn
 
 from benchrunner import Recipe
 from benchrunner.engine import Dropout, FlatBatch, HeadShape, collate
-from benchrunner.testing import TinyEncoder
+from benchrunner_kit.testing import TinyEncoder
 from benchrunner_methods.bilstm_head import BiLstmHead, LayerMix, time_order
 from tiny_fits import features
 

@@ -22,7 +22,7 @@ from benchrunner.parameters.recipes import Recipe
 from benchrunner.results import Computing, Fit, Runner, discover
 from benchrunner.runs.exporting import export
 from benchrunner.runs.predicting import predict
-from benchrunner.testing import WEIGHTS, TinyEncoder
+from benchrunner_kit.testing import WEIGHTS, TinyEncoder
 from benchrunner_methods.concatenated_encoder import ConcatenatedEncoder
 from inline import METHODS, QUICK, files, own, plugin
 

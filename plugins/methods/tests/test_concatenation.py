@@ -15,7 +15,7 @@ from benchrunner.backbones.export_kind import ExportKind
 from benchrunner.engine import OneBackbone
 from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.features.randomness import Dropout
-from benchrunner.testing import TinyEncoder, check_backbone
+from benchrunner_kit.testing import TinyEncoder, check_backbone
 from benchrunner_methods.concatenated_encoder import ConcatenatedEncoder
 from benchrunner_methods.concatenation import ConcatenatedFamily, Concatenation
 from tiny_fits import features

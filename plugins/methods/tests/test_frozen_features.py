@@ -18,7 +18,7 @@ from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.parameters.recipes import LAYERS, Recipe
 from benchrunner.results import Fit, Runner
 from benchrunner.runs.predicting import predict
-from benchrunner.testing import TinyEncoder, tiny_family
+from benchrunner_kit.testing import TinyEncoder, tiny_family
 from benchrunner_methods.frozen_states import chosen_layers
 from inline import runner
 

@@ -26,9 +26,9 @@ from benchrunner.parameters.recipes import Recipe
 from benchrunner.results import Computing, Runner
 from benchrunner.runs.planner import Planner
 from benchrunner.runs.predicting import predict
-from benchrunner.testing import MOOD, WEIGHTS, TinyEncoder
 from benchrunner.training.checkpoints import Checkpoint
 from benchrunner.training.schedule import Schedule
+from benchrunner_kit.testing import MOOD, WEIGHTS, TinyEncoder
 from benchrunner_methods.low_rank import LowRankUpdates
 from inline import QUICK, mood, runner
 from tiny_fits import CPU, features

@@ -23,8 +23,8 @@ from benchrunner.features.flat_batch import collate
 from benchrunner.problems.span import Span
 from benchrunner.results import Fit, Runner
 from benchrunner.runs.predicting import predict, raw_outputs
-from benchrunner.testing import TinyEncoder
 from benchrunner.training.feature_cache import Cache
+from benchrunner_kit.testing import TinyEncoder
 from benchrunner_methods import frozen_states
 from benchrunner_methods.probing.probe import UNTRAINED_POOLER
 from inline import plugins, runner

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from benchrunner.testing import check_task
 from benchrunner.workspace import Settings, Workspace
+from benchrunner_kit.testing import check_task
 from benchrunner_squad import register_tasks
 from benchrunner_squad.demo import QUESTIONS, WORDS, write
 

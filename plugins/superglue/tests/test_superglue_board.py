@@ -13,11 +13,8 @@ import pyarrow as pa
 import pytest
 
 from benchrunner import Answers, Workspace
-from benchrunner.leaderboards.checking import find_faults
-from benchrunner.leaderboards.manifests import read_manifest
-from benchrunner.leaderboards.writing import write_answers
-from benchrunner.testing import TinyEncoder
-from benchrunner.workspace import Settings
+from benchrunner.results import Settings, find_faults, read_manifest, write_answers
+from benchrunner_kit.testing import TinyEncoder
 from benchrunner_superglue import register_tasks
 from benchrunner_superglue.board import COLUMNS, FIGURES, board
 from benchrunner_superglue.multirc_file import MultiRcFile

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from benchrunner import DataError, Task, Workspace
-from benchrunner.testing import check_task
+from benchrunner_kit.testing import check_task
 from benchrunner_superglue import register_tasks
 
 TASKS = {task.name.removeprefix("superglue/"): task for task in register_tasks()}

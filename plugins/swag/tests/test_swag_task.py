@@ -21,8 +21,8 @@ from benchrunner.runs.runner import Runner
 from benchrunner.studies.study import Study
 from benchrunner.studies.study_run import run_study
 from benchrunner.studies.submission_answers import answers, selected
-from benchrunner.testing import check_task, tiny_family
 from benchrunner.workspace import Settings, Workspace
+from benchrunner_kit.testing import check_task, tiny_family
 from benchrunner_swag import SWAG, register_tasks
 
 

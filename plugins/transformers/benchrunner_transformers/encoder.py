@@ -12,7 +12,17 @@ import torch
 from torch import nn
 
 from benchrunner import RequestError
-from benchrunner.engine import Encoder, ExportedHead, ExportKind, FlatBatch, Frame, Pieces, Sequences, blocks, recompute
+from benchrunner.engine import (
+    Encoder,
+    ExportedHead,
+    ExportKind,
+    FlatBatch,
+    Frame,
+    Pieces,
+    Sequences,
+    blocks,
+    recompute,
+)
 from benchrunner_transformers import big_bird, dropout, layers, longformer
 from benchrunner_transformers.configuration import MARK
 from benchrunner_transformers.export import check_logits, export_checkpoint

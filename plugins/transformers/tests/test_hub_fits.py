@@ -14,7 +14,7 @@ from tiny_models import SETTINGS, write_model
 from benchrunner import Choose, Recipe, Regress, Rows, Span, Tag, Workspace
 from benchrunner.engine import Backbone, Cache, Job, Problem
 from benchrunner.results import Computing, Event, Fit
-from benchrunner.testing import check_backbone, sentences
+from benchrunner_kit.testing import check_backbone, sentences
 from benchrunner_transformers.family import TransformersFamily
 
 QUICK = ("gpt2", "roberta", "t5")

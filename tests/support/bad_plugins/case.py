@@ -28,8 +28,21 @@ RUN = ("run", "bad/task", "--quiet", "--device", "cpu", "--runs", "runs")
 SET_ASIDE = "plugin bad is set aside"
 
 BASE = """
-from benchrunner import ACCURACY, BoardFile, Classify, Labels, Leaderboard, Metric, NamedRecipe, RowsFrom, Source
-from benchrunner import Split, Table, Task, hookimpl
+from benchrunner import (
+    ACCURACY,
+    BoardFile,
+    Classify,
+    Labels,
+    Leaderboard,
+    Metric,
+    NamedRecipe,
+    RowsFrom,
+    Source,
+    Split,
+    Table,
+    Task,
+    hookimpl,
+)
 from benchrunner.engine import Backbone, BackboneFamily, Method, OneBackbone, Outcome
 from benchrunner.results import Executor
 hooks = hookimpl

@@ -1,0 +1,15 @@
+"""Kit for plugin authors: contract checks, the commands `new` and `demo`, and a tiny task and encoder for tests."""
+
+from __future__ import annotations
+
+import argparse
+
+from benchrunner import hookimpl
+
+
+@hookimpl
+def register_commands(cli: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    about = "run everything once on generated data with a small backbone: minutes on a CPU"
+    cli.add_parser("demo", help=about, module="benchrunner_kit.demo_command")
+    about = "write the package of a new plugin, with tests that pass, to start from"
+    cli.add_parser("new", help=about, module="benchrunner_kit.new_command")

@@ -1,0 +1,145 @@
+"""Check that a leaderboard keeps its contract: tasks, labels, what is written, and what its own check finds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchrunner import Answers, BenchrunnerError, BoardFile, Leaderboard, PluginError, Workspace
+from benchrunner.engine import seals
+from benchrunner.results import find_faults, read_manifest, write_answers
+from benchrunner_kit.testing.contract import Findings, described
+from benchrunner_kit.testing.problem_checks import sample_outputs
+from benchrunner_kit.testing.sample_data import with_data
+from benchrunner_kit.testing.tiny_encoder import TinyEncoder
+
+if TYPE_CHECKING:
+    from benchrunner import Task
+
+
+def check_leaderboard(
+    board: Leaderboard, tasks: Iterable[Task], folder: Path, *, workspace: Workspace | None = None
+) -> None:
+    """Check that a leaderboard keeps its contract; raise a `PluginError` that lists every fault, with advice.
+
+    `tasks` are those whose answers the board takes. A submission of sample answers is written below `folder` and must
+    pass the board's own check, and damaged files must not. The rows are those of `workspace`, or of the tasks' demo
+    files.
+    """
+    findings = Findings(f"the leaderboard '{board.name}'")
+    known = {task.name: task for task in tasks}
+    wanted = [known[name] for name in dict.fromkeys(file.task for file in board.files) if name in known]
+    with findings.step("to compare the columns of published results with the tasks"):
+        try:
+            board.check_columns(known, list(known))
+        except PluginError as error:
+            findings.add(f"published results: {error}")
+    workspace = with_data(wanted, folder, workspace, findings) if wanted else workspace
+    answers = dict[tuple[str, str], Answers]()
+    for file in board.files:
+        _check_names(file, known, findings)
+        task = known.get(file.task)
+        if task is not None and workspace is not None and file.split in task.splits:
+            with findings.step(f"to answer {file.task}, split {file.split}"):
+                answers[file.pair] = _sample_answers(task, file.split, workspace)
+            if file.pair in answers:
+                with findings.step(f"to write and check {file.name}"):
+                    _check_labels(file, task, answers[file.pair], findings)
+                    _check_file(file, answers[file.pair], findings)
+    if board.files and not findings.faults:
+        with findings.step("to write a submission"):
+            _check_submission(board, answers, folder, findings)
+    findings.refuse()
+
+
+def _check_names(file: BoardFile, tasks: Mapping[str, Task], findings: Findings) -> None:
+    """Check that the file's task, split and extra figure exist, and that the numbers of rows agree."""
+    task = tasks.get(file.task)
+    if task is None:
+        findings.add(
+            f"{file.name} is for the task '{file.task}', which is not among the tasks given: mend the name, or give it"
+        )
+        return
+    split = task.splits.get(file.split)
+    if split is None:
+        findings.add(f"{file.name} is for the split '{file.split}' of {file.task}, which has {', '.join(task.splits)}")
+    elif split.role == "train":
+        findings.add(
+            f"{file.name} is for the split '{file.split}' of {file.task}, from which fits learn: name a test split"
+        )
+    elif split.rows not in (None, file.rows):
+        findings.add(
+            f"{file.name} has {file.rows:,} rows, and the split '{file.split}' of {file.task} has {split.rows:,}: "
+            "mend either"
+        )
+
+
+def _sample_answers(task: Task, split: str, workspace: Workspace) -> Answers:
+    """Return answers to a split, decoded from random outputs."""
+    problem, table = task.problem, task.load(split, workspace).table
+    features = problem.encode(table, TinyEncoder(), task.recipe, training=False)
+    raw = problem.gather(sample_outputs(problem, features), features, table)
+    figures = problem.extra_figures(raw, table, problem.decoding)
+    return Answers(problem.decode(raw, table, problem.decoding), table, figures, fit="check", method="check")
+
+
+def _check_labels(file: BoardFile, task: Task, answers: Answers, findings: Findings) -> None:
+    """Check that each label of the task has a text in the file, and each text a label."""
+    texts = file.kind.labels_by_text
+    labels = {str(label) for label in getattr(task.problem, "labels", ())}
+    if not texts or not labels or file.extra_figure:
+        return
+    if lacking := sorted(labels - set(map(str, texts.values()))):
+        findings.add(
+            f"{file.name} has no text for the label '{lacking[0]}' of {file.task}: add it to the file's labels"
+        )
+    if unknown := sorted(set(map(str, texts.values())) - labels):
+        findings.add(f"{file.name} has a text for the label '{unknown[0]}', which {file.task} lacks: leave it out")
+
+
+def _check_file(file: BoardFile, answers: Answers, findings: Findings) -> None:
+    """Check that written answers pass the file's own check, are written alike twice, and that damage is found."""
+    rows = len(answers.values)
+    try:
+        content = file.content(answers, rows)
+    except BenchrunnerError as error:
+        findings.add(f"sample answers to {file.task} cannot be written: {error}")
+        return
+    if file.content(answers, rows) != content:
+        findings.add(f"{file.name} differs from call to call: write the same bytes for the same answers")
+    table = file.rows_to_compare(answers.table)
+    lines = content.rstrip().splitlines(keepends=True)
+    damages = {
+        "is empty": b"",
+        "is cut in the middle": content[: len(content) // 2],
+        "lost its last line": b"".join(lines[:-1]),
+        "is twice as long": content + content,
+        "is no text": b"\xff\xfe\x00\x01" * 8,
+    }
+    for damage, damaged in damages.items():
+        try:
+            faults = file.kind.check(file.name, damaged, rows, file.other_rows, table)
+        except Exception as error:
+            findings.add(f"to check {file.name} where it {damage} ends in {described(error)}: add a fault instead")
+            continue
+        if not faults and damaged != content:
+            findings.add(f"{file.name} passes its check where it {damage}: let `find_faults` of its kind find this")
+
+
+def _check_submission(
+    board: Leaderboard, answers: Mapping[tuple[str, str], Answers], folder: Path, findings: Findings
+) -> None:
+    """Check that a whole submission passes the board's check, and that a second one has the same bytes."""
+    counts = {file.name: len(answers[file.pair].values) for file in board.files}
+    digests: list[object] = []
+    for name in ("submission", "again"):
+        place = folder / name / board.archive.removesuffix("/")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        path = write_answers(board, answers, place, counts=counts)
+        digests.append(seals.folder_checksums(path) if path.is_dir() else seals.file_checksum(path))
+        tables = {pair: answer.table for pair, answer in answers.items() if answer.table is not None}
+        for fault in find_faults(board, path, manifest=read_manifest(path), tables=tables):
+            findings.add(f"a submission that was just written is refused: {fault}")
+    if digests[0] != digests[1]:
+        findings.add("two submissions with the same answers differ: write the same bytes for the same answers")

@@ -1,0 +1,224 @@
+"""Checks of what an encoder computes: shapes, independent sequences, filling, dropout, narrowed tables, layers."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import torch
+
+from benchrunner import RequestError
+from benchrunner.engine import Dropout, Encoder, Features, Sequences, narrowed
+from benchrunner_kit.testing.contract import Findings
+from benchrunner_kit.testing.encoder_states import TOLERANCE, States, batch_of, distance, states
+
+BORDERS = (
+    "let no layer mix sequences: attention from `attend`, or `batch.starts` and `batch.blocks`, know their borders"
+)
+"""Advice for an encoder whose sequences depend on one another."""
+
+
+def check_states(encoder: Encoder, sequences: Sequences, findings: Findings) -> None:
+    """Check the states of an encoder in evaluation mode, for sequences of several lengths."""
+    everything = range(len(sequences.starts) - 1)
+    with findings.step("to compute the states of a batch"):
+        together = states(encoder, batch_of(sequences, everything))
+        _check_shapes(encoder, sequences, together, findings)
+        if findings.faults:
+            return
+        alone = [states(encoder, batch_of(sequences, [index])) for index in everything]
+        _compare_alone(together, alone, findings)
+        _compare(
+            together,
+            states(encoder, batch_of(sequences, everything)),
+            "two passes over one batch, without dropout,",
+            "draw dropout with `batch.dropout` only, which drops nothing in evaluation, and no other random numbers",
+            findings,
+            exact=True,
+        )
+        _compare(
+            together,
+            states(encoder, batch_of(sequences, everything, multiple=64)),
+            "a batch with and without filling tokens at its end",
+            "let no sequence read tokens from `batch.real` on",
+            findings,
+        )
+        _check_summary_place(encoder, sequences, findings)
+        if not findings.faults and distance(together.summaries, together.summarized) > TOLERANCE:
+            findings.add(
+                "`summarized` is not `summary` of the last states: do not override it, or leave out only what no "
+                "summary reads"
+            )
+
+
+def _check_shapes(encoder: Encoder, sequences: Sequences, found: States, findings: Findings) -> None:
+    """Check the number, the shape, the type and the values of the states."""
+    count, hidden = len(sequences.starts) - 1, encoder.hidden_size
+    if len(found.layers) < 2:
+        findings.add("`hidden_states` yields one tensor: it must yield the embeddings, then the states of every layer")
+    for depth, layer in enumerate(found.layers):
+        lengths = [int(length) for length in torch.from_numpy(sequences.starts).diff()]
+        for length, state in zip(lengths, layer, strict=True):
+            if tuple(state.shape) != (length, hidden):
+                findings.add(
+                    f"`hidden_states` gives {tuple(state.shape)} at layer {depth} for a sequence of {length} tokens: "
+                    f"give (tokens, hidden_size), here {(length, hidden)}"
+                )
+            elif not state.isfinite().all():
+                findings.add(f"states of layer {depth} are not finite numbers")
+    if tuple(found.summaries.shape) != (count, hidden):
+        findings.add(
+            f"summary gives {tuple(found.summaries.shape)} for {count} sequences, not {(count, hidden)}: give one "
+            "vector of `hidden_size` for each sequence, in the order of the batch"
+        )
+
+
+def _compare_alone(together: States, alone: Sequence[States], findings: Findings) -> None:
+    """Compare each sequence in a batch with the same sequence alone, at every layer; the lowest difference is told."""
+    for depth, layer in enumerate(together.layers):
+        gap = max(distance(single.layers[depth][0], state) for single, state in zip(alone, layer, strict=True))
+        if gap > TOLERANCE:
+            name = "the embeddings" if depth == 0 else f"the states of layer {depth}"
+            findings.add(
+                f"{name} of a text depend on the other sequences in its batch (alone and together they differ by "
+                f"{gap:.2g}): {BORDERS}"
+            )
+            return
+    gap = distance(torch.cat([single.summaries for single in alone]), together.summaries)
+    if gap > TOLERANCE:
+        findings.add(
+            f"a sequence's summary depends on the other sequences in its batch (they differ by {gap:.2g}): give the "
+            "summaries in the order of the sequences in the batch, each from its own tokens"
+        )
+
+
+def _compare(before: States, after: States, what: str, advice: str, findings: Findings, *, exact: bool = False) -> bool:
+    """Compare all layers, then the summaries; the lowest difference is told. Return whether they are equal."""
+    for depth, (left, right) in enumerate(zip(before.layers, after.layers, strict=True)):
+        gap = max(distance(one, other) for one, other in zip(left, right, strict=True))
+        if gap > (0 if exact else TOLERANCE):
+            name = "embeddings" if depth == 0 else f"states at layer {depth}"
+            findings.add(f"{what} give other {name} (they differ by {gap:.2g}): {advice}")
+            return False
+    gap = distance(before.summaries, after.summaries)
+    if gap > (0 if exact else TOLERANCE):
+        findings.add(f"{what} give other summaries (they differ by {gap:.2g}): {advice}")
+        return False
+    return True
+
+
+def _check_summary_place(encoder: Encoder, sequences: Sequences, findings: Findings) -> None:
+    """Check that the state at `summary_place` has read the token at the other end of its sequence.
+
+    The shortest sequence of four tokens or more is read: in a long one, a recurrent network or a window of attention
+    may lose the far token.
+    """
+    lengths = sequences.starts[1:] - sequences.starts[:-1]
+    [long_enough] = np.nonzero(lengths >= 4)
+    if not len(long_enough):
+        return
+    chosen = int(long_enough[lengths[long_enough].argmin()])
+    far = -2 if encoder.summary_place == "first" else 1  # a special token may be at the very end
+    place = 0 if encoder.summary_place == "first" else -1
+    begin, end = sequences.starts[chosen], sequences.starts[chosen + 1]
+    tokens = sequences.tokens.copy()
+    row = tokens[begin:end]
+    row[far] = row[1] if row[far] != row[1] else row[2]
+    if row[far] == sequences.tokens[begin:end][far]:
+        return
+    changed = Sequences(tokens, sequences.segments, sequences.starts)
+    before, after = (states(encoder, batch_of(given, [chosen])).layers[-1][0][place] for given in (sequences, changed))
+    if torch.equal(before, after):
+        other = "last" if encoder.summary_place == "first" else "first"
+        findings.add(
+            f"`summary_place` is '{encoder.summary_place}', but the last layer's state there does not change with a "
+            f"token at the other end: set it to '{other}' if the layers read in one direction"
+        )
+
+
+def check_dropout(encoder: Encoder, sequences: Sequences, findings: Findings) -> None:
+    """Check that dropout is drawn from the batch alone, and that it is there."""
+    everything = range(len(sequences.starts) - 1)
+    encoder.train()
+    try:
+        with findings.step("to compute states with dropout"):
+            first, second = (
+                states(encoder, batch_of(sequences, everything, dropout=Dropout(0, "check"))) for _ in range(2)
+            )
+            is_repeated = _compare(
+                first,
+                second,
+                "two passes over one batch with the same dropout",
+                "draw each mask with `batch.dropout(x, rate, site)`, not with torch's own dropout",
+                findings,
+                exact=True,
+            )
+            without = states(encoder, batch_of(sequences, everything))
+            if is_repeated and encoder.dropout > 0 and distance(first.summaries, without.summaries) == 0:
+                findings.add(
+                    f"`dropout` is {encoder.dropout}, but a batch with dropout gives the same summaries as one "
+                    "without: apply `batch.dropout` in the layers, or set `dropout` to 0"
+                )
+    finally:
+        encoder.eval()
+
+
+def check_narrowed(encoder: Encoder, sequences: Sequences, findings: Findings) -> None:
+    """Check that states are the same if a table of `word_embeddings` holds only the rows in use."""
+    with findings.step("to compute states with tables of the words in use"):
+        names = {id(module): name for name, module in encoder.named_modules()}
+        tables = narrowed(encoder, Features.of(sequences))
+        restored = {id(table.weight) for table in tables}
+        whole = [table for table in encoder.word_embeddings if id(table.get_parameter("weight")) not in restored]
+        for table in tables:
+            table.restore(1.0)
+        if whole:
+            name = names.get(id(whole[0]), "?")
+            findings.add(
+                f"states change if the table '{name}' holds only the rows in use: a table of word_embeddings is "
+                "used for more than looking up batch.tokens; leave the table out of `word_embeddings`"
+            )
+
+
+def check_layers(encoder: Encoder, findings: Findings) -> None:
+    """Check depths, and that initialising the highest layer or the summary changes only weights of its depth.
+
+    An encoder that does not say what its layers are, or does not initialise them, is not checked. Its weights change.
+    """
+    with findings.step("to initialise a layer"), contextlib.suppress(RequestError):
+        depths, count = encoder.depths(), len(encoder.layers)
+        if depths.keys() != dict(encoder.named_parameters()).keys():
+            findings.add("depths does not give the names of named_parameters: give a depth for each weight by its name")
+            return
+        source, before = torch.Generator().manual_seed(0), _weights(encoder)
+        encoder.draw_layer(count - 1, source)
+        _check_drawn("draw_layer", encoder, before, depths, count, findings)
+        before = _weights(encoder)
+        encoder.draw_summary(source)
+        _check_drawn("draw_summary", encoder, before, depths, count + 1, findings)
+
+
+def _check_drawn(
+    method: str,
+    encoder: Encoder,
+    before: Mapping[str, torch.Tensor],
+    depths: Mapping[str, int],
+    depth: int,
+    findings: Findings,
+) -> None:
+    """Add a fault if other weights than those of a depth changed, or none of them."""
+    changed = [name for name, weight in encoder.named_parameters() if not torch.equal(weight, before[name])]
+    if outside := [name for name in changed if depths[name] != depth]:
+        findings.add(
+            f"{method} changes a weight of another depth, {outside[0]}: change only weights of depth {depth}, or give "
+            "this weight that depth in `depths`"
+        )
+    elif not changed and depth in depths.values():
+        findings.add(
+            f"{method} changes no weight: draw the weights of depth {depth} from the generator, or leave it out"
+        )
+
+
+def _weights(encoder: Encoder) -> dict[str, torch.Tensor]:
+    return {name: weight.detach().clone() for name, weight in encoder.named_parameters()}

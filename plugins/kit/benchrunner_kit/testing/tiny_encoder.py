@@ -1,0 +1,156 @@
+"""A whole encoder in about a hundred lines, to test with and to copy from; and the backbone that has it."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self, final
+
+import numpy as np
+import torch
+from torch import nn
+
+from benchrunner import Workspace
+from benchrunner.engine import (
+    Backbone,
+    BackboneFamily,
+    Encoder,
+    ExportedHead,
+    FlatBatch,
+    Frame,
+    OneBackbone,
+    Pieces,
+    Sequences,
+    attend,
+)
+
+WEIGHTS = "tiny.safetensors"
+"""Name of the file that `TinyEncoder.save` writes."""
+HIDDEN, HEADS, VOCABULARY, LONGEST = 12, 2, 97, 64
+BEGIN, SEPARATOR, UNKNOWN, FIRST_WORD = 1, 2, 3, 4
+"""Token ids; words are hashed to ids from FIRST_WORD up."""
+
+
+class TinyEncoder(Encoder):
+    """An encoder of a few thousand weights: hashed words and one attention layer. The summary is the mean of states."""
+
+    def __init__(self, *, seed: int = 0, dropout: float = 0.1) -> None:
+        super().__init__()
+        self.hidden_size, self.max_length, self.dropout = HIDDEN, LONGEST, dropout
+        self.tokenizer_fingerprint = f"words by crc32 in {VOCABULARY} buckets"
+        self.word = nn.Embedding(VOCABULARY, HIDDEN)
+        self.position = nn.Embedding(LONGEST, HIDDEN)
+        self.qkv = nn.Linear(HIDDEN, 3 * HIDDEN)
+        self.norm = nn.LayerNorm(HIDDEN)
+        self.dense = nn.Linear(HIDDEN, HIDDEN)
+        _draw(self, torch.Generator().manual_seed(seed))
+
+    @property
+    def word_embeddings(self) -> Sequence[nn.Embedding]:
+        return (self.word,)
+
+    @property
+    def layers(self) -> Sequence[nn.Module]:
+        return (nn.ModuleList([self.qkv, self.norm]),)
+
+    def draw_layer(self, index: int, source: torch.Generator) -> None:
+        _draw(self.layers[index], source)
+
+    def draw_summary(self, source: torch.Generator) -> None:
+        _draw(self.dense, source)
+
+    def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:
+        """Make sequences of BEGIN, the words and SEPARATOR after each text; long sequences are cut at their end."""
+        rows = [[(BEGIN, 0), *((_token(word), 0) for word in text.split()), (SEPARATOR, 0)] for text in first]
+        if second is not None:
+            for row, text in zip(rows, second, strict=True):
+                row += [*((_token(word), 1) for word in text.split()), (SEPARATOR, 1)]
+        rows = [row[:max_length] for row in rows]
+        tokens, segments = np.array([token for row in rows for token in row], dtype=np.int32).reshape(-1, 2).T
+        starts = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+        return Sequences(np.ascontiguousarray(tokens), segments.astype(np.int8), starts)
+
+    def pieces(self, texts: Sequence[str]) -> Pieces:
+        """Give the words between blanks, each a piece."""
+        matches = [list(re.finditer(r"\S+", text)) for text in texts]
+        words = [match for text in matches for match in text]
+        spans = np.array([match.span() for match in words], dtype=np.int32).reshape(-1, 2)
+        starts = np.cumsum([0, *map(len, matches)], dtype=np.int64)
+        return Pieces(np.array([_token(match[0]) for match in words], dtype=np.int32), spans, starts)
+
+    @property
+    def frame(self) -> Frame:
+        return Frame(before=(BEGIN,), between=(SEPARATOR,), after=(SEPARATOR,), unknown=UNKNOWN)
+
+    def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
+        embedded = self.word(batch.tokens) + self.position(batch.positions)  # (T, hidden)
+        hidden = batch.dropout(embedded, self.dropout, "words")
+        yield hidden
+        qkv = self.qkv(hidden).unflatten(-1, (3, HEADS, HIDDEN // HEADS))
+        yield self.norm(hidden + attend(qkv, batch, rate=self.dropout, site="attention"))
+
+    def summary(self, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
+        """Compute the mean over the tokens of each sequence and a dense layer: (T, hidden) -> (N, hidden)."""
+        sums = hidden.new_zeros(len(batch.starts) - 1, HIDDEN).index_add(0, batch.owner, hidden[: batch.real])
+        return torch.tanh(self.dense(sums / batch.starts.diff()[:, None]))
+
+    def save(self, folder: Path, head: ExportedHead | None = None) -> None:
+        from safetensors.torch import save_file
+
+        tensors = {name: weight.contiguous() for name, weight in self.state_dict().items()}
+        tensors |= {f"head.{name}": weight for name, weight in (head.tensors if head is not None else {}).items()}
+        save_file(tensors, folder / WEIGHTS)
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """Load the encoder that `save` wrote."""
+        from safetensors.torch import load_file
+
+        encoder = cls()
+        tensors = load_file(folder / WEIGHTS)
+        encoder.load_state_dict({name: weight for name, weight in tensors.items() if not name.startswith("head.")})
+        return encoder
+
+
+def _draw(module: nn.Module, source: torch.Generator) -> None:
+    for weight in module.parameters():
+        nn.init.normal_(weight, std=0.3, generator=source)
+
+
+def _token(word: str) -> int:
+    return FIRST_WORD + zlib.crc32(word.encode()) % (VOCABULARY - FIRST_WORD)
+
+
+@final
+@dataclass(frozen=True)
+class TinyBackbone(Backbone):
+    """A backbone whose encoder is a `TinyEncoder`: with the same weights on every load, or those in a folder."""
+
+    name: str = "tiny/words"
+    about: str = "hashed words and one attention layer"
+    folder: Path | None = None
+    for_demo: bool = True
+
+    def revision(self, workspace: Workspace) -> str:
+        return f"tiny {zlib.crc32((self.folder / WEIGHTS).read_bytes())}" if self.folder else "tiny 1"
+
+    def layer_count(self, workspace: Workspace) -> int:
+        return 1
+
+    def weight_count(self, workspace: Workspace) -> int:
+        return 1_000
+
+    def load(self, workspace: Workspace, *, seed: int) -> Encoder:
+        return TinyEncoder.read(self.folder) if self.folder else TinyEncoder()
+
+
+def tiny_family(name: str = "tiny/words") -> BackboneFamily:
+    """Give a family with the tiny backbone, for `register_backbones` in a test."""
+
+    def saved(folder: Path) -> Backbone | None:
+        return TinyBackbone(str(folder), folder=folder) if (folder / WEIGHTS).is_file() else None
+
+    return OneBackbone(TinyBackbone(name), saved)

@@ -1,0 +1,446 @@
+"""`check_backbone` names the fault of every broken backbone of a table."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from torch import nn
+
+from benchrunner import PluginError, Workspace
+from benchrunner.engine import BackboneFamily, Encoder, ExportedHead, FlatBatch, Frame, OneBackbone, Pieces, Sequences
+from benchrunner_kit.testing import WEIGHTS, TinyBackbone, TinyEncoder, check_backbone
+
+
+class Mixed(TinyEncoder):
+    def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
+        embeddings, last = super().hidden_states(batch)
+        yield embeddings
+        yield last + last.mean(0)
+
+
+class MixedEmbeddings(TinyEncoder):
+    def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
+        counted = torch.arange(len(batch.tokens)) % self.max_length  # positions in the batch, not in the sequence
+        yield from super().hidden_states(replace(batch, positions=counted))
+
+
+class MixedSummary(TinyEncoder):
+    def summary(self, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
+        return super().summary(hidden, batch).mean(0).expand(len(batch.starts) - 1, -1)
+
+
+class TurnedSummary(TinyEncoder):
+    def summary(self, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
+        return super().summary(hidden, batch).flip(0)
+
+
+class OtherSummarized(TinyEncoder):
+    def summarized(self, batch: FlatBatch) -> torch.Tensor:
+        return super().summarized(batch) + 1
+
+
+class FlatSummary(TinyEncoder):
+    def summary(self, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
+        return super().summary(hidden, batch)[:1]
+
+
+class AlwaysDropping(TinyEncoder):
+    def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
+        for states in super().hidden_states(batch):
+            yield nn.functional.dropout(states, 0.1)
+
+
+class OwnDropout(TinyEncoder):
+    def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
+        for states in super().hidden_states(batch):
+            yield nn.functional.dropout(states, 0.1, training=self.training)
+
+
+class NoDropoutAtAll(TinyEncoder):
+    def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
+        from benchrunner.features.randomness import NoDropout
+
+        yield from super().hidden_states(replace(batch, dropout=NoDropout()))
+
+
+class ReadingFilling(TinyEncoder):
+    def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
+        for states in super().hidden_states(batch):
+            yield states * (1 + (len(batch.tokens) - batch.real) / 100)
+
+
+class OneTensor(TinyEncoder):
+    def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
+        *_, last = super().hidden_states(batch)
+        yield last
+
+
+class NarrowLayer(TinyEncoder):
+    def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
+        embeddings, last = super().hidden_states(batch)
+        yield embeddings[:, :5]
+        yield last
+
+
+class NotFinite(TinyEncoder):
+    def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
+        for states in super().hidden_states(batch):
+            yield states / 0
+
+
+class Crashing(TinyEncoder):
+    def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
+        raise KeyError("layer")
+
+
+class Causal(TinyEncoder):
+    """Each token reads only the tokens before it, and `summary_place` is still the first."""
+
+    def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
+        embeddings = next(iter(super().hidden_states(batch)))
+        yield embeddings
+        sums, first = embeddings.cumsum(0), batch.starts[:-1].long()
+        before = (sums[first] - embeddings[first])[batch.owner]
+        yield torch.cat([sums[: batch.real] - before, embeddings[batch.real :]])
+
+
+class TableElsewhere(TinyEncoder):
+    def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
+        for states in super().hidden_states(batch):
+            yield states + self.word.weight.mean(0)
+
+
+class Unbounded(TinyEncoder):
+    def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:
+        return super().assemble(first, second, 64)
+
+
+class TellingOthers(TinyEncoder):
+    def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:
+        made = super().assemble(first, second, max_length)
+        return Sequences(made.tokens + np.int32(len(first) > 1), made.segments, made.starts)
+
+
+class EmptyText(TinyEncoder):
+    def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:
+        if list(first) == [""]:
+            return Sequences(np.empty(0, np.int32), np.empty(0, np.int8), np.array([0, 0]))
+        return super().assemble(first, second, max_length)
+
+
+class WrongStarts(TinyEncoder):
+    def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:
+        made = super().assemble(first, second, max_length)
+        return Sequences(made.tokens, made.segments, made.starts[1:])
+
+
+class FewSegments(TinyEncoder):
+    def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:
+        made = super().assemble(first, second, max_length)
+        return Sequences(made.tokens, made.segments[1:], made.starts)
+
+
+class NegativeIds(TinyEncoder):
+    def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:
+        made = super().assemble(first, second, max_length)
+        return Sequences(made.tokens - np.int32(9), made.segments, made.starts)
+
+
+def spans(change: Callable[[np.ndarray, str], np.ndarray]) -> type[TinyEncoder]:
+    """Make an encoder whose spans of each text are changed."""
+
+    class Changed(TinyEncoder):
+        def pieces(self, texts: Sequence[str]) -> Pieces:
+            made = super().pieces(texts)
+            parts = [change(made.spans[made.starts[at] : made.starts[at + 1]], text) for at, text in enumerate(texts)]
+            return Pieces(made.tokens, np.concatenate(parts), made.starts)
+
+    return Changed
+
+
+def in_bytes(found: np.ndarray, text: str) -> np.ndarray:
+    return np.array([[len(text[:place].encode()) for place in span] for span in found], dtype=np.int32).reshape(-1, 2)
+
+
+class PiecesOfAll(TinyEncoder):
+    def pieces(self, texts: Sequence[str]) -> Pieces:
+        made = super().pieces(texts)
+        return Pieces(made.tokens + np.int32(len(texts) > 1), made.spans, made.starts)
+
+
+class PieceStarts(TinyEncoder):
+    def pieces(self, texts: Sequence[str]) -> Pieces:
+        made = super().pieces(texts)
+        return Pieces(made.tokens, made.spans, made.starts - 1)
+
+
+class OtherWords(TinyEncoder):
+    def words(self, words: Sequence[str]) -> Pieces:
+        return self.pieces([f"{word}." for word in words])
+
+
+def framed(**changes: Any) -> type[TinyEncoder]:
+    """Make an encoder whose frame is changed."""
+
+    class Changed(TinyEncoder):
+        @property
+        def frame(self) -> Frame:
+            return replace(super().frame, **changes)
+
+    return Changed
+
+
+class NoFrame(TinyEncoder):
+    @property
+    def frame(self) -> Frame:
+        return Encoder.frame.fget(self)  # type: ignore[attr-defined, no-any-return]
+
+
+class NoFingerprint(TinyEncoder):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tokenizer_fingerprint = ""
+
+
+class LosesAWeight(TinyEncoder):
+    def save(self, folder: Path, head: ExportedHead | None = None) -> None:
+        super().save(folder, head)
+        tensors = load_file(folder / WEIGHTS)
+        tensors["dense.bias"] = torch.zeros_like(tensors["dense.bias"])
+        save_file(tensors, folder / WEIGHTS)
+
+
+class SavesInHalf(TinyEncoder):
+    def save(self, folder: Path, head: ExportedHead | None = None) -> None:
+        super().save(folder, head)
+        save_file({name: value.half() for name, value in load_file(folder / WEIGHTS).items()}, folder / WEIGHTS)
+
+
+class SavesNothing(TinyEncoder):
+    def save(self, folder: Path, head: ExportedHead | None = None) -> None:
+        return
+
+
+class CannotSave(TinyEncoder):
+    def save(self, folder: Path, head: ExportedHead | None = None) -> None:
+        raise NotImplementedError
+
+
+class Scaled(TinyEncoder):
+    scale = 2.0
+
+    def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
+        for states in super().hidden_states(batch):
+            yield states * self.scale
+
+
+class ScaledSummary(Scaled):
+    def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
+        yield from TinyEncoder.hidden_states(self, batch)
+
+    def summary(self, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
+        return super().summary(hidden, batch) * self.scale
+
+
+class Uppercase(TinyEncoder):
+    def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:
+        return super().assemble(
+            [text.upper() for text in first], second and [text.upper() for text in second], max_length
+        )
+
+    def pieces(self, texts: Sequence[str]) -> Pieces:
+        return super().pieces([text.upper() for text in texts])
+
+
+class DrawsTheWrongLayer(TinyEncoder):
+    def draw_layer(self, index: int, source: torch.Generator) -> None:
+        super().draw_summary(source)
+
+
+class DrawsNothing(TinyEncoder):
+    def draw_layer(self, index: int, source: torch.Generator) -> None:
+        return
+
+
+class Shallow(TinyEncoder):
+    def depths(self) -> dict[str, int]:
+        return {"word.weight": 0}
+
+
+def drawn_anew(encoder: Any) -> None:
+    nn.init.normal_(encoder.qkv.weight)
+
+
+def scaled_back(encoder: Any) -> None:
+    encoder.scale = 1.0
+
+
+def lower_case(encoder: Any) -> None:
+    encoder.__class__ = TinyEncoder
+
+
+def shorter(encoder: Any) -> None:
+    encoder.max_length = 32
+
+
+def hash_of(weights: bytes, folder: Path | None) -> str:
+    return f"{hash(weights)}"
+
+
+def nothing(encoder: Any) -> None:
+    return
+
+
+class Of(TinyBackbone):
+    """A backbone of one case: the class of its encoder, what loading does, what reading does, what its revision is."""
+
+    def __init__(self, case: Any, folder: Path | None = None) -> None:
+        super().__init__(f"broken {folder}" if folder else "broken", folder=folder)
+        object.__setattr__(self, "case", case)
+
+    def revision(self, workspace: Workspace) -> str:
+        weights = (self.folder / WEIGHTS).read_bytes() if self.folder else b""
+        return str(self.case.get("revision", hash_of)(weights, self.folder))  # type: ignore[attr-defined]
+
+    def load(self, workspace: Workspace, *, seed: int) -> Encoder:
+        case = self.case  # type: ignore[attr-defined]
+        kind = case.get("kind", TinyEncoder)
+        encoder = kind() if self.folder is None else kind.read(self.folder)
+        case.get("load", nothing)(encoder)
+        case.get("read" if self.folder else "", nothing)(encoder)
+        return encoder  # type: ignore[no-any-return]
+
+
+def family(case: Any) -> BackboneFamily:
+    finds = case.get("finds", lambda folder: (folder / WEIGHTS).is_file())
+    return OneBackbone(Of(case), lambda folder: Of(case, folder) if finds(folder) else None)
+
+
+BROKEN: dict[str, tuple[dict[str, Any], str]] = {
+    "a layer mixes sequences": ({"kind": Mixed}, "the states of layer 1 of a text depend on the other sequences"),
+    "positions count over the batch": ({"kind": MixedEmbeddings}, "the embeddings of a text depend on the other"),
+    "summaries mix sequences": ({"kind": MixedSummary}, "summary depends on the other sequences in its batch"),
+    "summaries in another order": ({"kind": TurnedSummary}, "summary depends on the other sequences in its batch"),
+    "one summary": ({"kind": FlatSummary}, r"summary gives \(1, 12\) for 6 sequences, not \(6, 12\)"),
+    "dropout in evaluation": ({"kind": AlwaysDropping}, "two passes over one batch, without dropout, give other"),
+    "dropout that is torch's own": ({"kind": OwnDropout}, "with the same dropout give other .* not with torch's own"),
+    "dropout that is not there": (
+        {"kind": NoDropoutAtAll},
+        "`dropout` is 0.1, but a batch with dropout gives the same",
+    ),
+    "reads the filling": ({"kind": ReadingFilling}, "with and without filling tokens at its end give other embeddings"),
+    "one tensor of states": ({"kind": OneTensor}, "`hidden_states` yields one tensor"),
+    "a layer of another width": ({"kind": NarrowLayer}, r"gives \(\d+, 5\) at layer 0 for a sequence of \d+ tokens"),
+    "states that are not finite": ({"kind": NotFinite}, "states of layer 0 are not finite numbers"),
+    "a layer that crashes": (
+        {"kind": Crashing},
+        r"to compute the states of a batch ends in KeyError: 'layer' \(.*:\d+\)",
+    ),
+    "another summarized": ({"kind": OtherSummarized}, "`summarized` is not `summary` of the last states"),
+    "a wrong summary_place": ({"kind": Causal}, "`summary_place` is 'first', but .* set it to 'last'"),
+    "a word table read elsewhere": (
+        {"kind": TableElsewhere},
+        "states change if the table 'word' holds only the rows in use",
+    ),
+    "sequences that are too long": ({"kind": Unbounded}, "assemble keeps more tokens than max_length"),
+    "tokens that depend on others": (
+        {"kind": TellingOthers},
+        "assemble gives other tokens for '.*' alone than among 6",
+    ),
+    "an empty text without tokens": ({"kind": EmptyText}, "assemble gives no token for an empty text"),
+    "wrong starts": ({"kind": WrongStarts}, "assemble gives wrong `starts` for 6 texts"),
+    "too few segments": ({"kind": FewSegments}, r"assemble gives \d+ segments for \d+ tokens"),
+    "negative ids": ({"kind": NegativeIds}, "assemble gives negative token ids"),
+    "offsets in bytes": ({"kind": spans(in_bytes)}, "spans of pieces|no piece covers|the span of a piece covers two"),
+    "offsets one too far": (
+        {"kind": spans(lambda found, text: found + 1)},
+        "spans of pieces are outside of their text",
+    ),
+    "offsets without the last character": (
+        {"kind": spans(lambda found, text: np.stack([found[:, 0], found[:, 1] - 1], 1))},
+        "no piece covers the character",
+    ),
+    "no offsets": ({"kind": spans(lambda found, text: found * 0)}, "no piece covers the character 't' at 0"),
+    "offsets backwards": ({"kind": spans(lambda found, text: found[::-1])}, "spans of pieces are not in the order"),
+    "offsets of whole texts": (
+        {"kind": spans(lambda found, text: found * 0 + np.array([0, len(text)], np.int32))},
+        "the span of a piece covers two words",
+    ),
+    "offsets of another shape": ({"kind": spans(lambda found, text: found[:, :1])}, r"give \(pieces, 2\)"),
+    "pieces that depend on others": (
+        {"kind": PiecesOfAll},
+        "pieces gives other tokens for '.*' alone than among other",
+    ),
+    "wrong starts of pieces": ({"kind": PieceStarts}, "pieces gives wrong `starts` for 6 texts"),
+    "words cut in another way": ({"kind": OtherWords}, "words gives other tokens than the same words have inside"),
+    "a frame without the last token": (
+        {"kind": framed(after=())},
+        "`frame` joins the pieces of single texts to other starts",
+    ),
+    "a frame with another token": (
+        {"kind": framed(before=(9,))},
+        "`frame` joins the pieces of single texts to other tokens",
+    ),
+    "a frame with another middle": ({"kind": framed(between=(9,))}, "the pieces of pairs of texts to other tokens"),
+    "a frame with one segment": ({"kind": framed(segments=(0, 0))}, "the pieces of pairs of texts to other segments"),
+    "no frame": ({"kind": NoFrame}, "the encoder has pieces and no `frame`"),
+    "no fingerprint": ({"kind": NoFingerprint}, "`tokenizer_fingerprint` must be a text"),
+    "loses a weight on saving": ({"kind": LosesAWeight}, "the weight 'dense.bias' is not the same; write every weight"),
+    "rounds weights on saving": ({"kind": SavesInHalf}, "the weight '.*' is not the same; write every weight"),
+    "saves nothing": ({"kind": SavesNothing}, "the family does not find the folder that its own encoder saved"),
+    "cannot save": ({"kind": CannotSave}, "to save the encoder and to read it again ends in NotImplementedError"),
+    "finds nothing": (
+        {"finds": lambda folder: False},
+        "the family does not find the folder that its own encoder saved",
+    ),
+    "loses its configuration": (
+        {"kind": Scaled, "read": scaled_back},
+        "its weights are the same, and its states of layer 0",
+    ),
+    "loses a number of the summary": (
+        {"kind": ScaledSummary, "read": scaled_back},
+        "its states are the same, and its summaries",
+    ),
+    "loses its tokenizer": ({"kind": Uppercase, "read": lower_case}, "the encoder makes other tokens of texts"),
+    "loses an attribute": ({"read": shorter}, "the encoder has another `max_length`"),
+    "a revision of another call": (
+        {"revision": lambda weights, folder: random.random()},
+        "revision differs from call to",
+    ),
+    "a revision of the path": (
+        {"revision": lambda weights, folder: folder},
+        "revision differs for two folders with the same",
+    ),
+    "a revision of nothing": ({"revision": lambda weights, folder: 1}, "revision is the same for other weights"),
+    "a revision that crashes": ({"revision": lambda weights, folder: 1 / 0}, "revision ends in ZeroDivisionError"),
+    "weights drawn anew": (
+        {"load": drawn_anew},
+        "two loads with one seed are two models: the weight 'qkv.weight' differs",
+    ),
+    "draws the wrong layer": (
+        {"kind": DrawsTheWrongLayer},
+        "draw_layer changes a weight of another depth, dense.weight",
+    ),
+    "draws no layer": ({"kind": DrawsNothing}, "draw_layer changes no weight"),
+    "depths of one weight": ({"kind": Shallow}, "depths does not give the names of named_parameters"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_backbone_is_told_how(name: str, tmp_path: Path) -> None:
+    case, fault = BROKEN[name]
+    with pytest.raises(PluginError, match=fault) as refusal:
+        check_backbone(Of(case), family(case), Workspace(tmp_path, tmp_path), tmp_path / "saved")
+    assert str(refusal.value).startswith("broken breaks its contract:\n  - ")
+
+
+def test_a_whole_backbone_passes(tmp_path: Path) -> None:
+    check_backbone(Of({}), family({}), Workspace(tmp_path, tmp_path), tmp_path / "saved")

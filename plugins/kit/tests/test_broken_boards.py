@@ -1,0 +1,151 @@
+"""`check_leaderboard` names the fault of every broken leaderboard of a table; all of our own leaderboards pass."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchrunner import (
+    Answers,
+    ExpectedRows,
+    Faults,
+    FileKind,
+    Labels,
+    Leaderboard,
+    PluginError,
+    PublishedColumn,
+    PublishedRow,
+    RequestError,
+    Table,
+)
+from benchrunner.leaderboards.file_kinds.lines_file import Lines
+from benchrunner_kit.testing import check_leaderboard
+from inline import board, mood
+
+
+def with_file(**changes: Any) -> Leaderboard:
+    """The inline board with a changed file."""
+    whole = board()
+    return replace(whole, files=(replace(whole.files[0], **changes),))
+
+
+@dataclass(frozen=True)
+class Plain(FileKind):
+    """A line for each answer; each broken kind changes a method."""
+
+    def write(self, name: str, answers: Answers) -> bytes:
+        return "".join(f"{value}\n" for value in answers.values).encode()
+
+    def find_faults(self, content: bytes, expected: ExpectedRows, faults: Faults) -> None:
+        lines = content.decode("utf-8", "replace").splitlines()
+        expected.check_count(len(lines), "line", faults)
+        for number, line in enumerate(lines, start=1):
+            if line not in ("glad", "sad"):
+                faults.at(number, line, "expected glad or sad")
+
+
+class FindsNothing(Plain):
+    def find_faults(self, content: bytes, expected: ExpectedRows, faults: Faults) -> None:
+        return
+
+
+class CountsNothing(Plain):
+    def find_faults(self, content: bytes, expected: ExpectedRows, faults: Faults) -> None:
+        if not set(content.decode("utf-8", "replace").split()) <= {"glad", "sad"}:
+            faults.say("expected glad or sad")
+
+
+class CrashesOnBytes(Plain):
+    def find_faults(self, content: bytes, expected: ExpectedRows, faults: Faults) -> None:
+        expected.check_count(len(content.decode().splitlines()), "line", faults)
+
+
+class RefusesItself(Plain):
+    def find_faults(self, content: bytes, expected: ExpectedRows, faults: Faults) -> None:
+        faults.say("always wrong")
+
+
+class WritesTheTime(Plain):
+    def write(self, name: str, answers: Answers) -> bytes:
+        return super().write(name, answers) + f"{time.perf_counter_ns()}\n".encode()
+
+    def find_faults(self, content: bytes, expected: ExpectedRows, faults: Faults) -> None:
+        expected.check_count(len(content.split(b"\n")) - 2, "line", faults)
+
+
+class CannotWrite(Plain):
+    def write(self, name: str, answers: Answers) -> bytes:
+        raise RequestError("no answer can be written")
+
+
+class Crashing(Plain):
+    def write(self, name: str, answers: Answers) -> bytes:
+        raise KeyError("glad")
+
+
+def published(column: PublishedColumn) -> Leaderboard:
+    row = PublishedRow("Coin", "made up", {"mood": 50.0})
+    return replace(board(), columns={"mood": column}, published=(row,))
+
+
+BROKEN: dict[str, tuple[Callable[[], Leaderboard], str]] = {
+    "another task": (lambda: with_file(task="mine/moods"), "the task 'mine/moods', which is not among the tasks given"),
+    "another split": (lambda: with_file(split="tests"), "the split 'tests' of mine/mood, which has train, dev, test"),
+    "the training split": (
+        lambda: with_file(split="train", rows=48),
+        "the split 'train' of mine/mood, from which fits",
+    ),
+    "another number of rows": (lambda: with_file(rows=21), "has 21 rows, and the split 'test' of mine/mood has 20"),
+    "a label without a text": (
+        lambda: with_file(kind=Table(("id", "mood"), Labels({"glad": "1", "gloomy": "0"}))),
+        "moods.tsv has no text for the label 'sad' of mine/mood",
+    ),
+    "a label too many": (
+        lambda: with_file(kind=Lines(Labels({"glad": "1", "sad": "0", "calm": "2"}))),
+        "moods.tsv has a text for the label 'calm', which mine/mood lacks",
+    ),
+    "an unknown figure": (lambda: with_file(extra_figure="odds"), "cannot be written: .*the extra figure 'odds'"),
+    "a check that finds nothing": (lambda: with_file(kind=FindsNothing()), "passes its check where it is empty"),
+    "a check that counts nothing": (lambda: with_file(kind=CountsNothing()), "passes its check where it lost its last"),
+    "a check that crashes": (
+        lambda: with_file(kind=CrashesOnBytes()),
+        "where it is no text ends in UnicodeDecodeError",
+    ),
+    "a check that refuses all": (lambda: with_file(kind=RefusesItself()), "does not pass its own check"),
+    "a file of the time": (lambda: with_file(kind=WritesTheTime()), "moods.tsv differs from call to call"),
+    "a kind that cannot write": (lambda: with_file(kind=CannotWrite()), "cannot be written: no answer can be written"),
+    "a kind that crashes": (
+        lambda: with_file(kind=Crashing()),
+        "to write and check moods.tsv ends in KeyError: 'glad'",
+    ),
+    "figures of an unknown metric": (
+        lambda: published(PublishedColumn("dev", metric="f2", task="mine/mood", split="dev")),
+        "published results: .*f2",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_leaderboard_is_told_how(name: str, tmp_path: Path) -> None:
+    make, fault = BROKEN[name]
+    with pytest.raises(PluginError, match=fault) as refusal:
+        check_leaderboard(make(), [mood()], tmp_path)
+    assert str(refusal.value).startswith("the leaderboard 'moods' breaks its contract:\n  - ")
+
+
+@pytest.mark.parametrize("make", [board, lambda: with_file(kind=Plain())], ids=["table", "own kind"])
+def test_a_whole_leaderboard_passes(make: Callable[[], Leaderboard], tmp_path: Path) -> None:
+    check_leaderboard(make(), [mood()], tmp_path)
+
+
+def test_a_folder_and_a_board_without_files_pass(tmp_path: Path) -> None:
+    check_leaderboard(replace(board(), archive="moods/"), [mood()], tmp_path)
+    column = PublishedColumn("dev", metric="accuracy", task="mine/mood", split="dev")
+    row = PublishedRow("Coin", "made up", {"mood": 50.0})
+    bare = Leaderboard("coins", "Coins", "https://example.org", columns={"mood": column}, published=(row,))
+    check_leaderboard(bare, [mood()], tmp_path)

@@ -1,0 +1,76 @@
+"""The core alone says what brings the rest; the core with a few plugins compares, submits and checks."""
+
+from __future__ import annotations
+
+import pytest
+
+import benchrunner_glue
+from benchrunner.results import discover
+from small_environments import SmallEnvironment
+
+BRINGS = "\"pip install 'benchrunner[all]'\" brings them."
+
+
+@pytest.fixture(scope="module")
+def core(tmp_path_factory: pytest.TempPathFactory) -> SmallEnvironment:
+    return SmallEnvironment(tmp_path_factory.mktemp("core"), ["benchrunner"])
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "texts"),
+    [
+        (["--help"], 0, ["compare", "Tasks, backbones and further commands are plugins. Not installed: benchrunner-"]),
+        (["list"], 0, ["tasks: none. Not installed: benchrunner-babylm,", "finetune", "majority"]),
+        (["doctor"], 0, ["plugins: none", "Not installed: benchrunner-babylm,"]),
+        (["new", "task", "mood"], 2, ["there is no command 'new'."]),
+        (["run", "glue/rte", "--backbone", "bert"], 2, ["There is no task 'glue/rte'."]),
+    ],
+)
+def test_the_core_alone_says_what_brings_the_rest(
+    words: list[str], code: int, texts: list[str], core: SmallEnvironment
+) -> None:
+    returned, written = core(*words)
+    assert returned == code, written
+    assert "Traceback" not in written and BRINGS in written
+    for text in texts:
+        assert text in written
+
+
+@pytest.fixture(scope="module")
+def few(tmp_path_factory: pytest.TempPathFactory) -> SmallEnvironment:
+    """The core with GLUE, BERT and the boards, and data for RTE with the official number of test rows."""
+    names = ["benchrunner", "benchrunner_glue", "benchrunner_bert", "benchrunner_leaderboards"]
+    made = SmallEnvironment(tmp_path_factory.mktemp("few"), names)
+    rte = discover(extra=[("glue", benchrunner_glue)], installed=False).tasks.find("glue/rte")
+    assert rte.demo_files is not None
+    rte.demo_files(0, made.folder / "data")
+    (test,) = made.folder.glob("data/RTE/test.tsv")
+    head, *lines = test.read_text().splitlines()
+    assert rte.splits["test"].rows is not None
+    rows = [f"{number}\t{lines[number % len(lines)].split(chr(9), 1)[1]}" for number in range(rte.splits["test"].rows)]
+    test.write_text("\n".join([head, *rows]) + "\n")
+    return made
+
+
+BACKBONE = "bert/random-2/64"
+QUICK = ["--data", "data", "--quiet", "--device", "cpu", "--epochs", "1", "--max-length", "32", "--limit-train", "64"]
+
+
+def test_a_few_plugins_compare_submit_and_check(few: SmallEnvironment) -> None:
+    code, written = few("compare", BACKBONE, "--tasks", "rte", "--method", "finetune,majority", *QUICK)
+    assert code == 0 and f"{BACKBONE} (finetune)" in written, written
+    fill = ["--tasks", "rte", "--fill", "majority", "--out", "glue.zip"]
+    code, written = few("submit", "glue", "--backbone", BACKBONE, *fill, *QUICK)
+    assert code == 0, written
+    code, written = few("check", "glue.zip")
+    assert code == 0 and "glue" in written, written
+
+
+def test_what_is_not_installed_is_named(few: SmallEnvironment) -> None:
+    code, written = few("run", "rte", "--backbone", BACKBONE, "--method", "lora", *QUICK)
+    assert code == 2 and "There is no method 'lora'. Known: finetune, majority. Not installed: " in written, written
+    assert "benchrunner-methods" in written
+    code, written = few("run", "rte", "--backbone", f"concat:{BACKBONE},{BACKBONE}", *QUICK)
+    assert code == 2 and "benchrunner-methods" in written, written
+    code, written = few("submit", "squad-1.1", "--backbone", BACKBONE, *QUICK)
+    assert code == 2 and "benchrunner-squad" in written, written
