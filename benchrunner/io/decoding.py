@@ -70,7 +70,7 @@ def as_json(value: Any, *, defaults: bool = True) -> Any:
     if value is None or isinstance(value, str | int):
         return value
     if isinstance(value, float):
-        return _finite(value)
+        return _finite(float(value))
     if isinstance(value, Mapping):
         return _object(value.items(), defaults)
     if isinstance(value, list | tuple):
