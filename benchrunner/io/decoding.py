@@ -70,7 +70,7 @@ def as_json(value: Any, *, defaults: bool = True) -> Any:
     if value is None or isinstance(value, str | int):
         return value
     if isinstance(value, float):
-        return _finite(value)
+        return _finite(float(value))
     if isinstance(value, Mapping):
         return _object(value.items(), defaults)
     if isinstance(value, list | tuple):
@@ -152,13 +152,26 @@ class Table:
 
     def value(self, key: str, kind: Any) -> Any:
         """Read the value of a key as a type."""
+        return self._read(key, kind, self._decoder.reader(kind))
+
+    def _read(self, key: str, kind: Any, read: Reader) -> Any:
         self._known.add(key)
-        if key not in self:
+        if key not in self._data:
             raise Mistake(f"is missing; expected {_words(kind)}.", key)
         try:
-            return self._decoder.reader(kind)(self._data[key])
+            return read(self._data[key])
         except Mistake as mistake:
             raise mistake.under(key) from None
+
+    def _key(self, keys: Sequence[str]) -> str:
+        """Return the key that is there; the first if there is none."""
+        if len(keys) == 1:
+            return keys[0]
+        self._known.update(keys)
+        given = [key for key in keys if key in self._data]
+        if len(given) > 1:
+            raise Mistake(f"says the same as {given[0]}: remove one of them.", given[1])
+        return given[0] if given else keys[0]
 
     def made(self, kind: type[T], **known: Any) -> T:
         """Make a dataclass from some of the keys. `known` are fields that no key gives."""
@@ -166,18 +179,16 @@ class Table:
         for part in self._decoder.parts(kind):
             if part.name in known:
                 continue
-            if part.special is not None:
-                values[part.name] = part.special(self)
+            if part.takes_table:
+                values[part.name] = part.read(self)
                 continue
-            given = [key for key in part.keys if key in self]
-            self._known.update(part.keys)
-            if len(given) > 1:
-                raise Mistake(f"says the same as {given[0]}: remove one of them.", given[1])
-            if given or part.is_required:
-                key = given[0] if given else part.keys[0]
-                values[part.name] = self.value(key, part.kind)
+            key = self._key(part.keys)
+            if part.is_required or key in self._data:
+                values[part.name] = self._read(key, part.kind, part.read)
                 if part.is_required and values[part.name] == "" and self._decoder.refuses_empty:
                     raise Mistake("must not be empty.", key)
+            else:
+                self._known.add(key)
         try:
             return kind(**values)
         except (BenchrunnerError, ValueError) as reason:
@@ -201,8 +212,10 @@ class _Part:
     name: str
     keys: Sequence[str]
     kind: Any
+    read: Reader
     is_required: bool
-    special: Callable[[Table], Any] | None
+    takes_table: bool
+    """Whether `read` gets the `Table`, and not the value of a key."""
 
 
 @final
@@ -235,9 +248,10 @@ class _Decoder:
             kinds = typing.get_type_hints(kind)
             for part in dataclasses.fields(kind):
                 of_part = kinds[part.name]
-                special = self._special.get(of_part)
+                read = self._special.get(of_part) or self.reader(of_part)
                 is_required = _default(part) is dataclasses.MISSING
-                self._parts[kind].append(_Part(part.name, _keys(part), of_part, is_required, special))
+                entry = _Part(part.name, _keys(part), of_part, read, is_required, of_part in self._special)
+                self._parts[kind].append(entry)
         return self._parts[kind]
 
     def read(self, kind: type[T], data: Any, **known: Any) -> T:

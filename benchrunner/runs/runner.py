@@ -23,6 +23,7 @@ from benchrunner.fits.executor import FitRunner
 from benchrunner.fits.fit import Fit
 from benchrunner.fits.progress import Event, silent
 from benchrunner.fits.record import Record, Status
+from benchrunner.io.decoding import as_json, from_json
 from benchrunner.io.files import is_disk_full
 from benchrunner.io.leftovers import remove_whole
 from benchrunner.io.seals import folder_checksums
@@ -241,7 +242,7 @@ def _learned(method: Method, job: Job) -> Outcome:
         outcome = method.fit(job)
         if not isinstance(outcome, Outcome):
             raise FitError(f"The method '{method.name}' returned {value_text(outcome)}, not an Outcome.")
-    return outcome
+        return from_json(Outcome, as_json(outcome), f"The outcome of the method '{method.name}'", FitError)
 
 
 def make_current(device: str) -> None:

@@ -27,6 +27,10 @@ RETURNED = {
     "fit that returns None": (f"{FIT}None", "'bad-method' returned None, not an Outcome"),
     "fit that returns a text": (f"{FIT}'done'", "'bad-method' returned 'done'"),
     "fit with an unknown status": (f"{FIT}Outcome(status='perfect')", "bad-method|perfect"),
+    "fit with an endless time": (
+        f"{FIT}Outcome(timings={{'wait': 1e999}})",
+        "bad-method|timings.wait: expected a finite",
+    ),
     "predict that returns None": (f"{PREDICT}None", "predicted None|bad-method"),
     "predict that returns a text": (f"{PREDICT}'abc'", CULPRIT),
     "predict with too few rows": (f"{NUMPY}ones((1, 2))", "1 outputs, where 3 were expected"),
