@@ -19,7 +19,7 @@ import difflib
 from collections.abc import Iterable, Mapping
 from itertools import islice
 
-from benchrunner.console.printing import message_of, printable
+from benchrunner.console.printing import printable
 
 SHOWN_ROWS = 5
 """Number of bad rows that an error shows; the others are counted."""
@@ -102,17 +102,17 @@ class Undefined(BenchrunnerError):
 
 def described(error: BaseException) -> str:
     """Describe any error in one line: its type and its message, escaped and shortened."""
-    text = " ".join(message_of(error).split())
+    text = " ".join(str(error).split())
     return printable(f"{type(error).__name__}: {text}" if text else type(error).__name__, DESCRIBED_WIDTH)
 
 
 def first_line(error: BaseException) -> str:
     """Give the first line of an error's message, or the error's type where the message is empty."""
-    return printable((message_of(error).strip().splitlines() or [type(error).__name__])[0])
+    return printable((str(error).strip().splitlines() or [type(error).__name__])[0])
 
 
 def last_line(text: BaseException | str) -> str:
     """Give the last line of a message or traceback that is not empty, without its full stop."""
-    message = message_of(text) if isinstance(text, BaseException) else text
+    message = str(text) if isinstance(text, BaseException) else text
     lines = [line.strip() for line in message.splitlines() if line.strip()] or ["no reason is given"]
     return printable(lines[-1].rstrip("."))

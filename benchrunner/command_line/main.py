@@ -25,7 +25,7 @@ from benchrunner.command_line.output import (
 )
 from benchrunner.command_line.parser import Commands, Parser
 from benchrunner.command_line.registered_commands import add_commands
-from benchrunner.console.printing import message_of, print_note
+from benchrunner.console.printing import print_note
 from benchrunner.console.standard_streams import prepare_streams
 from benchrunner.errors import BenchrunnerError, RequestError
 from benchrunner.io.files import is_disk_full
@@ -66,7 +66,7 @@ def _exit_code(words: Sequence[str], plugins: Plugins | None, *, ends_process: b
         print_note(f"\nbenchrunner: {message}")
         return SIGNALLED + number_of(stop)
     except BenchrunnerError as error:
-        print_note(f"benchrunner: {message_of(error)}")
+        print_note(f"benchrunner: {error!s}")
         print_traceback(error)
         return MISUNDERSTOOD if isinstance(error, RequestError) else FAILED
     except OSError as error:  # a full disk, a folder that cannot be written

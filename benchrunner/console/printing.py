@@ -41,21 +41,9 @@ def escaped(text: str) -> str:
     return text if text.isprintable() else "".join(map(_escaped_character, text))
 
 
-def message_of(error: BaseException) -> str:
-    """Return the message of an error; a plugin's error may fail even at this."""
-    try:
-        return str(error)
-    except BaseException as failure:
-        return f"(its message cannot be read: {type(failure).__name__})"
-
-
 def value_text(value: object, width: int = 200) -> str:
-    """Return the `repr` of a plugin's value for a message; a `repr` that fails becomes the name of the type."""
-    try:
-        text = repr(value)
-    except BaseException:
-        text = f"a {type(value).__name__}"
-    return printable(" ".join(text[: 2 * width].split()), width)
+    """Return the `repr` of a plugin's value for a message, in one short line."""
+    return printable(" ".join(repr(value)[: 2 * width].split()), width)
 
 
 def print_line(text: object = "") -> None:

@@ -107,20 +107,28 @@ class TimeLeft:
     @property
     def share(self) -> float:
         """Share of the whole time that has passed, as far as costs are known."""
-        rates = self._rates()
-        whole = sum(rates(fit) * fit.work for fit in self._fits.values())
-        left = sum(rates(fit) * fit.left for fit in self._fits.values())
+        rate = self._rates()
+        whole = left = 0.0
+        for fit in self._fits.values():
+            whole += rate(fit) * fit.work
+            left += rate(fit) * fit.left
         return 1 - left / whole if whole else 1.0
 
     @property
     def seconds(self) -> float | None:
         """Seconds that are left; None as long as no fit was measured."""
-        if not any(fit.measured[0] > 0 or fit.recorded for fit in self._fits.values()):
+        rate = self._rates()
+        is_known = False
+        ran = left = 0.0
+        for fit in self._fits.values():
+            is_measured = fit.measured[0] > 0
+            is_known = is_known or is_measured or bool(fit.recorded)
+            ran += fit.span if is_measured else 0.0
+            left += rate(fit) * fit.left
+        if not is_known:
             return None
-        rates = self._rates()
-        ran = sum(fit.span for fit in self._fits.values() if fit.measured[0] > 0)
         wall = 0.0 if self._started is None else self._clock() - self._started
-        return (wall / ran if ran else 1.0) * sum(rates(fit) * fit.left for fit in self._fits.values())
+        return left * wall / ran if ran else left  # fits at once shorten the sum of their times
 
     def _rates(self) -> Callable[[_Progress], float]:
         """Return a function that gives the seconds for a unit of a fit's work; 1.0 where nothing was measured."""

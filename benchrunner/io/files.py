@@ -13,7 +13,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchrunner.console.printing import message_of
 from benchrunner.errors import DataError, PluginError, RequestError
 from benchrunner.io.decoding import as_json
 from benchrunner.io.file_faults import quoted
@@ -30,7 +29,7 @@ def is_disk_full(error: BaseException) -> bool:
     """Return whether an error says that a file system has no space left; other libraries have errors of their own."""
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         return True
-    return "No space left on device" in message_of(error)
+    return "No space left on device" in str(error)
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:

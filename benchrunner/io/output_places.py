@@ -8,22 +8,18 @@ import stat
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from benchrunner.errors import BenchrunnerError, RequestError
 
-_DESCRIPTORS = ("/proc/self/fd", "/dev/fd")
-"""Folders in which a process finds its own open files by their numbers; /dev/stdout is a link into one of them."""
-_MOST_LINKS = 40
-"""Number of links that Linux follows before it takes them for a loop."""
-_NO_OUTPUT = {stat.S_IFSOCK: "a socket", stat.S_IFBLK: "a disk (a block device)"}
-"""Kinds of special files that no output is written to -> their name."""
+_OUTPUTS = (1, 2)
+"""File descriptors of standard output and standard error."""
 
 
 def is_stream(path: Path) -> bool:
-    """Return whether output can be written straight into what is at `path`: a device, a FIFO or an open stream."""
+    """Return whether output is written straight into what is at `path`: a device, a FIFO or our own output."""
     try:
         mode = path.stat().st_mode
     except OSError:
@@ -102,9 +98,6 @@ def file_for(path: Path) -> Iterator[Path]:
 
 
 def _check_stream(path: Path) -> None:
-    kind = _NO_OUTPUT.get(stat.S_IFMT(path.stat().st_mode))
-    if kind and _descriptor(path) is None:
-        raise RequestError(f"{path} cannot be written: this is {kind}; name a file.")
     if not os.access(path, os.W_OK):
         raise RequestError(f"{path} cannot be written: you have no permission to write to it.")
 
@@ -120,13 +113,9 @@ def _opened(path: Path) -> BinaryIO:
 
 
 def _descriptor(path: Path) -> int | None:
-    """Return the number of the open file of this process that a path such as /dev/stdout means, else None."""
-    folders = {os.path.realpath(folder) for folder in _DESCRIPTORS}
-    for _ in range(_MOST_LINKS):
-        folder = os.path.realpath(path.parent)
-        if folder in folders and path.name.isdecimal():
-            return int(path.name)
-        if not path.is_symlink():
-            return None
-        path = Path(folder) / path.readlink()
+    """Return the number of the standard stream that writes to what is at `path`, as for /dev/stdout; else None."""
+    for number in _OUTPUTS:
+        with suppress(OSError):
+            if os.path.samestat(os.fstat(number), path.stat()):
+                return number
     return None

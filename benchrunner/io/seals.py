@@ -164,8 +164,14 @@ def _damaged(reason: str, remedy: str) -> DamagedFile:
 
 
 def _names(folder: Path) -> list[str]:
-    paths = (path.relative_to(folder) for path in sorted(folder.rglob("*")) if not path.is_dir())
-    return [path.as_posix() for path in paths if not any(part.startswith(".") for part in path.parts)]
+    """List the files in a folder, without hidden ones, by their paths inside the folder."""
+    names = []
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder)
+        is_hidden = any(part.startswith(".") for part in name.parts)
+        if not is_hidden and not path.is_dir():
+            names.append(name.as_posix())
+    return names
 
 
 def _opened(path: Path) -> Any:

@@ -12,7 +12,6 @@ from typing import Any
 import pluggy
 
 from benchrunner.backbones.backbone import Backbone, BackboneFamily
-from benchrunner.console.printing import message_of
 from benchrunner.errors import BenchrunnerError, PluginError, UnknownName
 from benchrunner.fits.executor import Executor
 from benchrunner.leaderboards.leaderboard import Leaderboard
@@ -110,7 +109,7 @@ class Plugins:
 
     def fail(self, plugin: str, error: BaseException, where: str = "") -> None:
         """Set a plugin, or a part of it, aside because of an error."""
-        text = " ".join(message_of(error).split()) if isinstance(error, BenchrunnerError) else reason(error)
+        text = " ".join(str(error).split()) if isinstance(error, BenchrunnerError) else reason(error)
         self._failures.append(SetAside(plugin, f"{where}{text}"))
 
     def add(self, plugin: Plugin, module: object) -> None:
@@ -160,7 +159,7 @@ class Plugins:
             except BenchrunnerError as error:
                 self.leaderboards.remove(offer)
                 place = offer.value.origin or f"leaderboard {offer.name}"
-                self._failures.append(SetAside(offer.plugin.name, f"{place}: {message_of(error)}"))
+                self._failures.append(SetAside(offer.plugin.name, f"{place}: {error!s}"))
 
     def supplier(self, value: object) -> Plugin:
         """Return the plugin that offers a value, for example a task or a family.

@@ -92,8 +92,11 @@ class Answered:
     def probabilities(self) -> list[Any]:
         """For each row a table of label -> probability, or a list where the answers are no labels."""
         labels = getattr(self.task.problem, "labels", None)
-        rows = [[round(float(figure), 6) for figure in row] for row in self.extra_figures[PROBABILITIES]]
-        return [dict(zip(labels, row, strict=True)) for row in rows] if labels else list(rows)
+        rows = list[Any]()
+        for figures in self.extra_figures[PROBABILITIES]:
+            row = [round(float(figure), 6) for figure in figures]
+            rows.append(dict(zip(labels, row, strict=True)) if labels else row)
+        return rows
 
     def as_json(self, *, probabilities: bool = False) -> dict[str, Any]:
         """Return the answers and their scores as JSON values, with probabilities on request."""

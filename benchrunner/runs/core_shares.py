@@ -72,19 +72,19 @@ def automatic_shares(fits: Sequence[Fit], runner: FitRunner) -> CoreShares | Non
     """Choose the shares of fits on a CPU; None if the fits run one after another in this process, with all cores."""
     cores = available_cores()
     trained = [fit for fit in fits if fit.backbone]
-    if cores == 1 or len(trained) < 2 or not (can_run_workers() and runner.has_installed_plugins):
-        return None
-    if runner.computing.resolved().device != "cpu":
+    can_share = cores > 1 and len(trained) > 1 and can_run_workers() and runner.has_installed_plugins
+    if not can_share or runner.computing.resolved().device != "cpu":
         return None
     costs = {fit.id: runner.cost(fit) for fit in trained}
     largest = max(cost.memory for cost in costs.values())
     jobs = min(cores, len(trained), int(MEMORY_SHARE * memory_size() // largest))
-    if jobs < 2 or sum(cost.flops for cost in costs.values()) < WORTH_FLOPS:
+    flops = sum(cost.flops for cost in costs.values())
+    if jobs < 2 or flops < WORTH_FLOPS:
         return None
     threads = {fit.id: cores // jobs for fit in fits}
-    # If the last fits are fewer than `jobs` and the others end at the same time, the last fits get all cores.
     last = len(trained) % jobs
-    flops = [costs[fit.id].flops for fit in trained[-last - jobs :]]
-    if last and max(flops) <= EQUAL_COSTS * min(flops):
-        threads |= {fit.id: cores // last for fit in trained[-last:]}
+    if last:  # if the last fits are fewer than `jobs` and those before end at the same time, the last get all cores
+        late_flops = [costs[fit.id].flops for fit in trained[-last - jobs :]]
+        if max(late_flops) <= EQUAL_COSTS * min(late_flops):
+            threads |= {fit.id: cores // last for fit in trained[-last:]}
     return CoreShares(jobs, cores, threads)

@@ -97,7 +97,7 @@ class RunFolder:
         return fit
 
     def family(self) -> Family | None:
-        """Read which backbone family made the fit; None for fits of versions that did not record it."""
+        """Read which backbone family made the fit; None if there is no such file."""
         return _read(Family, self.path / "family.json", self._remedy)
 
     def keep_fit(self, fit: Fit) -> None:

@@ -20,8 +20,8 @@ from benchrunner.fits.fit import Fit
 from benchrunner.fits.progress import silent
 from benchrunner.fits.record import Record
 from benchrunner.plugins.discovery import discover
+from benchrunner.plugins.observers import Report
 from benchrunner.plugins.registry import Plugins
-from benchrunner.runs.observers import Report
 from benchrunner.runs.predicting import predict
 from benchrunner.runs.references import PREFIX as RUN_PREFIX
 from benchrunner.runs.runner import Runner

@@ -110,7 +110,8 @@ class Planner:
     def _check_trainable(self, backbone: Backbone, method: Method) -> None:
         """Raise a `RequestError` if the method would train a backbone whose weights must stay as they are."""
         if backbone.frozen and method.trains_encoder:
-            possible = [known.name for known in self.plugins.methods.values() if _reads_frozen(known)]
+            known = self.plugins.methods.values()
+            possible = [other.name for other in known if other.needs_backbone and not other.trains_encoder]
             raise RequestError(
                 f"{backbone.name} is a frozen backbone: its weights must stay as they are, but the method "
                 f"'{method.name}' trains them. Choose --method {either(possible)}."
@@ -182,8 +183,9 @@ class Planner:
 
     def suppliers(self, task: Task, method: Method, family: BackboneFamily | None) -> dict[str, str]:
         """Return the plugins whose code has a part in a fit, the core included, with their versions."""
-        values = [method, *_with_parts(family)]
-        plugins = [self.plugins.core, *self.plugins.suppliers_of(task), *map(self.plugins.supplier, values)]
+        plugins = [self.plugins.core, *self.plugins.suppliers_of(task), self.plugins.supplier(method)]
+        for part in _with_parts(family):
+            plugins.append(self.plugins.supplier(part))
         return {plugin.title: plugin.version for plugin in plugins}
 
     def check_unchanged(self, fit: Fit, rows: Rows, backbone: Backbone | None, suppliers: Mapping[str, str]) -> None:
@@ -193,19 +195,14 @@ class Planner:
         if backbone is not None and backbone.revision(self.workspace) != fit.revision:
             raise RequestError(f"The backbone {fit.backbone} changed since this fit was planned.")
         if suppliers != fit.suppliers:
-            planned, installed = (
-                ", ".join(f"{name} {version}" for name, version in versions.items())
-                for versions in (fit.suppliers, suppliers)
-            )
             raise RequestError(
-                f"The fit {fit.id} was planned with {planned}; installed is {installed}. Repeat the command that "
-                "planned it: other code makes another fit."
+                f"The fit {fit.id} was planned with {_listed(fit.suppliers)}; installed is {_listed(suppliers)}. "
+                "Repeat the command that planned it: other code makes another fit."
             )
 
 
-def _reads_frozen(method: Method) -> bool:
-    """Return whether a method reads a backbone without training it."""
-    return method.needs_backbone and not method.trains_encoder
+def _listed(versions: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in versions.items())
 
 
 def _with_parts(family: BackboneFamily | None) -> Iterator[BackboneFamily]:

@@ -40,13 +40,15 @@ class FinishedFit(Backbone):
 
     def hands_on(self, fit: Fit, method: Method) -> bool:
         """Whether another fit can start from this fit's head: same problem and method, same recipe of the head."""
-        names = (name for name in method.recipe_fields if name not in method.training_fields)
-        same_fields = all(getattr(self.fit.recipe, name) == getattr(fit.recipe, name) for name in names)
+        if (self.fit.problem, self.fit.method) != (fit.problem, fit.method):
+            return False
+        for name in method.recipe_fields:
+            if name not in method.training_fields and getattr(self.fit.recipe, name) != getattr(fit.recipe, name):
+                return False
+        before = method.parameter_values(self.fit.recipe)
+        after = method.parameter_values(fit.recipe)
         shaping = [parameter.name for parameter in method.parameters if parameter.shapes_head]
-        if shaping and self.fit.method == fit.method:
-            before, after = (method.parameter_values(recipe) for recipe in (self.fit.recipe, fit.recipe))
-            same_fields = same_fields and all(before[name] == after[name] for name in shaping)
-        return same_fields and (self.fit.problem, self.fit.method) == (fit.problem, fit.method)
+        return all(before[name] == after[name] for name in shaping)
 
     def revision(self, workspace: Workspace) -> str:
         return f"{PREFIX}{self.folder.path.name}"
@@ -153,7 +155,8 @@ def _run_of(model: Path) -> RunFolder | None:
     """Return the run whose `model` folder this is, or None."""
     home = model.absolute().parent
     folder = RunFolder(home.parent, home.name)
-    return folder if folder.model == model.absolute() and (home / "fit.json").is_file() else None
+    is_model = folder.model == model.absolute() and (home / "fit.json").is_file()
+    return folder if is_model else None
 
 
 def saved(folder: RunFolder, plugins: Plugins, workspace: Workspace) -> tuple[Backbone, BackboneFamily]:
@@ -161,12 +164,16 @@ def saved(folder: RunFolder, plugins: Plugins, workspace: Workspace) -> tuple[Ba
 
     No other family is asked: two families may have similar layouts, and would load the same weights as other models.
     """
-    families = _makers(folder, plugins)
-    for family in families:
-        backbone = ask(family, plugins.supplier(family), str(folder.model), workspace)
-        if backbone is not None:
-            return backbone, family
-    family = families[0]
+    made = folder.family()
+    if made is None:
+        raise CheckpointError(
+            f"{folder.path / 'family.json'}: there is no such file. It says which plugin reads the model; remove the "
+            f"run's folder {folder.path} to fit it again."
+        )
+    family = _recorded(made, folder, plugins)
+    backbone = ask(family, plugins.supplier(family), str(folder.model), workspace)
+    if backbone is not None:
+        return backbone, family
     raise CheckpointError(
         f"The backbone family '{family.name}' of the plugin {plugins.supplier(family).title} does not recognise "
         f"{folder.model}, which a fit with this family saved. Remove the run's folder {folder.path} to fit it again."
@@ -177,21 +184,6 @@ def maker(family: BackboneFamily, plugins: Plugins) -> Family:
     """Return the description of a family by which a run's folder names it, and by which `saved` finds it again."""
     parts = tuple(maker(part, plugins) for part in family.parts)
     return Family(plugins.supplier(family).title, family.name, parts)
-
-
-def _makers(folder: RunFolder, plugins: Plugins) -> list[BackboneFamily]:
-    """Return the family that made a fit; if the fit does not record it, all families of the fit's plugins."""
-    made = folder.family()
-    if made is not None:
-        return [_recorded(made, folder, plugins)]
-    makers = [name for name in folder.fit().suppliers if name != plugins.core.title]
-    families = [family for family in plugins.families if plugins.supplier(family).title in makers]
-    if not families:
-        raise CheckpointError(
-            f"No plugin can load {folder.model}: none of the plugins that made it ({', '.join(makers)}) offers "
-            "backbones here. Install them again; 'benchrunner doctor' shows which are in use."
-        )
-    return families
 
 
 def _recorded(made: Family, folder: RunFolder, plugins: Plugins) -> BackboneFamily:

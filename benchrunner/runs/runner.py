@@ -29,9 +29,9 @@ from benchrunner.io.leftovers import remove_whole
 from benchrunner.io.seals import folder_checksums
 from benchrunner.methods.method import Job, Method, Outcome
 from benchrunner.plugin_code import PluginCode, PluginFailure
+from benchrunner.plugins.observers import Observers, Report
 from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.folder import RunFolder
-from benchrunner.runs.observers import Observers, Report
 from benchrunner.runs.planner import Planner
 from benchrunner.runs.references import FinishedFit, find_backbone, maker, saved
 from benchrunner.training.feature_cache import Cache

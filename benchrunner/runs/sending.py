@@ -68,9 +68,13 @@ def _marked(runs: Path) -> Iterator[str]:
 
 def packed(folder: Path) -> dict[str, bytes]:
     """Read the files of a run's folder, without its checkpoint, lock and temporary files: path -> bytes."""
-    paths = {path.relative_to(folder): path for path in sorted(folder.rglob("*")) if path.is_file()}
-    kept = {name: path for name, path in paths.items() if name.parts[0] != "checkpoint" and not _is_hidden(name)}
-    return {name.as_posix(): path.read_bytes() for name, path in kept.items()}
+    files = {}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder)
+        is_hidden = any(part.startswith(".") for part in name.parts)
+        if path.is_file() and name.parts[0] != "checkpoint" and not is_hidden:
+            files[name.as_posix()] = path.read_bytes()
+    return files
 
 
 def unpack(files: Mapping[str, bytes], runs: Path, run: str) -> None:
@@ -84,7 +88,3 @@ def unpack(files: Mapping[str, bytes], runs: Path, run: str) -> None:
             if path.is_absolute() or ".." in path.parts:
                 raise FitError(f"A worker sent a file of the run {run} with the name {name}, which is outside of it.")
             write_atomically(folder.path / path, partial(Path.write_bytes, data=files[name]))
-
-
-def _is_hidden(name: Path) -> bool:
-    return any(part.startswith(".") for part in name.parts)

@@ -32,9 +32,9 @@ from benchrunner.fits.fit import Fit
 from benchrunner.fits.progress import Event
 from benchrunner.fits.record import Record
 from benchrunner.plugins.discovery import discover
+from benchrunner.plugins.observers import Report
 from benchrunner.process.interrupts import HeldBack
 from benchrunner.runs.core_shares import CoreShares
-from benchrunner.runs.observers import Report
 from benchrunner.runs.orders import FitAnswer, FitOrder
 from benchrunner.runs.runner import Runner
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import final
 
-from benchrunner.console.printing import message_of
 from benchrunner.data.sources import DataNotFound
 from benchrunner.errors import BenchrunnerError
 from benchrunner.io.decoding import key_of
@@ -47,5 +46,5 @@ def _status(task: Task, name: str, split: Split, workspace: Workspace) -> SplitS
         rows = task.load(name, workspace)
     except BenchrunnerError as error:
         missing = isinstance(error, DataNotFound)
-        return SplitStatus(task.name, name, split.rows, is_missing=missing, problem=message_of(error))
+        return SplitStatus(task.name, name, split.rows, is_missing=missing, problem=str(error))
     return SplitStatus(task.name, name, split.rows, len(rows), rows.origin, rows.fingerprint, rows.notes)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import stat
 import subprocess
 import sys
@@ -134,22 +133,6 @@ def test_a_full_device_stays_and_is_named(device: Callable[[int, int], Path]) ->
     with pytest.raises(OSError, match="No space left on device"):
         write(full)
     assert stat.S_ISCHR(full.stat().st_mode)
-
-
-def test_a_disk_is_refused(device: Callable[[int, int], Path]) -> None:
-    disk = device(stat.S_IFBLK, 200)
-    with pytest.raises(RequestError, match=r"device cannot be written: this is a disk \(a block device\)"):
-        write(disk)
-    assert stat.S_ISBLK(disk.stat().st_mode)
-
-
-def test_a_socket_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)  # the name of a socket is short
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind("socket")
-        with pytest.raises(RequestError, match="socket cannot be written: this is a socket; name a file"):
-            write(tmp_path / "socket")
-    assert stat.S_ISSOCK((tmp_path / "socket").stat().st_mode)
 
 
 def test_a_loop_of_links_is_refused(tmp_path: Path) -> None:

@@ -188,7 +188,7 @@ def test_the_record_is_on_disk_before_observers_are_told(tmp_path: Path) -> None
     assert seen == ["failed", "not today", "done"], "a record that is only read is no news"
 
 
-@pytest.mark.parametrize("error", [ValueError("sulking"), SystemExit(4), GeneratorExit("x"), KeyboardInterrupt("x")])
+@pytest.mark.parametrize("error", [ValueError("sulking"), SystemExit(4), GeneratorExit("x")])
 def test_a_failing_observer_is_reported_once_and_stops_nothing(
     error: BaseException, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -13,9 +13,6 @@ from benchrunner.io.decoding import as_json
 from benchrunner.runs.folder import RunFolder, find_run, read_prediction
 from benchrunner.runs.inventory.sizes import Sizes, sizes_of
 
-NAMES = ("task", "backbone")
-"""Fields of a fit that are not part of its identity: equal weights under another name give the same fit."""
-
 Values = dict[str, Any]
 """Name -> value; names of nested values are joined by dots."""
 
@@ -66,24 +63,28 @@ def run_details(runs: Path, reference: str) -> RunDetails:
 def diff_runs(runs: Path, left: str, right: str) -> RunDifference:
     """Compare two runs in their names, their identity, their numerics and their outcome."""
     ours, theirs = run_details(runs, left), run_details(runs, right)
-    identities = [
-        _flat({name: value for name, value in _fit(run).items() if name not in NAMES}) for run in (ours, theirs)
-    ]
-    names = [{name: getattr(run.fit, name) for name in NAMES} for run in (ours, theirs)]
-    numerics = [_flat(run.record.numerics) if run.record is not None else {} for run in (ours, theirs)]
     return RunDifference(
         ours.fit.id,
         theirs.fit.id,
-        _differences(*names),
-        _differences(*identities),
-        _differences(*numerics),
-        _differences(_outcome(ours), _outcome(theirs)),
+        names=_differences(_names(ours), _names(theirs)),
+        identity=_differences(_identity(ours), _identity(theirs)),
+        numerics=_differences(_numerics(ours), _numerics(theirs)),
+        outcome=_differences(_outcome(ours), _outcome(theirs)),
     )
 
 
-def _fit(run: RunDetails) -> Values:
-    """Return all fields of a fit, also those recipe fields that `Fit.as_dict` leaves out."""
-    return {**run.fit.as_dict(), "recipe": run.fit.recipe.as_dict()}
+def _names(run: RunDetails) -> Values:
+    return {"task": run.fit.task, "backbone": run.fit.backbone}
+
+
+def _identity(run: RunDetails) -> Values:
+    """Return what makes the fit's id, also those recipe fields that `Fit.as_dict` leaves out."""
+    values = {**run.fit.as_dict(), "recipe": run.fit.recipe.as_dict()}
+    return _flat({name: value for name, value in values.items() if name not in _names(run)})
+
+
+def _numerics(run: RunDetails) -> Values:
+    return {} if run.record is None else _flat(run.record.numerics)
 
 
 def _outcome(run: RunDetails) -> Values:

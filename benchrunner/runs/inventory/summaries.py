@@ -89,9 +89,12 @@ def _folders(runs: Path) -> list[os.DirEntry[str]]:
     """List the folders that may be runs."""
     if not runs.is_dir():
         return []
+    folders = []
     with os.scandir(runs) as entries:
-        folders = (entry for entry in entries if entry.is_dir() and not entry.name.startswith("."))
-        return sorted((entry for entry in folders if entry.name not in NOT_RUNS), key=lambda entry: entry.name)
+        for entry in entries:
+            if entry.is_dir() and not entry.name.startswith(".") and entry.name not in NOT_RUNS:
+                folders.append(entry)
+    return sorted(folders, key=lambda entry: entry.name)
 
 
 def _summary(folder: os.DirEntry[str], tasks: Mapping[str, Task]) -> RunSummary:
@@ -136,17 +139,20 @@ def _headline(files: Iterable[os.DirEntry[str]], name: str, task: Task | None) -
     homes: dict[str, dict[str, os.DirEntry[str]]] = {}
     for file in files:
         homes.setdefault(file.path.removesuffix(file.name), {})[file.name] = file
-    wanted = [
-        (home["record.json"], str(prediction["split"]), prediction.get("limit_dev") is None)
-        for home in homes.values()
-        if "record.json" in home and (prediction := _json(home["prediction.json"]))["task"] == name
-        if task is None or prediction["split"] == task.named("dev")[0]
-    ]
-    for record, split, _ in sorted(wanted, key=lambda prediction: (prediction[2], _date(prediction[0])), reverse=True):
-        if scores := _json(record)["scores"]:
+    newest, found = (False, float("-inf")), ("", "", None)
+    for home in homes.values():
+        if "record.json" not in home:
+            continue
+        prediction = _json(home["prediction.json"])
+        split = str(prediction["split"])
+        if prediction["task"] != name or (task is not None and split != task.named("dev")[0]):
+            continue
+        order = prediction.get("limit_dev") is None, _date(home["record.json"])
+        if order > newest and (scores := _json(home["record.json"])["scores"]):
             metric = next(iter(scores)) if task is None else task.metrics[0].name
-            return (metric, split, scores[metric]["value"]) if metric in scores else ("", "", None)
-    return "", "", None
+            newest = order
+            found = (metric, split, scores[metric]["value"]) if metric in scores else ("", "", None)
+    return found
 
 
 def _date(entry: os.DirEntry[str]) -> float:
@@ -208,13 +214,12 @@ def sorted_runs(runs: Iterable[RunSummary], by: str) -> list[RunSummary]:
     if by not in SORTS:
         raise UnknownName("order", by, SORTS, where="of runs")
     by_name = sorted(runs, key=lambda run: (run.task, run.backbone, run.method, run.seed, run.id))
-    if by in ("task", "backbone", "id"):
-        return sorted(by_name, key=lambda run: str(getattr(run, by)))
-    if by == "date":
-        return sorted(by_name, key=lambda run: run.date, reverse=True)
+    if by in ("task", "backbone", "id", "date"):
+        return sorted(by_name, key=lambda run: str(getattr(run, by)), reverse=by == "date")
 
     def value(run: RunSummary) -> float:
-        figure = run.sizes.total if by == "size" else run.score if by == "score" else run.seconds
+        figures = {"size": run.sizes.total, "score": run.score, "seconds": run.seconds}
+        figure = figures[by]
         return float("-inf") if figure is None else figure
 
     return sorted(by_name, key=value, reverse=True)

@@ -42,7 +42,6 @@ OFFERS = {
     "texts": "['bad/task']",
     "a class": "[Task]",
     "the module": "[__import__('os')]",
-    "a value whose repr fails": "[type('R', (), {'__repr__': lambda self: 1 / 0})()]",
     "a value whose repr is 1 MB": "[type('R', (), {'__repr__': lambda self: 'x' * 10**6})()]",
     "a value whose class fails": "[type('R', (), {'__class__': property(lambda self: 1 / 0)})()]",
     "the same task twice": "[task(), task()]",
