@@ -7,8 +7,8 @@ from benchrunner.fits.fit import Fit as Fit, Prediction as Prediction
 from benchrunner.fits.progress import Event as Event
 from benchrunner.fits.record import Record as Record
 from benchrunner.leaderboards.published_choice import choose_published as choose_published
+from benchrunner.parameters.declared import Declared as Declared, parameter as parameter
 from benchrunner.parameters.recipes import Grid as Grid
-from benchrunner.parameters.text_settings import read_settings as read_settings
 from benchrunner.plugins.diagnosis import diagnose as diagnose
 from benchrunner.plugins.discovery import discover as discover
 from benchrunner.plugins.listing import list_offers as list_offers

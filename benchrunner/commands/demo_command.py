@@ -11,6 +11,7 @@ from benchrunner.command_line import options
 from benchrunner.command_line.output import FAILED, print_result
 from benchrunner.console.printing import print_line
 from benchrunner.process.platform_facts import available_cores, can_run_workers
+from benchrunner.studies.study_options import StudyOptions
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +28,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--tasks", nargs="+", metavar="TASK", help="only these tasks or suites, separated by blanks or commas"
     )
     parser.add_argument("--backbone", metavar="B", help="backbone instead of the one that is meant for the demo")
-    options.add_family(parser)
+    StudyOptions.add_options(parser, ("family",))
     parser.add_argument("--seed", type=int, default=0, help="seed of the generated data and of the fits")
     parser.add_argument("--jobs", type=int, default=jobs, metavar="N", help=f"fits at the same time (default: {jobs})")
     options.add_computing(parser)

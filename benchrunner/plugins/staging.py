@@ -14,8 +14,7 @@ from benchrunner.errors import PluginError
 from benchrunner.fits.executor import Executor
 from benchrunner.leaderboards.leaderboard import Leaderboard
 from benchrunner.methods.method import Method
-from benchrunner.parameters.method_parameters import check_declared
-from benchrunner.parameters.named_recipes import NamedRecipe
+from benchrunner.parameters.recipes import NamedRecipe
 from benchrunner.plugins import hookspecs
 from benchrunner.plugins.offers import Offer
 from benchrunner.plugins.versions import Plugin
@@ -89,7 +88,7 @@ class Staged:
                     f"the {kind.name} '{name}' needs {described} as its {field_name}, not {value_text(given)}"
                 )
         if isinstance(value, Method):
-            check_declared(value.parameters, name)
+            value.check_declared()
         if any((offer.kind, offer.name) == (kind.name, name) for offer in self.offers):
             raise PluginError(f"the {kind.name} '{name}' is there already, from {self.plugin.distribution}")
         self.offers.append(Offer(kind.name, name, value, self.plugin, family))

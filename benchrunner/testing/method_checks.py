@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,8 +15,7 @@ import torch
 from benchrunner.backbones.backbone import Backbone, BackboneFamily
 from benchrunner.errors import PluginError, RequestError
 from benchrunner.methods.method import Job, Method, Outcome
-from benchrunner.parameters.method_parameters import check_declared
-from benchrunner.parameters.recipes import SPECIAL, Recipe
+from benchrunner.parameters.recipes import RECIPE_FIELDS, SPECIAL, Recipe
 from benchrunner.problems.problem import Problem
 from benchrunner.testing.contract import Findings
 from benchrunner.testing.moods import MOOD, sentences
@@ -82,12 +81,11 @@ def _check_description(method: Method, recipe: Recipe, findings: Findings) -> No
     for name in (*method.recipe_fields, *method.training_fields):
         if name not in SPECIAL:
             findings.add(f"`recipe_fields` names '{name}', which is none of {', '.join(SPECIAL)}: leave it out")
-    known = {field.name for field in fields(Recipe)}
     for name in method.recipe_defaults:
-        if name not in known:
+        if name not in RECIPE_FIELDS:
             findings.add(f"`recipe_defaults` names '{name}', which is no field of `Recipe`: leave it out")
     try:
-        check_declared(method.parameters, getattr(method, "name", ""))
+        method.check_declared()
     except PluginError as fault:
         findings.add(f"`parameters`: {fault}")
 
