@@ -8,7 +8,8 @@ import time
 from pathlib import Path
 
 from benchrunner import print_line
-from benchrunner.results import options, output
+from benchrunner.engine import platform_facts
+from benchrunner.results import StudyOptions, options, output
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +26,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--tasks", nargs="+", metavar="TASK", help="only these tasks or suites, separated by blanks or commas"
     )
     parser.add_argument("--backbone", metavar="B", help="backbone instead of the one that is meant for the demo")
-    options.add_family(parser)
+    StudyOptions.add_options(parser, ("family",))
     parser.add_argument("--seed", type=int, default=0, help="seed of the generated data and of the fits")
     parser.add_argument("--jobs", type=int, default=jobs, metavar="N", help=f"fits at the same time (default: {jobs})")
     options.add_computing(parser)
@@ -33,8 +34,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def _default_jobs() -> int:
     """Run at most two fits at the same time: more would take more memory than a demo should."""
-    cores = os.cpu_count() or 1
-    return min(2, cores) if os.name == "posix" else 1
+    return min(2, platform_facts.available_cores()) if platform_facts.can_run_workers() else 1
 
 
 def run(arguments: argparse.Namespace) -> int:
