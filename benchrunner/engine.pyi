@@ -23,7 +23,7 @@ from benchrunner.errors import first_line as first_line
 from benchrunner.features import blocks as blocks, randomness as randomness
 from benchrunner.features.arrays import IGNORED as IGNORED, Features as Features, Sequences as Sequences
 from benchrunner.features.flat_batch import FlatBatch as FlatBatch, collate as collate, rounding as rounding
-from benchrunner.features.pieces import Frame as Frame, Part as Part, Pieces as Pieces, longest_first as longest_first
+from benchrunner.features.pieces import Frame as Frame, Part as Part, Pieces as Pieces
 from benchrunner.features.randomness import Dropout as Dropout
 from benchrunner.features.uploads import on_device as on_device
 from benchrunner.features.word_cache import WordCache as WordCache
@@ -34,9 +34,8 @@ from benchrunner.io.files import (
     write_folder_atomically as write_folder_atomically,
     write_json as write_json,
 )
-from benchrunner.methods import steps as steps
+from benchrunner.methods import heads as heads, steps as steps
 from benchrunner.methods.finetune import Finetune as Finetune
-from benchrunner.methods.heads import Head as Head, summarize as summarize
 from benchrunner.methods.method import Job as Job, Method as Method, Outcome as Outcome
 from benchrunner.parameters.parameter import Parameter as Parameter
 from benchrunner.problems.problem import HeadShape as HeadShape, Problem as Problem

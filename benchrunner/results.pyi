@@ -21,33 +21,26 @@ from benchrunner.plugins.listing import list_offers as list_offers
 from benchrunner.plugins.registry import Plugins as Plugins
 from benchrunner.process.interrupts import HeldBack as HeldBack
 from benchrunner.reports.rendering import write_report as write_report
+from benchrunner.runs import inventory as inventory
 from benchrunner.runs.answering import answer as answer, write_board_files as write_board_files
 from benchrunner.runs.exporting import export as export
 from benchrunner.runs.file_scores import score_file as score_file
-from benchrunner.runs.inventory.details import diff_runs as diff_runs, run_details as run_details
-from benchrunner.runs.inventory.summaries import list_runs as list_runs
 from benchrunner.runs.local_executor import Local as Local
 from benchrunner.runs.orders import FitAnswer as FitAnswer, FitOrder as FitOrder
-from benchrunner.runs.planner import Planner as Planner
 from benchrunner.runs.predicting import predict as predict
 from benchrunner.runs.runner import Runner as Runner
 from benchrunner.runs.sending import send_fits as send_fits
 from benchrunner.sharing.share import share_study as share_study
 from benchrunner.sharing.verify import verify_folder as verify_folder
 from benchrunner.statistics import expected_best as expected_best, paired_test as paired_test
+from benchrunner.studies.kept import removal as removal
 from benchrunner.studies.kept.finished_runs import result_of_runs as result_of_runs
-from benchrunner.studies.kept.kept_study import find_study as find_study, kept_studies as kept_studies
-from benchrunner.studies.kept.removal import (
-    disk_usage as disk_usage,
-    prune_runs as prune_runs,
-    remove_runs as remove_runs,
-)
-from benchrunner.studies.study import Result as Result, Selection as Selection, Study as Study
+from benchrunner.studies.kept.kept_study import kept_studies as kept_studies
+from benchrunner.studies.study import Result as Result, Study as Study
 from benchrunner.studies.study_options import StudyOptions as StudyOptions
 from benchrunner.studies.study_run import run_study as run_study
 from benchrunner.studies.submission_check import check_submission as check_submission
 from benchrunner.studies.submissions import Submission as Submission, write_submission as write_submission
-from benchrunner.study_files.dry_run import dry_run_study as dry_run_study
 from benchrunner.study_files.kept_study_file import read_study as read_study
 from benchrunner.study_files.run import run_study_file as run_study_file
 from benchrunner.study_files.table import StudyFileResult as StudyFileResult

@@ -153,13 +153,15 @@ def _print_rows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print rows in columns of equal width, without rich: it would take seconds for thousands of rows."""
     if not rows:
         return
-    lines = [header, *([_one_line(cell) for cell in row] for row in rows)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
+    lines = [header]
+    for row in rows:
+        lines.append([_one_line(cell) for cell in row])
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
-        cells = (
-            cell.rjust(width) if column in _RIGHT else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
-        )
+        cells = []
+        for column, cell in enumerate(line):
+            width = widths[column]
+            cells.append(cell.rjust(width) if column in _RIGHT else cell.ljust(width))
         print_line("  ".join(cells).rstrip())
 
 

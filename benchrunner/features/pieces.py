@@ -29,6 +29,18 @@ class Pieces:
         """Number of pieces of each text, int64 (texts,)."""
         return np.diff(self.starts)
 
+    def counts_beside(self, second: Pieces, room: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return how many pieces of these texts and of the second texts fit in the room, if the longer is cut first.
+
+        Where both texts of a pair must be cut, each keeps half of the room. If the room is odd, the longer text keeps
+        one piece more; of two texts of equal length, the second.
+        """
+        ours, theirs = self.counts, second.counts
+        of_shorter = np.minimum(np.minimum(ours, theirs), room // 2)
+        of_longer = np.minimum(np.maximum(ours, theirs), room - of_shorter)
+        is_longer = ours > theirs
+        return np.where(is_longer, of_longer, of_shorter), np.where(is_longer, of_shorter, of_longer)
+
 
 @dataclass(frozen=True)
 class Part:
@@ -114,15 +126,3 @@ class Frame:
         first = self.segments[0]
         last = self.segments[pair]
         return (first,) * len(self.before), (first,) * len(self.between), (last,) * len(self.after)
-
-
-def longest_first(first: np.ndarray, second: np.ndarray, room: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return how many tokens of the texts of each pair are kept, if the longer text is cut first.
-
-    Where both texts must be cut, each keeps half of the room. If the room is odd, the longer text keeps one token
-    more; of two texts of equal length, the second.
-    """
-    of_shorter = np.minimum(np.minimum(first, second), room // 2)
-    of_longer = np.minimum(np.maximum(first, second), room - of_shorter)
-    first_is_longer = first > second
-    return np.where(first_is_longer, of_longer, of_shorter), np.where(first_is_longer, of_shorter, of_longer)

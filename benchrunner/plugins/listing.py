@@ -9,13 +9,11 @@ from typing import Any, final
 from benchrunner.errors import RequestError
 from benchrunner.io.decoding import fields_json, from_json
 from benchrunner.io.toml_files import read_toml
-from benchrunner.leaderboards.leaderboard import Leaderboard
 from benchrunner.leaderboards.published import PublishedFigure
 from benchrunner.methods.method import Method
 from benchrunner.parameters.parameter import Value
 from benchrunner.parameters.recipes import NamedRecipe
 from benchrunner.plugins.registry import Plugins
-from benchrunner.tasks.task import Task
 
 KINDS = ("tasks", "backbones", "methods", "leaderboards", "executors", "recipes", "studies", "plugins")
 
@@ -67,24 +65,25 @@ class Listed:
 
 def list_offers(plugins: Plugins) -> dict[str, list[Listed]]:
     """List everything that the plugins offer: kind -> values. The kinds are `KINDS`."""
-    return {
-        "tasks": [_listed_task(task) for task in plugins.tasks.values()],
-        "backbones": [Listed(name, backbone.about) for name, backbone in plugins.backbones.items()],
-        "methods": [
-            Listed(method.name, method.about, parameters=_parameters(method)) for method in plugins.methods.values()
-        ],
-        "leaderboards": [_listed_board(name, board) for name, board in plugins.leaderboards.items()],
-        "executors": [Listed(name, executor.about) for name, executor in plugins.executors.items()],
-        "recipes": [Listed(recipe.name, recipe.about, recipe=recipe) for recipe in plugins.recipes.values()],
-        "studies": [Listed(name, _study_title(path)) for name, path in plugins.studies.items()],
-        "plugins": [
-            Listed(plugin.name, f"{plugin.distribution} {plugin.version}") for plugin in [plugins.core, *plugins.loaded]
-        ],
-    }
-
-
-def _listed_task(task: Task) -> Listed:
-    return Listed(task.name, task.about, task.problem.name, task.method, task.method_reason)
+    offers: dict[str, list[Listed]] = {kind: [] for kind in KINDS}
+    for task in plugins.tasks.values():
+        listed = Listed(task.name, task.about, task.problem.name, task.method, task.method_reason)
+        offers["tasks"].append(listed)
+    for name, backbone in plugins.backbones.items():
+        offers["backbones"].append(Listed(name, backbone.about))
+    for method in plugins.methods.values():
+        offers["methods"].append(Listed(method.name, method.about, parameters=_parameters(method)))
+    for name, board in plugins.leaderboards.items():
+        offers["leaderboards"].append(Listed(name, board.title, url=board.url, published=tuple(board.figures)))
+    for name, executor in plugins.executors.items():
+        offers["executors"].append(Listed(name, executor.about))
+    for name, recipe in plugins.recipes.items():
+        offers["recipes"].append(Listed(name, recipe.about, recipe=recipe))
+    for name, path in plugins.studies.items():
+        offers["studies"].append(Listed(name, _study_title(path)))
+    for plugin in (plugins.core, *plugins.loaded):
+        offers["plugins"].append(Listed(plugin.name, f"{plugin.distribution} {plugin.version}"))
+    return offers
 
 
 def _parameters(method: Method) -> tuple[ListedParameter, ...]:
@@ -92,10 +91,6 @@ def _parameters(method: Method) -> tuple[ListedParameter, ...]:
         ListedParameter(f"{method.name}.{own.name}", own.about, own.default, own.values_text)
         for own in method.parameters
     )
-
-
-def _listed_board(name: str, board: Leaderboard) -> Listed:
-    return Listed(name, board.title, url=board.url, published=tuple(board.figures))
 
 
 def _study_title(path: Path) -> str:

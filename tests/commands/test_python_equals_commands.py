@@ -23,16 +23,13 @@ from benchrunner.results import (
     check_submission,
     data_status,
     diagnose,
-    diff_runs,
     discover,
-    disk_usage,
     export,
+    inventory,
     kept_studies,
     list_offers,
-    list_runs,
     read_study,
-    remove_runs,
-    run_details,
+    removal,
     run_study,
     run_study_file,
     score_file,
@@ -237,20 +234,22 @@ def kept(shell: Shell) -> Runner:
 
 def runs_is_equal(shell: Shell) -> None:
     own, runs = kept(shell), shell.folder / "runs"
-    summaries, notes = list_runs(runs, shell.plugins)
+    summaries, notes = inventory.list_runs(runs, shell.plugins)
     places = ("--runs", str(runs))
     listed = printed_json(shell, "runs", *places, "--sort", "id")
     assert listed["runs"] == same_json(sorted_runs(summaries, "id"))
     assert listed["notes"] == notes == []
     left, right = [run.id for run in chosen_runs(summaries, backbones=["words"])]
-    assert printed_json(shell, "runs", "show", left, *places) == same_json(run_details(runs, left))
-    assert printed_json(shell, "runs", "diff", left, right, *places) == same_json(diff_runs(runs, left, right))
+    assert printed_json(shell, "runs", "show", left, *places) == same_json(inventory.run_details(runs, left))
+    assert printed_json(shell, "runs", "diff", left, right, *places) == same_json(
+        inventory.diff_runs(runs, left, right)
+    )
     printed = printed_json(shell, "runs", "studies", *places)
     assert printed["studies"] == same_json(kept_studies(own.workspace.runs)[0])
-    sizes, removal = disk_usage(runs)
+    sizes, prunable = removal.disk_usage(runs)
     assert printed_json(shell, "runs", "du", *places)["runs"] == same_json(sizes)
-    assert printed_json(shell, "runs", "prune", "--dry-run", *places) == {**same_json(removal), "dry_run": True}
-    planned = remove_runs(runs, [right], force=True, dry_run=True)
+    assert printed_json(shell, "runs", "prune", "--dry-run", *places) == {**same_json(prunable), "dry_run": True}
+    planned = removal.remove_runs(runs, [right], force=True, dry_run=True)
     assert printed_json(shell, "runs", "rm", right, "--force", *places)["removed"] == list(planned.removed)
     assert not (runs / right).exists()
 

@@ -12,17 +12,8 @@ import pytest
 from benchrunner import RequestError, UnknownName, Workspace
 from benchrunner.errors import DamagedFile, FitError
 from benchrunner.io.seals import read_sealed, write_sealed
-from benchrunner.results import (
-    Computing,
-    Grid,
-    Runner,
-    Study,
-    find_study,
-    kept_studies,
-    read_study,
-    result_of_runs,
-    run_study,
-)
+from benchrunner.results import Computing, Grid, Runner, Study, kept_studies, read_study, result_of_runs, run_study
+from benchrunner.studies.kept.kept_study import find_study
 from benchrunner.studies.kept.naming import check_name, derived_name
 from benchrunner.studies.study import Result
 from chancy import Chancy, chancy

@@ -10,7 +10,7 @@ import pytest
 from benchrunner import RequestError
 from benchrunner.io.locks import held
 from benchrunner.io.seals import write_sealed
-from benchrunner.results import disk_usage, prune_runs, remove_runs
+from benchrunner.studies.kept.removal import disk_usage, prune_runs, remove_runs
 from made_runs import made_fit, made_run
 
 

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner.results import Selection
 from benchrunner.studies.comparison.caption import footnotes
 from benchrunner.studies.comparison.json_values import as_json
-from benchrunner.studies.study import selected_fit
+from benchrunner.studies.study import Selection, selected_fit
 from chancy import ACCURACY, chancy, compare_rates
 from rate_methods import metric_dependent, restart_dependent, split_dependent
 

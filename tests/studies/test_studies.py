@@ -9,10 +9,10 @@ import pytest
 
 from benchrunner import RequestError
 from benchrunner.errors import DataError
-from benchrunner.results import Selection, Study
+from benchrunner.results import Study
 from benchrunner.runs.predicting import predict
 from benchrunner.studies.comparison.json_values import as_json
-from benchrunner.studies.study import selected_fit
+from benchrunner.studies.study import Selection, selected_fit
 from chancy import ACCURACY, chancy, compare_rates
 from inline import mood, runner
 

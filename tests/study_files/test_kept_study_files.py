@@ -8,7 +8,8 @@ import shutil
 import pytest
 
 from benchrunner import RequestError, Workspace
-from benchrunner.results import Computing, Runner, StudyFileResult, find_study, read_study
+from benchrunner.results import Computing, Runner, StudyFileResult, read_study
+from benchrunner.studies.kept.kept_study import find_study
 from benchrunner.study_files import table
 from kitchen import Kitchen, staged
 

@@ -12,7 +12,7 @@ import numpy as np
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
 from benchrunner import CheckpointError, RequestError, read_json_object
-from benchrunner.engine import Frame, Part, Pieces, Sequences, WordCache, longest_first, tokenizer_limits
+from benchrunner.engine import Frame, Part, Pieces, Sequences, WordCache, tokenizer_limits
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 """BERT's special tokens."""
@@ -155,7 +155,7 @@ class BertTokenizer:
         if second is None:
             return self.frame.join(_part(firsts, np.minimum(firsts.counts, room))).sequences
         seconds = self.words.tokens(second)
-        counts = longest_first(firsts.counts, seconds.counts, room)
+        counts = firsts.counts_beside(seconds, room)
         return self.frame.join(_part(firsts, counts[0]), _part(seconds, counts[1])).sequences
 
 

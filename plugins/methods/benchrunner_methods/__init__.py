@@ -13,7 +13,7 @@ from benchrunner_methods.lora import Lora
 from benchrunner_methods.probing.probe import Probe
 
 if TYPE_CHECKING:
-    from benchrunner.engine import Encoder, Head
+    from benchrunner.engine import Encoder, heads
 
 __all__ = ["ConcatenatedFamily", "FrozenFeatures", "Lora", "Probe", "register_backbones", "register_methods"]
 
@@ -39,7 +39,7 @@ def register_backbones() -> Iterator[BackboneFamily]:
     yield ConcatenatedFamily()
 
 
-def _bilstm(encoder: Encoder, job: Job) -> Head:
+def _bilstm(encoder: Encoder, job: Job) -> heads.Head:
     from benchrunner_methods.bilstm_head import bilstm_head  # with torch, which loads slowly
 
     return bilstm_head(encoder, job)

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from benchrunner.engine import FlatBatch, Head, on_device, randomness
+from benchrunner.engine import FlatBatch, heads, on_device, randomness
 
 if TYPE_CHECKING:
     from benchrunner.engine import Encoder, HeadShape, Job
@@ -26,7 +26,7 @@ def bilstm_head(encoder: Encoder, job: Job) -> BiLstmHead:
     return BiLstmHead(encoder.hidden_size, job.problem.head, seed=job.fit.seed, width=job.fit.recipe.bilstm_width)
 
 
-class BiLstmHead(Head):
+class BiLstmHead(heads.Head):
     """Two BiLSTM layers over each sequence, then a linear layer over each token, or over both ends of the sequence."""
 
     def __init__(self, hidden: int, shape: HeadShape, *, seed: int, width: int) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from benchrunner import Diverged, FitError, RequestError
-from benchrunner.engine import Features, FlatBatch, blocks, collate, steps, summarize
+from benchrunner.engine import Features, FlatBatch, blocks, collate, heads, steps
 
 if TYPE_CHECKING:
     from benchrunner.engine import Encoder, Job
@@ -75,7 +75,7 @@ class Summaries(Content):
         return blocks.ranges(features.groups[units], np.diff(features.groups)[units])
 
     def vectors(self, encoder: Encoder, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
-        return summarize(self.choice, encoder, hidden, batch).index_select(0, batch.restore)
+        return heads.summarize(self.choice, encoder, hidden, batch).index_select(0, batch.restore)
 
 
 def chosen_layers(choice: str, layers: int) -> list[int]:

@@ -14,7 +14,7 @@ import numpy as np
 from tokenizers import Encoding, Tokenizer
 
 from benchrunner import CheckpointError, RequestError
-from benchrunner.engine import Frame, Part, Pieces, Sequences, WordCache, first_line, longest_first, tokenizer_limits
+from benchrunner.engine import Frame, Part, Pieces, Sequences, WordCache, first_line, tokenizer_limits
 from benchrunner_transformers.text_spans import trimmed
 from benchrunner_transformers.tokenizer_files import read_configuration, read_tokenizer
 
@@ -122,7 +122,7 @@ class HubTokenizer:
         if second is None:
             return self.frame.join(self._part(firsts, np.minimum(firsts.counts, room))).sequences
         seconds = self._cache.tokens(second)
-        counts = longest_first(firsts.counts, seconds.counts, room)
+        counts = firsts.counts_beside(seconds, room)
         return self.frame.join(self._part(firsts, counts[0]), self._part(seconds, counts[1])).sequences
 
     def _part(self, pieces: Pieces, counts: np.ndarray) -> Part:
