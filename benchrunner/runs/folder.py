@@ -96,9 +96,13 @@ class RunFolder:
             )
         return fit
 
-    def family(self) -> Family | None:
-        """Read which backbone family made the fit; None if there is no such file."""
-        return _read(Family, self.path / "family.json", self._remedy)
+    def family(self) -> Family:
+        """Read which backbone family made the fit."""
+        path = self.path / "family.json"
+        family = _read(Family, path, self._remedy)
+        if family is None:
+            raise DamagedFile(f"{path}: there is no such file. {self._remedy}")
+        return family
 
     def keep_fit(self, fit: Fit) -> None:
         """Write the fit to `fit.json`, before training starts."""

@@ -40,15 +40,13 @@ class FinishedFit(Backbone):
 
     def hands_on(self, fit: Fit, method: Method) -> bool:
         """Whether another fit can start from this fit's head: same problem and method, same recipe of the head."""
-        if (self.fit.problem, self.fit.method) != (fit.problem, fit.method):
-            return False
-        for name in method.recipe_fields:
-            if name not in method.training_fields and getattr(self.fit.recipe, name) != getattr(fit.recipe, name):
-                return False
-        before = method.parameter_values(self.fit.recipe)
-        after = method.parameter_values(fit.recipe)
+        names = (name for name in method.recipe_fields if name not in method.training_fields)
+        same_fields = all(getattr(self.fit.recipe, name) == getattr(fit.recipe, name) for name in names)
         shaping = [parameter.name for parameter in method.parameters if parameter.shapes_head]
-        return all(before[name] == after[name] for name in shaping)
+        if shaping and self.fit.method == fit.method:
+            before, after = (method.parameter_values(recipe) for recipe in (self.fit.recipe, fit.recipe))
+            same_fields = same_fields and all(before[name] == after[name] for name in shaping)
+        return same_fields and (self.fit.problem, self.fit.method) == (fit.problem, fit.method)
 
     def revision(self, workspace: Workspace) -> str:
         return f"{PREFIX}{self.folder.path.name}"
@@ -155,8 +153,7 @@ def _run_of(model: Path) -> RunFolder | None:
     """Return the run whose `model` folder this is, or None."""
     home = model.absolute().parent
     folder = RunFolder(home.parent, home.name)
-    is_model = folder.model == model.absolute() and (home / "fit.json").is_file()
-    return folder if is_model else None
+    return folder if folder.model == model.absolute() and (home / "fit.json").is_file() else None
 
 
 def saved(folder: RunFolder, plugins: Plugins, workspace: Workspace) -> tuple[Backbone, BackboneFamily]:
@@ -164,20 +161,15 @@ def saved(folder: RunFolder, plugins: Plugins, workspace: Workspace) -> tuple[Ba
 
     No other family is asked: two families may have similar layouts, and would load the same weights as other models.
     """
-    made = folder.family()
-    if made is None:
+    family = _recorded(folder.family(), folder, plugins)
+    supplier = plugins.supplier(family)
+    backbone = ask(family, supplier, str(folder.model), workspace)
+    if backbone is None:
         raise CheckpointError(
-            f"{folder.path / 'family.json'}: there is no such file. It says which plugin reads the model; remove the "
-            f"run's folder {folder.path} to fit it again."
+            f"The backbone family '{family.name}' of the plugin {supplier.title} does not recognise {folder.model}, "
+            f"which a fit with this family saved. Remove the run's folder {folder.path} to fit it again."
         )
-    family = _recorded(made, folder, plugins)
-    backbone = ask(family, plugins.supplier(family), str(folder.model), workspace)
-    if backbone is not None:
-        return backbone, family
-    raise CheckpointError(
-        f"The backbone family '{family.name}' of the plugin {plugins.supplier(family).title} does not recognise "
-        f"{folder.model}, which a fit with this family saved. Remove the run's folder {folder.path} to fit it again."
-    )
+    return backbone, family
 
 
 def maker(family: BackboneFamily, plugins: Plugins) -> Family:

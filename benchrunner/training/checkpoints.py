@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import final
 
 import torch
 
 from benchrunner.errors import DamagedFile, first_line
+from benchrunner.io.decoding import as_json, from_json
 from benchrunner.io.files import remove, write_atomically
 from benchrunner.training.optimizer import Optimizer
 
 _REMEDY = "The fit begins anew."
+
+
+@final
+@dataclass(frozen=True)
+class _Facts:
+    """What the file says beside its tensors."""
+
+    of: str
+    """Id of the fit."""
+    step: int
+    budgets: Mapping[int, int]
+    """See `Training.budgets`."""
+    threads: tuple[int, ...]
+    """See `Checkpoint.threads`."""
+    captured: Mapping[int, bool]
+    """See `Checkpoint.captured`."""
 
 
 class Checkpoint:
@@ -35,12 +55,9 @@ class Checkpoint:
         from safetensors.torch import save_file
 
         tensors = {name: tensor.cpu().contiguous() for name, tensor in optimizer.state()}
-        threads = ",".join(map(str, self.threads))
-        history = ",".join(f"{first}:{budget}" for first, budget in budgets.items())
-        captured = ",".join(f"{first}:{int(fixed)}" for first, fixed in self.captured.items())
-        facts = {"of": self._of, "step": str(step), "micro_tokens": history, "threads": threads, "captured": captured}
-        facts["checksum"] = _checksum(facts, tensors)
-        write_atomically(self._file, lambda part: save_file(tensors, part, metadata=facts))
+        facts = json.dumps(as_json(_Facts(self._of, step, budgets, tuple(self.threads), self.captured)))
+        metadata = {"facts": facts, "checksum": _checksum(facts, tensors)}
+        write_atomically(self._file, lambda part: save_file(tensors, part, metadata=metadata))
 
     def load(self, optimizer: Optimizer, steps: int | None = None) -> tuple[int, dict[int, int]] | None:
         """Restore the optimizer's state and return the step and the budgets; None where there is no checkpoint.
@@ -52,47 +69,39 @@ class Checkpoint:
             return None
         try:
             facts, tensors = self._read()
-            step = int(facts["step"])
-            budgets = _history(facts["micro_tokens"])
-            captured = _history(facts["captured"])
-            earlier = [int(count) for count in facts["threads"].split(",")]
-            if fault := _fault(optimizer, tensors, step, steps):
+            if fault := _fault(optimizer, tensors, facts.step, steps):
                 raise ValueError(fault)
         except Exception as error:  # a file that is cut or damaged raises many kinds
             remove(self._file)
             raise DamagedFile(f"The checkpoint {self._file} was damaged ({first_line(error)}). {_REMEDY}") from None
+        earlier = list(facts.threads)
         self.threads = earlier if earlier[-1:] == self.threads else [*earlier, *self.threads]
-        self.captured = {first: bool(fixed) for first, fixed in captured.items()}
-        optimizer.restore(tensors, step)
-        return step, budgets
+        self.captured = dict(facts.captured)
+        optimizer.restore(tensors, facts.step)
+        return facts.step, dict(facts.budgets)
 
-    def _read(self) -> tuple[dict[str, str], dict[str, torch.Tensor]]:
+    def _read(self) -> tuple[_Facts, dict[str, torch.Tensor]]:
         """Read facts and tensors, whose checksum must be that of the file."""
         from safetensors import safe_open
 
         if not self._file.is_file():  # reading a pipe would wait for ever
             raise ValueError("it is not a regular file")
         with safe_open(self._file, framework="pt") as file:
-            facts: dict[str, str] = file.metadata() or {}
+            metadata: dict[str, str] = file.metadata() or {}
             tensors: dict[str, torch.Tensor] = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        if facts.pop("checksum", None) != _checksum(facts, tensors):
+        if metadata.get("checksum") != _checksum(metadata["facts"], tensors):
             raise ValueError("its content does not match its checksum")
-        if facts["of"] != self._of:
-            raise ValueError(f"it is the state of the fit {facts['of']}")
+        facts = from_json(_Facts, json.loads(metadata["facts"]), self._file)
+        if facts.of != self._of:
+            raise ValueError(f"it is the state of the fit {facts.of}")
         return facts, tensors
 
 
-def _history(text: str) -> dict[int, int]:
-    """Read numbers by the step from which on they hold, such as "0:8192,7:4096"."""
-    pairs = (pair.split(":") for pair in text.split(",") if pair)
-    return {int(step): int(number) for step, number in pairs}
-
-
-def _checksum(facts: Mapping[str, str], tensors: Mapping[str, torch.Tensor]) -> str:
-    """Return the checksum of facts and tensors with their names, types and shapes."""
+def _checksum(facts: str, tensors: Mapping[str, torch.Tensor]) -> str:
+    """Return the checksum of facts, and of tensors with their names, types and shapes."""
     import xxhash
 
-    digest = xxhash.xxh3_128(repr(sorted(facts.items())).encode())
+    digest = xxhash.xxh3_128(facts.encode())
     for name, tensor in sorted(tensors.items()):
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
         digest.update(tensor.reshape(-1).view(torch.uint8).numpy().data)

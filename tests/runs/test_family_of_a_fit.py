@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 import torch
+from benchrunner.testing import WEIGHTS, TinyBackbone, TinyEncoder, tiny_family
 
 from benchrunner import CheckpointError, Workspace
 from benchrunner.backbones.encoder import Encoder
 from benchrunner.engine import Backbone, BackboneFamily, OneBackbone
+from benchrunner.errors import DamagedFile
 from benchrunner.results import Computing, Fit, Runner, discover
 from benchrunner.runs.exporting import export
 from benchrunner.runs.predicting import predict
-from benchrunner_kit.testing import WEIGHTS, TinyBackbone, TinyEncoder, tiny_family
 from inline import QUICK, files, own, plugin
 
 
@@ -98,12 +99,12 @@ def test_of_two_families_of_one_plugin_the_maker_reads(tmp_path: Path) -> None:
     assert is_trained(loaded(runner, f"run:{fitted(runner).id}"))
 
 
-def test_a_fit_without_its_family_is_refused(tmp_path: Path) -> None:
+def test_a_fit_without_the_file_of_its_family_is_damaged(tmp_path: Path) -> None:
     runner = made(tmp_path)
     fit = fitted(runner)
     (runner.folder(fit).path / "family.json").unlink()
-    with pytest.raises(CheckpointError, match=r"family.json: there is no such file. .* to fit it again"):
-        runner.planner.backbone(f"run:{fit.id}")
+    with pytest.raises(DamagedFile, match=r"family.json: there is no such file. Remove the folder "):
+        loaded(runner, f"run:{fit.id}")
 
 
 def test_a_fit_whose_plugin_is_gone_says_which(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,21 +24,22 @@ def zeroed(path: Path) -> None:
     path.write_bytes(content[:-400] + bytes(400))  # weights are last in the file
 
 
-def rewritten(change: Callable[[dict[str, str], dict[str, torch.Tensor]], None], *, sealed: bool) -> Damage:
+def rewritten(change: Callable[[dict[str, Any], dict[str, torch.Tensor]], None], *, sealed: bool) -> Damage:
     """Write other facts and tensors; `sealed` makes the checksum right again."""
 
     def damage(path: Path) -> None:
         with safe_open(path, framework="pt") as file:
-            facts, tensors = dict(file.metadata()), {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        checksum = facts.pop("checksum")
+            metadata, tensors = file.metadata(), {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        facts = json.loads(metadata["facts"])
         change(facts, tensors)
-        facts["checksum"] = _checksum(facts, tensors) if sealed else checksum
-        save_file(tensors, path, metadata=facts)
+        text = json.dumps(facts)
+        checksum = _checksum(text, tensors) if sealed else metadata["checksum"]
+        save_file(tensors, path, metadata={"facts": text, "checksum": checksum})
 
     return damage
 
 
-def swapped(facts: dict[str, str], tensors: dict[str, torch.Tensor]) -> None:
+def swapped(facts: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
     first, second = "exp_avg/encoder.norm.weight", "exp_avg/encoder.norm.bias"
     tensors[first], tensors[second] = tensors[second], tensors[first]
 
@@ -49,13 +51,13 @@ DAMAGES: dict[str, Damage] = {
     "zeroed": zeroed,
     "a pipe": pipe,
     "a folder": as_folder,
-    "step 10^9": rewritten(lambda facts, tensors: facts.update(step="1000000000"), sealed=False),
-    "step 10^9, sealed": rewritten(lambda facts, tensors: facts.update(step="1000000000"), sealed=True),
-    "step 0, sealed": rewritten(lambda facts, tensors: facts.update(step="0"), sealed=True),
-    "step -3, sealed": rewritten(lambda facts, tensors: facts.update(step="-3"), sealed=True),
+    "step 10^9": rewritten(lambda facts, tensors: facts.update(step=10**9), sealed=False),
+    "step 10^9, sealed": rewritten(lambda facts, tensors: facts.update(step=10**9), sealed=True),
+    "step 0, sealed": rewritten(lambda facts, tensors: facts.update(step=0), sealed=True),
+    "step -3, sealed": rewritten(lambda facts, tensors: facts.update(step=-3), sealed=True),
     "step of no number, sealed": rewritten(lambda facts, tensors: facts.update(step="seven"), sealed=True),
     "no step, sealed": rewritten(lambda facts, tensors: facts.pop("step"), sealed=True),  # type: ignore[arg-type, return-value]
-    "other micro-tokens": rewritten(lambda facts, tensors: facts.update(micro_tokens="0:17"), sealed=False),
+    "other micro-tokens": rewritten(lambda facts, tensors: facts.update(budgets={"0": 17}), sealed=False),
     "swapped moments": rewritten(swapped, sealed=False),
     "no weight, sealed": rewritten(lambda facts, tensors: tensors.pop("weight/head.output.bias"), sealed=True),  # type: ignore[arg-type, return-value]
     "no moment, sealed": rewritten(lambda facts, tensors: tensors.pop("exp_avg/head.output.bias"), sealed=True),  # type: ignore[arg-type, return-value]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -82,7 +83,7 @@ def steps_done(home: Path) -> int:
 
     for path in home.glob("runs/*/checkpoint/state.safetensors"):
         with safe_open(path, framework="np") as file:
-            return int(file.metadata()["step"])
+            return int(json.loads(file.metadata()["facts"])["step"])
     return 0
 
 

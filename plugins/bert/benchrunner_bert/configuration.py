@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -78,9 +78,7 @@ class Configuration:
     """Added to the variance in LayerNorm."""
     deviation: float = 0.02
     """Standard deviation of fresh weights."""
-    # Not part of the repr: the revision of a fresh model hashes the repr, and fresh models have attention in both
-    # directions, so the revisions from before this field existed stay valid.
-    direction: Direction = field(default="both", repr=False)
+    direction: Direction = "both"
 
     @classmethod
     def of_size(cls, size: str, vocabulary: int) -> Configuration:

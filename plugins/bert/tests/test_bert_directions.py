@@ -21,7 +21,7 @@ from benchrunner.features.randomness import Dropout
 from benchrunner.methods.heads import LinearHead
 from benchrunner.problems.span import Span
 from benchrunner.workspace import Settings, Workspace
-from benchrunner_bert.backbones import FolderBert, RandomBert
+from benchrunner_bert.backbones import FolderBert
 from benchrunner_bert.checkpoint import read
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.family import BertFamily
@@ -226,13 +226,6 @@ def test_a_config_in_another_librarys_words_alone_is_refused(tmp_path: Path) -> 
             Configuration.read(path)
     path.write_text(json.dumps({name: value for name, value in config.items() if name != "is_decoder"}))
     assert Configuration.read(path).direction == LEFT
-
-
-def test_fresh_models_keep_the_revisions_they_had(tmp_path: Path) -> None:
-    """The text that they hash does not name a direction."""
-    assert "direction" not in str(Configuration())
-    workspace = Workspace(runs=tmp_path, cache=tmp_path)
-    assert RandomBert("bert/random-tiny", "tiny").revision(workspace).startswith("0f17f1e51aa214a7")
 
 
 def test_right_to_left_models_export_no_head(tmp_path: Path) -> None:
