@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from benchrunner.runs.family_prefix import with_family
 
 from benchrunner import CheckpointError, RequestError, Workspace
 from benchrunner.command_line.main import main
 from benchrunner.engine import Backbone, BackboneFamily
 from benchrunner.results import Plugins, Runner, discover
+from benchrunner.runs.references import with_family
 from benchrunner_kit.testing import TinyBackbone, tiny_family
 from inline import own, plugin
 
@@ -66,7 +66,7 @@ def runner(plugins: Plugins, tmp_path: Path) -> Runner:
 
 
 def test_a_combination_has_parts_of_any_families(runner: Runner, plugins: Plugins) -> None:
-    backbone = runner.backbone("pair: tiny/words , other/words")
+    backbone = runner.planner.backbone("pair: tiny/words , other/words")
     assert backbone.revision(runner.workspace) == "tiny 1 and tiny 1"
     assert [part.name for part in backbone.parts] == ["tiny/words", "other/words"]  # type: ignore[attr-defined]
 
@@ -85,18 +85,18 @@ def test_a_combination_has_parts_of_any_families(runner: Runner, plugins: Plugin
 )
 def test_a_name_that_is_no_combination_is_refused(reference: str, reason: str, runner: Runner) -> None:
     with pytest.raises(RequestError, match=reason):
-        runner.backbone(reference)
+        runner.planner.backbone(reference)
 
 
 def test_a_folder_with_a_comma_in_its_name_is_explained(runner: Runner, tmp_path: Path) -> None:
     (tmp_path / "a,b").mkdir()
     with pytest.raises(RequestError, match=r"a,b has a comma, and commas separate the parts"):
-        runner.backbone(f"pair:tiny/words,{tmp_path / 'a,b'}")
+        runner.planner.backbone(f"pair:tiny/words,{tmp_path / 'a,b'}")
 
 
 def test_parts_that_do_not_fit_are_refused_when_planning(runner: Runner, plugins: Plugins) -> None:
     with pytest.raises(CheckpointError, match="these two do not fit together"):
-        runner.plan(plugins.tasks.find("mood"), "pair:tiny/words,odd/letters")
+        runner.planner.plan(plugins.tasks.find("mood"), "pair:tiny/words,odd/letters")
 
 
 def test_a_prefix_of_a_plugin_stands_before_each_part(plugins: Plugins) -> None:
