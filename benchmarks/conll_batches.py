@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from benchrunner import Recipe, Task, Workspace
-from benchrunner.parameters.recipes import CONTEXTS
+from benchrunner.parameters.recipes import RECIPE_FIELDS
 from benchrunner.results import Computing, Runner, discover
 from benchrunner.runs.predicting import predict
 
@@ -64,7 +64,7 @@ def design() -> list[Way]:
     same sequences: no sentence of the slice has more than 126 pieces.
     """
     ways = []
-    for context in reversed(CONTEXTS):
+    for context in reversed(RECIPE_FIELDS["context"].choices):
         for length in (128,) if context == "sentence" else (128, 512):
             counted = [(32, "sentences"), (WORDS, "words")]
             if context == "document":

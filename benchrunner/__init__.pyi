@@ -71,8 +71,7 @@ from benchrunner.metrics.ranking import (
     roc_auc as roc_auc,
 )
 from benchrunner.metrics.weighting import RowSums as RowSums
-from benchrunner.parameters.named_recipes import NamedRecipe as NamedRecipe
-from benchrunner.parameters.recipes import Recipe as Recipe
+from benchrunner.parameters.recipes import NamedRecipe as NamedRecipe, Recipe as Recipe
 from benchrunner.plugins.hookspecs import hookimpl as hookimpl
 from benchrunner.problems.candidates import Candidates as Candidates
 from benchrunner.problems.choose import Choose as Choose

@@ -38,7 +38,7 @@ from benchrunner.methods import steps as steps
 from benchrunner.methods.finetune import Finetune as Finetune
 from benchrunner.methods.heads import Head as Head, summarize as summarize
 from benchrunner.methods.method import Job as Job, Method as Method, Outcome as Outcome
-from benchrunner.parameters.method_parameters import MethodParameter as MethodParameter
+from benchrunner.parameters.parameter import Parameter as Parameter
 from benchrunner.problems.problem import HeadShape as HeadShape, Problem as Problem
 from benchrunner.process import platform_facts as platform_facts
 from benchrunner.training import optimizer as optimizer, step_log as step_log

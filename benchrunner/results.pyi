@@ -13,8 +13,8 @@ from benchrunner.leaderboards.manifests import read_manifest as read_manifest
 from benchrunner.leaderboards.published_choice import choose_published as choose_published
 from benchrunner.leaderboards.writing import write_answers as write_answers
 from benchrunner.metrics.metric import score as score
+from benchrunner.parameters.declared import Declared as Declared, parameter as parameter
 from benchrunner.parameters.recipes import Grid as Grid
-from benchrunner.parameters.text_settings import read_settings as read_settings
 from benchrunner.plugins.diagnosis import diagnose as diagnose
 from benchrunner.plugins.discovery import discover as discover
 from benchrunner.plugins.listing import list_offers as list_offers

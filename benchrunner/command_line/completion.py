@@ -37,6 +37,8 @@ def complete(parser: argparse.ArgumentParser, plugins: Plugins) -> None:
         if kinds:
             names = [listed.name for kind in kinds for listed in offers[kind]]
             action.completer = _completer(names)  # type: ignore[attr-defined]
+        elif str(action.metavar).startswith("{"):  # the choices of a parameter
+            action.completer = _completer(str(action.metavar).strip("{}").split(","))  # type: ignore[attr-defined]
         elif "--grid" in action.option_strings:
             action.completer = _completer(plugins.grids)  # type: ignore[attr-defined]
     argcomplete.autocomplete(parser)

@@ -5,26 +5,17 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import os
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from benchrunner.console.printing import print_note
 from benchrunner.errors import RequestError
 from benchrunner.fits.computing import Computing
-from benchrunner.parameters.recipes import (
-    BATCH_UNITS,
-    CONTEXTS,
-    LAYERS,
-    LOSS_DIVISORS,
-    SAMPLES,
-    SCHEDULES,
-    SUMMARIES,
-    Recipe,
-)
-from benchrunner.parameters.text_settings import name_value_pairs
-from benchrunner.studies.number_texts import names, numbers
-from benchrunner.studies.study import SELECT
+from benchrunner.parameters.declared import name_value_pairs, parameters_of
+from benchrunner.parameters.recipes import STEPS
+from benchrunner.runs.local_executor import JOBS, Local
+from benchrunner.studies.study_options import RECIPE_OPTIONS, StudyOptions, read_parameters
 from benchrunner.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -34,10 +25,7 @@ if TYPE_CHECKING:
     from benchrunner.leaderboards.published_choice import PublishedChoice
     from benchrunner.runs.runner import Runner
     from benchrunner.studies.study import Study
-    from benchrunner.studies.study_options import StudyOptions
     from benchrunner.tasks.task import Task
-
-T = TypeVar("T")
 
 BACKBONES = (
     "a name, a folder, a hub id, run:ID of a finished fit, or PREFIX:A,B for several as one ('benchrunner list "
@@ -88,15 +76,6 @@ def add_computing(parser: argparse.ArgumentParser) -> None:
         "--cuda-graphs",
         action="store_true",
         help="experimental, on a GPU only: launch all kernels of a training step at once; see docs/machines.md",
-    )
-
-
-def add_family(parser: argparse.ArgumentParser) -> None:
-    """Add the option for the plugin that loads the backbones."""
-    parser.add_argument(
-        "--family",
-        metavar="PLUGIN",
-        help="plugin that loads each backbone, as PLUGIN:B does; default: the first that can",
     )
 
 
@@ -151,85 +130,17 @@ def with_splits(study: Study, arguments: argparse.Namespace) -> Study:
 
 def add_recipe(parser: argparse.ArgumentParser) -> None:
     """Add the options that say how fits are made, which of them are selected, and where they run."""
+    steps = parser.add_argument_group("recipe of optimizer steps", f"for {STEPS}")
     group = parser.add_argument_group(
-        "recipe", "one value, or for the first three several values by comma: dev selects among their combinations"
+        "recipe",
+        "several values separated by commas are a grid, from which dev selects; in parentheses stands what a task "
+        "uses that says nothing else",
     )
-    _add_grid(group)
-    _add_fields(group)
-    _add_restarts(group)
-    _add_execution(group)
-
-
-def _listed(kind: Callable[[str], T]) -> Callable[[str], tuple[T, ...]]:
-    return _argument_type(numbers(kind))
-
-
-def _add_grid(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--lr", type=_listed(float), metavar="A,B", help="peak learning rate")
-    group.add_argument("--epochs", type=_listed(int), metavar="A,B", help="passes over the training data")
-    group.add_argument("--batch-size", type=_listed(int), metavar="A,B", help="examples in one optimizer step")
-    group.add_argument(
-        "--grid",
-        metavar="NAME",
-        help="paper, paper-appendix, or a recipe with a grid; the options above replace its lists",
-    )
-    group.add_argument(
-        "--recipe",
-        dest="preset",
-        metavar="NAME",
-        help="published hyper-parameters of 'benchrunner list recipes', in place of each task's own recipe; "
-        "the other options replace its values",
-    )
-
-
-def _add_fields(group: argparse._ArgumentGroup) -> None:
-    """Add the recipe fields that have one value in a study."""
-    _add_sequence_fields(group)
-    _add_method_fields(group)
-    _add_training_fields(group)
-
-
-def _add_sequence_fields(group: argparse._ArgumentGroup) -> None:
-    """Add what says how rows become sequences and batches."""
-    group.add_argument("--max-length", type=int, metavar="N", help="tokens of one sequence")
-    group.add_argument("--stride", type=int, metavar="N", help="tokens between the starts of windows over a long text")
-    group.add_argument("--context", choices=CONTEXTS, help="what a sequence shows around a sentence of a document")
-    group.add_argument("--batch-unit", choices=BATCH_UNITS, help="what --batch-size counts in tasks that label words")
-    group.add_argument(
-        "--loss-divisor",
-        choices=LOSS_DIVISORS,
-        help="divide the summed loss of a batch of words by its own words, or by the mean number of words of a batch",
-    )
-
-
-def _add_method_fields(group: argparse._ArgumentGroup) -> None:
-    """Add what only some methods read."""
-    group.add_argument(
-        "--features",
-        choices=LAYERS,
-        help="layers of a frozen encoder that the methods 'features', 'features+attention' and 'probe' read",
-    )
-    group.add_argument(
-        "--bilstm-width", type=int, metavar="N", help="output of a BiLSTM for a token, both directions together (768)"
-    )
-    group.add_argument(
-        "--layer-decay",
-        type=float,
-        metavar="FACTOR",
-        help="multiply the learning rate by this factor for each layer, from the top down; finetune only (1: no decay)",
-    )
-    group.add_argument(
-        "--redraw-layers",
-        type=int,
-        metavar="N",
-        help="initialise the top N layers and the pooler again before training; finetune only (0)",
-    )
-    group.add_argument(
-        "--summary",
-        choices=SUMMARIES,
-        help="vector of a sequence that a linear layer reads: the encoder's own (pooler), or the first, the last, the "
-        "mean or the maximum of its tokens' states (default: pooler)",
-    )
+    fits = parser.add_argument_group("which fits")
+    for own in RECIPE_OPTIONS.values():
+        own.add_to(steps if own.read_by == STEPS else group, several=own.in_grid)
+    for own in parameters_of(StudyOptions).values():
+        own.add_to(steps if own.read_by == STEPS else fits)
     group.add_argument(
         "--set",
         nargs="+",
@@ -238,101 +149,14 @@ def _add_method_fields(group: argparse._ArgumentGroup) -> None:
         help="METHOD.NAME=VALUE sets a parameter of a method, such as lora.rank=8, or a grid, lora.rank=4,8; "
         "'list methods' shows them. 'compare --study' takes parameters of the study, too: their names have no dot",
     )
-
-
-def _add_training_fields(group: argparse._ArgumentGroup) -> None:
-    """Add what every training reads, and which rows it learns from."""
-    group.add_argument("--dropout", type=float, metavar="RATE", help="dropout rate that replaces the backbone's own")
-    group.add_argument(
-        "--schedule",
-        choices=SCHEDULES,
-        help="decay of the learning rate: from step 0 as in the paper's code (default), or from the end of warm-up",
-    )
-    group.add_argument(
-        "--paper-adam",
-        action=argparse.BooleanOptionalAction,
-        help="Adam without bias correction, like the code of Devlin et al. 2019",
-    )
-    group.add_argument(
-        "--precision",
-        choices=("auto", "fp32", "bf16"),
-        default="auto",
-        help="auto (the default) is bf16 on a GPU with bf16 units, else fp32",
-    )
-    group.add_argument(
-        "--micro-tokens",
-        type=int,
-        metavar="N",
-        help=f"the most tokens computed at once; a longer sequence is computed alone (default: {Recipe.micro_tokens})",
-    )
-    group.add_argument("--limit-train", type=int, metavar="N", help="learn from N rows only: see --sample")
-    group.add_argument(
-        "--limit-dev",
-        type=int,
-        metavar="N",
-        help="score N rows of each dev split only, drawn like those of --limit-train",
-    )
-    group.add_argument(
-        "--sample",
-        choices=SAMPLES,
-        help="the rows of --limit-train: the first N (default), or a stratified random N, another N for each seed "
-        "(--limit-dev: the same N for all)",
-    )
-
-
-def _add_restarts(group: argparse._ArgumentGroup) -> None:
-    """Add the method, the seeds, and what dev selects."""
-    group.add_argument(
-        "--method",
-        type=_argument_type(names),
-        metavar="A,B",
-        help="method for every task, instead of each task's own; 'compare' compares several",
-    )
-    seeds = group.add_mutually_exclusive_group()
-    seeds.add_argument("--seeds", type=_listed(int), metavar="0,1,2", help="one restart for each seed")
-    seeds.add_argument("--restarts", type=int, metavar="N", help="N restarts, with the seeds 0 to N - 1")
-    group.add_argument(
-        "--select",
-        choices=SELECT,
-        help="what dev selects: the grid point with the best mean over its restarts, then its best restart (default), "
-        "or the best single fit, as in Devlin et al. 2019",
-    )
-    group.add_argument("--select-by", metavar="METRIC", help="metric that selects (default: each task's headline)")
-
-
-def _add_execution(group: argparse._ArgumentGroup) -> None:
-    """Add what is kept and where fits run."""
-    group.add_argument(
-        "--keep",
-        choices=("selected", "all", "none"),
-        default="selected",
-        help="whose weights are kept after selection (default: selected)",
-    )
-    group.add_argument("--executor", metavar="NAME", help="where fits run (default: local)")
-    group.add_argument(
+    fits.add_argument("--executor", metavar="NAME", help="where fits run (default: local)")
+    fits.add_argument(
         "--executor-option",
         action="append",
         metavar="NAME=VALUE",
         help="an option of the executor; give it several times for several options",
     )
-    group.add_argument(
-        "--jobs",
-        type=int,
-        metavar="N",
-        help="fits at the same time on this machine (default: on a CPU as many as cores and memory allow, else 1)",
-    )
-
-
-def _argument_type(read: Callable[[str], T]) -> Callable[[str], T]:
-    """Make an argparse type of a reader that raises a `ValueError` with the reason."""
-
-    def value(text: str) -> T:
-        try:
-            return read(text)
-        except ValueError as reason:
-            raise argparse.ArgumentTypeError(str(reason)) from None
-
-    return value
+    JOBS.add_to(fits)
 
 
 def workspace(arguments: argparse.Namespace) -> Workspace:
@@ -378,17 +202,15 @@ def computing(arguments: argparse.Namespace) -> Computing:
 
 def study_options(arguments: argparse.Namespace, *, study_file: bool = False) -> StudyOptions:
     """Take the options that say how fits are made. With `study_file`, `--set` has parameters of a study file, too."""
-    from benchrunner.studies.study_options import StudyOptions, read_parameters
-
     of_methods, of_study = set_values(arguments)
     if of_study and not study_file:
         raise RequestError(
             f"--set {next(iter(of_study))}: the parameter of a method is METHOD.NAME, such as lora.rank. A name with "
             "no dot is a parameter of a study file, for 'compare --study'."
         )
-    names = [field.name for field in dataclasses.fields(StudyOptions) if field.name != "parameters"]
-    parameters = read_parameters(of_methods, arguments.plugins) if of_methods else None
-    options = StudyOptions(**{name: getattr(arguments, name) for name in names}, parameters=parameters)
+    recipe = {name: getattr(arguments, name) for name in RECIPE_OPTIONS if getattr(arguments, name) is not None}
+    recipe |= read_parameters(of_methods, arguments.plugins)
+    options = StudyOptions(recipe=recipe, **StudyOptions.given(arguments))
     options.check_names(arguments.plugins)
     return options
 
@@ -402,8 +224,6 @@ def set_values(arguments: argparse.Namespace) -> tuple[dict[str, str], dict[str,
 
 def executor(arguments: argparse.Namespace) -> Executor | None:
     """Make the executor that the options name; None if no option names one."""
-    from benchrunner.runs.local_executor import Local
-
     chosen_options = name_value_pairs(arguments.executor_option or (), "--executor-option")
     if arguments.executor is None:
         if chosen_options:

@@ -45,7 +45,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="size of the study, where its file has several: tiny (minutes), small (an afternoon) or full (default)",
     )
-    options.add_family(parser)
     options.add_published(parser)
     options.add_split(parser)
     options.add_recipe(parser)

@@ -11,7 +11,7 @@ from benchrunner.console.printing import print_line
 from benchrunner.errors import RequestError
 from benchrunner.leaderboards.leaderboard import Leaderboard
 from benchrunner.leaderboards.published_table import source_tables
-from benchrunner.parameters.named_recipes import NamedRecipe
+from benchrunner.parameters.recipes import NamedRecipe
 from benchrunner.plugins.first_party import advice_on_absent_plugins
 from benchrunner.plugins.listing import KINDS, Listed, list_offers
 

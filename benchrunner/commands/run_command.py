@@ -26,7 +26,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     source.add_argument("--backbone", metavar="B", help=options.BACKBONES)
     source.add_argument("--init-from", metavar="RUN", help="start from a finished fit, like --backbone run:RUN")
     options.add_planning(parser)
-    options.add_family(parser)
     options.add_published(parser)
     options.add_split(parser)
     options.add_recipe(parser)

@@ -35,7 +35,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=Path, default=Path(), metavar="PATH", help="the archive, or a folder for it (default: .)"
     )
-    options.add_family(parser)
     options.add_published(parser)
     options.add_recipe(parser)
     options.add_workspace(parser)

@@ -54,7 +54,7 @@ class Executor(ABC):
     def configured(self, options: Mapping[str, str]) -> Executor:
         """Return an executor like this one with options, as `--executor-option NAME=VALUE` gives them.
 
-        An executor with options overrides this method; `read_settings` reads options into a settings dataclass.
+        An executor with options overrides this method; `Declared.read` builds a dataclass of options from texts.
         """
         if options:
             raise RequestError(f"The executor '{self.name}' has no options: leave --executor-option out.")

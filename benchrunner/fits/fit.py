@@ -13,18 +13,6 @@ from typing import Any
 from benchrunner.io.decoding import WHEN_GIVEN, as_json
 from benchrunner.parameters.recipes import Recipe
 
-LATER_FIELDS = (
-    "sample",
-    "batch_unit",
-    "loss_divisor",
-    "bilstm_width",
-    "summary",
-    "layer_decay",
-    "redraw_layers",
-)
-"""Recipe fields that were added after the first fits. At its default value, such a field is not part of a fit's id,
-so that older fits keep their ids. Parameters of methods are treated alike: a fit's recipe has none with its default."""
-
 
 def identity(description: Mapping[str, Any]) -> str:
     """Hash a JSON description to 16 hexadecimal digits; the order of its keys does not matter."""
@@ -70,13 +58,9 @@ class Fit:
         return identity(seen)
 
     def as_dict(self) -> dict[str, Any]:
-        """Give the fit as JSON, the content of `fit.json`, without `LATER_FIELDS` of the recipe at their defaults."""
-        recipe, defaults = self.recipe.as_dict(), Recipe()
-        for name in LATER_FIELDS:
-            if recipe[name] == getattr(defaults, name):
-                del recipe[name]
+        """Give the fit as JSON, the content of `fit.json`; the recipe has only what differs from its defaults."""
         values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name != "recipe"}
-        return {**_copied(values), "recipe": recipe}
+        return {**_copied(values), "recipe": self.recipe.changes()}
 
     @property
     def weights_gone(self) -> str:

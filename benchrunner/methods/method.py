@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from benchrunner.errors import PluginError
+from benchrunner.console.printing import value_text
+from benchrunner.errors import PluginError, RequestError, closest_names
 from benchrunner.fits.computing import Computing
 from benchrunner.fits.progress import Event
-from benchrunner.parameters.method_parameters import MethodParameter, Value, check_declared, no_parameter
-from benchrunner.parameters.recipes import SPECIAL, STEP_FIELDS, Recipe
+from benchrunner.parameters.parameter import Parameter, Value
+from benchrunner.parameters.recipes import RECIPE_FIELDS, SPECIAL, STEP_FIELDS, Recipe
 
 if TYPE_CHECKING:
     import numpy as np
@@ -84,7 +85,7 @@ class Method(ABC):
     """True if `head.safetensors` holds a linear layer named `output`, which `export` can write for other libraries."""
     recipe_fields: tuple[str, ...] = ()
     """Fields of `recipes.SPECIAL` that this method uses."""
-    parameters: tuple[MethodParameter, ...] = ()
+    parameters: tuple[Parameter, ...] = ()
     """Hyper-parameters that no other method has. Users set them with `--set METHOD.NAME=VALUE`."""
     training_fields: tuple[str, ...] = ()
     """Those of `recipe_fields` that change how weights are trained, but not what the head computes: a fit also goes on
@@ -97,6 +98,21 @@ class Method(ABC):
         fields = problem.all_recipe_fields.union(self.recipe_fields, STEP_FIELDS if self.trains_in_steps else ())
         return fields if problem.head.reads_summary else fields - {"summary"}
 
+    def parameter(self, name: str) -> Parameter:
+        """Return the parameter that `METHOD.NAME` means; raise a `RequestError` if the method does not declare it."""
+        for parameter in self.parameters:
+            if name == f"{self.name}.{parameter.name}":
+                return parameter
+        known = [parameter.name for parameter in self.parameters]
+        if not known:
+            raise RequestError(
+                f"There is no parameter '{name}': the method '{self.name}' has no parameters of its own."
+            )
+        close = closest_names(name.removeprefix(f"{self.name}."), known)
+        listed = [f"{self.name}.{own}" for own in close or known]
+        advice = f"Did you mean {' or '.join(listed)}?" if close else f"The method has {', '.join(listed)}."
+        raise RequestError(f"There is no parameter '{name}'. {advice}")
+
     def check_declared(self) -> None:
         """Raise a `PluginError` that says which of the class attributes is declared wrongly."""
         for name in (*self.recipe_fields, *self.training_fields):
@@ -105,16 +121,17 @@ class Method(ABC):
                     f"`recipe_fields` names '{name}', which is none of {', '.join(SPECIAL)}: leave it out"
                 )
         for name in self.recipe_defaults:
-            if name not in Recipe.__dataclass_fields__:
+            if name not in RECIPE_FIELDS:
                 raise PluginError(f"`recipe_defaults` names '{name}', which is no field of `Recipe`: leave it out")
-        check_declared(self.parameters, self.name)
-
-    def parameter(self, name: str) -> MethodParameter:
-        """Return the parameter that `METHOD.NAME` means; raise a `RequestError` if the method does not declare it."""
-        for parameter in self.parameters:
-            if name == f"{self.name}.{parameter.name}":
-                return parameter
-        raise no_parameter(name, self.parameters, self.name)
+        declared: object = self.parameters
+        if not isinstance(declared, tuple) or not all(isinstance(own, Parameter) for own in declared):
+            raise PluginError(
+                f"the method '{self.name}' needs a tuple of Parameter as its parameters, not {value_text(declared)}"
+            )
+        names = [parameter.name for parameter in self.parameters]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise PluginError(f"the method '{self.name}' declares the parameter '{twice}' twice")
 
     def set_parameters(self, recipe: Recipe) -> dict[str, Value]:
         """Return the parameters of this method that a recipe sets to other values than their defaults.

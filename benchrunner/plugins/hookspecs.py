@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from benchrunner.fits.record import Record
     from benchrunner.leaderboards.leaderboard import Leaderboard
     from benchrunner.methods.method import Method
-    from benchrunner.parameters.named_recipes import NamedRecipe
+    from benchrunner.parameters.recipes import NamedRecipe
     from benchrunner.tasks.task import Task
 
 GROUP = "benchrunner"

@@ -12,8 +12,8 @@ from benchrunner.io.toml_files import read_toml
 from benchrunner.leaderboards.leaderboard import Leaderboard
 from benchrunner.leaderboards.published import PublishedFigure
 from benchrunner.methods.method import Method
-from benchrunner.parameters.method_parameters import Value
-from benchrunner.parameters.named_recipes import NamedRecipe
+from benchrunner.parameters.parameter import Value
+from benchrunner.parameters.recipes import NamedRecipe
 from benchrunner.plugins.registry import Plugins
 from benchrunner.tasks.task import Task
 

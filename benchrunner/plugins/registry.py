@@ -16,8 +16,7 @@ from benchrunner.errors import BenchrunnerError, PluginError, UnknownName
 from benchrunner.fits.executor import Executor
 from benchrunner.leaderboards.leaderboard import Leaderboard
 from benchrunner.methods.method import Method
-from benchrunner.parameters.named_recipes import NamedRecipe
-from benchrunner.parameters.recipes import GRIDS
+from benchrunner.parameters.recipes import GRIDS, NamedRecipe
 from benchrunner.plugin_code import PluginCode, reason
 from benchrunner.plugins.backbone_search import BackboneSearch
 from benchrunner.plugins.offers import Offer, Offers, claims, contest, meant, unknown_name

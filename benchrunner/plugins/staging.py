@@ -14,7 +14,7 @@ from benchrunner.errors import PluginError
 from benchrunner.fits.executor import Executor
 from benchrunner.leaderboards.leaderboard import Leaderboard
 from benchrunner.methods.method import Method
-from benchrunner.parameters.named_recipes import NamedRecipe
+from benchrunner.parameters.recipes import NamedRecipe
 from benchrunner.plugins import hookspecs
 from benchrunner.plugins.offers import Offer
 from benchrunner.plugins.versions import Plugin

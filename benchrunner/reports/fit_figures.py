@@ -9,7 +9,6 @@ from benchrunner.errors import BenchrunnerError
 from benchrunner.fits.fit import Fit
 from benchrunner.fits.record import Record
 from benchrunner.metrics import Metric
-from benchrunner.parameters.recipes import Recipe
 from benchrunner.reports.contents import ChosenRecipe, Cost, Curve, GridPoint
 from benchrunner.reports.reported_answers import ReportedAnswers
 from benchrunner.runs.runner import Runner
@@ -105,9 +104,8 @@ def chosen_recipe(result: CellResult) -> ChosenRecipe | None:
     """Return the chosen recipe of a cell; None if no fit finished."""
     if result.chosen is None or result.selected is None:
         return None
-    defaults, values = Recipe().as_dict(), result.chosen.as_dict()
     always = ("lr", "epochs", "batch_size", "max_length", "precision")
-    shown = {name: value for name, value in values.items() if name in always or value != defaults.get(name)}
+    shown = {**{name: getattr(result.chosen, name) for name in always}, **result.chosen.changes()}
     runs = tuple(fit.id for fit in result.restarts)
     selected = result.selected
     return ChosenRecipe(result.cell.task.name, result.cell.backbone, selected.method, shown, selected.id, runs)

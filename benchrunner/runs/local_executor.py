@@ -10,7 +10,7 @@ from benchrunner.console.printing import print_note, value_text
 from benchrunner.errors import PluginError, RequestError
 from benchrunner.fits.executor import Executor, FitRunner
 from benchrunner.fits.progress import silent
-from benchrunner.parameters.number_limits import check_at_most
+from benchrunner.parameters.parameter import Parameter
 from benchrunner.plugin_code import PluginCode
 from benchrunner.process.platform_facts import can_run_workers
 from benchrunner.runs.core_shares import CoreShares, automatic_shares, torch_threads
@@ -21,8 +21,14 @@ if TYPE_CHECKING:
     from benchrunner.fits.record import Record
     from benchrunner.runs.runner import Runner
 
-MOST_JOBS = 1_024
-"""Largest number of worker processes: each loads its own copy of torch, so that more would fill the memory."""
+JOBS = Parameter(
+    "jobs",
+    "fits at the same time on this machine; by default on a CPU as many as cores and memory allow, else 1",
+    kind=int,
+    at_least=1,
+    at_most=1_024,
+)
+"""The option for the number of worker processes: each loads its own copy of torch, so that more fill the memory."""
 
 
 @final
@@ -38,9 +44,7 @@ class Local(Executor):
 
     def __init__(self, jobs: int | None = None) -> None:
         if jobs is not None:
-            if jobs < 1:
-                raise RequestError(f"--jobs must be at least 1, not {jobs}.")
-            check_at_most("--jobs", jobs, MOST_JOBS)
+            JOBS.checked(jobs, "--jobs")
             if jobs > 1 and not can_run_workers():
                 raise RequestError("On this operating system fits run one after another: leave --jobs out.")
         self._jobs = jobs

@@ -10,8 +10,7 @@ from typing import Any
 
 from benchrunner.errors import PluginError, RequestError
 from benchrunner.fits.fit import Fit, Prediction
-from benchrunner.parameters.named_recipes import NamedRecipe
-from benchrunner.parameters.recipes import Grid, Recipe
+from benchrunner.parameters.recipes import Grid, NamedRecipe, Recipe
 from benchrunner.sharing.received_folder import UnreadableFile
 from benchrunner.studies.study import Candidate, Cell, Selection, Study
 from benchrunner.tasks.task import Task

@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, final
 
+from benchrunner.console.printing import shortened
 from benchrunner.errors import FitError, RequestError, UnknownName
 from benchrunner.fits.fit import Fit
 from benchrunner.metrics import Score
-from benchrunner.parameters.named_recipes import NamedRecipe
-from benchrunner.parameters.number_limits import shortened
-from benchrunner.parameters.recipes import Grid, Recipe
+from benchrunner.parameters.recipes import Grid, NamedRecipe, Recipe
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.answered_rows import answered_rows
 from benchrunner.studies.predictions import Predictions

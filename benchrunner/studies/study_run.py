@@ -13,8 +13,7 @@ from benchrunner.fits.progress import watched
 from benchrunner.fits.record import Record
 from benchrunner.methods.method import Method
 from benchrunner.metrics import Score
-from benchrunner.parameters.method_parameters import is_parameter
-from benchrunner.parameters.recipes import STEP_FIELDS, Grid, Recipe
+from benchrunner.parameters.recipes import RECIPE_FIELDS, STEP_FIELDS, Grid, Recipe, is_parameter
 from benchrunner.runs.local_executor import Local, executed
 from benchrunner.runs.predicting import MAJORITY
 from benchrunner.runs.runner import Runner
@@ -120,7 +119,7 @@ def grid_and_seeds(study: Study, task: Task, method: Method) -> tuple[list[Recip
     """Return the recipes and the seeds of the fits of a task; each recipe has a fit for each seed."""
     preset = {} if study.preset is None else study.preset.values_for(task.name)
     base = task.recipe.changed(**method.recipe_defaults).changed(**preset).changed(**study.changes)
-    choices = {name: values for name, values in study.grid.choices.items() if _is_read(name, method)}
+    choices = {name: values for name, values in study.grid.choices.items() if _is_read(name, method, task)}
     if not method.needs_backbone:  # only its own parameters make a difference
         own = {name: values for name, values in choices.items() if is_parameter(name)}
         return list(Grid(own).points(base)), study.seeds[:1]
@@ -129,11 +128,11 @@ def grid_and_seeds(study: Study, task: Task, method: Method) -> tuple[list[Recip
     return list(Grid(choices).points(base)), study.seeds
 
 
-def _is_read(name: str, method: Method) -> bool:
-    """Return whether a field of a grid changes the fits of a method."""
+def _is_read(name: str, method: Method, task: Task) -> bool:
+    """Return whether a field of a grid changes the fits of a task with a method."""
     if is_parameter(name):
         return name.rpartition(".")[0] == method.name
-    return method.trains_in_steps or name not in STEP_FIELDS
+    return not RECIPE_FIELDS[name].read_by or name in method.fields_read(task.problem)
 
 
 def run_fits(

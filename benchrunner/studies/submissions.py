@@ -152,7 +152,9 @@ def _check_source(
     """Raise a `RequestError` unless a backbone or runs are given; runs take no options that say how to fit."""
     if (backbone is None) == (not ensemble):
         raise RequestError("A submission needs either a backbone or the runs of an ensemble.")
-    names = [*options.given, *(["method"] if options.method else []), *(["executor (or jobs)"] if executor else [])]
+    names = [name for name in (*options.recipe, *options.changes()) if name not in ("precision", "keep")]
+    if executor:
+        names.append("executor (or jobs)")
     if ensemble and names:
         raise RequestError(f"Finished runs are not fitted again: the option {names[0]} has no effect; leave it out.")
     if len(options.method or ()) > 1:

@@ -13,14 +13,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NoReturn, final
 
-from benchrunner.errors import RequestError, closest_names
+from benchrunner.errors import PluginError, RequestError, closest_names
 from benchrunner.io.strict_tables import StrictTable
+from benchrunner.parameters.parameter import NAME, Parameter
 
-KINDS = ("text", "list", "words")
-"""Kinds of parameters: one word, several words by comma, or several words as a shell splits them."""
-
-NAME = r"[a-z][a-z0-9_-]*"
-"""Pattern of a parameter's name."""
+_SEPARATORS = {"text": "", "list": ",", "words": " "}
+"""Kind of a parameter -> what separates the words of its value: a shell splits `words`, where quotes keep blanks."""
 
 HERE = "here"
 """Name that stands for the folder of the study file."""
@@ -32,8 +30,6 @@ _MOST_CHARACTERS = 1_000_000
 
 _HOLE = re.compile(r"\{([^{}]*)\}")
 _FILLING = re.compile(rf"({NAME})(\.file|(?:[*/][1-9][0-9]*)*)")
-_JOINTS = {"text": "", "list": ",", "words": " "}
-"""Kind -> what joins the words of a value in the middle of a text."""
 
 
 @final
@@ -45,28 +41,21 @@ class MissingValue(Exception):
         self.parameter, self.systems = parameter, systems
 
 
-@final
-@dataclass(frozen=True)
-class Parameter:
-    """A value of a study file that a user may set."""
+def read_parameter(name: str, table: StrictTable) -> Parameter:
+    """Read a table `[parameters.NAME]`.
 
-    name: str
-    about: str
-    default: str | None
-    """Written like a value that a user sets. It may contain parameters that precede it. None if a value is required."""
-    kind: str = "text"
-
-    @classmethod
-    def read(cls, name: str, table: StrictTable) -> Parameter:
-        """Read a table `[parameters.NAME]`."""
-        default = table.text("default", "") if "default" in table else None
-        parameter = cls(name, table.text("about"), default, table.text("kind", "text"))
-        table.finish()
-        if not re.fullmatch(NAME, name):
-            raise table.wrong("about", f"a parameter's name is made of a-z, 0-9, - and _, unlike '{name}'.")
-        if parameter.kind not in KINDS:
-            raise table.wrong("kind", f"expected one of {', '.join(KINDS)}, found '{parameter.kind}'.")
-        return parameter
+    The default is written like a value that a user sets, and may contain parameters that precede it. It is None if a
+    value is required.
+    """
+    default = table.text("default", "") if "default" in table else None
+    about, kind = table.text("about"), table.text("kind", "text")
+    table.finish()
+    if kind not in _SEPARATORS:
+        raise table.wrong("kind", f"expected one of {', '.join(_SEPARATORS)}, found '{kind}'.")
+    try:
+        return Parameter(name, about, default, str, separator=_SEPARATORS[kind])
+    except PluginError as fault:
+        raise table.wrong("about", str(fault)) from None
 
 
 @final
@@ -96,24 +85,24 @@ class Values:
         """Return the values with one more template."""
         return replace(self, templates={**self.templates, name: text})
 
-    def with_value(self, name: str, value: str, kind: str) -> Values:
+    def with_value(self, name: str, value: str, separator: str = "") -> Values:
         """Return the values with one more parameter; raise a `ValueError` if the value cannot be split into words."""
         words: tuple[str, ...] = (value,)
-        if kind == "list":
+        if separator == ",":
             words = tuple(word.strip() for word in value.split(",") if word.strip())
-        elif kind == "words":
+        elif separator == " ":
             words = tuple(shlex.split(value))
-        return replace(self, words={**self.words, name: words}, joints={**self.joints, name: _JOINTS[kind]})
+        return replace(self, words={**self.words, name: words}, joints={**self.joints, name: separator})
 
     def given(self, parameter: Parameter) -> str:
         """Write a value as a user would give it: words that need quotes have quotes."""
         words = self.words[parameter.name]
-        return shlex.join(words) if parameter.kind == "words" else self.joints[parameter.name].join(words)
+        return shlex.join(words) if parameter.separator == " " else self.joints[parameter.name].join(words)
 
     def default(self, parameter: Parameter, place: str) -> str:
         """Return a parameter's default with the parameters in it replaced."""
         template = parameter.default or ""
-        return shlex.join(self.split(template, place)) if parameter.kind == "words" else self.text(template, place)
+        return shlex.join(self.split(template, place)) if parameter.separator == " " else self.text(template, place)
 
     def text(self, template: str, place: str) -> str:
         """Replace the parameters in a text. `place` says in errors where the text stands."""
@@ -201,12 +190,12 @@ def parameter_values(study: str, path: Path, parameters: Sequence[Parameter], gi
             close = closest_names(name, known)
             hint = f" (did you mean {close[0]}?)" if close else ""
             refuse(study, parameters, f"has no parameter '{name}'{hint}")
-    values = Values({}, {}).with_value(HERE, str(path.parent), "text")
+    values = Values({}, {}).with_value(HERE, str(path.parent))
     for parameter in parameters:
         if parameter.name == HERE:
             raise RequestError(f"{path}: parameters.{HERE}: the name stands for the folder of this file already.")
         try:
-            values = values.with_value(parameter.name, _value(parameter, values, path, given), parameter.kind)
+            values = values.with_value(parameter.name, _value(parameter, values, path, given), parameter.separator)
         except MissingValue as missing:
             values = values.without_value(parameter.name, missing.parameter)
         except ValueError as error:  # a quote that is not closed

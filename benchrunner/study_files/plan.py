@@ -79,16 +79,16 @@ def needs_of(
         raise RequestError(f"In the study {study.name}, the metric of each column selects: leave select-by out.")
     options.check_names(runner.plugins)
     needs, read = list[Need](), set[str]()
-    of_file = StudyOptions.read(study.recipe, f"{study.path}: recipe", runner.plugins)
-    of_scale = StudyOptions.read(study.scale.recipe, f"{study.path}: scale {study.scale.name}", runner.plugins)
+    of_file = StudyOptions.from_texts(study.recipe, f"{study.path}: recipe", runner.plugins)
+    of_scale = StudyOptions.from_texts(study.scale.recipe, f"{study.path}: scale {study.scale.name}", runner.plugins)
     of_systems = {
-        system.name: StudyOptions.read(system.recipe, f"{study.path}: system {system.name}", runner.plugins)
+        system.name: StudyOptions.from_texts(system.recipe, f"{study.path}: system {system.name}", runner.plugins)
         for system in study.systems
     }
     for column in study.columns:
         if not column.task:
             continue
-        of_column = StudyOptions.read(column.recipe, f"{study.path}: column {column.name}", runner.plugins)
+        of_column = StudyOptions.from_texts(column.recipe, f"{study.path}: column {column.name}", runner.plugins)
         with naming(f"{study.name}, column {column.name}", "To leave this column out, name the others: --columns A,B."):
             try:
                 task, term = _metric(column, runner)
@@ -136,8 +136,8 @@ def stage_study(system: System, study: StudyFile, options: StudyOptions, runner:
     if system.first is None:
         return None
     where = f"{study.path}: system {system.name}: first"
-    of_scale = StudyOptions.read(study.scale.recipe, f"{study.path}: scale {study.scale.name}", runner.plugins)
-    of_stage = StudyOptions.read(system.first.recipe, where, runner.plugins)
+    of_scale = StudyOptions.from_texts(study.scale.recipe, f"{study.path}: scale {study.scale.name}", runner.plugins)
+    of_stage = StudyOptions.from_texts(system.first.recipe, where, runner.plugins)
     with naming(where):
         task = runner.plugins.tasks.find(system.first.task)
         for split in (task.train, *task.named("dev")):

@@ -42,13 +42,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from benchrunner.console.printing import shortened
 from benchrunner.errors import RequestError, UnknownName
 from benchrunner.io.strict_tables import StrictTable
 from benchrunner.leaderboards.published import PublishedRow
-from benchrunner.parameters.number_limits import shortened
+from benchrunner.parameters.parameter import NAME, Parameter
 from benchrunner.studies.study import named_by_method
 from benchrunner.study_files.checks import as_request, check_names, check_study
-from benchrunner.study_files.parameters import NAME, MissingValue, Parameter, Values, parameter_values, refuse
+from benchrunner.study_files.parameters import MissingValue, Values, parameter_values, read_parameter, refuse
 from benchrunner.study_files.study_file import FULL, Column, Scale, Stage, StudyFile, System, choose
 
 MOST_SYSTEMS = 10_000
@@ -70,7 +71,7 @@ def read_study_file(
     """
     top = StrictTable.toml(path, RequestError)
     name, title, about, source = name or path.stem, top.text("title"), top.text("about", ""), top.text("source", "")
-    parameters = tuple(Parameter.read(key, table) for key, table in top.named_tables("parameters").items())
+    parameters = tuple(read_parameter(key, table) for key, table in top.named_tables("parameters").items())
     chosen = _scale(top, parameters, scale, name)
     parameters = tuple(
         replace(parameter, default=chosen.values.get(parameter.name, parameter.default)) for parameter in parameters
@@ -191,7 +192,7 @@ def _combinations(table: StrictTable, values: Values) -> Iterator[Values]:
     for chosen in itertools.product(*choices):
         system_values = values
         for name, value in zip(each, chosen, strict=True):
-            system_values = system_values.with_value(name, value, "text")
+            system_values = system_values.with_value(name, value)
         yield system_values
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -107,14 +106,13 @@ def _request(
     study: StudyFile, systems: Sequence[str] | None, columns: Sequence[str] | None, options: StudyOptions
 ) -> dict[str, Any]:
     """Return what is asked of a study file, as JSON values."""
-    given = {name: value for name, value in dataclasses.asdict(options).items() if value is not None}
     return {
         "study": study.name,
         "parameters": dict(study.values),
         "scale": study.scale.name,
         "systems": None if systems is None else list(systems),
         "columns": None if columns is None else list(columns),
-        "options": {**given, "parameters": dict(options.parameters or {})},
+        "options": options.as_json(),
     }
 
 

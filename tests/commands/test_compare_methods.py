@@ -58,7 +58,9 @@ def test_a_grid_belongs_to_the_fits_that_read_it(shell: Shell) -> None:
     shown = compared(shell, *METHODS, "--lr", "1e-2,2e-2", "--restarts", "2")
     assert [len(cell["fits"]) for cell in shown["cells"]] == [4, 2, 1]
     own = runner(shell)
-    options = StudyOptions(method=("finetune", "probe", "majority"), lr=(1e-2, 2e-2), restarts=2, max_length=16)
+    options = StudyOptions(
+        recipe={"lr": (1e-2, 2e-2), "max_length": 16}, method=("finetune", "probe", "majority"), restarts=2
+    )
     result = run_study(options.study(["words"], shell.plugins.tasks_of(["mood"]), own), own)
     assert [[fit.id for fit in cell.cell.fits] for cell in result.cells] == [
         [fit["id"] for fit in cell["fits"]] for cell in shown["cells"]
@@ -138,8 +140,8 @@ def test_a_system_of_a_study_file_has_a_row_for_each_method(shell: Shell) -> Non
 
 WRONG = {
     "unknown": ((*COMPARE, "--method", "finetune,prob"), "There is no method 'prob'. Did you mean probe?"),
-    "twice": ((*COMPARE, "--method", "probe,probe"), "argument --method: 'probe,probe' has probe twice"),
-    "empty": ((*COMPARE, "--method", "probe,"), "'probe,' has no name before or after a comma"),
+    "twice": ((*COMPARE, "--method", "probe,probe"), "A study may name each method only once, not probe, probe."),
+    "empty": ((*COMPARE, "--method", "probe,"), "--method must be a text, not ''."),
     "run": (
         ("run", "mood", "--backbone", "words", "--method", "finetune,probe"),
         "'run' fits one method, not finetune, probe. To compare them, write 'benchrunner compare words --tasks mood "

@@ -144,20 +144,6 @@ def test_a_submission_is_marked(shell: Shell) -> None:
     assert "Finished runs are not fitted again: the option limit_dev has no effect" in error
 
 
-WRONG = {
-    "zero": ("0", "limit_dev must leave at least one row, not 0."),
-    "negative": ("-5", "limit_dev must leave at least one row, not -5."),
-    "no number": ("few", "argument --limit-dev: 'few' is not a whole number"),
-    "half": ("0.5", "argument --limit-dev: '0.5' is not a whole number"),
-}
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_limit_is_refused(name: str, shell: Shell) -> None:
-    value, message = WRONG[name]
-    assert message in shell.refused(*COMPARE, *shell.folders(), "--limit-dev", value)
-
-
 @pytest.mark.parametrize("value", [0, True, 1.5, "10"])
 def test_a_wrong_limit_in_python_is_refused(value: Any) -> None:
     for make in (lambda: StudyOptions(limit_dev=value), lambda: Study(("words",), (mood(),), limit_dev=value)):

@@ -29,12 +29,15 @@ MISTYPED: dict[str, tuple[list[str], str]] = {
     "short option": (["list", "-x"], "these words have no meaning here: -x.\n"),
     "choice": (
         ["run", "mood", "--keep", "selcted"],
-        "argument --keep: there is no choice 'selcted'. Did you mean ",
+        "--keep must be one of selected, all, none, not 'selcted'. Did you mean selected?",
     ),
     "strange choice": (["data", "look"], "argument action: there is no choice 'look'. Choose from status, fetch."),
     "word too many": (["doctor", "please"], "these words have no meaning here: please.\n"),
-    "no whole number": (["run", "mood", "--jobs", "1.5"], "argument --jobs: '1.5' is not a whole number.\n"),
-    "no number": (["run", "mood", "--dropout", "far"], "argument --dropout: 'far' is not a number.\n"),
+    "no whole number": (
+        ["run", "mood", "--jobs", "1.5"],
+        "--jobs must be a whole number from 1 to 1,024, not '1.5'.\n",
+    ),
+    "no number": (["run", "mood", "--checkpoint-every", "x"], "argument --checkpoint-every: 'x' is not a n"),
     "option without a value": (["run", "mood", "--lr"], "argument --lr: expected one argument."),
 }
 
@@ -51,7 +54,7 @@ def test_a_mistyped_word_is_answered_with_the_closest(name: str, shell: Shell) -
 
 
 def test_abbreviated_options_and_values_with_dashes_work(shell: Shell) -> None:
-    assert shell("--parse-only", "run", "mood", "--back", "words", "--dropout", "-0.5") == (0, "", "")
+    assert shell("--parse-only", "run", "mood", "--back", "words", "--checkpoint-every", "-0.5") == (0, "", "")
 
 
 def test_words_behind_two_dashes_are_no_options() -> None:

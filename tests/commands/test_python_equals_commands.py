@@ -137,7 +137,7 @@ def run_is_equal(shell: Shell) -> None:
 def compare_is_equal(shell: Shell) -> None:
     words = ("--lr", "1e-2,2e-2", "--restarts", "2", *shell.folders(), "--device", "cpu", "--quiet")
     printed = printed_json(shell, "compare", "words", "--tasks", "mood", *words)
-    own, options = runner(shell), StudyOptions(lr=(1e-2, 2e-2), restarts=2)
+    own, options = runner(shell), StudyOptions(recipe={"lr": (1e-2, 2e-2)}, restarts=2)
     result = run_study(options.study(["words"], shell.plugins.tasks_of(["mood"]), own), own)
     assert without_seconds(printed) == without_seconds(same_json(as_json(result)))
     code, out, _ = shell("compare", "words", "--tasks", "mood", *words)
@@ -149,7 +149,7 @@ def compare_with_a_study_is_equal(shell: Shell) -> None:
     (shell.folder / "study.toml").write_text(STUDY)
     words = ("--study", "study.toml", "--set", "rate=2e-2", "--limit-train", "16", "--device", "cpu", "--quiet")
     printed = printed_json(shell, "compare", *words, *shell.folders())
-    options = StudyOptions(limit_train=16)
+    options = StudyOptions(recipe={"limit_train": 16})
     result = run_study_file("study.toml", runner(shell), parameters={"rate": "2e-2"}, options=options)
     assert without_seconds(printed) == without_seconds(same_json(table.as_json(result)))
     assert {cell["recipe"]["lr"] for part in printed["results"] for cell in part["cells"]} == {2e-2}
@@ -184,7 +184,7 @@ def export_is_equal(shell: Shell) -> None:
 def submit_is_equal(shell: Shell) -> None:
     words = ("--lr", "1e-2", *shell.folders(), "--device", "cpu", "--quiet", "--out", "command.zip")
     code, out, _ = shell("submit", "moods", "--backbone", "words", *words)
-    board, options = shell.plugins.leaderboards.find("moods"), StudyOptions(lr=(1e-2,))
+    board, options = shell.plugins.leaderboards.find("moods"), StudyOptions(recipe={"lr": 1e-2})
     submission = write_submission(board, Path("python.zip"), runner(shell), backbone="words", options=options)
     assert (code, submission.faults) == (0, ())
     assert Path("python.zip").read_bytes() == Path("command.zip").read_bytes()
@@ -243,7 +243,8 @@ def runs_is_equal(shell: Shell) -> None:
     assert listed["runs"] == same_json(sorted_runs(summaries, "id"))
     assert listed["notes"] == notes == []
     left, right = [run.id for run in chosen_runs(summaries, backbones=["words"])]
-    assert printed_json(shell, "runs", "show", left, *places)["fit"] == same_json(run_details(runs, left).fit)
+    shown = same_json(run_details(runs, left))
+    assert printed_json(shell, "runs", "show", left, *places)["fit"] == shown["fit"]
     assert printed_json(shell, "runs", "diff", left, right, *places) == same_json(diff_runs(runs, left, right))
     printed = printed_json(shell, "runs", "studies", *places)
     assert printed["studies"] == same_json(kept_studies(own.workspace.runs)[0])

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from benchrunner import Classify
-from benchrunner.fits.fit import LATER_FIELDS, Fit, Prediction, identity
-from benchrunner.parameters.recipes import Recipe
+from benchrunner.fits.fit import Fit, Prediction, identity
+from benchrunner.parameters.recipes import RECIPE_FIELDS, Recipe
 from benchrunner.plugins.versions import Plugin
 from benchrunner.results import Plugins, Runner, discover
 from benchrunner_kit.testing import TinyBackbone
@@ -54,29 +54,20 @@ def test_everything_that_training_sees_is(change: dict[str, Any]) -> None:
 
 
 def test_every_field_of_a_recipe_is_part_of_the_identity() -> None:
-    values: dict[type, Any] = {float: 0.5, int: 7, bool: False, str: "bf16"}
-    named = {
-        "context": "sentence",
-        "features": "last",
-        "limit_train": 9,
-        "sample": "stratified",
-        "parameters": {"a.b": 1},
-    }
-    named |= {"batch_unit": "words", "loss_divisor": "mean-words", "schedule": "after-warmup", "bilstm_width": 64}
-    named |= {"summary": "mean"}
     fit = dataclasses.replace(FIT, recipe=Recipe(limit_train=7))
-    for field in dataclasses.fields(Recipe):
-        kind = type(getattr(Recipe(), field.name))
-        value = named.get(field.name, values.get(kind, 0.5 if field.name == "dropout" else 7))
-        assert dataclasses.replace(fit, recipe=fit.recipe.changed(**{field.name: value})).id != fit.id, field.name
+    others = {"limit_train": 9, "bilstm_width": 64}
+    for name, field in RECIPE_FIELDS.items():
+        changed = fit.recipe.changed(**{name: others.get(name, field.another())})
+        assert dataclasses.replace(fit, recipe=changed).id != fit.id, name
+    assert dataclasses.replace(fit, recipe=fit.recipe.changed(**{"a.b": 1})).id != fit.id
 
 
-def test_fits_made_before_a_field_was_added_keep_their_ids() -> None:
-    """The ids were computed before recipes had the fields of `LATER_FIELDS`."""
-    assert FIT.id == "e7223ecbb83eb15e"
-    recipe = Recipe(limit_train=16, lr=2e-5, dropout=0.0)
-    assert dataclasses.replace(FIT, recipe=recipe).id == "3d4e1ff84d1ac64e"
-    assert not set(LATER_FIELDS) & FIT.as_dict()["recipe"].keys()
+def test_values_that_are_the_defaults_are_left_out() -> None:
+    assert FIT.as_dict()["recipe"] == {}
+    assert dataclasses.replace(FIT, recipe=Recipe(lr=2e-5, dropout=0.0, clip=1)).as_dict()["recipe"] == {
+        "lr": 2e-5,
+        "dropout": 0.0,
+    }
 
 
 def test_a_fit_is_the_same_after_a_way_through_json() -> None:

@@ -13,7 +13,7 @@ from benchrunner import Tag
 from benchrunner.command_line.main import main
 from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.methods.heads import LinearHead, summarize
-from benchrunner.parameters.recipes import SUMMARIES, Recipe
+from benchrunner.parameters.recipes import RECIPE_FIELDS, Recipe
 from benchrunner.problems.problem import HeadShape
 from benchrunner.runs.predicting import raw_outputs
 from benchrunner_kit.testing import TinyEncoder
@@ -45,7 +45,7 @@ def test_a_summary_is_that_of_each_sequence_alone(choice: str, multiple: int) ->
     torch.testing.assert_close(summaries, torch.stack([BY_HAND[choice](part) for part in parts]), rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("choice", SUMMARIES)
+@pytest.mark.parametrize("choice", RECIPE_FIELDS["summary"].choices)
 def test_outputs_do_not_depend_on_the_rest_of_the_batch(choice: str) -> None:
     encoder, units = TinyEncoder(), [5, 2, 9]
     head = LinearHead(12, HeadShape("sequence", 3), seed=1, summary=choice)
@@ -69,11 +69,9 @@ def test_half_precision_states_are_averaged_in_full() -> None:
 
 def test_fine_tuning_with_another_summary_is_another_fit(tmp_path: Path) -> None:
     made = runner(tmp_path)
-    task = made.plugins.tasks.find("mood")
-    fits = {
-        choice: made.planner.plan(task, "words", recipe=task.recipe.changed(summary=choice)) for choice in SUMMARIES
-    }
-    assert len({fit.id for fit in fits.values()}) == len(SUMMARIES)
+    task, choices = made.plugins.tasks.find("mood"), RECIPE_FIELDS["summary"].choices
+    fits = {choice: made.planner.plan(task, "words", recipe=task.recipe.changed(summary=choice)) for choice in choices}
+    assert len({fit.id for fit in fits.values()}) == len(choices)
     assert made.planner.plan(task, "words").id == fits["pooler"].id
     outputs = []
     for choice in ("pooler", "mean", "max"):
@@ -103,4 +101,4 @@ def test_only_the_encoders_own_summary_is_exported(tmp_path: Path, capsys: pytes
 def test_an_unknown_summary_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         main(["run", "mood", "--backbone", "words", "--summary", "average"], plugins=plugins())
-    assert stop.value.code == 2 and "there is no choice 'average'" in capsys.readouterr().err
+    assert stop.value.code == 2 and "not 'average'" in capsys.readouterr().err

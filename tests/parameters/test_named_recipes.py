@@ -46,7 +46,7 @@ class Frozen(Method):
 def test_a_preset_stands_between_methods_and_options(tmp_path: Path) -> None:
     made = runner(tmp_path, register_recipes=[FAST], register_methods=[Frozen()])
     task, method = made.plugins.tasks.find("mood"), made.plugins.methods.find("frozen")
-    study = StudyOptions(preset="fast-paper", batch_size=(6,), dropout=0.3, method=("frozen",)).study(
+    study = StudyOptions(recipe={"batch_size": 6, "dropout": 0.3}, preset="fast-paper", method=("frozen",)).study(
         ["a"], [task], made
     )
     [recipe], _ = grid_and_seeds(study, task, method)
@@ -58,7 +58,9 @@ def test_a_preset_stands_between_methods_and_options(tmp_path: Path) -> None:
 
 def test_a_recipes_grid_can_be_asked_for_by_its_name(tmp_path: Path) -> None:
     made = runner(tmp_path, register_recipes=[FAST])
-    study = StudyOptions(grid="fast-paper", batch_size=(6,)).study(["a"], [made.plugins.tasks.find("mood")], made)
+    study = StudyOptions(grid="fast-paper", recipe={"batch_size": 6}).study(
+        ["a"], [made.plugins.tasks.find("mood")], made
+    )
     assert study.grid.choices == {"lr": (1e-5, 2e-5), "batch_size": (6,)} and study.preset is None
     assert list(study.grid.points(Recipe()))[1] == Recipe(lr=2e-5, batch_size=6)
 
@@ -76,10 +78,10 @@ def test_a_kept_study_has_the_whole_named_recipe() -> None:
         ({"source": ""}, "The recipe 'fast-paper' needs a text as its `source`."),
         ({"about": None}, "needs a text as its `about`"),
         ({"values": {"warm_up": 0.1}}, "The recipe 'fast-paper': A recipe has no 'warm_up'"),
-        ({"by_task": {"mine": {"lr": -1.0}}}, "A recipe's lr must be a number from zero up"),
+        ({"by_task": {"mine": {"lr": -1.0}}}, "A recipe's lr must be a number from 0 up"),
         ({"values": {"precision": "fp32"}}, "A named recipe cannot set precision."),
         ({"grid": {"lr": ()}}, "The grid's list for 'lr' is empty."),
-        ({"grid": {"epochs": (3, 0.5)}}, "epochs is of the kind int"),
+        ({"grid": {"epochs": (3, 0.5)}}, "A recipe's epochs must be a whole number from 1 to 1,000,000, not 0.5"),
         ({"grid": {"limit_train": (8,)}}, "A named recipe cannot set limit_train."),
     ],
 )

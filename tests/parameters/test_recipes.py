@@ -69,7 +69,10 @@ def test_a_whole_number_and_the_same_rate_are_one_recipe() -> None:
 
 def test_a_recipe_is_changed_by_fields_that_it_has() -> None:
     assert Recipe().changed(epochs=4) == Recipe(epochs=4)
-    with pytest.raises(RequestError, match=r"A recipe has no 'epoch'. It has: batch_size, batch_unit, beta1"):
+    with pytest.raises(
+        RequestError,
+        match=r"A recipe has no 'epoch'. Did you mean epochs or epsilon\? It has: batch_size,",
+    ):
         Recipe().changed(epoch=4)
 
 

@@ -18,12 +18,15 @@ from benchrunner.errors import DataError, PluginError, RequestError
 from benchrunner.features.arrays import IGNORED, Features
 from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.features.pieces import Frame, Pieces
-from benchrunner.parameters.recipes import BATCH_UNITS, CONTEXTS, Recipe
+from benchrunner.parameters.recipes import RECIPE_FIELDS, Recipe
 from benchrunner.problems.tag import Tag
 from benchrunner.problems.tag_windows import Borders, windows
 
 TAG = Tag(("O", "B-X", "I-X"))
 START, STOP, UNKNOWN = 1, 2, 3
+
+
+CONTEXTS = st.sampled_from(RECIPE_FIELDS["context"].choices)
 
 
 class Letters:
@@ -91,14 +94,14 @@ def test_a_batch_counts_sequences_sentences_or_words() -> None:
     features = encode(
         table(["aa", "bb cc", "d", "ee", "ff"], document=[7, 7, 7, 7, 8]), context="document", max_length=8
     )
-    counts = {unit: features.batch_counts(unit).tolist() for unit in BATCH_UNITS}
+    counts = {unit: features.batch_counts(unit).tolist() for unit in RECIPE_FIELDS["batch_unit"].choices}
     assert counts == {"sentences": [2, 2, 1], "sequences": [1, 1, 1], "words": [3, 2, 1]}
 
 
 def test_recurrent_heads_count_words_of_sentences() -> None:
     rows = table(["aa", "bb cc", "d", "ee", "ff"], document=[7, 7, 7, 7, 8])
     _, sentences = TAG.recurrent_sequences(encode(rows, context="document", max_length=8), rows)
-    counts = {unit: sentences.batch_counts(unit).tolist() for unit in BATCH_UNITS}
+    counts = {unit: sentences.batch_counts(unit).tolist() for unit in RECIPE_FIELDS["batch_unit"].choices}
     assert counts == {"sentences": [1] * 5, "sequences": [1] * 5, "words": [1, 2, 1, 1, 1]}
 
 
@@ -113,7 +116,7 @@ def test_a_sentence_longer_than_a_window_counts_where_it_begins() -> None:
     assert (shown(alone), alone.batch_counts("sentences").tolist()) == (["[abbcc]", "[dd]", "[e]"], [1, 0, 1])
 
 
-@pytest.mark.parametrize("context", CONTEXTS)
+@pytest.mark.parametrize("context", RECIPE_FIELDS["context"].choices)
 @pytest.mark.parametrize("training", [True, False])
 def test_a_word_longer_than_a_window_is_cut_and_scored_at_start(context: str, training: bool) -> None:
     rows = table(["a bcdefgh i"], document=[0])
@@ -143,7 +146,13 @@ sizes = st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=12), min_size=
 
 
 @settings(max_examples=300, deadline=None)
-@given(sizes=sizes, draw=st.data(), room=st.integers(9, 30), context=st.sampled_from(CONTEXTS), training=st.booleans())
+@given(
+    sizes=sizes,
+    draw=st.data(),
+    room=st.integers(9, 30),
+    context=CONTEXTS,
+    training=st.booleans(),
+)
 def test_each_word_is_scored_once_in_its_window_of_most_context(
     sizes: list[list[int]], draw: st.DataObject, room: int, context: str, training: bool
 ) -> None:
@@ -194,7 +203,12 @@ texts = st.lists(st.lists(st.text("abc", max_size=12), min_size=1, max_size=9), 
 
 
 @settings(max_examples=100, deadline=None)
-@given(sentences=texts, context=st.sampled_from(CONTEXTS), max_length=st.integers(3, 20), training=st.booleans())
+@given(
+    sentences=texts,
+    context=CONTEXTS,
+    max_length=st.integers(3, 20),
+    training=st.booleans(),
+)
 def test_what_is_said_at_a_words_first_piece_is_its_answer(
     sentences: list[list[str]], context: str, max_length: int, training: bool
 ) -> None:

@@ -2,43 +2,77 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from benchrunner.errors import RequestError
+from benchrunner.parameters.recipes import RECIPE_FIELDS
 from benchrunner.results import discover
 from benchrunner.studies.study_options import StudyOptions
+from benchrunner.studies.study_run import grid_and_seeds
+from inline import runner
 
 CORE = discover(installed=False)
 
 
 def test_options_of_a_file_are_read_like_those_of_a_command() -> None:
-    options = StudyOptions.read({"lr": "1e-3,2e-3", "batch-size": "16", "restarts": "3"}, "here", CORE)
-    assert options.given == {"lr": (1e-3, 2e-3), "batch_size": (16,), "restarts": 3}
+    texts = {"lr": "1e-3,2e-3", "batch-size": "16", "weight-decay": "0", "paper-adam": "yes", "restarts": "3"}
+    options = StudyOptions.from_texts(texts, "here", CORE)
+    recipe = {"lr": (1e-3, 2e-3), "batch_size": 16, "weight_decay": 0, "bias_correction": False}
+    assert options == StudyOptions(recipe=recipe, restarts=3)
     for texts, reason in (
         ({"jobs": "2"}, "here: a recipe has no 'jobs'. It has: lr, epochs"),
-        ({"batch_size": "2"}, "a recipe has no 'batch_size'"),
-        ({"lr": "low"}, "here: lr: 'low' is not a number; give one, such as 2e-5"),
+        ({"batch_size": "2"}, "a recipe has no 'batch_size'. Did you mean batch-size"),
+        ({"lr": "low"}, "here: lr must be a number from 0 up, not 'low'"),
         (
             {"methode": "probe"},
             "Did you mean method, which stands beside recipe, not in it\\? It has",
         ),
-        ({"epoch": "2"}, "here: a recipe has no 'epoch'. Did you mean epochs\\? It has: lr, epochs"),
-        ({"select": "median"}, "here: select must be mean or best, not 'median'"),
-        ({"paper-adam": "yes"}, "here: paper-adam: 'yes' is neither true nor false"),
+        ({"epoch": "2"}, "here: a recipe has no 'epoch'. Did you mean epochs or epsilon\\? It has: lr, epochs"),
+        ({"select": "median"}, "here: select must be one of mean, best, not 'median'"),
+        ({"paper-adam": "perhaps"}, "here: paper-adam must be true or false, not 'perhaps'"),
+        ({"limit-train": "8,16"}, "here: limit-train must be a whole number from 1 to 1,000,000,000,000, not '8,16'"),
         ({"grid": "papr"}, "here: There is no grid 'papr'. Did you mean paper"),
         ({"preset": "paper"}, "here: There is no recipe 'paper'"),
     ):
         with pytest.raises(RequestError, match=reason):
-            StudyOptions.read(texts, "here", CORE)
+            StudyOptions.from_texts(texts, "here", CORE)
+
+
+def test_every_field_of_a_recipe_is_an_option_of_study_files() -> None:
+    for name, own in RECIPE_FIELDS.items():
+        if name != "sample":  # it needs limit-train
+            value = 64 if name == "bilstm_width" else own.another()
+            options = StudyOptions.from_texts({name.replace("_", "-"): str(value)}, "here", CORE)
+            assert options.recipe == {name: (value,)}
 
 
 def test_an_option_hides_those_it_replaces_at_lower_levels() -> None:
-    below = StudyOptions(lr=(1.0,), restarts=5, dropout=0.2)
-    assert StudyOptions(dropout=0.1).over(below) == StudyOptions(lr=(1.0,), restarts=5, dropout=0.1)
-    assert StudyOptions(grid="paper").over(below) == StudyOptions(restarts=5, dropout=0.2, grid="paper")
+    below = StudyOptions(recipe={"lr": 1.0, "dropout": 0.2}, restarts=5)
+    other = StudyOptions(recipe={"dropout": 0.1})
+    assert other.over(below) == StudyOptions(recipe={"lr": 1.0, "dropout": 0.1}, restarts=5)
+    assert StudyOptions(grid="paper").over(below) == StudyOptions(recipe={"dropout": 0.2}, restarts=5, grid="paper")
     assert StudyOptions(preset="a").over(below) == StudyOptions(restarts=5, preset="a")
-    assert StudyOptions(lr=(2.0,)).over(StudyOptions(preset="a")) == StudyOptions(lr=(2.0,), preset="a")
-    assert StudyOptions(seeds=(7,)).over(below) == StudyOptions(lr=(1.0,), dropout=0.2, seeds=(7,))
-    assert StudyOptions(lr=(2.0,)).over(StudyOptions(grid="paper")) == StudyOptions(lr=(2.0,), grid="paper")
-    assert StudyOptions(paper_adam=False).over(StudyOptions(paper_adam=True)).paper_adam is False
-    assert StudyOptions(precision="bf16").over(below).precision == "bf16"
+    rate = StudyOptions(recipe={"lr": 2.0})
+    assert rate.over(StudyOptions(preset="a")) == StudyOptions(recipe={"lr": 2.0}, preset="a")
+    assert rate.over(StudyOptions(grid="paper")) == StudyOptions(recipe={"lr": 2.0}, grid="paper")
+    assert StudyOptions(seeds=(7,)).over(below) == StudyOptions(recipe=below.recipe, seeds=(7,))
+    precise = StudyOptions(recipe={"precision": "bf16"})
+    assert precise.over(StudyOptions(recipe={"precision": "fp32"})) == precise
+    assert StudyOptions(keep="all", method=("probe",)).over(StudyOptions(keep="none", method=("lora",))).keep == "all"
+
+
+def test_values_that_only_some_fits_read_stand_in_the_grid(tmp_path: Path) -> None:
+    made = runner(tmp_path)
+    recipe = {"epochs": 2, "max_length": 16, "summary": ("mean", "max"), "lr": (2.0, 1.0), "batch_unit": "words"}
+    with pytest.raises(RequestError, match="batch-unit is for tasks that label words: no fit of this study reads it"):
+        StudyOptions(recipe=recipe).study(["words"], [made.plugins.tasks.find("mood")], made)
+    del recipe["batch_unit"]
+    study = StudyOptions(recipe=recipe).study(["words"], [made.plugins.tasks.find("mood")], made)
+    assert list(study.grid.choices.items()) == [("lr", (2.0, 1.0)), ("epochs", (2,)), ("summary", ("mean", "max"))]
+    assert study.changes == {"max_length": 16, "precision": "fp32"}
+    probes, _ = grid_and_seeds(study, study.tasks[0], made.plugins.methods.find("probe"))
+    assert [recipe.summary for recipe in probes] == ["mean", "max"]
+    frozen, _ = grid_and_seeds(study, study.tasks[0], made.plugins.methods.find("features"))
+    assert [recipe.lr for recipe in frozen] == [2.0, 1.0], "no BiLSTM reads a summary"

@@ -65,7 +65,7 @@ FAULTS = {
     "kind of parameter": (study_text(before=NUMBER + 'kind = "int"\n'), "kind: expected one of text, list, words"),
     "name of a parameter": (
         study_text(before='[parameters."A b"]\nabout = "x"\n'),
-        "a parameter's name is made of a-z",
+        "The parameter 'A b' cannot be used: its name is not made of a-z",
     ),
     "variable that is a parameter": (
         study_text(before=NUMBER, system='each = {n = "1,2"}\n'),

@@ -38,13 +38,15 @@ REFUSED: dict[str, tuple[list[str], str]] = {
         ["--scale", "crum"],
         "There is no scale 'crum'. Did you mean crumb? The scales of study.toml: crumb, full",
     ),
-    "unread": (["--stride", "3"], "The option stride is for other kinds of tasks than these"),
+    "unread": (
+        ["--stride", "3"],
+        "The option stride is for tasks that mark answers in long texts: no fit",
+    ),
     "BiLSTM": (
         ["--bilstm-width", "5"],
-        "bilstm_width must be an even number above zero, not 5",
+        "bilstm_width must be even, not 5",
     ),
-    "executor": (["--jobs", "0"], "--jobs must be at least 1"),
-    "bad recipe": (["--epochs", "0"], "epochs must be above zero, not 0"),
+    "bad recipe": (["--lr", "0"], "With a learning rate of 0 nothing is learned"),
 }
 
 
@@ -74,12 +76,12 @@ FAULTY = {
     ),
     "no data": ('task = "mood"', 'task = "pairs"', "column taste: No data for mine/pairs"),
     "no such method": ('"features"\n', '"feature"\n', "There is no method 'feature'. Did you mean features"),
-    "bad option of all": ('restarts = "2"', 'restarts = "two"', "study.toml: recipe: restarts: 'two' is not a whole"),
-    "bad option": ('lr = "2e-3"', 'lr = "low"', "study.toml: column taste: lr: 'low' is not a number; give one"),
+    "bad option of all": ('restarts = "2"', 'restarts = "two"', "study.toml: recipe: restarts must be a whole number"),
+    "bad option": ('lr = "2e-3"', 'lr = "low"', "study.toml: column taste: lr must be a number from 0 up, not 'low'"),
     "bad option of a stage": (
         'make = "bake rye out/rye {more}"',
         'first = {task = "mood", recipe = {lr = "low"}}\nmake = "bake rye out/rye {more}"',
-        ": first: lr: 'low' is not a number; give one",
+        ": first: lr must be a number from 0 up, not 'low'",
     ),
     "bad command": (
         'make = "bake rye out/rye {more}"\nbackbone = "out/rye"',

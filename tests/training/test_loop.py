@@ -20,7 +20,7 @@ from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.features.randomness import Dropout
 from benchrunner.fits.computing import Computing
 from benchrunner.methods.heads import LinearHead
-from benchrunner.parameters.recipes import BATCH_UNITS, Recipe
+from benchrunner.parameters.recipes import RECIPE_FIELDS, Recipe
 from benchrunner.problems.tag import Tag
 from benchrunner.training.checkpoints import Checkpoint
 from benchrunner.training.embedding_rows import WordsInUse
@@ -112,7 +112,7 @@ def test_a_word_loss_is_the_mean_over_words_for_any_batch_split(tmp_path: Path) 
     assert first_loss(1) == pytest.approx(first_loss(1000), abs=1e-6) == pytest.approx(by_hand(), abs=1e-6)
 
 
-@pytest.mark.parametrize("batch_unit", BATCH_UNITS)
+@pytest.mark.parametrize("batch_unit", RECIPE_FIELDS["batch_unit"].choices)
 def test_the_divisor_mean_words_weighs_every_word_equally(
     batch_unit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,7 +12,7 @@ import torch
 from hypothesis import given, strategies
 from transformers import get_linear_schedule_with_warmup
 
-from benchrunner.parameters.recipes import SCHEDULES, Recipe
+from benchrunner.parameters.recipes import RECIPE_FIELDS, Recipe
 from benchrunner.training.schedule import Schedule, warmup_steps
 
 
@@ -116,7 +116,7 @@ def test_rates_equal_transformers_where_the_formulas_agree(steps: int) -> None:
 
 
 def test_the_rate_rises_in_all_steps_if_all_are_warm_up() -> None:
-    for name in SCHEDULES:
+    for name in RECIPE_FIELDS["schedule"].choices:
         assert [fit_schedule(4, lr=8.0, warmup=1.0, schedule=name).lr(step) for step in range(4)] == [0, 2, 4, 6]
 
 

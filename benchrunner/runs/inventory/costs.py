@@ -10,6 +10,7 @@ from typing import final
 
 from benchrunner.errors import DamagedFile
 from benchrunner.io.seals import read_sealed
+from benchrunner.parameters.recipes import RECIPE_FIELDS
 
 
 @final
@@ -62,7 +63,7 @@ def finished_costs(runs: Path) -> Iterator[FinishedCost]:
                 revision=str(fit["revision"]),
                 method=str(fit["method"]),
                 device=str(numerics["device"]),
-                precision=str(fit["recipe"]["precision"]),
+                precision=str(fit["recipe"].get("precision", RECIPE_FIELDS["precision"].default)),
                 row_seconds=1 / float(timings["examples_per_second"]),
                 fixed_seconds=max(0.0, float(timings["seconds"]) - float(timings["train_seconds"])),
             )

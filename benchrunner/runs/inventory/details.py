@@ -33,7 +33,7 @@ class RunDetails:
     def as_json(self) -> dict[str, Any]:
         """Return the details as JSON values."""
         predictions = [{**as_json(prediction), "record": record} for prediction, record in self.predictions]
-        return {"id": self.fit.id, **vars(self), "predictions": predictions}
+        return {"id": self.fit.id, **vars(self), "fit": _fit(self), "predictions": predictions}
 
 
 @final

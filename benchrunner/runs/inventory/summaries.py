@@ -12,7 +12,7 @@ from typing import Any, final
 from benchrunner.errors import DamagedFile, UnknownName, described
 from benchrunner.io.locks import is_held
 from benchrunner.io.seals import read_sealed
-from benchrunner.parameters.recipes import Recipe
+from benchrunner.parameters.recipes import RECIPE_FIELDS
 from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.inventory.sizes import OTHER, Sizes, files_of, sizes_of_files
 from benchrunner.tasks.task import Task
@@ -115,7 +115,7 @@ def _summary(folder: os.DirEntry[str], tasks: Mapping[str, Task]) -> RunSummary:
         task=str(fit["task"]),
         backbone=str(fit["backbone"]),
         method=str(fit["method"]),
-        recipe={name: value for name, value in fit["recipe"].items() if value != _DEFAULTS.get(name)},
+        recipe=fit["recipe"],
         seed=int(fit["seed"]),
         status=str(record["status"]) if record else "running" if is_running else "unfinished",
         reason=str(record.get("reason", "")),
@@ -126,9 +126,6 @@ def _summary(folder: os.DirEntry[str], tasks: Mapping[str, Task]) -> RunSummary:
         seconds=record.get("timings", {}).get("seconds"),
         sizes=sizes_of_files(files),
     )
-
-
-_DEFAULTS: Mapping[str, Any] = Recipe().as_dict()
 
 
 def _headline(files: Iterable[os.DirEntry[str]], name: str, task: Task | None) -> tuple[str, str, float | None]:
@@ -227,7 +224,7 @@ def sorted_runs(runs: Iterable[RunSummary], by: str) -> list[RunSummary]:
 
 def recipe_text(run: RunSummary) -> str:
     """Write the recipe of a run in few words: what is usually varied, then other fields that are not the defaults."""
-    recipe = {**_DEFAULTS, **run.recipe}
+    recipe = {name: field.default for name, field in RECIPE_FIELDS.items()} | dict(run.recipe)
     usual = f"seed {run.seed}"
     if run.method != "probe":  # a probe has no steps
         usual = f"lr {recipe['lr']:g}, {recipe['epochs']} ep, batch {recipe['batch_size']}, {usual}"

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import final
 
 from benchrunner.leaderboards.published_choice import PublishedChoice, captions
-from benchrunner.parameters.named_recipes import NamedRecipe
-from benchrunner.parameters.recipes import STEP_FIELDS
+from benchrunner.parameters.recipes import STEP_FIELDS, NamedRecipe
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.comparison.conclusions import conclusion
 from benchrunner.studies.comparison.layout import comparison_rows

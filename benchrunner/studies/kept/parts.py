@@ -10,8 +10,7 @@ from typing import Any
 from benchrunner.fits.fit import Fit
 from benchrunner.fits.record import Record
 from benchrunner.metrics import Score
-from benchrunner.parameters.named_recipes import NamedRecipe
-from benchrunner.parameters.recipes import Grid, Recipe
+from benchrunner.parameters.recipes import Grid, NamedRecipe, Recipe
 from benchrunner.runs.folder import RunFolder
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.comparison.formats import as_html

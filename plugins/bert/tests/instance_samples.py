@@ -13,8 +13,9 @@ from scipy import stats
 
 from benchrunner.features.pieces import Frame
 from benchrunner_bert.pretraining.corpus.token_store import TokenStore
-from benchrunner_bert.pretraining.instances.instance import Instance, InstanceSettings
+from benchrunner_bert.pretraining.instances.instance import Instance
 from benchrunner_bert.pretraining.instances.instances import Instances
+from benchrunner_bert.pretraining.settings import Settings
 
 FRAME = Frame(before=(CLS,), between=(SEP,), after=(SEP,), unknown=UNK)
 LEAST = 1e-4
@@ -22,7 +23,7 @@ LEAST = 1e-4
 
 
 def instances(store: TokenStore, *, seed: int = 3, **changes: Any) -> Instances:
-    return Instances(store, FRAME, store.vocabulary, InstanceSettings(**changes), seed)
+    return Instances(store, FRAME, store.vocabulary, Settings(**changes), seed)
 
 
 def made(maker: Instances, count: int) -> list[Instance]:

@@ -79,9 +79,14 @@ def test_study_commands_are_valid_and_make_the_models_it_uses(name: str) -> None
     assert all(option.name.replace("-", "").replace(".", "").isalnum() for option in options)
     for option in options:
         assert option.corpus == ["a b.txt", "hub:books,plain"]
-        assert (option.steps, option.warmup, option.batch_size, option.vocab_size) == (1_000_000, 10_000, 256, 30_522)
+        assert (option.steps, option.warmup, option.batch_size, option.vocabulary_size) == (
+            1_000_000,
+            10_000,
+            256,
+            30_522,
+        )
         assert (option.length, option.long_length) == (128, 512)
-        assert (option.tokens, option.cased) == (Path("my models/tokens"), True)
+        assert (option.tokens, option.lowercase) == (Path("my models/tokens"), False)
         assert (option.zero, option.blank_lines) == (1, 0)
     for system in read.systems:
         (made,) = [pretrain_options(words) for words in system.make]
@@ -119,7 +124,7 @@ def test_study_columns_name_known_splits_and_metrics(plugins: Plugins, name: str
     read = study(name, scale=scale)
     parts = (read, read.scale, *read.systems, *read.columns)
     for recipe in (part.recipe for part in parts):
-        StudyOptions.read(recipe, name, plugins)
+        StudyOptions.from_texts(recipe, name, plugins)
     for system in read.systems:
         assert system.method is None or plugins.methods.find(system.method)
     for column in read.columns:
@@ -145,7 +150,7 @@ def test_table_8_mask_rates_are_in_the_order_of_pretrain() -> None:
     """The paper's columns are MASK, SAME, RND."""
     for system in study("table8").systems:
         (words,) = system.make
-        assert system.name == "/".join(f"{100 * rate:.0f}" for rate in pretrain_options(words).masking)
+        assert system.name == "/".join(f"{rate:.0f}" for rate in pretrain_options(words).masking)
 
 
 def test_a_scaled_down_study_scales_its_warm_up_and_its_points() -> None:
@@ -170,7 +175,7 @@ def test_table_8_ner_columns_note_that_the_paper_model_is_cased() -> None:
 def test_no_two_studies_of_one_corpus_disagree_about_its_tokens() -> None:
     """Studies that share `tokens` must ask for the same vocabulary."""
     options = [option for name in ABLATIONS for option in pretrainings(study(name, tokens="shared"))]
-    assert {(option.tokens, option.vocab_size, option.cased, option.blank_lines) for option in options} == {
+    assert {(option.tokens, option.vocabulary_size, option.lowercase, option.blank_lines) for option in options} == {
         (Path("shared"), 30_522, None, 1)
     }
 

@@ -19,10 +19,10 @@ from benchrunner.workspace import Settings
 from benchrunner_bert.backbones import VOCABULARY
 from benchrunner_bert.family import EMBEDDED
 from benchrunner_bert.model import Bert
+from benchrunner_bert.pretraining import settings
 from benchrunner_bert.pretraining.corpus import store_writer
 from benchrunner_bert.pretraining.corpus.corpus import Corpus
 from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
-from benchrunner_bert.pretraining.instances.instance import InstanceSettings
 from benchrunner_bert.pretraining.instances.instances import Instances
 from benchrunner_kit.testing import check_backbone
 
@@ -98,7 +98,7 @@ def test_the_model_beats_unigram_counts_on_held_out_novels(tmp_path: Path) -> No
     assert len(unread) == 3
     vocabulary = Vocabulary.read(VOCABULARY, lowercase=True)
     store = store_writer.write(tmp_path, Corpus.named([str(one) for one in unread], blank_lines=0), vocabulary)
-    maker = Instances(store, vocabulary.tokenizer().frame, vocabulary, InstanceSettings("mlm+nsp", 128), 0)
+    maker = Instances(store, vocabulary.tokenizer().frame, vocabulary, settings.Settings(), 0)
     counts = np.bincount(store.read(0, store.tokens), minlength=vocabulary.size)
     model = transformers.BertForPreTraining.from_pretrained(NOVELS.folder).float().eval()
     loss = unigram = count = 0.0

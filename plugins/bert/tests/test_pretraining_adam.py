@@ -69,7 +69,7 @@ def test_the_whole_state_are_the_moments() -> None:
 
 @pytest.mark.parametrize("name", ["beta1", "beta2"])
 def test_a_beta_of_one_is_refused(name: str) -> None:
-    with pytest.raises(RequestError, match="must be below 1"):
+    with pytest.raises(RequestError, match="below 1, not 1"):
         Settings(**{name: 1.0})  # type: ignore[arg-type]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,13 +14,14 @@ from instance_samples import LEAST, homes, instances, large_store, made, origina
 from pretraining_texts import CLS, FIRST, SEP, UNK, Documents, numbered, vocabulary
 from scipy import stats
 
-from benchrunner.errors import DataError, RequestError, UnknownName
+from benchrunner.errors import DataError, RequestError
 from benchrunner_bert.pretraining.corpus import store_writer
 from benchrunner_bert.pretraining.corpus.corpus import Corpus
 from benchrunner_bert.pretraining.corpus.sources import TextFile
 from benchrunner_bert.pretraining.corpus.token_store import TokenStore
-from benchrunner_bert.pretraining.instances.instance import Instance, InstanceSettings
+from benchrunner_bert.pretraining.instances.instance import Instance
 from benchrunner_bert.pretraining.objectives import OBJECTIVES
+from benchrunner_bert.pretraining.settings import Settings
 
 DOCUMENTS = strategies.lists(
     strategies.lists(strategies.integers(1, 9), min_size=1, max_size=7), min_size=2, max_size=6
@@ -205,7 +207,7 @@ def test_special_tokens_of_the_text_are_never_chosen(tmp_path: Path) -> None:
     text = tmp_path / "a.txt"
     text.write_text("a strange [MASK] a [SEP] unheard a\n" * 30, encoding="utf-8")
     store = store_writer.write(tmp_path / "store", Corpus((TextFile(text, "a"),)), words)
-    maker = instances(store, objective="mlm", input="document", chosen=1.0, masking=(0.0, 1.0, 0.0))
+    maker = instances(store, objective="mlm", input="document", chosen=1.0, masking=(0.0, 100.0, 0.0))
     for instance in made(maker, 20):
         assert instance.labels.min() >= FIRST and instance.tokens[instance.positions].min() >= FIRST
         assert set(np.delete(instance.tokens, instance.positions).tolist()) == {UNK, CLS, SEP}
@@ -231,7 +233,7 @@ def test_unknown_words_are_predicted_only_if_asked_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("random_tokens", "least"), [("ordinary", FIRST), ("all", 0)])
 def test_random_tokens_are_uniform_over_what_was_asked_for(tmp_path: Path, random_tokens: str, least: int) -> None:
     store = numbered(tmp_path, [[4, 6, 3], [5, 7]] * 2)
-    maker = instances(store, length=24, chosen=1.0, masking=(0.0, 1.0, 0.0), random_tokens=random_tokens)
+    maker = instances(store, length=24, chosen=1.0, masking=(0.0, 100.0, 0.0), random_tokens=random_tokens)
     replaced = np.concatenate([instance.tokens[instance.positions] for instance in made(maker, 2000)])
     assert replaced.min() == least
     assert stats.chisquare(np.bincount(replaced)[least:]).pvalue > LEAST
@@ -265,24 +267,19 @@ def test_pairs_need_two_documents_of_two_sentences(tmp_path: Path, objective: st
         instances(single, objective=objective)
 
 
-def test_next_sentences_are_refused_without_pairs() -> None:
-    with pytest.raises(RequestError, match=r"objective mlm.nsp predicts whether .* needs --input pairs, not document"):
-        InstanceSettings(input="document")
-
-
-def test_settings_that_make_no_sense_are_refused() -> None:
-    for changes in (
-        {"length": 4},
-        {"chosen": 1.5},
-        {"short": -0.1},
-        {"masking": (0.8, 0.1, 0.2)},
-        {"masking": (1.2, -0.1, -0.1)},
-        {"random_tokens": "any"},
-        {"other_documents": "nearest"},
-    ):
-        with pytest.raises(RequestError):
-            InstanceSettings(**changes)
-    with pytest.raises(UnknownName, match="no objective 'nsp'"):
-        InstanceSettings(objective="nsp")
-    with pytest.raises(UnknownName, match=r"no input 'pair'.*Did you mean pairs"):
-        InstanceSettings(input="pair")
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        (
+            {"masking": (80.0, 10.0, 20.0)},
+            "masking must be three rates in per cent that add up to 100, such as 80/10/10",
+        ),
+        ({"masking": (120.0, -10.0, -10.0)}, "masking must be a number from 0 up, not -10.0."),
+        ({"masking": (50.0, 50.0)}, "masking must be three rates"),
+        ({"length": 4}, "length must be a whole number from 5 to 1,000,000, not 4."),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(changes: dict[str, Any], reason: str) -> None:
+    with pytest.raises(RequestError) as refused:
+        Settings(**changes)
+    assert str(refused.value).startswith(reason)

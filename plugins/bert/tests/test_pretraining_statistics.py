@@ -29,7 +29,7 @@ SIZES = pytest.mark.parametrize("count", [6_000, pytest.param(40_000, marks=pyte
 
 def check_masking(store: TokenStore, rates: tuple[float, float, float], candidates: int) -> None:
     """Over so many tokens: the share that is chosen, what becomes of them, where they stand, what random ones are."""
-    maker = instances(store, masking=rates, short=0.0, objective="mlm", input="document")
+    maker = instances(store, masking=tuple(100 * rate for rate in rates), short=0.0, objective="mlm", input="document")
     pieces = store.vocabulary.size - len(SPECIAL)
     places, kinds, others, tokens = np.zeros(128, dtype=np.int64), Counter[str](), list[np.ndarray](), 0
     for index in itertools.count():

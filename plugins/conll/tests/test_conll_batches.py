@@ -64,8 +64,11 @@ def test_options_for_batches_reach_the_fit_and_its_id(plugins: Plugins) -> None:
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["--batch-unit", "word"], "argument --batch-unit: there is no choice 'word'. Did you mean words?"),
-        (["--loss-divisor", "words"], "argument --loss-divisor: there is no choice 'words'. Did you mean"),
+        (
+            ["--batch-unit", "word"],
+            "--batch-unit must be one of sentences, sequences, words, not 'word'. Did you mean words?",
+        ),
+        (["--loss-divisor", "words"], "--loss-divisor must be one of own-words, mean-words, not 'words'. Did you mean"),
         (["--batch-unit", "words"], "batch-size is the number of words in one optimizer step, and none is given"),
     ],
 )

@@ -11,7 +11,7 @@ import pytest
 from conll_samples import real_data, workspace
 
 from benchrunner.errors import PluginError
-from benchrunner.parameters.recipes import CONTEXTS, Recipe
+from benchrunner.parameters.recipes import RECIPE_FIELDS, Recipe
 from benchrunner.tasks.task import Task
 from benchrunner_conll import CONLL2003, Corpus, register_tasks
 from benchrunner_kit.testing import TinyEncoder
@@ -81,7 +81,7 @@ QUICK = {("window", False), ("document", True)}
     ("context", "training"),
     [
         pytest.param(context, training, marks=() if (context, training) in QUICK else pytest.mark.slow)
-        for context in CONTEXTS
+        for context in RECIPE_FIELDS["context"].choices
         for training in (True, False)
     ],
 )

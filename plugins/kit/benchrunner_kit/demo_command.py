@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from benchrunner import print_line
-from benchrunner.results import options, output
+from benchrunner.results import StudyOptions, options, output
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +25,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--tasks", nargs="+", metavar="TASK", help="only these tasks or suites, separated by blanks or commas"
     )
     parser.add_argument("--backbone", metavar="B", help="backbone instead of the one that is meant for the demo")
-    options.add_family(parser)
+    StudyOptions.add_options(parser, ("family",))
     parser.add_argument("--seed", type=int, default=0, help="seed of the generated data and of the fits")
     parser.add_argument("--jobs", type=int, default=jobs, metavar="N", help=f"fits at the same time (default: {jobs})")
     options.add_computing(parser)

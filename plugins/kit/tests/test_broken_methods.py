@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from benchrunner import PluginError, Recipe, RequestError
-from benchrunner.engine import Job, Method, MethodParameter, Outcome, Problem
+from benchrunner.engine import Job, Method, Outcome, Parameter, Problem
 from benchrunner.results import discover
 from benchrunner_kit.testing import check_method
 
@@ -182,19 +182,19 @@ class OddDefaults(Whole):
     recipe_defaults = {"learning_rate": 0.1}
 
 
-class DefaultOutOfRange(Whole):
-    parameters = (MethodParameter("rank", "a rank", 0, at_least=1),)
+class ParameterTwice(Whole):
+    parameters = (Parameter("rank", "a rank", 1), Parameter("rank", "a rank", 2))
 
 
 class ParameterWithoutIdentity(Whole):
-    parameters = (MethodParameter("rank", "a rank", 1, at_least=1),)
+    parameters = (Parameter("rank", "a rank", 1, at_least=1),)
 
     def set_parameters(self, recipe: Recipe) -> dict[str, Any]:
         return {}
 
 
 class FailsWithOtherValues(Whole):
-    parameters = (MethodParameter("rank", "a rank", 1, at_least=1),)
+    parameters = (Parameter("rank", "a rank", 1, at_least=1),)
 
     def numbers(self, job: Job) -> list[float]:
         return super().numbers(job) if job.parameters["rank"] == 1 else [1 / 0]
@@ -237,7 +237,7 @@ BROKEN: dict[str, tuple[type[Whole], str]] = {
     "no description": (NoAbout, "`about` must be a text"),
     "unknown field": (OddFields, "`recipe_fields` names 'rank', which is none of"),
     "unknown default": (OddDefaults, "`recipe_defaults` names 'learning_rate', which is no field"),
-    "default out of range": (DefaultOutOfRange, "'whole': the default is out of range: rank must be a whole number"),
+    "parameter twice": (ParameterTwice, "the method 'whole' declares the parameter 'rank' twice"),
     "parameter is ignored": (ParameterWithoutIdentity, "the parameter 'rank' makes no difference to the fit's id"),
     "fails with other values": (FailsWithOtherValues, "other values of its parameters ends in ZeroDivisionError"),
     "reads what it does not declare": (UnknownParameter, "to fit and to predict ends in KeyError: 'rank'"),

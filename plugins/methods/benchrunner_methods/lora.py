@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
-from benchrunner.engine import Finetune, Job, Method, MethodParameter, Outcome
+from benchrunner.engine import Finetune, Job, Method, Outcome, Parameter
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,8 +22,8 @@ class Lora(Method):
     about: str = "train low-rank updates of the frozen encoder's linear layers, with a linear layer on top"
     exports: bool = True
     recipe_fields: tuple[str, ...] = ("summary",)
-    parameters: tuple[MethodParameter, ...] = (
-        MethodParameter(
+    parameters: tuple[Parameter, ...] = (
+        Parameter(
             "rank",
             "rank of the updates: the width between their two matrices",
             8,
@@ -31,7 +31,7 @@ class Lora(Method):
             at_most=16_384,
             shapes_head=False,
         ),
-        MethodParameter(
+        Parameter(
             "alpha", "scale of the updates: an update counts alpha / rank times", 16.0, above=0, shapes_head=False
         ),
     )

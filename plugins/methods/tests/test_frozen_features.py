@@ -15,7 +15,7 @@ from safetensors import safe_open
 
 from benchrunner import RequestError
 from benchrunner.features.flat_batch import FlatBatch, collate
-from benchrunner.parameters.recipes import LAYERS, Recipe
+from benchrunner.parameters.recipes import RECIPE_FIELDS, Recipe
 from benchrunner.results import Fit, Runner
 from benchrunner.runs.predicting import predict
 from benchrunner_kit.testing import TinyEncoder, tiny_family
@@ -50,7 +50,7 @@ def fitted(fit_runner: Runner, *, features: str = "last", seed: int = 0, **chang
     ],
 )
 def test_each_choice_reads_the_layers_it_names(choice: str, layers: list[int]) -> None:
-    assert choice in LAYERS and chosen_layers(choice, 12) == layers
+    assert choice in RECIPE_FIELDS["features"].choices and chosen_layers(choice, 12) == layers
 
 
 @pytest.mark.parametrize("choice", ["second-to-last", "concat-last-4", "weighted-sum-last-4"])

@@ -17,7 +17,6 @@ from benchrunner.results import (
     HeldBack,
     Record,
     last_line,
-    read_settings,
     send_fits,
 )
 from benchrunner_ray.cluster import connected, described, described_nodes, requested, some_node_has
@@ -41,7 +40,7 @@ class RayExecutor(Executor):
 
     def configured(self, options: Mapping[str, str]) -> RayExecutor:
         """Return an executor with these settings: the fields of `RaySettings`."""
-        return RayExecutor(read_settings(RaySettings, options, "executor option"))
+        return RayExecutor(RaySettings.read(options, "executor option"))
 
     def run(self, fits: Iterable[Fit], runner: FitRunner) -> Iterator[tuple[Fit, Record]]:
         """Yield each fit with its record as its task finishes. Finished fits are read, not sent anywhere."""

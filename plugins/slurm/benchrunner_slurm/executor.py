@@ -23,7 +23,6 @@ from benchrunner.results import (
     FitRunner,
     Record,
     last_line,
-    read_settings,
     send_fits,
 )
 from benchrunner_slurm.settings import SlurmSettings
@@ -49,7 +48,7 @@ class SlurmExecutor(Executor):
 
     def configured(self, options: Mapping[str, str]) -> SlurmExecutor:
         """Return an executor with these settings: the fields of `SlurmSettings`."""
-        return SlurmExecutor(read_settings(SlurmSettings, options, "executor option"))
+        return SlurmExecutor(SlurmSettings.read(options, "executor option"))
 
     def run(self, fits: Iterable[Fit], runner: FitRunner) -> Iterator[tuple[Fit, Record]]:
         """Yield each fit with its record as its job finishes. Finished fits are read, not submitted."""

@@ -187,10 +187,10 @@ def test_without_slurm_the_command_says_what_to_do(home: Home, monkeypatch: pyte
     ("option", "reason"),
     [
         ("partitoin=x", "There is no executor option 'partitoin'. Did you mean partition or at-once?"),
-        ("cpus=0", "The executor 'slurm' needs cpus above 0, not 0."),
-        ("memory-gb=-1", "The executor 'slurm' needs memory-gb above 0, not -1.0."),
-        ("gpus=2", "A fit runs on one GPU at most: gpus must be 0 or 1, not 2."),
-        ("cluster=lokal", "The executor option cluster: there is no choice 'lokal'. Did you mean local?"),
+        ("cpus=0", "The executor option cpus must be a whole number from 1 up, not 0."),
+        ("memory-gb=-1", "The executor option memory-gb must be a number above 0, not -1.0."),
+        ("gpus=2", "The executor option gpus must be a whole number from 0 to 1, not 2."),
+        ("cluster=lokal", "The executor option cluster must be one of slurm, local, not 'lokal'. Did you mean local?"),
     ],
 )
 def test_wrong_options_are_refused(option: str, reason: str, home: Home, capsys: pytest.CaptureFixture[str]) -> None:

@@ -48,7 +48,7 @@ def of_recipe(path: Path) -> object:
     if not isinstance(texts, dict):
         return None
     texts = {str(key): value if isinstance(value, str) else json.dumps(value) for key, value in texts.items()}
-    options = StudyOptions.read(texts, "recipe", core_plugins())
+    options = StudyOptions.from_texts(texts, "recipe", core_plugins())
     options.study(("words",), [core_plugins().tasks.find("mood")], Runner(core_plugins(), NOWHERE, Computing("cpu")))
     return None
 

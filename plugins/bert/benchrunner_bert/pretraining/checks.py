@@ -11,7 +11,8 @@ from benchrunner_bert.pretrained import check_free
 from benchrunner_bert.pretraining import architectures
 from benchrunner_bert.pretraining.corpus.corpus import Corpus
 from benchrunner_bert.pretraining.deepspeed.configuration import check_keys
-from benchrunner_bert.pretraining.instances.instance import InstanceSettings
+from benchrunner_bert.pretraining.inputs import INPUTS
+from benchrunner_bert.pretraining.objectives import named
 from benchrunner_bert.pretraining.request import Request
 from benchrunner_bert.pretraining.settings import Settings, check_shared
 
@@ -20,41 +21,38 @@ _WEIGHT = 4
 _TOKEN = 24
 """Bytes of a token of a batch: its id, segment, position and label, before and after they are put together."""
 
-_MOST_PROCESSES = 1_024
-"""Largest number of processes of a machine."""
-_MOST_PIECES = 5_000_000
-"""Largest vocabulary that is learned: five times the largest of known models (XLM-V's), and 1 GB of memory."""
-
 
 def check(request: Request, processes: int) -> None:
     """Raise a `RequestError` for the first part of the request that cannot work."""
-    if processes < 1:
-        raise RequestError(f"--processes must be at least 1, not {processes}.")
-    if processes > _MOST_PROCESSES:
-        raise RequestError(f"--processes must be at most {_MOST_PROCESSES:,}.")
     _check_gpus(processes)
-    if request.vocabulary_size > _MOST_PIECES:
-        raise RequestError(f"--vocab-size must be at most {_MOST_PIECES:,}; BERT's is 30,522.")
     architecture, size = architectures.of_size(request.size)
     architecture.check(size, request.settings)
     check_shared(request.settings.batch_size, processes)
-    weights = architecture.weights(size, request.vocabulary_size, request.settings)
+    weights = architecture.weights(size, request.texts.vocabulary_size, request.settings)
     check_memory(f"A model of the size {request.size}", weights, bytes_each=_WEIGHT * processes)
     _check_batch(request.settings, processes)
     check_keys(request.deepspeed_options)
-    for length in request.settings.lengths:
-        InstanceSettings.of(request.settings, length)
+    _check_input(request.settings)
     steps = request.settings.steps
     if impossible := [step for step in request.plan.export_at if not 1 <= step <= steps]:
         raise RequestError(f"A model of step {impossible[0]} cannot be kept: steps are 1 to {steps}.")
     for references in (request.corpus, request.held_out):
         if references:
-            Corpus.named(references, blank_lines=request.blank_lines)
+            Corpus.named(references, blank_lines=request.texts.blank_lines)
     if request.out.is_symlink() and not request.out.exists():
         raise DataError(f"{request.out}: a run is kept in a folder, but this link leads to nothing. Make its folder.")
     if request.out.exists() and not request.out.is_dir():
         raise DataError(f"{request.out}: a run is kept in a folder, but this is a file. Choose another --out.")
     check_free(request.model_name, request.model_folder, request.runs)
+
+
+def _check_input(settings: Settings) -> None:
+    """Raise a `RequestError` for an objective that the input cannot teach."""
+    if named(settings.objective).next_sentence and not INPUTS[settings.input].pairs:
+        raise RequestError(
+            f"The objective {settings.objective} predicts whether the second of two spans follows the first: it needs "
+            f"--input pairs, not {settings.input}. Without next sentences, the objective is mlm."
+        )
 
 
 def _check_gpus(processes: int) -> None:

@@ -66,5 +66,5 @@ def _seconds_left(request: Request, done: int) -> float | None:
 
 def _vocabulary_size(request: Request) -> int:
     if request.vocabulary is None or not request.vocabulary.exists():  # another command of a study may write the file
-        return request.vocabulary_size
+        return request.texts.vocabulary_size
     return len(read_text(request.vocabulary).splitlines())

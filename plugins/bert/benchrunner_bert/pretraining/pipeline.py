@@ -6,6 +6,7 @@ import errno
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, final
@@ -22,7 +23,6 @@ from benchrunner_bert.pretraining.deepspeed.engine import Engine
 from benchrunner_bert.pretraining.deepspeed.processes import alone
 from benchrunner_bert.pretraining.export.card import Card
 from benchrunner_bert.pretraining.export.conversion import description
-from benchrunner_bert.pretraining.instances.instance import InstanceSettings
 from benchrunner_bert.pretraining.instances.instances import Instances
 from benchrunner_bert.pretraining.preparation import Prepared, Report
 from benchrunner_bert.pretraining.request import Request, decisive_facts
@@ -40,7 +40,7 @@ class Pipeline:
 
     def __init__(self, request: Request) -> None:
         self.request = request
-        named = partial(Corpus.named, blank_lines=request.blank_lines, passages_only=request.passages_only)
+        named = partial(Corpus.named, blank_lines=request.texts.blank_lines, passages_only=request.texts.passages_only)
         self._corpus = named(request.corpus)
         self._held_out = named(request.held_out) if request.held_out else None
         self._guessing: float | None = None
@@ -142,7 +142,7 @@ class Pipeline:
     def _instances(self, store: TokenStore, vocabulary: Vocabulary, seed: int) -> InstancesByLength:
         settings, frame = self.request.settings, vocabulary.tokenizer().frame
         return {
-            length: Instances(store, frame, vocabulary, InstanceSettings.of(settings, length), seed)
+            length: Instances(store, frame, vocabulary, replace(settings, length=length), seed)
             for length in settings.lengths
         }
 

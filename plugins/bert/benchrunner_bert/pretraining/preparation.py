@@ -55,15 +55,15 @@ def prepare_once_per_machine(request: Request, corpus: Corpus, report: Report) -
 
 def _prepare_vocabulary(request: Request, corpus: Corpus) -> Vocabulary:
     if request.vocabulary is not None:
-        return Vocabulary.read(request.vocabulary, lowercase=request.lowercase)
+        return Vocabulary.read(request.vocabulary, lowercase=request.texts.lowercase)
     # Not the store's own vocab.txt: the store may belong to a given vocabulary, and must then stay unchanged.
     path, facts_path = request.tokens_folder / "learnt.txt", request.tokens_folder / "learnt.json"
-    lowercase = request.lowercase is not False
-    wanted = {"pieces": request.vocabulary_size, "lowercase": lowercase}
+    lowercase = request.texts.lowercase is not False
+    wanted = {"pieces": request.texts.vocabulary_size, "lowercase": lowercase}
     texts = text_hashes(corpus.facts)
     facts = seals.find_sealed(facts_path, f"Remove {facts_path} and {path}: the vocabulary is learned again.") or {}
     if not facts or _is_stale(facts.get("corpus"), texts, request.tokens_folder):
-        vocabulary = learn_vocabulary(corpus.paragraphs, path, size=request.vocabulary_size, lowercase=lowercase)
+        vocabulary = learn_vocabulary(corpus.paragraphs, path, size=request.texts.vocabulary_size, lowercase=lowercase)
         seals.write_sealed(facts_path, {**wanted, "corpus": texts, "files": {path.name: seals.file_checksum(path)}})
         return vocabulary
     seals.check_files(path.parent, facts["files"], f"Remove {facts_path} and {path}: the vocabulary is learned again.")

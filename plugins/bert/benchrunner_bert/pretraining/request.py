@@ -12,7 +12,7 @@ from typing import Any, final
 from benchrunner_bert.pretraining.corpus.corpus import Corpus
 from benchrunner_bert.pretraining.corpus.manifest import SourceFacts
 from benchrunner_bert.pretraining.deepspeed.configuration import decisive
-from benchrunner_bert.pretraining.settings import Plan, Settings
+from benchrunner_bert.pretraining.settings import Plan, Settings, Texts
 
 
 @final
@@ -29,15 +29,9 @@ class Request:
     settings: Settings
     held_out: tuple[str, ...] = ()
     """Texts to evaluate on, written in the same way as the corpus."""
-    blank_lines: int = 1
-    """Number of blank lines in a row that end a document of a text file; with 0, only the end of the file does."""
-    passages_only: bool | None = None
-    """Whether to leave out headings and list lines of extracted Wikipedia; None: of the hub's Wikipedia alone."""
+    texts: Texts = dataclasses.field(default_factory=Texts)
     vocabulary: Path | None = None
-    """A vocab.txt; None learns a vocabulary of `vocabulary_size` pieces from the corpus."""
-    vocabulary_size: int = 30_522
-    lowercase: bool | None = None
-    """None: as a given vocabulary shows; a learned vocabulary is then lowercase."""
+    """A vocab.txt; None learns a vocabulary of `Texts.vocabulary_size` pieces from the corpus."""
     plan: Plan = dataclasses.field(default_factory=Plan)
     deepspeed_options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     """Keys that replace those of our configuration for DeepSpeed."""
@@ -81,9 +75,9 @@ def decisive_facts(request: Request, corpus: Sequence[SourceFacts], held_out: Co
     return {
         "settings": request.settings.decisive(),
         "size": request.size,
-        "blank_lines": request.blank_lines,
-        "vocabulary": request.vocabulary_size if vocabulary is None else _hash(vocabulary),
-        "lowercase": request.lowercase,
+        "blank_lines": request.texts.blank_lines,
+        "vocabulary": request.texts.vocabulary_size if vocabulary is None else _hash(vocabulary),
+        "lowercase": request.texts.lowercase,
         "overrides": decisive(request.deepspeed_options),
         "corpus": text_hashes(corpus),
         "held_out": [] if held_out is None else text_hashes(held_out.facts),

@@ -111,7 +111,7 @@ def model_card(
         phases=tuple((steps, length) for steps, length in phases if steps),
         input=settings.input,
         batch_size=settings.batch_size,
-        masking=dict(zip(("[MASK]", "random", "same"), settings.masking, strict=True)) if masked else {},
+        masking=dict(zip(("[MASK]", "random", "same"), settings.mask_shares, strict=True)) if masked else {},
         chosen=settings.chosen if masked else 1.0,
         losses=_last_figures(request.out / "log.jsonl") | ({} if guessing is None else {GUESSING: guessing}),
         seed=settings.seed,

@@ -7,134 +7,116 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from benchrunner import RequestError
-from benchrunner.engine import share_of_peak
-
-PRECISIONS = ("fp32", "bf16")
-POSITIONS = ("drawn", "waves")
-RANDOM_TOKENS = ("ordinary", "all")
-"""Replacements without special tokens, as here by default, or from the whole vocabulary, as in the released code."""
-OTHER_DOCUMENTS = ("length", "uniform")
-"""Documents drawn in proportion to their lengths, as here by default, or uniformly, as in the released code."""
+from benchrunner.results import Declared, parameter
+from benchrunner_bert.pretraining.inputs import INPUTS
+from benchrunner_bert.pretraining.objectives import OBJECTIVES, TWO_MODELS
 
 COMPUTING = ("zero", "offload", "micro_tokens", "recompute")
 """Settings of how a run is computed. They may change when a run continues; all others decide the result."""
 
-LARGEST = {
-    "steps": 10_000_000_000,
-    "batch_size": 10_000_000,
-    "length": 1_000_000,
-    "long_length": 1_000_000,
-    "warmup": 10_000_000_000,
-    "micro_tokens": 1_000_000_000,
-    "seed": 2**63 - 1,
-}
-"""Setting -> its largest value: more is a slip of the hand, and would run for years or fill the memory."""
-LARGEST_PLAN = {
-    "checkpoint_steps": 10**12,
-    "keep": 1_000_000,
-    "log_steps": 10**12,
-    "evaluate_steps": 10**12,
-    "held_out_instances": 100_000_000,
-}
-"""Number of a plan -> its largest value."""
-
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(Declared):
     """Numbers that decide the result, together with the corpus, the vocabulary and the size of the model."""
 
-    objective: str = "mlm+nsp"
-    """Name of one of `objectives.OBJECTIVES`."""
-    input: str = "pairs"
-    """Name of one of `inputs.INPUTS`."""
-    steps: int = 1_000_000
-    """Optimizer steps of both phases together."""
-    batch_size: int = 256
-    """Sequences in one step, whatever the memory and the number of processes."""
-    length: int = 128
-    """Tokens of a sequence in the first phase."""
-    long_length: int = 512
-    """Tokens of a sequence in the second phase."""
-    long_share: float = 0.1
-    """The second phase's share of the steps."""
-    lr: float = 1e-4
-    """Peak learning rate."""
-    warmup: int = 10_000
-    """Steps over which the learning rate rises, at most all. It falls from step 0 to zero, over both phases: see
-    `share_of_peak`."""
-    weight_decay: float = 0.01
-    """Decoupled decay of weights; biases and LayerNorm do not decay."""
-    beta1: float = 0.9
-    beta2: float = 0.999
-    epsilon: float = 1e-6
-    bias_correction: bool = False
-    """Whether Adam corrects its moments; the released code does not."""
-    clip: float = 1.0
-    """Largest norm of a step's gradient; 0 does not clip."""
-    chosen: float = 0.15
-    """Share of tokens that are predicted."""
-    masking: tuple[float, float, float] = (0.8, 0.1, 0.1)
-    """Shares of the predicted tokens that are replaced by [MASK], replaced by a random token, or left as they are."""
-    short: float = 0.1
-    """Share of instances that aim at a random shorter length."""
-    random_tokens: str = "ordinary"
-    """Tokens that random replacements are drawn from: one of `RANDOM_TOKENS`."""
-    predict_unknown: bool = False
-    """Whether [UNK] in the text can be a predicted token; [CLS] and [SEP] never are."""
-    other_documents: str = "length"
-    """How the document of a span that does not follow is drawn: one of `OTHER_DOCUMENTS`."""
-    dropout: float = 0.1
-    """Dropout rate everywhere."""
-    deviation: float = 0.02
-    """Standard deviation of fresh weights."""
-    positions: str = "drawn"
-    """Initial position embeddings: one of `POSITIONS`."""
-    seed: int = 0
-    precision: str = "fp32"
-    """Precision of matrix products; weights and their updates are fp32."""
-    zero: int = 0
-    """DeepSpeed's ZeRO stage."""
-    offload: bool = False
-    """Whether the optimizer's state is kept in the CPU's memory, at stages 1 to 3."""
-    micro_tokens: int = 16_384
-    """Most tokens that a process computes at once."""
-    recompute: bool = False
-    """Whether only the input of each layer is stored, and the layer is computed twice."""
+    objective: str = parameter(
+        "mlm+nsp",
+        "what is predicted: masked tokens and next sentences, masked tokens alone, the next token, or the token "
+        "before; by default of a GPT-like model ltr, of an ELMo ltr+rtl, which is both of the last two",
+        choices=(*OBJECTIVES, TWO_MODELS.name),
+    )
+    input: str = parameter(
+        "pairs",
+        "what a sequence holds: [CLS] A [SEP] B [SEP], where B follows A half of the time; [CLS] text [SEP] of one "
+        "document, the default of an ELMo; or such a text without special tokens, the default of a GPT-like model",
+        choices=tuple(INPUTS),
+    )
+    steps: int = parameter(1_000_000, "optimizer steps of both phases together", at_least=1, at_most=10**10)
+    batch_size: int = parameter(
+        256,
+        "sequences in a step, whatever the memory and the number of processes",
+        at_least=1,
+        at_most=10**7,
+    )
+    length: int = parameter(128, "tokens of a sequence in the first phase", at_least=5, at_most=10**6)
+    """At least three special tokens and two others."""
+    long_length: int = parameter(512, "tokens of a sequence in the second phase", at_least=5, at_most=10**6)
+    long_share: float = parameter(0.1, "the second phase's share of the steps", at_least=0, at_most=1)
+    short: float = parameter(0.1, "share of sequences that aim at a random shorter length", at_least=0, at_most=1)
+    other_documents: str = parameter(
+        "length",
+        "how the document of a B that does not follow A is drawn: by its length, or uniformly as in the released code",
+        choices=("length", "uniform"),
+    )
+    chosen: float = parameter(0.15, "share of tokens that are predicted", at_least=0, at_most=1)
+    masking: tuple[float, ...] = parameter(
+        (80.0, 10.0, 10.0),
+        "per cent of predicted tokens that become [MASK], a random token, or stay",
+        float,
+        at_least=0,
+        separator="/",
+        option="mask",
+    )
+    random_tokens: str = parameter(
+        "ordinary",
+        "tokens that random replacements are drawn from: all but special tokens, or the whole vocabulary as in the "
+        "released code",
+        choices=("ordinary", "all"),
+    )
+    predict_unknown: bool = parameter(False, "let [UNK] be a predicted token, as in the released code")
+    """[CLS] and [SEP] never are."""
+    lr: float = parameter(1e-4, "peak learning rate; an ELMo's is 1e-3", at_least=0)
+    warmup: int = parameter(10_000, "steps over which the learning rate rises, at most all", at_least=0, at_most=10**10)
+    """The rate falls from step 0 to zero, over both phases: see `share_of_peak`."""
+    weight_decay: float = parameter(0.01, "decoupled weight decay; biases and LayerNorm do not decay", at_least=0)
+    beta1: float = parameter(0.9, "Adam's decay of the mean of the gradients", at_least=0, below=1)
+    beta2: float = parameter(0.999, "Adam's decay of the mean of the squared gradients", at_least=0, below=1)
+    epsilon: float = parameter(1e-6, "Adam's guard against division by zero", above=0)
+    bias_correction: bool = parameter(False, "correct Adam's moments; the released code does not")
+    clip: float = parameter(1.0, "largest norm of a step's gradient; 0: no limit", at_least=0)
+    dropout: float = parameter(0.1, "dropout rate everywhere", at_least=0, below=1)
+    deviation: float = parameter(
+        0.02,
+        "standard deviation of fresh weights; a narrow model learns sooner from larger ones",
+        above=0,
+        below=1,
+    )
+    """A config.json with another deviation could not be read."""
+    positions: str = parameter(
+        "drawn",
+        "initial position embeddings: random values as in BERT, or sines, which also help at positions that no "
+        "sequence has reached yet",
+        choices=("drawn", "waves"),
+    )
+    seed: int = parameter(0, "seed of everything that is drawn", at_least=0, at_most=2**63 - 1)
+    precision: str = parameter(
+        "fp32", "precision of matrix products; weights and their updates are fp32", choices=("fp32", "bf16")
+    )
+    zero: int = parameter(0, "DeepSpeed's ZeRO stage", choices=(0, 1, 2, 3))
+    offload: bool = parameter(False, "keep the optimizer's state in the CPU's memory, at stages 1 to 3")
+    micro_tokens: int = parameter(16_384, "the most tokens that a process computes at once", at_least=1, at_most=10**9)
+    recompute: bool = parameter(
+        False, "store only the input of each layer and compute the layer twice: a third more computing time"
+    )
 
     def __post_init__(self) -> None:
-        for name in ("steps", "batch_size", "length", "long_length", "micro_tokens", "epsilon"):
-            if not getattr(self, name) > 0:
-                raise RequestError(f"{name} must be above zero, not {getattr(self, name)}.")
-        check_largest(self, LARGEST)
-        if not 0 < self.deviation < 1:  # a config.json with another deviation cannot be read
+        super().__post_init__()
+        if len(self.masking) != 3 or not math.isclose(sum(self.masking), 100.0, abs_tol=1e-7):
             raise RequestError(
-                f"deviation, of the fresh weights, must be above 0 and below 1 (BERT's is 0.02), not {self.deviation}."
+                "masking must be three rates in per cent that add up to 100, such as 80/10/10, not "
+                f"{'/'.join(f'{rate:g}' for rate in self.masking)}."
             )
-        for name in ("long_share", "chosen", "short", "dropout", "beta1", "beta2"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise RequestError(f"{name} is a share from 0 to 1, not {getattr(self, name)}.")
-        if self.beta1 == 1 or self.beta2 == 1:
-            raise RequestError(f"beta1 and beta2 must be below 1, not {self.beta1} and {self.beta2}.")
-        if self.dropout == 1:
-            raise RequestError("A dropout of 1 leaves nothing to learn from.")
-        for name in ("lr", "warmup", "weight_decay", "clip"):
-            if not 0 <= getattr(self, name) < math.inf:
-                raise RequestError(f"{name} must be a number from zero up, not {getattr(self, name)}.")
-        check_masking(self.masking)
-        check_drawing(self.random_tokens, self.other_documents)
-        if self.precision not in PRECISIONS or self.zero not in range(4):
-            raise RequestError(
-                f"Precision is {' or '.join(PRECISIONS)} and ZeRO's stage 0 to 3, not {self.precision} and {self.zero}."
-            )
-        if self.positions not in POSITIONS:
-            raise RequestError(f"Positions start as {' or '.join(POSITIONS)}, not as {self.positions}.")
         if self.offload and self.zero == 0:
             raise RequestError("The optimizer can be offloaded at ZeRO's stages 1 to 3, not at 0.")
+
+    @property
+    def mask_shares(self) -> tuple[float, ...]:
+        """Shares of the predicted tokens that are replaced by [MASK], by a random token, or left as they are."""
+        return tuple(rate / 100 for rate in self.masking)
 
     @property
     def border(self) -> int:
@@ -152,6 +134,8 @@ class Settings:
 
     def lr_at(self, step: int) -> float:
         """Give the learning rate of a step, counted from 0."""
+        from benchrunner.engine import share_of_peak  # imports numpy, which the command line does without
+
         return self.lr * share_of_peak(step, self.steps, min(self.warmup, self.steps))
 
     def decisive(self) -> dict[str, Any]:
@@ -160,51 +144,50 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Texts(Declared):
+    """How texts are read and become tokens."""
+
+    blank_lines: int = parameter(
+        1, "blank lines in a row that end a document of a text file; 0: one document per file", at_least=0
+    )
+    passages_only: bool | None = parameter(
+        None,
+        "read only text passages of extracted Wikipedia, no headings and lists; by default of the hub's Wikipedia",
+        bool,
+    )
+    vocabulary_size: int = parameter(
+        30_522, "pieces of a vocabulary that is learned", at_least=1, at_most=5 * 10**6, option="vocab_size"
+    )
+    """The largest is five times that of known models (XLM-V's), and 1 GB of memory."""
+    lowercase: bool | None = parameter(
+        None,
+        "read capital letters as small ones; by default unless a given vocabulary has some",
+        bool,
+        opposite="cased",
+    )
+
+
+@dataclass(frozen=True)
+class Plan(Declared):
     """When the training loop does more than training steps. Nothing here changes the weights."""
 
-    checkpoint_steps: int = 1000
-    """Steps between checkpoints."""
-    keep: int = 2
-    """Number of checkpoints to keep."""
-    shares: bool = False
-    """Whether checkpoints have DeepSpeed's own format, each process its part, instead of being whole."""
-    log_steps: int = 10
-    """Steps between lines of the log."""
-    evaluate_steps: int = 1000
-    """Steps between evaluations on held-out instances."""
-    held_out_instances: int = 256
-    export_at: tuple[int, ...] = ()
-    """Steps whose models are exported, besides the last one."""
+    checkpoint_steps: int = parameter(1000, "steps between checkpoints", at_least=1, at_most=10**12)
+    keep: int = parameter(2, "number of checkpoints to keep", at_least=1, at_most=10**6, option="keep_checkpoints")
+    evaluate_steps: int = parameter(1000, "steps between evaluations on --held-out", at_least=1, at_most=10**12)
+    held_out_instances: int = parameter(256, "sequences of an evaluation", at_least=1, at_most=10**8)
+    log_steps: int = parameter(10, "steps between lines of the log", at_least=1, at_most=10**12)
+    export_at: tuple[int, ...] = parameter((), "also keep the models of these steps", int, separator=",")
+    checkpoints: str = parameter(
+        "whole",
+        "whole: a run continues with any number of processes at any stage; deepspeed: each process writes its part, "
+        "which is faster for large models, and a run continues only with the same number and stage",
+        choices=("whole", "deepspeed"),
+    )
 
-    def __post_init__(self) -> None:
-        for name in ("checkpoint_steps", "keep", "log_steps", "evaluate_steps", "held_out_instances"):
-            if getattr(self, name) < 1:
-                raise RequestError(f"{name} must be at least 1, not {getattr(self, name)}.")
-        check_largest(self, LARGEST_PLAN)
-
-
-def check_largest(settings: object, largest: Mapping[str, int]) -> None:
-    """Raise a `RequestError` for the first number of the settings that is larger than its largest value."""
-    for name, limit in largest.items():
-        if getattr(settings, name) > limit:
-            raise RequestError(f"{name} must be at most {limit:,}.")
-
-
-def check_masking(rates: tuple[float, float, float]) -> None:
-    """Raise a `RequestError` for rates of [MASK], random and unchanged tokens that are not shares of a whole."""
-    if min(rates) < 0 or not math.isclose(sum(rates), 1.0, abs_tol=1e-9):
-        raise RequestError(f"The three rates of masking must add up to 1 (100%), unlike {rates}.")
-
-
-def check_drawing(random_tokens: str, other_documents: str) -> None:
-    """Raise a `RequestError` for ways of drawing tokens and documents that do not exist."""
-    for name, value, values in (
-        ("random_tokens", random_tokens, RANDOM_TOKENS),
-        ("other_documents", other_documents, OTHER_DOCUMENTS),
-    ):
-        if value not in values:
-            raise RequestError(f"{name} is {' or '.join(values)}, not {value}.")
+    @property
+    def shares(self) -> bool:
+        """Whether checkpoints have DeepSpeed's own format, each process its part."""
+        return self.checkpoints == "deepspeed"
 
 
 def check_shared(batch_size: int, processes: int) -> None:

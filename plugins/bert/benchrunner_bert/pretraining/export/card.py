@@ -39,7 +39,7 @@ class Card:
     dropout: float = 0.1
     """Dropout rate of the pre-training; config.json has the rate that fine-tuning starts with."""
     positions: str = "drawn"
-    """Initial position embeddings: one of `settings.POSITIONS`."""
+    """Initial position embeddings: `Settings.positions`."""
     deviation: float = 0.02
     """Standard deviation of the fresh weights."""
     input: str = "pairs"

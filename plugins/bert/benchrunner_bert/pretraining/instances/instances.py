@@ -19,9 +19,10 @@ from benchrunner.engine import Frame, randomness
 from benchrunner_bert.pretraining import inputs, objectives
 from benchrunner_bert.pretraining.corpus.token_store import TokenStore
 from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
-from benchrunner_bert.pretraining.instances.instance import Instance, InstanceSettings, assembled
+from benchrunner_bert.pretraining.instances.instance import Instance, assembled
 from benchrunner_bert.pretraining.instances.masking import Masking
 from benchrunner_bert.pretraining.instances.places import Places
+from benchrunner_bert.pretraining.settings import Settings
 
 
 class _Span(NamedTuple):
@@ -51,9 +52,7 @@ class _Span(NamedTuple):
 class Instances:
     """The instances of a token store at one length. Their number is not limited: later epochs draw them differently."""
 
-    def __init__(
-        self, store: TokenStore, frame: Frame, vocabulary: Vocabulary, settings: InstanceSettings, seed: int
-    ) -> None:
+    def __init__(self, store: TokenStore, frame: Frame, vocabulary: Vocabulary, settings: Settings, seed: int) -> None:
         self._store, self._settings, self._seed = store, settings, seed
         self._objective, self._input = objectives.named(settings.objective), inputs.named(settings.input)
         self._frame = frame if self._input.special_tokens else Frame((), (), (), unknown=frame.unknown)

@@ -7,15 +7,15 @@ from typing import final
 import numpy as np
 
 from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
-from benchrunner_bert.pretraining.instances.instance import InstanceSettings
+from benchrunner_bert.pretraining.settings import Settings
 
 
 @final
 class Masking:
     """Masking for the masked language model (Devlin et al. 2019, 3.1 and Table 8), for one vocabulary."""
 
-    def __init__(self, vocabulary: Vocabulary, settings: InstanceSettings) -> None:
-        self._mask, self._chosen, self._rates = vocabulary.mask, settings.chosen, settings.masking
+    def __init__(self, vocabulary: Vocabulary, settings: Settings) -> None:
+        self._mask, self._chosen, self._rates = vocabulary.mask, settings.chosen, settings.mask_shares
         everything = np.arange(vocabulary.size, dtype=np.int32)
         ordinary = np.setdiff1d(everything, vocabulary.special)
         self._replacements = everything if settings.random_tokens == "all" else ordinary

@@ -34,7 +34,7 @@ class TrainedModel(nn.Module, ABC):
     has_positions: bool = True
     """Whether the model has position embeddings."""
     precision: str = "fp32"
-    """Precision of matrix products: one of `settings.PRECISIONS`."""
+    """Precision of matrix products: `Settings.precision`."""
 
     @property
     @abstractmethod
