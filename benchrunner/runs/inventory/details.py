@@ -78,9 +78,13 @@ def _names(run: RunDetails) -> Values:
 
 
 def _identity(run: RunDetails) -> Values:
-    """Return what makes the fit's id, also those recipe fields that `Fit.as_dict` leaves out."""
-    values = {**run.fit.as_dict(), "recipe": run.fit.recipe.as_dict()}
-    return _flat({name: value for name, value in values.items() if name not in _names(run)})
+    """Return what makes the fit's id."""
+    return _flat({name: value for name, value in _fit(run).items() if name not in _names(run)})
+
+
+def _fit(run: RunDetails) -> Values:
+    """Return a fit as JSON values, with those fields of its recipe too that `Fit.as_dict` leaves out."""
+    return {**run.fit.as_dict(), "recipe": run.fit.recipe.as_dict()}
 
 
 def _numerics(run: RunDetails) -> Values:
