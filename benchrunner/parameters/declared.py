@@ -27,7 +27,7 @@ def parameters_of(declared: type[Declared]) -> Mapping[str, Parameter]:
 def _read_declarations(declared: Any) -> Mapping[str, Parameter]:
     parameters = {}
     for field in dataclasses.fields(declared):
-        if field.metadata:
+        if "about" in field.metadata:
             parameters[field.name] = Parameter(field.name, default=field.default, **field.metadata)
     return parameters
 

@@ -134,7 +134,7 @@ class Settings(Declared):
 
     def lr_at(self, step: int) -> float:
         """Give the learning rate of a step, counted from 0."""
-        from benchrunner.engine import share_of_peak
+        from benchrunner.engine import share_of_peak  # imports numpy, which the command line does without
 
         return self.lr * share_of_peak(step, self.steps, min(self.warmup, self.steps))
 
