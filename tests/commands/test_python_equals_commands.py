@@ -240,7 +240,9 @@ def runs_is_equal(shell: Shell) -> None:
     assert listed["runs"] == same_json(sorted_runs(summaries, "id"))
     assert listed["notes"] == notes == []
     left, right = [run.id for run in chosen_runs(summaries, backbones=["words"])]
-    assert printed_json(shell, "runs", "show", left, *places) == same_json(inventory.run_details(runs, left))
+    shown = printed_json(shell, "runs", "show", left, *places)
+    assert shown.pop("selected_by") == ["two"]
+    assert shown == same_json(inventory.run_details(runs, left))
     assert printed_json(shell, "runs", "diff", left, right, *places) == same_json(
         inventory.diff_runs(runs, left, right)
     )
