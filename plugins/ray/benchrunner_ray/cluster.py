@@ -69,12 +69,17 @@ def requested(settings: RaySettings, gpus: float) -> dict[str, float]:
 
 def some_node_has(wanted: Mapping[str, float]) -> bool:
     """Return whether a living node is large enough, whether or not it is busy."""
-    return any(all(node.get(name, 0) >= amount for name, amount in wanted.items()) for node in _living_nodes())
+    for node in _living_nodes():
+        if all(node.get(name, 0) >= amount for name, amount in wanted.items()):
+            return True
+    return False
 
 
 def described_nodes(names: Iterable[str]) -> str:
     """Describe what the living nodes have of some resources."""
-    nodes = [described({name: node.get(name, 0) for name in names}) for node in _living_nodes()]
+    nodes = []
+    for node in _living_nodes():
+        nodes.append(described({name: node.get(name, 0) for name in names}))
     return "; ".join(nodes) or "there is none"
 
 
