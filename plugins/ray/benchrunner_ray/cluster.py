@@ -69,10 +69,11 @@ def requested(settings: RaySettings, gpus: float) -> dict[str, float]:
 
 def some_node_has(wanted: Mapping[str, float]) -> bool:
     """Return whether a living node is large enough, whether or not it is busy."""
-    for node in _living_nodes():
-        if all(node.get(name, 0) >= amount for name, amount in wanted.items()):
-            return True
-    return False
+    return any(_has(node, wanted) for node in _living_nodes())
+
+
+def _has(node: Mapping[str, float], wanted: Mapping[str, float]) -> bool:
+    return all(node.get(name, 0) >= amount for name, amount in wanted.items())
 
 
 def described_nodes(names: Iterable[str]) -> str:
