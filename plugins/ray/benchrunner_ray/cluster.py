@@ -69,12 +69,18 @@ def requested(settings: RaySettings, gpus: float) -> dict[str, float]:
 
 def some_node_has(wanted: Mapping[str, float]) -> bool:
     """Return whether a living node is large enough, whether or not it is busy."""
-    return any(all(node.get(name, 0) >= amount for name, amount in wanted.items()) for node in _living_nodes())
+    return any(_has(node, wanted) for node in _living_nodes())
+
+
+def _has(node: Mapping[str, float], wanted: Mapping[str, float]) -> bool:
+    return all(node.get(name, 0) >= amount for name, amount in wanted.items())
 
 
 def described_nodes(names: Iterable[str]) -> str:
     """Describe what the living nodes have of some resources."""
-    nodes = [described({name: node.get(name, 0) for name in names}) for node in _living_nodes()]
+    nodes = []
+    for node in _living_nodes():
+        nodes.append(described({name: node.get(name, 0) for name in names}))
     return "; ".join(nodes) or "there is none"
 
 
