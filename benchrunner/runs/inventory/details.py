@@ -83,8 +83,8 @@ def _identity(run: RunDetails) -> Values:
 
 
 def _whole_fit(run: RunDetails) -> Values:
-    """Return all fields of a fit, also those recipe fields that `Fit.as_dict` leaves out."""
-    return {**run.fit.as_dict(), "recipe": run.fit.recipe.as_dict()}
+    """Return all fields of a fit, also those recipe fields that are at their defaults."""
+    return {**as_json(run.fit), "recipe": run.fit.recipe.as_dict()}
 
 
 def _numerics(run: RunDetails) -> Values:
