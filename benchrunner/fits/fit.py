@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 from collections.abc import Mapping
@@ -14,19 +13,10 @@ from benchrunner.io.decoding import WHEN_GIVEN, as_json
 from benchrunner.parameters.recipes import Recipe
 
 
-def identity(description: Mapping[str, Any]) -> str:
-    """Hash a JSON description to 16 hexadecimal digits; the order of its keys does not matter."""
-    text = json.dumps(description, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+def identity(description: Any) -> str:
+    """Hash a value, as `as_json` gives it, to 16 hexadecimal digits; the order of keys does not matter."""
+    text = json.dumps(as_json(description), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _copied(value: Any) -> Any:
-    """Copy a JSON value; a dataclass in it becomes an object."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return dataclasses.asdict(value)
-    if isinstance(value, Mapping):
-        return {key: _copied(inner) for key, inner in value.items()}
-    return type(value)(map(_copied, value)) if isinstance(value, list | tuple) else value
 
 
 @dataclass(frozen=True)
@@ -54,23 +44,14 @@ class Fit:
     @cached_property
     def id(self) -> str:
         """Hash of everything that training can see."""
-        seen = {name: value for name, value in self.as_dict().items() if name not in ("task", "backbone")}
+        seen = as_json(self)
+        del seen["task"], seen["backbone"]
         return identity(seen)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Give the fit as JSON, the content of `fit.json`; the recipe has only what differs from its defaults."""
-        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name != "recipe"}
-        return {**_copied(values), "recipe": self.recipe.changes()}
 
     @property
     def weights_gone(self) -> str:
         """The beginning of every message about a finished fit whose weights were removed, or never kept."""
         return f"The weights of the fit {self.id} ({self.task}, {self.backbone}) were not kept"
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Fit:
-        """Make a fit from what `as_dict` gives; recipe fields that are not there have their defaults."""
-        return cls(**{**data, "recipe": Recipe.from_dict(data["recipe"])})
 
 
 @dataclass(frozen=True)
@@ -92,4 +73,4 @@ class Prediction:
     @property
     def id(self) -> str:
         """Hash of the whole prediction."""
-        return identity(as_json(self))
+        return identity(self)

@@ -77,8 +77,8 @@ def as_json(value: Any, *, defaults: bool = True) -> Any:
         return [as_json(inner, defaults=defaults) for inner in value]
     if isinstance(value, Path):
         return str(value)
-    if own := getattr(value, "as_json", None) or getattr(value, "as_dict", None):
-        return as_json(own(), defaults=defaults)
+    if hasattr(value, "as_json"):
+        return as_json(value.as_json(), defaults=defaults)
     if not dataclasses.is_dataclass(value):
         raise Mistake(f"JSON has no {type(value).__name__}, found {shown(value)}.")
     return fields_json(value, defaults=defaults)
@@ -275,8 +275,8 @@ class _Decoder:
             kinds = [part for part in inner if part is not ...]
             readers = [self.reader(part) for part in kinds]
             return functools.partial(_entries, kinds, readers, origin is tuple and ... not in inner)
-        if own := getattr(kind, "from_json", None) or getattr(kind, "from_dict", None):
-            return functools.partial(_own_form, own)
+        if hasattr(kind, "from_json"):
+            return functools.partial(_own_form, kind.from_json)
         if isinstance(kind, type) and dataclasses.is_dataclass(kind):
             return functools.partial(self.read, kind)
         raise TypeError(f"{kind} cannot be read from TOML or JSON")
@@ -334,7 +334,7 @@ def _one_of(kind: Any, readers: Sequence[Reader], may_be_none: bool, value: Any)
 def _own_form(read: Reader, value: Any) -> Any:
     try:
         return read(_mapping(value))
-    except (BenchrunnerError, ValueError, TypeError, KeyError) as reason:
+    except (BenchrunnerError, ValueError) as reason:
         raise Mistake(str(reason)) from None
 
 

@@ -208,13 +208,14 @@ class Recipe(Declared):
         """Give the values of all fields by their names, and those of methods' parameters as `METHOD.NAME`."""
         return {**{name: getattr(self, name) for name in RECIPE_FIELDS}, **self.parameters}
 
-    def changes(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Give what is not the default, named as by `as_dict`: only these values are part of a fit's identity."""
-        return {**super().changes(), **self.parameters}
+        return {**self.changes(), **self.parameters}
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Make a recipe from what `as_dict` or `changes` gives; raise a `TypeError` for a field that recipes lack."""
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Make a recipe from values that are named as by `as_dict`; raise a `RequestError` for an unknown name."""
+        check_fields(data)
         parameters = {name: value for name, value in data.items() if is_parameter(name)}
         return cls(**{name: data[name] for name in data if name not in parameters}, parameters=parameters)
 
@@ -328,22 +329,10 @@ class NamedRecipe:
         suite = task.partition("/")[0]
         return {**self.values, **self.by_task.get(suite, {}), **self.by_task.get(task, {})}
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return everything as JSON values."""
-        grid = {name: list(values) for name, values in self.grid.items()}
-        by_task = {task: dict(values) for task, values in self.by_task.items()}
-        return {**vars(self), "values": dict(self.values), "by_task": by_task, "grid": grid}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> NamedRecipe:
-        """Make a named recipe from what `as_dict` gives."""
-        return cls(**{**data, "grid": {name: tuple(values) for name, values in data["grid"].items()}})
-
 
 def _check_published(values: Mapping[str, Any]) -> None:
     """Raise a `RequestError` if a recipe cannot have these values, or if a field is not for named recipes."""
-    check_fields(values)
-    Recipe.from_dict(values)
+    Recipe.from_json(values)
     forbidden = [name for name in values if name in RECIPE_FIELDS and not RECIPE_FIELDS[name].in_grid]
     if forbidden:
         raise RequestError(f"A named recipe cannot set {', '.join(forbidden)}.")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, final
 
 from benchrunner.errors import RequestError
-from benchrunner.io.decoding import fields_json, from_json
+from benchrunner.io.decoding import as_json, fields_json, from_json
 from benchrunner.io.toml_files import read_toml
 from benchrunner.leaderboards.published import PublishedFigure
 from benchrunner.methods.method import Method
@@ -60,7 +60,7 @@ class Listed:
 
     def as_json(self) -> dict[str, Any]:
         """Return what is not empty, as JSON values."""
-        return fields_json(self, defaults=False) if self.recipe is None else self.recipe.as_dict()
+        return fields_json(self, defaults=False) if self.recipe is None else as_json(self.recipe)
 
 
 def list_offers(plugins: Plugins) -> dict[str, list[Listed]]:

@@ -105,7 +105,7 @@ def chosen_recipe(result: CellResult) -> ChosenRecipe | None:
     if result.chosen is None or result.selected is None:
         return None
     always = ("lr", "epochs", "batch_size", "max_length", "precision")
-    shown = {**{name: getattr(result.chosen, name) for name in always}, **result.chosen.changes()}
+    shown = {**{name: getattr(result.chosen, name) for name in always}, **result.chosen.as_json()}
     runs = tuple(fit.id for fit in result.restarts)
     selected = result.selected
     return ChosenRecipe(result.cell.task.name, result.cell.backbone, selected.method, shown, selected.id, runs)

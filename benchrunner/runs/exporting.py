@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchrunner.errors import CheckpointError, RequestError
 from benchrunner.fits.fit import Fit
+from benchrunner.io.decoding import as_json
 from benchrunner.io.files import write_folder_atomically
 from benchrunner.io.output_places import check_is_text, check_place
 from benchrunner.plugin_code import PluginCode, PluginFailure
@@ -58,7 +58,7 @@ def _export_fit(reference: str, target: Path, runner: Runner) -> None:
         raise RequestError(f"The fit {fit.id} is of the method '{fit.method}', which leaves no model.")
     if not method.exports:
         raise RequestError(f"The fit {fit.id} is of the method '{fit.method}', whose head no other library knows.")
-    if json.loads(json.dumps(problem.identity())) != fit.problem:
+    if as_json(problem.identity()) != fit.problem:
         raise RequestError(f"The fit {fit.id} cannot be exported: the problem of {fit.task} changed since it was made.")
     if (kind := problem.export_kind) is None:
         raise RequestError(

@@ -106,7 +106,7 @@ class RunFolder:
 
     def keep_fit(self, fit: Fit) -> None:
         """Write the fit to `fit.json`, before training starts."""
-        write_sealed(self.path / "fit.json", fit.as_dict())
+        write_sealed(self.path / "fit.json", fit)
 
     def keep_family(self, family: Family) -> None:
         """Write which backbone family makes the fit."""

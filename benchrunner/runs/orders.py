@@ -44,8 +44,7 @@ class FitOrder:
     The plugins of the fit must be installed where the worker runs, in the same versions, and so must the data.
     """
 
-    fit: Mapping[str, Any]
-    """The fit as `Fit.as_dict` gives it."""
+    fit: Fit
     workspace: Workspace
     computing: Computing
     """How the worker computes the fit; the device is the worker's."""
@@ -73,7 +72,7 @@ class FitOrder:
         """Make the order for a fit of a runner. Without a device, the device of the runner is taken."""
         places = runner.workspace
         return cls(
-            fit=fit.as_dict(),
+            fit=fit,
             workspace=dataclasses.replace(
                 places,
                 runs=places.runs.absolute(),
@@ -135,7 +134,7 @@ class FitOrder:
         return runners[key]
 
     def _answer(self, runner: Runner) -> FitAnswer:
-        fit = Fit.from_dict(self.fit)
+        fit = self.fit
         record = runner.run(fit)
         with contextlib.suppress(FitError):  # the process that gave the order predicts as well and reports the error
             for split in runner.plugins.tasks.find(fit.task).named("dev") if record.status == "done" else []:
@@ -177,9 +176,9 @@ class FitOrder:
             )
         if self.files == "shared" or (self.files == "auto" and seen):
             return places
-        if str(self.fit["backbone"]).startswith(RUN_PREFIX):
+        if self.fit.backbone.startswith(RUN_PREFIX):
             raise RequestError(
-                f"The backbone {self.fit['backbone']} is a finished fit, which a worker reads in the runs folder, but "
+                f"The backbone {self.fit.backbone} is a finished fit, which a worker reads in the runs folder, but "
                 f"it does not see {places.runs}. Give --runs a folder that all machines share."
             )
         cache = Workspace.from_environment().cache  # the home folder may have another name here

@@ -9,6 +9,7 @@ from benchrunner.data.rows import Rows
 from benchrunner.errors import DataError, RequestError
 from benchrunner.fits.executor import FitCost
 from benchrunner.fits.fit import Fit, identity
+from benchrunner.io.decoding import as_json
 from benchrunner.io.file_faults import either
 from benchrunner.io.files import write_json
 from benchrunner.methods.method import Method
@@ -80,7 +81,7 @@ class Planner:
             recipe=recipe,
             seed=seed,
             data=self.training_rows(task, recipe, seed).fingerprint,
-            problem=task.problem.identity(),
+            problem=as_json(task.problem.identity()),
             revision=revision,
             suppliers=self.suppliers(task, method, family),
         )

@@ -9,7 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 from benchrunner.errors import PluginError, RequestError
-from benchrunner.fits.fit import Fit, Prediction
+from benchrunner.fits.fit import Fit
+from benchrunner.io.decoding import from_json
 from benchrunner.parameters.recipes import Grid, NamedRecipe, Recipe
 from benchrunner.sharing.received_folder import UnreadableFile
 from benchrunner.studies.study import Candidate, Cell, Selection, Study
@@ -37,27 +38,6 @@ def checked_id(value: Any) -> str:
     return value
 
 
-def rebuilt_fit(data: Mapping[str, Any]) -> Fit:
-    """Make a fit from what `Fit.as_dict` gives."""
-    fit = Fit.from_dict(data)
-    for name in ("task", "backbone", "method", "data", "revision"):
-        _expect(getattr(fit, name), str, name)
-    _expect(fit.seed, int, "seed")
-    _expect(fit.problem, dict, "problem")
-    for title, version in _expect(fit.suppliers, dict, "suppliers").items():
-        _expect(version, str, title)
-    return fit
-
-
-def rebuilt_prediction(data: Mapping[str, Any]) -> Prediction:
-    """Make a prediction from its fields."""
-    prediction = Prediction(**data)
-    for name in ("fit", "task", "split", "data"):
-        _expect(getattr(prediction, name), str, name)
-    _expect(prediction.settings, dict, "settings")
-    return prediction
-
-
 def rebuilt_study(data: Mapping[str, Any], tasks: Mapping[str, Task]) -> Study:
     """Make a study; tasks that are not known are left out."""
     return Study(
@@ -66,7 +46,7 @@ def rebuilt_study(data: Mapping[str, Any], tasks: Mapping[str, Task]) -> Study:
         grid=Grid({name: tuple(values) for name, values in data["grid"].items()}),
         seeds=tuple(_expect(seed, int, "seed") for seed in data["seeds"]),
         changes=dict(data["changes"]),
-        preset=NamedRecipe.from_dict(data["preset"]) if "preset" in data else None,
+        preset=from_json(NamedRecipe, data["preset"], "preset") if "preset" in data else None,
         methods=tuple(_expect(name, str, "method") for name in data["methods"]),
         keep=data["keep"],
         selection=Selection(**data["selection"]),
@@ -78,7 +58,7 @@ def rebuilt_cell(data: Mapping[str, Any], task: Task, fits: Mapping[str, Fit]) -
     backbone = _expect(data["backbone"], str, "backbone")
     candidates = tuple(
         Candidate(
-            Recipe.from_dict(point["recipe"]),
+            Recipe.from_json(point["recipe"]),
             tuple(replace(fits[checked_id(fit)], task=task.name, backbone=backbone) for fit in point["fits"]),
         )
         for point in data["candidates"]

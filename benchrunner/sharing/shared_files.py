@@ -10,6 +10,7 @@ from typing import Any, final
 
 from benchrunner.errors import FitError
 from benchrunner.fits.fit import Fit
+from benchrunner.io.decoding import as_json
 from benchrunner.runs.folder import RunFolder
 from benchrunner.runs.predicting import MAJORITY, Predicted
 from benchrunner.runs.runner import Runner
@@ -96,7 +97,7 @@ class SharedFiles:
     def _fit_json(self, fit: Fit, lost: Mapping[str, str]) -> dict[str, Any]:
         """Return a fit and its record, without folders of this machine and without notes, which may quote rows."""
         record = RunFolder(self._runner.workspace.runs, fit.id).record()
-        values = fit.as_dict() | {"backbone": self._names.get(fit.backbone, "")}
+        values = as_json(fit) | {"backbone": self._names.get(fit.backbone, "")}
         data: dict[str, Any] = {"fit": values, "status": "done", "timings": {}, "numerics": {}}
         if record is not None:
             data |= {"timings": dict(record.timings), "numerics": self._private.without_in(dict(record.numerics))}

@@ -8,7 +8,7 @@ from typing import Any, final
 from benchrunner.errors import FitError, described
 from benchrunner.fits.fit import Fit, Prediction
 from benchrunner.fits.record import Record
-from benchrunner.io.decoding import as_json
+from benchrunner.io.decoding import as_json, from_json
 from benchrunner.io.file_faults import quoted
 from benchrunner.metrics import Score
 from benchrunner.runs.predicting import MAJORITY, Predicted, judged
@@ -16,7 +16,7 @@ from benchrunner.sharing.answer_files import read_answers
 from benchrunner.sharing.comparing import value_differences
 from benchrunner.sharing.contents import STUDY, prediction_name, scores_json
 from benchrunner.sharing.data_checks import OwnData
-from benchrunner.sharing.rebuilding import checked_id, rebuilt_prediction, understood
+from benchrunner.sharing.rebuilding import checked_id, understood
 from benchrunner.sharing.received_folder import ReceivedFolder, UnreadableFile
 
 
@@ -74,7 +74,7 @@ class VerifiedPredictions:
         name = prediction_name(checked_id(prediction_id))
         data = self._folder.json_object(name)
         with understood(name):
-            prediction = rebuilt_prediction(data["prediction"])
+            prediction = from_json(Prediction, data["prediction"], "prediction")
             if prediction.id != prediction_id or (prediction.fit, prediction.task, prediction.split) != (
                 fit,
                 task_name,

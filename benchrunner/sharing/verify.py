@@ -11,6 +11,7 @@ from typing import Any, final
 from benchrunner.errors import FitError, RequestError, first_line
 from benchrunner.fits.fit import Fit
 from benchrunner.fits.record import Record
+from benchrunner.io.decoding import from_json
 from benchrunner.io.file_faults import quoted
 from benchrunner.metrics import Score
 from benchrunner.parameters.recipes import SPECIAL
@@ -21,7 +22,7 @@ from benchrunner.sharing.contents import FORMAT, MANIFEST, STUDY, fit_name, part
 from benchrunner.sharing.data_checks import OwnData
 from benchrunner.sharing.file_checks import check_derived_files, check_listed_files
 from benchrunner.sharing.findings import Findings
-from benchrunner.sharing.rebuilding import checked_id, rebuilt_cell, rebuilt_fit, rebuilt_study, understood
+from benchrunner.sharing.rebuilding import checked_id, rebuilt_cell, rebuilt_study, understood
 from benchrunner.sharing.received_folder import ReceivedFolder, UnreadableFile
 from benchrunner.sharing.verified_predictions import VerifiedPredictions
 from benchrunner.studies.selection import select
@@ -128,7 +129,7 @@ def _fits(folder: ReceivedFolder, content: Mapping[str, Any], findings: Findings
         try:
             data = folder.json_object(name)
             with understood(name):
-                fit = rebuilt_fit(data["fit"])
+                fit = from_json(Fit, data["fit"], "fit")
         except UnreadableFile as fault:
             findings.differ(str(fault))
             continue

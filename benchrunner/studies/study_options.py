@@ -259,7 +259,7 @@ def _values(name: object, given: Any) -> tuple[Any, ...]:
         raise RequestError(f"The option {_written(name)} has one value for all fits, not {len(values)}.")
     if own is _PRECISION:
         return (own.checked(values[0], "The option precision"),)
-    recipes = [Recipe.from_dict({"limit_train": 1, name: value}) for value in values]  # a sample needs limit_train
+    recipes = [Recipe.from_json({"limit_train": 1, name: value}) for value in values]  # a sample needs limit_train
     return tuple(getattr(recipe, name) for recipe in recipes)
 
 

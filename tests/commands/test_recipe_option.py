@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchrunner import NamedRecipe
+from benchrunner.io.decoding import as_json
 from command_line import Shell
 from inline import mood, plugins
 from study_texts import COLUMN, HEAD, SYSTEM, write_study
@@ -44,7 +45,7 @@ def test_compare_fits_with_the_recipe_and_says_so(fast: Shell) -> None:
     recipe = recipe_of_the_only_fit(fast)
     assert [recipe[name] for name in ("epochs", "beta2", "clip", "lr")] == [1, 0.98, 2.0, 0.05]
     code, out, _ = fast(*words, "--json")
-    assert code == 0 and json.loads(out)["recipe"] == json.loads(json.dumps(FAST.as_dict()))
+    assert code == 0 and json.loads(out)["recipe"] == as_json(FAST)
 
 
 def test_a_study_file_may_name_a_recipe(fast: Shell) -> None:
@@ -69,7 +70,7 @@ def test_list_shows_recipes_and_the_values_of_one(fast: Shell) -> None:
         ],
     )
     _, out, _ = fast("list", "recipes", "fast-paper", "--json")
-    assert json.loads(out) == {"recipes": [json.loads(json.dumps(FAST.as_dict()))]}
+    assert json.loads(out) == {"recipes": [as_json(FAST)]}
     for words in (("list", "recipes", "fast-papr"), ("run", "mood", "--backbone", "words", "--recipe", "fast-papr")):
         assert "There is no recipe 'fast-papr'. Did you mean fast-paper?" in fast.refused(*words)
     assert "'list tasks' takes no name" in fast.refused("list", "tasks", "mood")

@@ -12,6 +12,7 @@ import pytest
 from benchrunner import PluginError, Recipe, RequestError, Workspace
 from benchrunner.engine import Parameter
 from benchrunner.fits.fit import Fit
+from benchrunner.io.decoding import as_json, from_json
 from benchrunner.methods.majority import Majority
 from benchrunner.methods.method import Job, Method, Outcome
 from benchrunner.parameters.parameter import NamedValues
@@ -212,7 +213,7 @@ def test_a_wrong_declaration_is_refused(name: str) -> None:
 def test_a_recipe_keeps_parameters_through_json() -> None:
     recipe = Recipe().changed(**{"lora.rank": 4, "lr": 1e-3})
     assert recipe.as_dict() == {**Recipe(lr=1e-3).as_dict(), "lora.rank": 4}
-    assert Recipe.from_dict(json.loads(json.dumps(recipe.as_dict()))) == recipe
+    assert Recipe.from_json(json.loads(json.dumps(recipe.as_dict()))) == recipe
     assert hash(recipe) == hash(recipe.changed(**{"lora.rank": 4})) and recipe != Recipe(lr=1e-3)
     assert recipe.changed(parameters={}) == Recipe(lr=1e-3)
     assert NamedValues({"b.a": 1, "a.b": 2}) == {"a.b": 2, "b.a": 1}
@@ -220,7 +221,7 @@ def test_a_recipe_keeps_parameters_through_json() -> None:
         with pytest.raises(RequestError):
             Recipe(parameters=wrong)  # type: ignore[arg-type]
     fit = Fit("t", "b", "lora", recipe, 0, "", {}, "", {})
-    assert Fit.from_dict(json.loads(json.dumps(fit.as_dict()))) == fit
+    assert from_json(Fit, json.loads(json.dumps(as_json(fit))), "fit.json") == fit
     assert replace(fit, recipe=Recipe(lr=1e-3)).id != fit.id
 
 

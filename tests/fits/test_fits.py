@@ -12,6 +12,7 @@ import pytest
 
 from benchrunner import Classify
 from benchrunner.fits.fit import Fit, Prediction, identity
+from benchrunner.io.decoding import as_json, from_json
 from benchrunner.parameters.recipes import RECIPE_FIELDS, Recipe
 from benchrunner.plugins.versions import Plugin
 from benchrunner.results import Plugins, Runner, discover
@@ -63,15 +64,15 @@ def test_every_field_of_a_recipe_is_part_of_the_identity() -> None:
 
 
 def test_values_that_are_the_defaults_are_left_out() -> None:
-    assert FIT.as_dict()["recipe"] == {}
-    assert dataclasses.replace(FIT, recipe=Recipe(lr=2e-5, dropout=0.0, clip=1)).as_dict()["recipe"] == {
+    assert as_json(FIT)["recipe"] == {}
+    assert as_json(dataclasses.replace(FIT, recipe=Recipe(lr=2e-5, dropout=0.0, clip=1)))["recipe"] == {
         "lr": 2e-5,
         "dropout": 0.0,
     }
 
 
 def test_a_fit_is_the_same_after_a_way_through_json() -> None:
-    copy = Fit.from_dict(json.loads(json.dumps(FIT.as_dict())))
+    copy = from_json(Fit, json.loads(json.dumps(as_json(FIT))), "fit.json")
     assert (copy, copy.id) == (FIT, FIT.id)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from benchrunner import NamedRecipe, PluginError, Recipe, RequestError
 from benchrunner.engine import Method
+from benchrunner.io.decoding import from_json
 from benchrunner.results import Study, discover
 from benchrunner.studies.kept.parts import study_json
 from benchrunner.studies.study_options import StudyOptions
@@ -68,7 +69,7 @@ def test_a_recipes_grid_can_be_asked_for_by_its_name(tmp_path: Path) -> None:
 def test_a_kept_study_has_the_whole_named_recipe() -> None:
     study = Study(("a",), (mood(),), preset=FAST)
     kept = json.loads(json.dumps(study_json(study)))["preset"]
-    assert NamedRecipe.from_dict(kept) == FAST
+    assert from_json(NamedRecipe, kept, "kept") == FAST
     assert "preset" not in study_json(Study(("a",), (mood(),)))
 
 

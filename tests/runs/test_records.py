@@ -147,7 +147,7 @@ def test_an_unreadable_record_is_reported_with_file_and_remedy(text: str, tmp_pa
         folder.record()
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}", json.dumps({**FIT.as_dict(), "recipe": {"lr": -1}})])
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", json.dumps({**as_json(FIT), "recipe": {"lr": -1}})])
 def test_a_fit_that_cannot_be_read_names_its_file(text: str, tmp_path: Path) -> None:
     folder = RunFolder(tmp_path, FIT.id)
     folder.path.mkdir()

@@ -33,7 +33,7 @@ class RunDetails:
     def as_json(self) -> dict[str, Any]:
         """Return the details as JSON values."""
         predictions = [{**as_json(prediction), "record": record} for prediction, record in self.predictions]
-        return {"id": self.fit.id, **vars(self), "fit": _fit(self), "predictions": predictions}
+        return {"id": self.fit.id, **vars(self), "fit": _whole_fit(self), "predictions": predictions}
 
 
 @final
@@ -79,12 +79,12 @@ def _names(run: RunDetails) -> Values:
 
 def _identity(run: RunDetails) -> Values:
     """Return what makes the fit's id."""
-    return _flat({name: value for name, value in _fit(run).items() if name not in _names(run)})
+    return _flat({name: value for name, value in _whole_fit(run).items() if name not in _names(run)})
 
 
-def _fit(run: RunDetails) -> Values:
-    """Return a fit as JSON values, with those fields of its recipe too that `Fit.as_dict` leaves out."""
-    return {**run.fit.as_dict(), "recipe": run.fit.recipe.as_dict()}
+def _whole_fit(run: RunDetails) -> Values:
+    """Return all fields of a fit, also those recipe fields that are at their defaults."""
+    return {**as_json(run.fit), "recipe": run.fit.recipe.as_dict()}
 
 
 def _numerics(run: RunDetails) -> Values:

@@ -35,7 +35,7 @@ def as_json(
             "methods": list(result.study.methods),
             "seeds": list(result.study.seeds),
             "limit_dev": result.study.limit_dev,
-            "recipe": None if result.study.preset is None else result.study.preset.as_dict(),
+            "recipe": result.study.preset,
             "cells": [_cell_json(cell, statistics) for cell in result.cells],
             "majority": [_term(term) | {"score": score} for term, score in result.baseline.items()],
             "averages": {

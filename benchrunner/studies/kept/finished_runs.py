@@ -7,6 +7,7 @@ from pathlib import Path
 
 from benchrunner.errors import RequestError
 from benchrunner.fits.fit import Fit
+from benchrunner.io.decoding import from_json
 from benchrunner.io.files import read_regular_file
 from benchrunner.io.json_files import JSON_LIMIT
 from benchrunner.io.seals import read_sealed
@@ -108,8 +109,10 @@ def majority_fits(runs: Path) -> Iterator[Fit]:
     """Yield the fits of majority answers in a runs folder; damaged folders are left out."""
     for path in sorted(runs.glob("*/fit.json")):
         try:
-            content = read_regular_file(path, JSON_LIMIT)
-            if f'"{MAJORITY}"'.encode() in content and (fit := Fit.from_dict(read_sealed(path, ""))).method == MAJORITY:
-                yield fit
-        except (OSError, ValueError, KeyError, TypeError, RequestError):
+            if f'"{MAJORITY}"'.encode() not in read_regular_file(path, JSON_LIMIT):
+                continue
+            fit = from_json(Fit, read_sealed(path, ""), path)
+        except (OSError, RequestError):
             continue
+        if fit.method == MAJORITY:
+            yield fit

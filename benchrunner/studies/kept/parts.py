@@ -9,6 +9,7 @@ from typing import Any
 
 from benchrunner.fits.fit import Fit
 from benchrunner.fits.record import Record
+from benchrunner.io.decoding import as_json, from_json
 from benchrunner.metrics import Score
 from benchrunner.parameters.recipes import Grid, NamedRecipe, Recipe
 from benchrunner.runs.folder import RunFolder
@@ -25,7 +26,7 @@ Part = dict[str, Any]
 
 def study_json(study: Study) -> dict[str, Any]:
     """Return the fields of a study as JSON values, with the names of its tasks."""
-    preset = {} if study.preset is None else {"preset": study.preset.as_dict()}
+    preset = {} if study.preset is None else {"preset": as_json(study.preset)}
     return {
         "backbones": list(study.backbones),
         "tasks": [task.name for task in study.tasks],
@@ -62,7 +63,7 @@ def planned_part(study: Study, cells: Iterable[Cell]) -> Part:
 
 
 def _fit_json(fit: Fit) -> dict[str, Any]:
-    return {"id": fit.id, **fit.as_dict()}
+    return {"id": fit.id, **as_json(fit)}
 
 
 def finished_part(part: Part, result: Result, ids: PredictionIds, majority: Mapping[str, Fit]) -> Part:
@@ -133,7 +134,7 @@ def _study(kept: Mapping[str, Any], runner: Runner) -> Study:
         grid=Grid({name: tuple(values) for name, values in kept["grid"].items()}),
         seeds=tuple(kept["seeds"]),
         changes=dict(kept["changes"]),
-        preset=NamedRecipe.from_dict(kept["preset"]) if "preset" in kept else None,
+        preset=from_json(NamedRecipe, kept["preset"], "preset") if "preset" in kept else None,
         methods=tuple(kept["methods"]),
         keep=kept["keep"],
         selection=Selection(**kept["selection"]),
@@ -144,7 +145,7 @@ def _study(kept: Mapping[str, Any], runner: Runner) -> Study:
 
 def _cell(kept: Mapping[str, Any], runner: Runner) -> Cell:
     candidates = tuple(
-        Candidate(Recipe.from_dict(point["recipe"]), tuple(_fit(fit) for fit in point["fits"]))
+        Candidate(Recipe.from_json(point["recipe"]), tuple(_fit(fit) for fit in point["fits"]))
         for point in kept["candidates"]
     )
     selection = Selection(**kept["selection"])
@@ -152,7 +153,7 @@ def _cell(kept: Mapping[str, Any], runner: Runner) -> Cell:
 
 
 def _fit(kept: Mapping[str, Any]) -> Fit:
-    return Fit.from_dict({name: value for name, value in kept.items() if name != "id"})
+    return from_json(Fit, {name: value for name, value in kept.items() if name != "id"}, "fit")
 
 
 def kept_cell_result(
